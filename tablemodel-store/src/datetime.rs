@@ -1,0 +1,98 @@
+//! Points in time as a table store keeps them: UTC ticks of 100 ns.
+//!
+//! No clock lives here: whoever needs "now" is handed it.
+
+use std::{fmt, str::FromStr};
+
+use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
+
+/// Ticks (100 ns) from 0001-01-01 to 1970-01-01, as .NET counts them.
+const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
+const TICKS_PER_SECOND: i64 = 10_000_000;
+const NANOS_PER_TICK: i64 = 100;
+
+/// A point in time: 100 ns ticks since 0001-01-01T00:00:00Z, as .NET's `DateTime.Ticks`.
+///
+/// Ordered by time. A store takes [`DateTime::MIN`] to [`DateTime::MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DateTime(i64);
+
+impl DateTime {
+    /// 1601-01-01T00:00:00Z, the earliest that a table store takes (Azure: Edm.DateTime).
+    pub const MIN: Self = Self(504_911_232_000_000_000);
+    /// 9999-12-31T23:59:59.9999999Z, the latest (.NET's `DateTime.MaxValue`).
+    pub const MAX: Self = Self(3_155_378_975_999_999_999);
+    /// 1970-01-01T00:00:00Z.
+    pub const UNIX_EPOCH: Self = Self(UNIX_EPOCH_TICKS);
+
+    /// From ticks of 100 ns since 0001-01-01T00:00:00Z.
+    pub const fn from_ticks(ticks: i64) -> Self {
+        Self(ticks)
+    }
+
+    /// Ticks of 100 ns since 0001-01-01T00:00:00Z.
+    pub const fn ticks(self) -> i64 {
+        self.0
+    }
+
+    /// From nanoseconds since 1970-01-01T00:00:00Z, cut to a whole tick (toward the past).
+    ///
+    /// `None` outside [`DateTime::MIN`]..=[`DateTime::MAX`].
+    pub fn from_unix_nanos(nanos: i128) -> Option<Self> {
+        let ticks = nanos.div_euclid(i128::from(NANOS_PER_TICK)) + i128::from(UNIX_EPOCH_TICKS);
+        i64::try_from(ticks).ok().map(Self).filter(|t| t.is_storable())
+    }
+
+    /// Nanoseconds since 1970-01-01T00:00:00Z.
+    pub fn unix_nanos(self) -> i128 {
+        i128::from(self.0 - UNIX_EPOCH_TICKS) * i128::from(NANOS_PER_TICK)
+    }
+
+    /// From whole seconds since 1970-01-01T00:00:00Z; `None` outside the storable range.
+    pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
+        let ticks = seconds.checked_mul(TICKS_PER_SECOND)?.checked_add(UNIX_EPOCH_TICKS)?;
+        Some(Self(ticks)).filter(|t| t.is_storable())
+    }
+
+    /// Whether a table store takes it.
+    pub const fn is_storable(self) -> bool {
+        self.0 >= Self::MIN.0 && self.0 <= Self::MAX.0
+    }
+
+    fn to_offset(self) -> Option<OffsetDateTime> {
+        OffsetDateTime::from_unix_timestamp_nanos(self.unix_nanos()).ok()
+    }
+}
+
+/// RFC 3339 in UTC, the fraction without trailing zeros: `2014-07-31T18:00:00.5Z`.
+impl fmt::Display for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.to_offset().and_then(|at| at.format(&Rfc3339).ok()) {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "ticks {}", self.0),
+        }
+    }
+}
+
+/// The text was not an RFC 3339 time, or lies outside 1601..=9999.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DateTimeError(String);
+
+impl fmt::Display for DateTimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not an RFC 3339 time between the years 1601 and 9999", self.0)
+    }
+}
+
+impl std::error::Error for DateTimeError {}
+
+impl FromStr for DateTime {
+    type Err = DateTimeError;
+
+    fn from_str(text: &str) -> Result<Self, DateTimeError> {
+        OffsetDateTime::parse(text, &Rfc3339)
+            .ok()
+            .and_then(|at| Self::from_unix_nanos(at.to_offset(UtcOffset::UTC).unix_timestamp_nanos()))
+            .ok_or_else(|| DateTimeError(text.to_owned()))
+    }
+}

@@ -1,0 +1,42 @@
+//! Table stores: rows addressed by partition key and row key, sorted by both, with atomic batches inside a
+//! partition and ETags.
+//!
+//! | part | what lives there |
+//! |---|---|
+//! | [`Row`], [`Properties`], [`Value`], [`key`], [`ETag`], [`DateTime`] | the data |
+//! | [`Query`], [`Filter`], [`Batch`], [`Action`] | reads and writes as data |
+//! | [`TableStore`] | the port: the one way to data |
+//! | [`limits`], [`size`], [`validate`], [`apply`] | the rules of the service, pure functions shared by all stores |
+//!
+//! This crate knows nothing of entities, derives or patterns: those are `tablemodel`'s.
+
+mod datetime;
+mod error;
+mod etag;
+mod filter;
+mod name;
+mod operation;
+mod port;
+mod properties;
+mod query;
+mod row;
+mod value;
+
+pub mod key;
+pub mod limits;
+
+pub use crate::{
+    datetime::{DateTime, DateTimeError},
+    error::{FailedAt, StoreError, StoreErrorKind},
+    etag::ETag,
+    filter::{Comparison, Filter},
+    key::{KeyRange, RowKey, RowRange},
+    name::PropertyName,
+    operation::{Action, Batch, Condition, Operation, Receipts, Written},
+    port::{Capabilities, TableStore},
+    properties::Properties,
+    query::{Continuation, Page, Query},
+    row::Row,
+    value::{EdmType, Value, ValueRef},
+};
+pub use uuid::Uuid;

@@ -1,0 +1,57 @@
+//! The port: the one way to data. Everything above speaks to a store through this trait only.
+//!
+//! Few methods, a contract in words, and a [conformance suite](crate::conformance) that every store passes.
+
+use async_trait::async_trait;
+
+use crate::{Batch, Page, Query, Receipts, Row, StoreError, key::RowKey};
+
+/// What a store can do beyond the contract, and what it cannot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// `commit` of several batches is all or nothing over all of them.
+    pub atomic_across: bool,
+    /// A call may fail although it was carried out ([`StoreErrorKind::OutcomeUnknown`](crate::StoreErrorKind::OutcomeUnknown)).
+    pub may_lose_reply: bool,
+    /// Pages come in key order.
+    pub ordered: bool,
+    /// The store takes no writes (opened read-only).
+    pub read_only: bool,
+}
+
+/// A table store.
+///
+/// All methods may be called from many tasks at once. Reads see every write acknowledged before they began.
+/// Dropping the future of a `commit` does not undo it: the write may still happen.
+#[async_trait]
+pub trait TableStore: Send + Sync + 'static {
+    /// What this store can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Creates an empty table.
+    ///
+    /// Names are 3 to 63 letters and digits, beginning with a letter, compared without case; `tables` is reserved.
+    /// Errors: `TableExists`, `InvalidInput`.
+    async fn create_table(&self, name: &str) -> Result<(), StoreError>;
+
+    /// Deletes a table with all its rows; its name is free at once. Errors: `TableNotFound`.
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError>;
+
+    /// The names of all tables, as they were given, in order of their lower-case form.
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError>;
+
+    /// The row at `key`, or `None`. One point read. Errors: `TableNotFound`.
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError>;
+
+    /// One page of a query. Follow `continuation` until it is absent: an empty page is not the end.
+    ///
+    /// Errors: `TableNotFound`; `InvalidInput` for a limit outside 1..=1,000 or a continuation of another query.
+    async fn query(&self, query: &Query) -> Result<Page, StoreError>;
+
+    /// Commits batches; each is all or nothing.
+    ///
+    /// Several batches need [`Capabilities::atomic_across`] (else `Unsupported`), and then stand or fall together;
+    /// they may name different tables and partitions, and no row twice. Receipts come per batch, per operation.
+    /// Every rule is checked before anything is written; the error says which operation failed.
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError>;
+}

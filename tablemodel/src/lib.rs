@@ -1,0 +1,1 @@
+//! Keep data in table stores.
