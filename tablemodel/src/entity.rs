@@ -1,0 +1,209 @@
+//! Between a user's struct and the properties of a row: the traits that the derives implement, and the two helpers
+//! that their one-line bodies call.
+//!
+//! No key is formatted here and no store is known.
+
+use std::fmt;
+
+use serde::{Serialize, de::DeserializeOwned};
+use tablemodel_store::{Properties, PropertyName, Row, Value};
+
+use crate::{
+    error::Result,
+    property::{Property, ValueError, json},
+    schema::{EntitySchema, PropertySchema},
+};
+
+/// A struct kept in a table: implemented by `#[derive(TableEntity)]`.
+pub trait TableEntity: Sized + Send + Sync + 'static {
+    /// The stored format.
+    const SCHEMA: &'static EntitySchema;
+
+    /// Writes every field, those of the keys too.
+    #[doc(hidden)]
+    fn write_fields(&self, to: &mut FieldWriter) -> std::result::Result<(), FieldError>;
+
+    /// Reads every field.
+    #[doc(hidden)]
+    fn read_fields(from: &FieldReader<'_>) -> std::result::Result<Self, FieldError>;
+}
+
+/// A struct whose fields are properties of the entity that holds it: `#[derive(Property)]` on a struct with named
+/// fields, used by `#[table(flatten)]`.
+pub trait PropertyGroup: Sized + Send + Sync + 'static {
+    /// The properties.
+    const PROPERTIES: &'static [PropertySchema];
+
+    /// Writes every field.
+    #[doc(hidden)]
+    fn write_fields(&self, to: &mut FieldWriter) -> std::result::Result<(), FieldError>;
+
+    /// Reads every field.
+    #[doc(hidden)]
+    fn read_fields(from: &FieldReader<'_>) -> std::result::Result<Self, FieldError>;
+}
+
+/// Some properties of an entity: implemented by `#[derive(Projection)]`.
+pub trait Projection: Sized + Send + Sync + 'static {
+    /// The entity.
+    type Of: TableEntity;
+    /// The stored names of the properties it reads.
+    const PROPERTIES: &'static [&'static str];
+
+    /// Reads every field.
+    #[doc(hidden)]
+    fn read_fields(from: &FieldReader<'_>) -> std::result::Result<Self, FieldError>;
+}
+
+/// The entities of an application: implemented by `#[derive(TableModel)]` on an enum with one variant per entity.
+pub trait TableModel: Sized + Send + Sync + 'static {
+    /// Their stored formats.
+    const ENTITIES: &'static [&'static EntitySchema];
+
+    /// The variant for a primary row of one of the entities, or the `other` variant for any other row.
+    ///
+    /// Index rows and tombstones of known entities never come here.
+    #[doc(hidden)]
+    fn from_row(row: ModelRow) -> Result<Self>;
+}
+
+/// A row on its way into a [`TableModel`].
+#[derive(Debug)]
+pub struct ModelRow {
+    pub(crate) row: Row,
+    pub(crate) schema: Option<&'static EntitySchema>,
+}
+
+impl ModelRow {
+    /// Whether this is a primary row of `E`.
+    pub fn is<E: TableEntity>(&self) -> bool {
+        self.schema.is_some_and(|schema| schema.entity_type == E::SCHEMA.entity_type)
+    }
+
+    /// The entity.
+    pub fn read<E: TableEntity>(self) -> Result<E> {
+        crate::plan::image::decode::<E>(&self.row)
+    }
+
+    /// The row as it is stored, system properties included.
+    pub fn into_row(self) -> Row {
+        self.row
+    }
+
+    /// The error for a row of a type that the model has no variant for.
+    pub fn unknown<M>(self) -> Result<M> {
+        Err(crate::Error::unsupported(format!(
+            "the row is of a type that the model does not list (`{}`); add a variant `#[table(other)] Other(Row)`",
+            crate::plan::system::entity_type(&self.row.properties).unwrap_or("no EntityType")
+        ))
+        .at_key(self.row.key))
+    }
+}
+
+/// A value that does not fit its property, or the other way round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldError {
+    /// The stored name of the property.
+    pub property: &'static str,
+    /// What was wrong.
+    pub error: ValueError,
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "property `{}`: {}", self.property, self.error)
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+/// Collects the properties of an entity; one line per field in generated code.
+#[derive(Debug)]
+pub struct FieldWriter(Properties);
+
+impl FieldWriter {
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        Self(Properties::with_capacity(count))
+    }
+
+    pub(crate) fn finish(self) -> Properties {
+        self.0
+    }
+
+    /// A field that is one property; `None` leaves the property out.
+    pub fn put<T: Property>(&mut self, property: &'static str, value: &T) -> std::result::Result<(), FieldError> {
+        let value = value.to_value().map_err(|error| FieldError { property, error })?;
+        self.set(property, value);
+        Ok(())
+    }
+
+    /// A field marked `json`.
+    pub fn put_json<T: Serialize>(&mut self, property: &'static str, value: &T) -> std::result::Result<(), FieldError> {
+        let value = json::to_value(value).map_err(|error| FieldError { property, error })?;
+        self.set(property, value);
+        Ok(())
+    }
+
+    /// A field marked `flatten`.
+    pub fn put_group<T: PropertyGroup>(&mut self, group: &T) -> std::result::Result<(), FieldError> {
+        group.write_fields(self)
+    }
+
+    fn set(&mut self, property: &'static str, value: Option<Value>) {
+        if let Some(value) = value {
+            self.0.insert(PropertyName::from_static(property), value);
+        }
+    }
+}
+
+/// Gives the fields of an entity back; one line per field in generated code.
+#[derive(Debug)]
+pub struct FieldReader<'a> {
+    properties: &'a Properties,
+    keys: &'a [(&'static str, Value)],
+}
+
+impl<'a> FieldReader<'a> {
+    /// Reads from stored properties, and from the values that the keys hold.
+    pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static str, Value)]) -> Self {
+        Self { properties, keys }
+    }
+
+    fn value(&self, property: &str) -> Option<tablemodel_store::ValueRef<'a>> {
+        let in_key = self.keys.iter().find(|(name, _)| *name == property);
+        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.properties.get(property))
+    }
+
+    /// A field that is one property.
+    pub fn take<T: Property>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
+        T::from_value(self.value(property)).map_err(|error| FieldError { property, error })
+    }
+
+    /// A field that is one property, with a default where it is absent.
+    pub fn take_or<T: Property>(
+        &self,
+        property: &'static str,
+        default: impl FnOnce() -> T,
+    ) -> std::result::Result<T, FieldError> {
+        if self.value(property).is_none() { Ok(default()) } else { self.take(property) }
+    }
+
+    /// A field marked `json`.
+    pub fn take_json<T: DeserializeOwned>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
+        json::from_value(self.value(property)).map_err(|error| FieldError { property, error })
+    }
+
+    /// A field marked `json`, with a default where it is absent.
+    pub fn take_json_or<T: DeserializeOwned>(
+        &self,
+        property: &'static str,
+        default: impl FnOnce() -> T,
+    ) -> std::result::Result<T, FieldError> {
+        if self.value(property).is_none() { Ok(default()) } else { self.take_json(property) }
+    }
+
+    /// A field marked `flatten`.
+    pub fn take_group<T: PropertyGroup>(&self) -> std::result::Result<T, FieldError> {
+        T::read_fields(self)
+    }
+}

@@ -1,0 +1,187 @@
+//! What can go wrong, as decisions that the caller can take.
+//!
+//! Every error says which entity, key, field or operation, and keeps its source; no message holds a property's value.
+
+use std::{error::Error as StdError, fmt, sync::Arc};
+
+use tablemodel_store::{Row, RowKey, StoreError, StoreErrorKind};
+
+/// The result of every call of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The entity, or the table, does not exist.
+    NotFound,
+    /// An entity with this key, or the table, exists.
+    AlreadyExists,
+    /// Another entity has this value in a unique index.
+    UniqueViolation {
+        /// The index, as declared.
+        index: &'static str,
+        /// The primary key of the entity that has it, where it could be read.
+        owner: Option<RowKey>,
+    },
+    /// The entity changed since it was read: read it again and decide anew.
+    Conflict {
+        /// The row as it is now, where known.
+        current: Option<Box<Row>>,
+    },
+    /// A reply was lost, and whether the write happened cannot be told: read before you write again.
+    OutcomeUnknown,
+    /// The primary key was changed to another partition; `rekey` or delete and insert.
+    KeyChanged,
+    /// A key is over 1,024 characters.
+    KeyTooLong,
+    /// A value does not fit the width of its key part.
+    KeyOverflow,
+    /// A value, row or batch is over a limit of bytes.
+    TooLarge,
+    /// A batch is over 100 rows, derived ones counted.
+    TooMany,
+    /// An entity of another partition was put into a batch.
+    WrongPartition,
+    /// The row was written by a version that this program does not know.
+    UnknownVersion,
+    /// The index is not complete yet.
+    IndexNotReady {
+        /// The index, as declared.
+        index: &'static str,
+    },
+    /// Nothing was done, and the same call may succeed later.
+    Unavailable,
+    /// The store refuses: read-only, locked by another process, disk full, no permission.
+    Denied,
+    /// What is stored cannot be understood.
+    Corrupt,
+    /// This cannot be done with this store, model or entity.
+    Unsupported,
+    /// A value cannot be stored: a time out of range, `NaN` in a key, a character that a raw key cannot hold.
+    Invalid,
+}
+
+/// An error of this crate. Unless its kind is [`ErrorKind::OutcomeUnknown`], nothing was written.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    detail: String,
+    entity: Option<&'static str>,
+    key: Option<RowKey>,
+    operation: Option<usize>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of a kind, with what was wrong and what to do about it.
+    pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, detail: detail.into(), entity: None, key: None, operation: None, source: None }))
+    }
+
+    pub(crate) fn unsupported(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported, detail)
+    }
+
+    pub(crate) fn corrupt(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt, detail)
+    }
+
+    pub(crate) fn of(mut self, entity: &'static str) -> Self {
+        self.0.entity.get_or_insert(entity);
+        self
+    }
+
+    pub(crate) fn at_key(mut self, key: RowKey) -> Self {
+        self.0.key.get_or_insert(key);
+        self
+    }
+
+    pub(crate) fn in_operation(mut self, operation: usize) -> Self {
+        self.0.operation.get_or_insert(operation);
+        self
+    }
+
+    pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The entity type it is about.
+    pub fn entity(&self) -> Option<&'static str> {
+        self.0.entity
+    }
+
+    /// The keys of the row it is about.
+    pub fn key(&self) -> Option<&RowKey> {
+        self.0.key.as_ref()
+    }
+
+    /// Which operation of a batch failed, zero-based, as added to the batch.
+    pub fn operation(&self) -> Option<usize> {
+        self.0.operation
+    }
+
+    /// Whether the same call may succeed when repeated unchanged.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Unavailable)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(entity) = self.0.entity {
+            write!(f, "{entity}: ")?;
+        }
+        f.write_str(&self.0.detail)?;
+        if let Some(key) = &self.0.key {
+            write!(f, " at {key}")?;
+        }
+        match self.0.operation {
+            Some(operation) => write!(f, " (operation {operation} of the batch)"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)?;
+        match &self.0.source {
+            Some(source) => write!(f, " (caused by: {source})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let kind = match error.kind() {
+            StoreErrorKind::TableNotFound | StoreErrorKind::RowNotFound => ErrorKind::NotFound,
+            StoreErrorKind::TableExists | StoreErrorKind::RowExists => ErrorKind::AlreadyExists,
+            StoreErrorKind::ConditionNotMet => ErrorKind::Conflict { current: None },
+            StoreErrorKind::InvalidInput | StoreErrorKind::InvalidBatch => ErrorKind::Invalid,
+            StoreErrorKind::TooLarge => ErrorKind::TooLarge,
+            StoreErrorKind::Unavailable => ErrorKind::Unavailable,
+            StoreErrorKind::OutcomeUnknown => ErrorKind::OutcomeUnknown,
+            StoreErrorKind::Closed | StoreErrorKind::Denied => ErrorKind::Denied,
+            StoreErrorKind::Corrupt => ErrorKind::Corrupt,
+            _ => ErrorKind::Unsupported,
+        };
+        Self::new(kind, error.detail().to_owned()).caused_by(error)
+    }
+}

@@ -1,0 +1,200 @@
+//! Typed handles of an entity's fields, for patches and scans.
+//!
+//! A handle is a name and types; nothing is read or written here.
+
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use tablemodel_store::{Comparison, EdmType, Value, ValueRef};
+
+use crate::property::{Property, ValueError, json};
+
+/// The handle of field `T` of entity `E`, such as `Employee::AGE`. `M` says whether a patch may set it.
+pub struct Field<E, T, M = Patchable> {
+    property: &'static str,
+    types: PhantomData<fn() -> (E, T, M)>,
+}
+
+impl<E, T, M> Clone for Field<E, T, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, T, M> Copy for Field<E, T, M> {}
+
+impl<E, T, M> std::fmt::Debug for Field<E, T, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Field({})", self.property)
+    }
+}
+
+/// Marks a field that no key and no derived row uses: a patch may set it.
+#[derive(Debug)]
+pub enum Patchable {}
+
+/// Marks a field of a key or of a derived row: only `save` and `update` keep those in step.
+#[derive(Debug)]
+pub enum Maintained {}
+
+/// A field that a patch may set.
+#[diagnostic::on_unimplemented(
+    message = "this property cannot be patched: a key or a derived row is made from it",
+    label = "used by a key, an index or a copy",
+    note = "use `db.update(path, |entity| ..)`, which keeps the derived rows in step"
+)]
+pub trait CanPatch {}
+
+impl CanPatch for Patchable {}
+
+/// The type of the handle of a field marked `json`.
+#[derive(Debug, Clone)]
+pub struct AsJson<T>(pub T);
+
+impl<T: Serialize + serde::de::DeserializeOwned + Send + Sync + 'static> Property for AsJson<T> {
+    const EDM: EdmType = EdmType::String;
+    const CODEC: &'static str = "json";
+
+    fn to_value(&self) -> Result<Option<Value>, ValueError> {
+        json::to_value(&self.0)
+    }
+
+    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
+        json::from_value(value).map(Self)
+    }
+}
+
+/// A value that a field of type `T` can be compared with or set to.
+pub trait FieldArg<T> {
+    /// The value as a `T`.
+    fn into_field(self) -> T;
+}
+
+impl<T: Property> FieldArg<T> for T {
+    fn into_field(self) -> T {
+        self
+    }
+}
+
+impl FieldArg<String> for &str {
+    fn into_field(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl<T> FieldArg<AsJson<T>> for T {
+    fn into_field(self) -> AsJson<T> {
+        AsJson(self)
+    }
+}
+
+impl<E, T: Property, M> Field<E, T, M> {
+    /// The field stored under this name. For generated code.
+    #[doc(hidden)]
+    pub const fn named(property: &'static str) -> Self {
+        Self { property, types: PhantomData }
+    }
+
+    /// The stored name.
+    pub const fn property(&self) -> &'static str {
+        self.property
+    }
+
+    /// Sets the field in a patch. See [`Database::patch`](crate::Database::patch).
+    pub fn set(self, value: impl FieldArg<T>) -> Patch<E>
+    where
+        M: CanPatch,
+    {
+        let value = value.into_field().to_value();
+        Patch { sets: vec![(self.property, value)], entity: PhantomData }
+    }
+
+    fn compare(self, comparison: Comparison, value: impl FieldArg<T>) -> Predicate<E> {
+        Predicate::new(Test::Compare { property: self.property, comparison, value: value.into_field().to_value() })
+    }
+
+    /// Equal to `value`; a `None` value asks for an absent property.
+    pub fn eq(self, value: impl FieldArg<T>) -> Predicate<E> {
+        self.compare(Comparison::Equal, value)
+    }
+
+    /// Present and not equal to `value`.
+    pub fn ne(self, value: impl FieldArg<T>) -> Predicate<E> {
+        self.compare(Comparison::NotEqual, value)
+    }
+
+    /// Greater than `value`.
+    pub fn gt(self, value: impl FieldArg<T>) -> Predicate<E> {
+        self.compare(Comparison::Greater, value)
+    }
+
+    /// At least `value`.
+    pub fn ge(self, value: impl FieldArg<T>) -> Predicate<E> {
+        self.compare(Comparison::GreaterOrEqual, value)
+    }
+
+    /// Less than `value`.
+    pub fn lt(self, value: impl FieldArg<T>) -> Predicate<E> {
+        self.compare(Comparison::Less, value)
+    }
+
+    /// At most `value`.
+    pub fn le(self, value: impl FieldArg<T>) -> Predicate<E> {
+        self.compare(Comparison::LessOrEqual, value)
+    }
+}
+
+/// New values for some properties of an entity; see [`Database::patch`](crate::Database::patch).
+#[derive(Debug)]
+pub struct Patch<E> {
+    pub(crate) sets: Vec<(&'static str, Result<Option<Value>, ValueError>)>,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> Patch<E> {
+    /// This patch and another; a property set twice takes the later value.
+    pub fn and(mut self, other: Self) -> Self {
+        self.sets.extend(other.sets);
+        self
+    }
+}
+
+/// A condition on an entity, for scans.
+#[derive(Debug, Clone)]
+pub struct Predicate<E> {
+    pub(crate) test: Test,
+    entity: PhantomData<fn() -> E>,
+}
+
+/// The untyped condition.
+#[derive(Debug, Clone)]
+pub(crate) enum Test {
+    Compare { property: &'static str, comparison: Comparison, value: Result<Option<Value>, ValueError> },
+    And(Box<Test>, Box<Test>),
+    Or(Box<Test>, Box<Test>),
+    Not(Box<Test>),
+}
+
+impl<E> Predicate<E> {
+    fn new(test: Test) -> Self {
+        Self { test, entity: PhantomData }
+    }
+
+    /// Both hold.
+    pub fn and(self, other: Self) -> Self {
+        Self::new(Test::And(Box::new(self.test), Box::new(other.test)))
+    }
+
+    /// One of them holds.
+    pub fn or(self, other: Self) -> Self {
+        Self::new(Test::Or(Box::new(self.test), Box::new(other.test)))
+    }
+}
+
+impl<E> std::ops::Not for Predicate<E> {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        Self::new(Test::Not(Box::new(self.test)))
+    }
+}

@@ -1,0 +1,284 @@
+//! The stored format of an entity as constant data: what the derive emits, and what planning, reading, documentation
+//! and migrations go by.
+//!
+//! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
+
+use tablemodel_store::{EdmType, limits};
+
+use crate::{
+    key::{Part, Segment, Template},
+    property::Property,
+};
+
+/// Properties that the framework itself puts on a primary row: `EntityType`, `_seq`, `_ops` (see FORMAT.md).
+pub const SYSTEM_PROPERTIES: usize = 3;
+
+/// The stored format of one entity.
+#[derive(Debug)]
+pub struct EntitySchema {
+    /// The stable name of the entity: the first half of the discriminator.
+    pub entity_type: &'static str,
+    /// The version of the stored format.
+    pub version: u32,
+    /// What primary rows carry as `EntityType`: `Employee@2`.
+    pub discriminator: &'static str,
+    /// The table, without the run-time prefix.
+    pub table: &'static str,
+    /// The fields, in the order of the struct; skipped ones are not here.
+    pub fields: &'static [FieldSchema],
+    /// The template of the partition key.
+    pub partition: Template,
+    /// The template of the row key.
+    pub row: Template,
+    /// The indexes, in the order they were declared.
+    pub indexes: &'static [IndexSchema],
+    /// Whether rows that other programs wrote (without our system properties) are read as version 1.
+    pub adopt: bool,
+}
+
+/// One field of an entity.
+#[derive(Debug)]
+pub enum FieldSchema {
+    /// A field stored as one property.
+    Property(PropertySchema),
+    /// A field marked `flatten`: its own fields are properties of the row.
+    Group {
+        /// The Rust field.
+        field: &'static str,
+        /// The properties.
+        properties: &'static [PropertySchema],
+    },
+}
+
+/// One stored property.
+#[derive(Debug, Clone, Copy)]
+pub struct PropertySchema {
+    /// The Rust field, for messages.
+    pub field: &'static str,
+    /// The stored name.
+    pub property: &'static str,
+    /// The Edm type it is stored as.
+    pub edm: EdmType,
+    /// The identity of the encoding (`u32`, `json`, ...): part of the format.
+    pub codec: &'static str,
+    /// Whether the property may be absent because the value is `None`.
+    pub nullable: bool,
+    /// Whether an absent property reads as a default.
+    pub default: bool,
+}
+
+/// An index: one more row per entity, under other keys.
+#[derive(Debug)]
+pub struct IndexSchema {
+    /// The name, as declared.
+    pub name: &'static str,
+    /// What its rows carry as `EntityType`: `Employee.by_email@2`.
+    pub discriminator: &'static str,
+    /// The template of the row key; the partition is the entity's own.
+    pub row: Template,
+    /// What an index row holds.
+    pub cover: Cover,
+    /// Whether the index's own key determines the entity.
+    pub unique: bool,
+    /// The row exists only while this holds.
+    pub when: Option<When>,
+}
+
+/// What an index row holds beside the keys of its entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cover {
+    /// Every property.
+    Whole,
+    /// These properties, by their stored names.
+    Keep(&'static [&'static str]),
+    /// Nothing.
+    KeysOnly,
+}
+
+/// A condition on the entity, over one property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct When {
+    /// The stored name of the property.
+    pub property: &'static str,
+    /// `true`: holds while the property is absent or `false`; `false`: while it is present and not `false`.
+    pub negated: bool,
+}
+
+impl PropertySchema {
+    /// The property of a field of type `T`.
+    pub const fn of<T: Property>(field: &'static str, property: &'static str) -> Self {
+        Self { field, property, edm: T::EDM, codec: T::CODEC, nullable: T::NULLABLE, default: false }
+    }
+
+    /// A field stored as JSON text.
+    pub const fn json(field: &'static str, property: &'static str) -> Self {
+        Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false }
+    }
+
+    /// The same, reading as a default where absent.
+    pub const fn or_default(self) -> Self {
+        Self { default: true, ..self }
+    }
+}
+
+impl FieldSchema {
+    /// The properties of the field.
+    pub const fn properties(&'static self) -> &'static [PropertySchema] {
+        match self {
+            Self::Property(property) => std::slice::from_ref(property),
+            Self::Group { properties, .. } => properties,
+        }
+    }
+}
+
+impl EntitySchema {
+    /// All stored and key properties, flattened.
+    pub fn properties(&'static self) -> impl Iterator<Item = &'static PropertySchema> {
+        self.fields.iter().flat_map(FieldSchema::properties)
+    }
+
+    /// The property with this stored name.
+    pub fn property(&'static self, name: &str) -> Option<&'static PropertySchema> {
+        self.properties().find(|candidate| candidate.property == name)
+    }
+
+    /// The index with this name.
+    pub fn index(&'static self, name: &str) -> Option<&'static IndexSchema> {
+        self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// Whether the property can be read back from the entity's own keys, and is therefore not stored beside them.
+    pub const fn in_key(&self, property: &str) -> bool {
+        self.partition.is_recoverable(property) || self.row.is_recoverable(property)
+    }
+
+    /// The parts of the primary key: partition, then row.
+    pub fn key_parts(&self) -> impl Iterator<Item = &'static Part> + use<> {
+        parts(self.partition).chain(parts(self.row))
+    }
+
+    /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.
+    pub const fn has_duplicate_property(&self) -> bool {
+        let mut i = 0;
+        while i < self.property_count() {
+            let mut j = i + 1;
+            while j < self.property_count() {
+                if same(self.property_at(i).property, self.property_at(j).property) {
+                    return true;
+                }
+                j += 1;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// Whether the row could hold more properties than a store takes.
+    pub const fn has_too_many_properties(&self) -> bool {
+        self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+    }
+
+    /// Whether two paths of this entity could produce the same row key.
+    pub const fn has_overlapping_paths(&self) -> bool {
+        let mut i = 0;
+        while i < self.indexes.len() {
+            let index = at(self.indexes, i);
+            if index.row.may_overlap(&self.row) {
+                return true;
+            }
+            let mut j = i + 1;
+            while j < self.indexes.len() {
+                if index.row.may_overlap(&at(self.indexes, j).row) {
+                    return true;
+                }
+                j += 1;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// The number of properties, flattened.
+    pub const fn property_count(&self) -> usize {
+        let mut count = 0;
+        let mut i = 0;
+        while i < self.fields.len() {
+            count += at(self.fields, i).properties().len();
+            i += 1;
+        }
+        count
+    }
+
+    const fn property_at(&self, wanted: usize) -> &'static PropertySchema {
+        let mut seen = 0;
+        let mut i = 0;
+        loop {
+            let properties = at(self.fields, i).properties();
+            if wanted < seen + properties.len() {
+                return at(properties, wanted - seen);
+            }
+            seen += properties.len();
+            i += 1;
+        }
+    }
+}
+
+/// The parts of a template, in order.
+pub fn parts(template: Template) -> impl Iterator<Item = &'static Part> {
+    template.0.iter().filter_map(|segment| match segment {
+        Segment::Part(part) => Some(part),
+        Segment::Literal(_) => None,
+    })
+}
+
+/// Whether rows of two entities kept in one table could have the same key, so that one would overwrite the other.
+pub const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
+    if !same_table(a.table, b.table) || !a.partition.may_overlap(&b.partition) {
+        return false;
+    }
+    let mut i = 0;
+    while i <= a.indexes.len() {
+        let row = if i == 0 { &a.row } else { &at(a.indexes, i - 1).row };
+        let mut j = 0;
+        while j <= b.indexes.len() {
+            let other = if j == 0 { &b.row } else { &at(b.indexes, j - 1).row };
+            if row.may_overlap(other) {
+                return true;
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Whether two entities have the same name.
+pub const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool {
+    same(a.entity_type, b.entity_type)
+}
+
+/// Table names are compared without case, as the service does.
+const fn same_table(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
+}
+
+/// Byte equality, in a constant.
+pub(crate) const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if *at(a, i) != *at(b, i) {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+#[expect(clippy::indexing_slicing, reason = "slice::get is not const for a shared helper; callers stay below len")]
+const fn at<T>(items: &[T], index: usize) -> &T {
+    &items[index]
+}
