@@ -1,0 +1,54 @@
+//! How a Rust type becomes one property of a row, and comes back.
+//! No key is made here (that is [`key`](crate::key)), and no row.
+//!
+#![doc = include_str!("../../docs/types.md")]
+
+mod error;
+
+use tablemodel_store::{EdmType, Value, ValueRef};
+
+pub use self::error::ValueError;
+
+/// A Rust type that can be stored as one property.
+///
+/// The pair must be a round trip: what [`to_value`](Property::to_value) wrote, [`from_value`](Property::from_value)
+/// gives back. The encoding is part of the stored format: a change of it needs another [`CODEC`](Property::CODEC).
+///
+/// ```
+/// use tablemodel::property::Property;
+/// use tablemodel_store::{Value, ValueRef};
+///
+/// assert_eq!(7_u8.to_value(), Ok(Some(Value::Int32(7))));
+/// assert_eq!(u8::from_value(Some(ValueRef::Int64(7))), Ok(7)); // another program wrote it wider
+/// assert!(u8::from_value(Some(ValueRef::Int64(300))).is_err());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as a table property",
+    label = "not a property type",
+    note = "properties are: bool, i8..i128, u8..u128, f32, f64, char, String, Vec<u8>, [u8; N], Uuid, DateTime, SystemTime, Option of these, and by feature the types of chrono, time, ulid and rust_decimal",
+    note = "for `usize` and `isize` use `u64` and `i64`: their width would depend on the machine",
+    note = "write `#[derive(Property)]` on a newtype or an enum, or `#[table(json)]` on the field to keep it as JSON"
+)]
+pub trait Property: Sized + Send + Sync + 'static {
+    /// The type of the stored value.
+    const EDM: EdmType;
+    /// The identity of the encoding, part of the stored format: `"u32"`, `"string"`, `"json"`.
+    const CODEC: &'static str;
+    /// Whether a value can be absent from the row: true for `Option` alone.
+    const NULLABLE: bool = false;
+
+    /// The value as it is stored; `None` when the property is absent.
+    ///
+    /// # Errors
+    ///
+    /// [`ValueError`] when the value has no stored form, such as a time before 1601.
+    fn to_value(&self) -> Result<Option<Value>, ValueError>;
+
+    /// The value that is stored; `None` when the property is absent.
+    ///
+    /// # Errors
+    ///
+    /// [`ValueError`] when the property is missing, of another type, or not a value of this type. A default is
+    /// never invented.
+    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError>;
+}
