@@ -1,0 +1,347 @@
+//! Changes, the rows that must be read before they can be planned, and the plan of each.
+//!
+//! A plan is a list of writes to rows of one partition; nothing is read or written here.
+
+use std::collections::HashMap;
+
+use tablemodel_store::{Action, Condition, ETag, Properties, Row, RowKey, Value};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        entries::{Entry, entries},
+        image::Image,
+        states::{IndexState, IndexStates},
+        system::{self, OperationId, RowKind},
+    },
+    schema::{EntitySchema, IndexSchema},
+};
+
+/// What a caller wants done to one entity.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    /// The entity must not exist.
+    Insert(Image),
+    /// The entity must still be as `old` was read.
+    Save { old: Row, new: Image },
+    /// The entity is inserted, or replaced whatever it is.
+    Upsert(Image),
+    /// The entity must still be as `old` was read.
+    Delete { schema: &'static EntitySchema, old: Row },
+    /// Some properties are set; no key and no derived row is made from them.
+    Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
+}
+
+/// What is known of rows of the partition: absent, or as read.
+pub(crate) type Known = HashMap<String, Option<Row>>;
+
+/// What planning is told beside the change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context {
+    /// The clock, in 100 ns ticks: where the sequence of a fresh insert starts.
+    pub(crate) now: i64,
+    /// Put on primary rows when the store can lose a reply.
+    pub(crate) operation: Option<OperationId>,
+}
+
+/// Which row of the entity a write is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Primary,
+    Index(usize),
+}
+
+/// One write of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlannedRow {
+    pub(crate) row: String,
+    pub(crate) action: Action,
+    pub(crate) role: Role,
+}
+
+/// The writes of one change, and the primary row's properties after it.
+#[derive(Debug, Default)]
+pub(crate) struct Planned {
+    pub(crate) rows: Vec<PlannedRow>,
+    pub(crate) after: Option<Properties>,
+}
+
+/// A row to read before planning.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    pub(crate) row: String,
+}
+
+impl Change {
+    pub(crate) fn schema(&self) -> &'static EntitySchema {
+        match self {
+            Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
+            Self::Delete { schema, .. } | Self::Patch { schema, .. } => schema,
+        }
+    }
+
+    /// The primary row that the change leaves, or takes away.
+    pub(crate) fn key(&self) -> &RowKey {
+        match self {
+            Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
+            Self::Delete { old, .. } => &old.key,
+            Self::Patch { key, .. } => key,
+        }
+    }
+}
+
+/// The rows that must be read before the change can be planned.
+///
+/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch.
+pub(crate) fn needs(change: &Change, states: &IndexStates) -> Result<Vec<Need>> {
+    let mut needs = match change {
+        Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
+        Change::Patch { key, .. } => vec![Need { row: key.row.clone() }],
+        Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } => Vec::new(),
+    };
+    let building = |entry: &Entry| matches!(states.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
+    if (0..change.schema().indexes.len()).any(|index| states.of(index) != IndexState::Readable) {
+        for image in known_images(change)? {
+            needs.extend(entries(&image)?.into_iter().filter(building).map(|entry| Need { row: entry.row }));
+        }
+    }
+    Ok(needs)
+}
+
+fn known_images(change: &Change) -> Result<Vec<Image>> {
+    Ok(match change {
+        Change::Insert(image) | Change::Upsert(image) => vec![image.clone()],
+        Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
+        Change::Delete { schema, old } => vec![Image::stored(schema, old)?],
+        Change::Patch { .. } => Vec::new(),
+    })
+}
+
+/// The writes of a change.
+pub(crate) fn plan(change: Change, known: &Known, states: &IndexStates, context: Context) -> Result<Planned> {
+    let planner = Planner { known, states, context };
+    match change {
+        Change::Insert(image) => planner.insert(image),
+        Change::Save { old, new } => planner.save(&old, new),
+        Change::Upsert(image) => planner.upsert(image),
+        Change::Delete { schema, old } => planner.delete(schema, &old),
+        Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
+    }
+}
+
+struct Planner<'a> {
+    known: &'a Known,
+    states: &'a IndexStates,
+    context: Context,
+}
+
+impl Planner<'_> {
+    fn insert(&self, image: Image) -> Result<Planned> {
+        match self.known.get(&image.key.row) {
+            None | Some(None) => self.put(None, image, self.context.now, None),
+            Some(Some(row)) => match system::kind(&row.properties) {
+                RowKind::Tombstone { entity } if entity == image.schema.entity_type => {
+                    let sequence = self.context.now.max(system::sequence(&row.properties) + 1);
+                    self.put(None, image, sequence, Some(row))
+                }
+                _ => Err(exists(&image)),
+            },
+        }
+    }
+
+    fn upsert(&self, image: Image) -> Result<Planned> {
+        match self.known.get(&image.key.row) {
+            Some(Some(row)) if is_primary(image.schema, row) => {
+                let row = row.clone();
+                self.save(&row, image)
+            }
+            _ => self.insert(image),
+        }
+    }
+
+    fn save(&self, old: &Row, mut new: Image) -> Result<Planned> {
+        if old.key.partition != new.key.partition {
+            let detail = "the partition key was changed; delete the entity and insert it anew";
+            return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key.clone()));
+        }
+        let old_image = Image::stored(new.schema, old)?;
+        new.keep_unknown(&old.properties);
+        let sequence = next_sequence(&old.properties, self.context.now);
+        if old.key == new.key {
+            return self.put(Some(&old_image), new, sequence, Some(old));
+        }
+        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), None)?;
+        let gone = PlannedRow {
+            row: old.key.row.clone(),
+            action: Action::Delete(Condition::Match(old.etag.clone())),
+            role: Role::Primary,
+        };
+        planned.rows.insert(0, gone);
+        Ok(planned)
+    }
+
+    fn delete(&self, schema: &'static EntitySchema, old: &Row) -> Result<Planned> {
+        let image = Image::stored(schema, old)?;
+        let primary = PlannedRow {
+            row: old.key.row.clone(),
+            action: Action::Delete(Condition::Match(old.etag.clone())),
+            role: Role::Primary,
+        };
+        let mut rows = vec![primary];
+        rows.extend(self.derived(Some(&image), None, 0)?);
+        Ok(Planned { rows, after: None })
+    }
+
+    fn patch(
+        &self,
+        schema: &'static EntitySchema,
+        key: RowKey,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
+        let row = match self.known.get(&key.row) {
+            Some(Some(row)) if is_primary(schema, row) => row,
+            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
+        };
+        crate::plan::image::check_version(schema, row)?;
+        let clears = sets.iter().any(|(_, value)| value.is_none());
+        let mut changed: Properties =
+            sets.iter().filter_map(|(name, value)| value.clone().map(|value| (*name, value))).collect();
+        self.stamp(&mut changed, schema.discriminator, next_sequence(&row.properties, self.context.now), Some(row));
+        let mut after = row.properties.clone();
+        after.merge(&changed);
+        after.retain(|name| !sets.iter().any(|(set, value)| *set == name && value.is_none()));
+        let condition = Condition::Match(row.etag.clone());
+        let action = match clears {
+            true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
+            false => Action::Merge(changed, condition),
+        };
+        Ok(Planned { rows: vec![PlannedRow { row: key.row, action, role: Role::Primary }], after: Some(after) })
+    }
+
+    /// The primary row and its derived rows; `over` is the row that the primary one replaces.
+    fn put(&self, old: Option<&Image>, new: Image, sequence: i64, over: Option<&Row>) -> Result<Planned> {
+        let mut properties = new.primary_properties();
+        self.stamp(&mut properties, new.schema.discriminator, sequence, over);
+        let action = match over {
+            None => Action::Insert(properties.clone()),
+            Some(row) => Action::Replace(properties.clone(), Condition::Match(row.etag.clone())),
+        };
+        let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
+        rows.extend(self.derived(old, Some(&new), sequence)?);
+        Ok(Planned { rows, after: Some(properties) })
+    }
+
+    fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
+        let before = over.map(|row| &row.properties);
+        let operations = self.context.operation.map(|operation| system::with_operation(before, operation));
+        system::stamp(properties, discriminator, sequence, operations);
+    }
+
+    /// Entries that only `old` wants are deleted, those that `new` wants newly or differently are written.
+    fn derived(&self, old: Option<&Image>, new: Option<&Image>, sequence: i64) -> Result<Vec<PlannedRow>> {
+        let Some(image) = new.or(old) else { return Ok(Vec::new()) };
+        if image.schema.indexes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let old_entries = old.map(entries).transpose()?.unwrap_or_default();
+        let new_entries = new.map(entries).transpose()?.unwrap_or_default();
+        let mut rows = Vec::with_capacity(old_entries.len() + new_entries.len());
+        for entry in &old_entries {
+            if !new_entries.iter().any(|wanted| wanted.row == entry.row) {
+                rows.extend(self.removal(entry));
+            }
+        }
+        for entry in new_entries {
+            let before = old_entries.iter().find(|old| old.row == entry.row);
+            rows.extend(self.writing(image, entry, before, sequence)?);
+        }
+        Ok(rows)
+    }
+
+    fn removal(&self, entry: &Entry) -> Option<PlannedRow> {
+        let condition = match (self.states.of(entry.index), self.known.get(&entry.row)) {
+            (IndexState::Absent, _) | (_, Some(None)) => return None,
+            (_, Some(Some(row))) => Condition::Match(row.etag.clone()),
+            (IndexState::Readable, None) => Condition::Exists,
+            (IndexState::DeleteOnly | IndexState::WriteOnly, None) => return None,
+        };
+        Some(PlannedRow {
+            row: entry.row.clone(),
+            action: Action::Delete(condition),
+            role: Role::Index(entry.index),
+        })
+    }
+
+    fn writing(
+        &self,
+        image: &Image,
+        entry: Entry,
+        before: Option<&Entry>,
+        sequence: i64,
+    ) -> Result<Option<PlannedRow>> {
+        let Some(index) = image.schema.indexes.get(entry.index) else { return Ok(None) };
+        match self.states.of(entry.index) {
+            IndexState::Absent | IndexState::DeleteOnly => return Ok(None),
+            IndexState::Readable if before == Some(&entry) && !self.known.contains_key(&entry.row) => return Ok(None),
+            IndexState::Readable | IndexState::WriteOnly => {}
+        }
+        let mut properties = entry.properties;
+        system::stamp(&mut properties, index.discriminator, sequence, None);
+        let action = match self.known.get(&entry.row) {
+            Some(Some(row)) => self.over(image, index, row, properties)?,
+            Some(None) => Action::Insert(properties),
+            None if before.is_some() && self.states.of(entry.index) == IndexState::Readable => {
+                Action::Replace(properties, Condition::Exists)
+            }
+            None if index.unique => Action::Insert(properties),
+            None => Action::InsertOrReplace(properties),
+        };
+        Ok(Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) }))
+    }
+
+    /// Over an index row that was read: one's own is replaced, another's is a violation.
+    fn over(&self, image: &Image, index: &IndexSchema, row: &Row, properties: Properties) -> Result<Action> {
+        if index.unique && system::owner_row(&row.properties) != Some(image.key.row.as_str()) {
+            return Err(violation(image.schema, index, row));
+        }
+        Ok(Action::Replace(properties, Condition::Match(row.etag.clone())))
+    }
+}
+
+/// Whether the row is a primary row of the entity, of whatever version.
+pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
+    match system::kind(&row.properties) {
+        RowKind::Primary { entity, .. } => entity == schema.entity_type,
+        RowKind::Foreign => schema.adopt,
+        RowKind::Derived { .. } | RowKind::Tombstone { .. } => false,
+    }
+}
+
+/// The number after the row's own; a row that other programs wrote has none and starts at the clock.
+fn next_sequence(properties: &Properties, now: i64) -> i64 {
+    match system::sequence(properties) {
+        0 => now,
+        sequence => sequence.saturating_add(1),
+    }
+}
+
+/// The violation of a unique index by whoever holds `row`.
+pub(crate) fn violation(schema: &'static EntitySchema, index: &IndexSchema, row: &Row) -> Error {
+    let owner = system::owner_row(&row.properties).map(|owner| RowKey::new(row.key.partition.clone(), owner));
+    let holder = owner.as_ref().map_or("another entity".to_owned(), |owner| format!("the entity {owner}"));
+    let detail = format!("unique index `{}`: {holder} has this value", index.name);
+    Error::new(ErrorKind::UniqueViolation { index: index.name, owner }, detail)
+        .of(schema.entity_type)
+        .at_key(row.key.clone())
+}
+
+fn exists(image: &Image) -> Error {
+    Error::new(ErrorKind::AlreadyExists, "an entity with this key exists")
+        .of(image.schema.entity_type)
+        .at_key(image.key.clone())
+}
+
+/// An ETag that no row has: for a row whose state after a write is not known.
+pub(crate) fn stale_etag() -> ETag {
+    ETag::parse("")
+}

@@ -1,0 +1,131 @@
+//! Images: all fields of an entity as properties, those that its keys hold included; and back.
+//!
+//! The bridge between a user's struct, its stored primary row, and untyped planning.
+
+use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value};
+
+use crate::{
+    entity::{FieldError, FieldReader, FieldWriter, TableEntity},
+    error::{Error, ErrorKind, Result},
+    key::{KeyError, Template},
+    plan::system::{self, RowKind},
+    schema::EntitySchema,
+};
+
+/// An entity as planning sees it: its keys and all its fields.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    pub(crate) schema: &'static EntitySchema,
+    pub(crate) key: RowKey,
+    /// Every field under its stored name, and the unknown properties of the stored row.
+    pub(crate) fields: Properties,
+}
+
+impl Image {
+    /// The image of a user's value.
+    pub(crate) fn of<E: TableEntity>(entity: &E) -> Result<Self> {
+        let schema = E::SCHEMA;
+        let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
+        entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
+        Self::new(schema, writer.finish())
+    }
+
+    /// The image with these fields; the key is made from them.
+    pub(crate) fn new(schema: &'static EntitySchema, fields: Properties) -> Result<Self> {
+        let partition = primary_part(schema, schema.partition, &fields)?;
+        let row = primary_part(schema, schema.row, &fields)?;
+        Ok(Self { schema, key: RowKey { partition, row }, fields })
+    }
+
+    /// The image of a stored primary row.
+    pub(crate) fn stored(schema: &'static EntitySchema, row: &Row) -> Result<Self> {
+        check_version(schema, row)?;
+        let mut fields = row.properties.clone();
+        fields.retain(|name| !system::is_system(name));
+        for (property, value) in key_values(schema, &row.key)? {
+            fields.insert(PropertyName::from_static(property), value);
+        }
+        Ok(Self { schema, key: row.key.clone(), fields })
+    }
+
+    /// The properties of the primary row, without the system's: what the keys hold is not stored twice.
+    pub(crate) fn primary_properties(&self) -> Properties {
+        let mut properties = self.fields.clone();
+        properties.retain(|name| !self.schema.in_key(name));
+        properties
+    }
+
+    /// Takes over what `stored` holds and this version of the struct does not know.
+    pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
+        for (name, value) in system::unknown(self.schema, stored) {
+            self.fields.insert(name.clone(), value.to_value());
+        }
+    }
+}
+
+fn primary_part(schema: &'static EntitySchema, template: Template, fields: &Properties) -> Result<String> {
+    let key = template.encode(|part| fields.get(part.property)).map_err(|error| key_error(schema, error))?;
+    key.ok_or_else(|| Error::new(ErrorKind::Invalid, "a field of the primary key has no value").of(schema.entity_type))
+}
+
+/// The values that the primary keys hold.
+pub(crate) fn key_values(schema: &'static EntitySchema, key: &RowKey) -> Result<Vec<(&'static str, Value)>> {
+    let mut values = Vec::with_capacity(4);
+    for (template, text) in [(schema.partition, &key.partition), (schema.row, &key.row)] {
+        let parts = template.decode(text).map_err(|error| {
+            Error::corrupt("the keys of the row are not in the form of its type; another program wrote it, or a key template changed")
+                .of(schema.entity_type)
+                .at_key(key.clone())
+                .caused_by(error)
+        })?;
+        values.extend(parts.into_iter().map(|(part, value)| (part.property, value)));
+    }
+    Ok(values)
+}
+
+/// Reads an entity from its primary row.
+pub(crate) fn decode<E: TableEntity>(row: &Row) -> Result<E> {
+    check_version(E::SCHEMA, row)?;
+    let keys = key_values(E::SCHEMA, &row.key)?;
+    E::read_fields(&FieldReader::new(&row.properties, &keys)).map_err(|error| corrupt(E::SCHEMA, row, error))
+}
+
+/// That this program knows the version that wrote the row.
+pub(crate) fn check_version(schema: &'static EntitySchema, row: &Row) -> Result<()> {
+    let version = match system::kind(&row.properties) {
+        RowKind::Primary { version, .. } | RowKind::Derived { version, .. } => version,
+        RowKind::Foreign if schema.adopt => 1,
+        RowKind::Tombstone { .. } | RowKind::Foreign => {
+            return Err(Error::corrupt("the row is not of this type").of(schema.entity_type).at_key(row.key.clone()));
+        }
+    };
+    if version == schema.version {
+        return Ok(());
+    }
+    let detail = format!("the row was written by version {version}; this program knows version {}", schema.version);
+    Err(Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(row.key.clone()))
+}
+
+/// A stored value that does not fit its field: never read as a default.
+pub(crate) fn corrupt(schema: &'static EntitySchema, row: &Row, error: FieldError) -> Error {
+    let detail = format!("stored {error}");
+    Error::corrupt(detail).of(schema.entity_type).at_key(row.key.clone()).caused_by(error)
+}
+
+/// A field's value that cannot be stored.
+pub(crate) fn invalid(schema: &'static EntitySchema, error: FieldError) -> Error {
+    let field = schema.property(error.property).map_or(error.property, |property| property.field);
+    Error::new(ErrorKind::Invalid, format!("field `{field}`: {}", error.error)).of(schema.entity_type).caused_by(error)
+}
+
+/// A key that cannot be made.
+pub(crate) fn key_error(schema: &'static EntitySchema, error: KeyError) -> Error {
+    let kind = if error.is_too_long() {
+        ErrorKind::KeyTooLong
+    } else if error.is_overflow() {
+        ErrorKind::KeyOverflow
+    } else {
+        ErrorKind::Invalid
+    };
+    Error::new(kind, error.to_string()).of(schema.entity_type).caused_by(error)
+}

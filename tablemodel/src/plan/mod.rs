@@ -1,0 +1,11 @@
+//! Planning: from a change and what is stored to the rows that must be written. Pure and synchronous.
+//!
+//! Nothing here awaits, reads a clock or knows a user's type; rows to read first are asked for by [`change::needs`].
+
+pub(crate) mod batch;
+pub(crate) mod change;
+pub(crate) mod entries;
+pub(crate) mod fold;
+pub(crate) mod image;
+pub(crate) mod states;
+pub(crate) mod system;

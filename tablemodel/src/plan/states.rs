@@ -1,0 +1,44 @@
+//! The states of an entity's indexes, as the store records them: an input of planning and of reading.
+//!
+//! Nothing is read or changed here; see `database::registry` for the rows.
+
+/// How far an index is built. Only the four, in this order; two programs may be at most one apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum IndexState {
+    /// Its rows are neither written nor deleted.
+    Absent,
+    /// Its rows are deleted where found, never written.
+    DeleteOnly,
+    /// Its rows are written and deleted; queries may not use it.
+    WriteOnly,
+    /// Complete.
+    Readable,
+}
+
+impl IndexState {
+    /// The stored word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::DeleteOnly => "delete-only",
+            Self::WriteOnly => "write-only",
+            Self::Readable => "readable",
+        }
+    }
+
+    /// The state of this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Absent, Self::DeleteOnly, Self::WriteOnly, Self::Readable].into_iter().find(|state| state.word() == word)
+    }
+}
+
+/// The states of the indexes of one entity, in the order of its schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexStates(pub(crate) Vec<IndexState>);
+
+impl IndexStates {
+    /// The state of the index at this position of the schema.
+    pub(crate) fn of(&self, index: usize) -> IndexState {
+        self.0.get(index).copied().unwrap_or(IndexState::Absent)
+    }
+}

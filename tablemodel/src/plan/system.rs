@@ -1,0 +1,158 @@
+//! The framework's own properties, as FORMAT.md draws them, and what a row's `EntityType` says.
+//!
+//! The one place that knows their names.
+
+use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Value, ValueRef};
+
+use crate::schema::EntitySchema;
+
+/// What a row is: `Employee@2`, `Employee.by_email@2`, `Employee.~dead@2`.
+pub(crate) const ENTITY_TYPE: &str = "EntityType";
+/// The number of writes to the entity, as of this row.
+pub(crate) const SEQUENCE: &str = "_seq";
+/// The last operation ids, 16 bytes each, newest last.
+pub(crate) const OPERATIONS: &str = "_ops";
+/// On derived rows: the row key of the entity's primary row (its partition is the derived row's own).
+pub(crate) const OWNER_ROW: &str = "_rk";
+
+/// Operation ids kept on a row.
+const KEPT_OPERATIONS: usize = 4;
+const OPERATION_BYTES: usize = 16;
+
+/// Names one attempt to write, so that a retried write recognises its own first attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OperationId(pub(crate) [u8; OPERATION_BYTES]);
+
+/// What a row is, by its `EntityType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowKind<'a> {
+    /// A primary row.
+    Primary { entity: &'a str, version: u32 },
+    /// A derived row: of an index, by its name.
+    Derived { entity: &'a str, name: &'a str, version: u32 },
+    /// Where an entity was deleted.
+    Tombstone { entity: &'a str },
+    /// A row without a discriminator, or with one that is not ours.
+    Foreign,
+}
+
+/// The raw discriminator.
+pub(crate) fn entity_type(properties: &Properties) -> Option<&str> {
+    match properties.get(ENTITY_TYPE) {
+        Some(ValueRef::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// What the row is.
+pub(crate) fn kind(properties: &Properties) -> RowKind<'_> {
+    entity_type(properties).and_then(parse).unwrap_or(RowKind::Foreign)
+}
+
+fn parse(text: &str) -> Option<RowKind<'_>> {
+    let (name, version) = text.rsplit_once('@')?;
+    let version = version.parse().ok()?;
+    Some(match name.split_once('.') {
+        None => RowKind::Primary { entity: name, version },
+        Some((entity, "~dead")) => RowKind::Tombstone { entity },
+        Some((entity, derived)) => RowKind::Derived { entity, name: derived, version },
+    })
+}
+
+/// Rows of any version of this kind: `Employee@…` is one range of strings.
+pub(crate) fn type_condition(discriminator: &'static str) -> Filter {
+    let name = discriminator.rsplit_once('@').map_or(discriminator, |(name, _)| name);
+    // `@` is followed by `A` in every order of text in use.
+    Filter::compare(ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{name}@"))
+        .and(Filter::compare(ENTITY_TYPE, Comparison::Less, format!("{name}A")))
+}
+
+/// The entity's sequence number; 0 on rows that other programs wrote.
+pub(crate) fn sequence(properties: &Properties) -> i64 {
+    match properties.get(SEQUENCE) {
+        Some(ValueRef::Int64(sequence)) => sequence,
+        _ => 0,
+    }
+}
+
+/// The row key of the primary row, on a derived row.
+pub(crate) fn owner_row(properties: &Properties) -> Option<&str> {
+    match properties.get(OWNER_ROW) {
+        Some(ValueRef::String(row)) => Some(row),
+        _ => None,
+    }
+}
+
+/// Whether the row was written by this operation, or by one after which at most three others came.
+pub(crate) fn was_written_by(properties: &Properties, operation: OperationId) -> bool {
+    match properties.get(OPERATIONS) {
+        Some(ValueRef::Binary(bytes)) => bytes.chunks_exact(OPERATION_BYTES).any(|id| id == operation.0),
+        _ => false,
+    }
+}
+
+/// The operation ids of `old`, and one more.
+pub(crate) fn with_operation(old: Option<&Properties>, operation: OperationId) -> Vec<u8> {
+    let before = match old.and_then(|properties| properties.get(OPERATIONS)) {
+        Some(ValueRef::Binary(bytes)) => bytes,
+        _ => &[],
+    };
+    let keep = (KEPT_OPERATIONS - 1) * OPERATION_BYTES;
+    let tail = before.get(before.len().saturating_sub(keep)..).unwrap_or_default();
+    [tail, &operation.0].concat()
+}
+
+/// Whether the framework owns this property.
+pub(crate) fn is_system(name: &str) -> bool {
+    name == ENTITY_TYPE || name.starts_with('_')
+}
+
+/// The stored properties that this version of the struct does not know: they are written back as they are.
+pub(crate) fn unknown<'a>(
+    schema: &'static EntitySchema,
+    stored: &'a Properties,
+) -> impl Iterator<Item = (&'a PropertyName, ValueRef<'a>)> {
+    stored.iter().filter(|(name, _)| !is_system(name.as_str()) && schema.property(name.as_str()).is_none())
+}
+
+/// The system properties of a row.
+pub(crate) fn stamp(
+    properties: &mut Properties,
+    discriminator: &'static str,
+    sequence: i64,
+    operations: Option<Vec<u8>>,
+) {
+    properties.insert(PropertyName::from_static(ENTITY_TYPE), discriminator);
+    properties.insert(PropertyName::from_static(SEQUENCE), sequence);
+    if let Some(operations) = operations {
+        properties.insert(PropertyName::from_static(OPERATIONS), Value::Binary(operations));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn discriminators_are_read_back() {
+        assert_eq!(parse("Employee@2"), Some(RowKind::Primary { entity: "Employee", version: 2 }));
+        let index = RowKind::Derived { entity: "Employee", name: "by_email", version: 12 };
+        assert_eq!(parse("Employee.by_email@12"), Some(index));
+        assert_eq!(parse("Employee.~dead@2"), Some(RowKind::Tombstone { entity: "Employee" }));
+        for foreign in ["Employee", "Employee@", "Employee@x", "@"] {
+            assert_eq!(parse(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn the_last_four_operations_are_kept() {
+        let mut properties = Properties::new();
+        let ids: Vec<_> = (0..6u8).map(|n| OperationId([n; 16])).collect();
+        for id in &ids {
+            let operations = with_operation(Some(&properties), *id);
+            properties.insert(OPERATIONS, operations);
+        }
+        let known: Vec<_> = ids.iter().map(|id| was_written_by(&properties, *id)).collect();
+        assert_eq!(known, [false, false, true, true, true, true]);
+    }
+}

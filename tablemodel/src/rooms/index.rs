@@ -1,0 +1,45 @@
+#![doc = include_str!("../../docs/rooms/index.md")]
+
+use tablemodel_store::{Properties, PropertyName, Value, ValueRef};
+
+use crate::{
+    error::Result,
+    plan::{
+        entries::Entry,
+        image::{Image, key_error},
+        system,
+    },
+    schema::{Cover, When},
+};
+
+/// The row that the index at this position of the schema wants for the image; none while its condition does not hold
+/// or a part of its key is `None`.
+pub(crate) fn entry(image: &Image, position: usize) -> Result<Option<Entry>> {
+    let Some(index) = image.schema.indexes.get(position) else { return Ok(None) };
+    if !index.when.is_none_or(|when| holds(when, &image.fields)) {
+        return Ok(None);
+    }
+    let key = index.row.encode(|part| image.fields.get(part.property));
+    let row = key.map_err(|error| key_error(image.schema, error.on_path(index.name)))?;
+    Ok(row.map(|row| Entry { index: position, row, properties: covered(image, index.cover) }))
+}
+
+/// Whether the condition holds for these fields.
+fn holds(when: When, fields: &Properties) -> bool {
+    let set = !matches!(fields.get(when.property), None | Some(ValueRef::Boolean(false)));
+    set != when.negated
+}
+
+fn covered(image: &Image, cover: Cover) -> Properties {
+    let mut properties = match cover {
+        Cover::Whole => image.primary_properties(),
+        Cover::Keep(names) => kept(&image.fields, names),
+        Cover::KeysOnly => Properties::new(),
+    };
+    properties.insert(PropertyName::from_static(system::OWNER_ROW), Value::String(image.key.row.clone()));
+    properties
+}
+
+fn kept(fields: &Properties, names: &'static [&'static str]) -> Properties {
+    names.iter().filter_map(|name| Some((PropertyName::from_static(name), fields.get(name)?.to_value()))).collect()
+}
