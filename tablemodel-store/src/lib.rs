@@ -22,8 +22,11 @@ mod query;
 mod row;
 mod value;
 
+pub mod apply;
 pub mod key;
 pub mod limits;
+pub mod size;
+pub mod validate;
 
 pub use crate::{
     datetime::{DateTime, DateTimeError},

@@ -1,0 +1,215 @@
+//! How many bytes a row and a batch count, as Azure measures them.
+//!
+//! Nothing is refused here (that is [`validate`](crate::validate)), and no text is built to be measured.
+
+use std::fmt::{self, Write};
+
+use crate::{Action, Batch, Condition, DateTime, Operation, Properties, ValueRef};
+
+/// Bytes that the multipart frame of one batch takes: its two boundaries, opened and closed, with their headers.
+pub const BATCH_OVERHEAD_BYTES: usize = 512;
+
+/// Bytes that one operation of a batch takes beside its table, keys, ETag and properties: a boundary, the part's
+/// headers, the request line up to the table's name, and the request's headers.
+///
+/// Those need some 500 bytes; the rest is room for an endpoint's name and a shared access signature in the URL.
+pub const OPERATION_OVERHEAD_BYTES: usize = 1024;
+
+/// The number of UTF-16 code units of `text`: the unit in which a table store measures text. O(bytes).
+pub fn utf16_len(text: &str) -> usize {
+    text.bytes().map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
+}
+
+/// Bytes of a row, as the service bills and limits it: UTF-16 text, 8 bytes for each property, 4 for the row.
+///
+/// Source: Microsoft, "Understanding Windows Azure Storage Billing: bandwidth, transactions, and capacity",
+/// "how to estimate the storage of an entity". O(bytes of text).
+pub fn row_bytes(partition: &str, row: &str, properties: &Properties) -> usize {
+    row_bytes_with(utf16_len, partition, row, properties)
+}
+
+/// At least [`row_bytes`], in time that does not depend on the lengths of texts.
+pub(crate) fn row_bytes_bound(partition: &str, row: &str, properties: &Properties) -> usize {
+    row_bytes_with(str::len, partition, row, properties)
+}
+
+fn row_bytes_with(chars: fn(&str) -> usize, partition: &str, row: &str, properties: &Properties) -> usize {
+    let property = |name: &str, value| 8 + 2 * chars(name) + value_bytes(chars, value);
+    let own: usize = properties.iter().map(|(name, value)| property(name.as_str(), value)).sum();
+    4 + 2 * (chars(partition) + chars(row)) + own
+}
+
+fn value_bytes(chars: fn(&str) -> usize, value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::String(text) => 2 * chars(text) + 4,
+        ValueRef::Binary(bytes) => bytes.len() + 4,
+        ValueRef::Boolean(_) => 1,
+        ValueRef::Int32(_) => 4,
+        ValueRef::Int64(_) | ValueRef::Double(_) | ValueRef::DateTime(_) => 8,
+        ValueRef::Guid(_) => 16,
+    }
+}
+
+/// Bytes of the request body that carries this batch to Azure.
+///
+/// Each operation counts its JSON ([`json_bytes`]; a delete has none), the table and the percent-encoded keys in
+/// its URL, its `If-Match`, and [`OPERATION_OVERHEAD_BYTES`]. O(bytes of text).
+pub fn batch_bytes(batch: &Batch) -> usize {
+    let operations = batch.operations.iter();
+    BATCH_OVERHEAD_BYTES
+        + operations.map(|operation| operation_bytes(&batch.table, &batch.partition, operation)).sum::<usize>()
+}
+
+/// Bytes that one operation adds to [`batch_bytes`].
+pub fn operation_bytes(table: &str, partition: &str, operation: &Operation) -> usize {
+    operation_bytes_with(&EXACT, table, partition, operation)
+}
+
+/// At least [`operation_bytes`], in time that does not depend on the lengths of texts.
+pub(crate) fn operation_bytes_bound(table: &str, partition: &str, operation: &Operation) -> usize {
+    operation_bytes_with(&BOUND, table, partition, operation)
+}
+
+/// Bytes of a row as a JSON object in Azure's form, without white space.
+///
+/// Keys first; text escaped where JSON requires it and in UTF-8 elsewhere; `Int64`, `DateTime`, `Guid`, `Binary`
+/// (base64) and non-finite doubles as strings with an `@odata.type` annotation; other doubles in their shortest form
+/// with a fraction or an exponent.
+pub fn json_bytes(partition: &str, row: &str, properties: &Properties) -> usize {
+    json_bytes_with(&EXACT, partition, row, properties)
+}
+
+/// How long text becomes in JSON (with its quotes) and in a URL.
+struct Measure {
+    json: fn(&str) -> usize,
+    url: fn(&str) -> usize,
+}
+
+const EXACT: Measure = Measure { json: json_string_bytes, url: url_key_bytes };
+const BOUND: Measure = Measure { json: |text| 2 + 6 * text.len(), url: |text| 6 * text.len() };
+
+fn operation_bytes_with(measure: &Measure, table: &str, partition: &str, operation: &Operation) -> usize {
+    let keys_in_url = "(PartitionKey='',RowKey='')".len() + (measure.url)(partition) + (measure.url)(&operation.row);
+    let body = |properties| json_bytes_with(measure, partition, &operation.row, properties);
+    OPERATION_OVERHEAD_BYTES
+        + table.len()
+        + keys_in_url
+        + if_match_bytes(&operation.action)
+        + operation.action.properties().map_or(0, body)
+}
+
+fn if_match_bytes(action: &Action) -> usize {
+    let condition = match action {
+        Action::Replace(_, condition) | Action::Merge(_, condition) | Action::Delete(condition) => condition,
+        Action::Insert(_) | Action::InsertOrReplace(_) | Action::InsertOrMerge(_) => return 0,
+    };
+    "If-Match: \r\n".len()
+        + match condition {
+            Condition::Exists => "*".len(),
+            Condition::Match(etag) => displayed_bytes(etag),
+        }
+}
+
+fn json_bytes_with(measure: &Measure, partition: &str, row: &str, properties: &Properties) -> usize {
+    let keys = r#"{"PartitionKey":,"RowKey":}"#.len() + (measure.json)(partition) + (measure.json)(row);
+    let own = properties.iter().map(|(name, value)| json_property_bytes(measure, name.as_str(), value));
+    keys + own.sum::<usize>()
+}
+
+/// `,"name":value`, after `,"name@odata.type":"type"` where the type cannot be told from the value.
+fn json_property_bytes(measure: &Measure, name: &str, value: ValueRef<'_>) -> usize {
+    let annotation =
+        if is_annotated(value) { r#","@odata.type":"""#.len() + name.len() + value.edm().name().len() } else { 0 };
+    annotation + r#","":"#.len() + name.len() + json_value_bytes(measure, value)
+}
+
+fn is_annotated(value: ValueRef<'_>) -> bool {
+    match value {
+        ValueRef::Int64(_) | ValueRef::DateTime(_) | ValueRef::Guid(_) | ValueRef::Binary(_) => true,
+        ValueRef::Double(double) => !double.is_finite(),
+        ValueRef::String(_) | ValueRef::Boolean(_) | ValueRef::Int32(_) => false,
+    }
+}
+
+fn json_value_bytes(measure: &Measure, value: ValueRef<'_>) -> usize {
+    const QUOTES: usize = 2;
+    match value {
+        ValueRef::String(text) => (measure.json)(text),
+        ValueRef::Binary(bytes) => QUOTES + bytes.len().div_ceil(3) * 4,
+        ValueRef::Boolean(true) => "true".len(),
+        ValueRef::Boolean(false) => "false".len(),
+        ValueRef::Int32(number) => integer_bytes(number.into()),
+        ValueRef::Int64(number) => QUOTES + integer_bytes(number),
+        ValueRef::Double(double) => double_bytes(double),
+        ValueRef::DateTime(at) => QUOTES + date_time_bytes(at),
+        ValueRef::Guid(_) => QUOTES + 36,
+    }
+}
+
+fn integer_bytes(number: i64) -> usize {
+    let digits = number.unsigned_abs().checked_ilog10().map_or(1, |power| power as usize + 1);
+    usize::from(number < 0) + digits
+}
+
+fn double_bytes(double: f64) -> usize {
+    if double.is_nan() {
+        r#""NaN""#.len()
+    } else if double.is_infinite() {
+        r#""Infinity""#.len() + usize::from(double < 0.0)
+    } else {
+        counted(format_args!("{double:?}"))
+    }
+}
+
+/// RFC 3339 in UTC, the fraction without trailing zeros: as the service writes it.
+fn date_time_bytes(at: DateTime) -> usize {
+    const FRACTION_DIGITS: usize = 7;
+    let mut fraction = at.ticks().rem_euclid(10_000_000);
+    if fraction == 0 {
+        return "9999-12-31T23:59:59Z".len();
+    }
+    let mut digits = FRACTION_DIGITS;
+    while fraction % 10 == 0 {
+        fraction /= 10;
+        digits -= 1;
+    }
+    "9999-12-31T23:59:59.Z".len() + digits
+}
+
+/// `text` as a JSON string with its quotes: two bytes for `"`, `\` and the controls with a letter, six for others.
+fn json_string_bytes(text: &str) -> usize {
+    let extra = |byte: u8| match byte {
+        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0C | b'\r' => 1,
+        0..=0x1F => 5,
+        _ => 0,
+    };
+    2 + text.len() + text.bytes().map(extra).sum::<usize>()
+}
+
+/// A key in a URL: unreserved characters as they are, a quote doubled, the rest three bytes for each byte.
+fn url_key_bytes(key: &str) -> usize {
+    let width = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => 1,
+        b'\'' => 6,
+        _ => 3,
+    };
+    key.bytes().map(width).sum()
+}
+
+fn displayed_bytes(value: &impl fmt::Display) -> usize {
+    counted(format_args!("{value}"))
+}
+
+fn counted(text: fmt::Arguments<'_>) -> usize {
+    struct Counter(usize);
+    impl Write for Counter {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += text.len();
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // The counter never fails, and neither does the formatting of numbers and ETags.
+    let _ = counter.write_fmt(text);
+    counter.0
+}
