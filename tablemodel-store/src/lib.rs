@@ -6,14 +6,19 @@
 //! | [`Row`], [`Properties`], [`Value`], [`key`], [`ETag`], [`DateTime`] | the data |
 //! | [`Query`], [`Filter`], [`Batch`], [`Action`] | reads and writes as data |
 //! | [`TableStore`] | the port: the one way to data |
+//! | [`MemoryStore`] | a store in memory |
+//! | [`clock`] | where a store gets "now" from |
+//! | `conformance` (a feature) | the suite that every store passes |
 //! | [`limits`], [`size`], [`validate`], [`apply`] | the rules of the service, pure functions shared by all stores |
 //!
 //! This crate knows nothing of entities, derives or patterns: those are `tablemodel`'s.
 
+mod continuation;
 mod datetime;
 mod error;
 mod etag;
 mod filter;
+mod memory;
 mod name;
 mod operation;
 mod port;
@@ -23,6 +28,9 @@ mod row;
 mod value;
 
 pub mod apply;
+pub mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod key;
 pub mod limits;
 pub mod size;
@@ -34,6 +42,7 @@ pub use crate::{
     etag::ETag,
     filter::{Comparison, Filter},
     key::{KeyRange, RowKey, RowRange},
+    memory::{MemoryStore, MemoryStoreBuilder},
     name::PropertyName,
     operation::{Action, Batch, Condition, Operation, Receipts, Written},
     port::{Capabilities, TableStore},
