@@ -2,7 +2,7 @@
 //!
 //! A cursor names a key, not a position: it survives deletes, inserts and restarts.
 
-use std::{fmt, hash::Hasher, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use twox_hash::XxHash3_64;
@@ -77,15 +77,8 @@ pub struct PathPage<T> {
 
 /// Of what the query asks for: the entity, the path, and its ranges.
 fn fingerprint(plan: &ReadPlan) -> u64 {
-    let mut hash = XxHash3_64::new();
-    for text in [plan.schema.table, plan.schema.entity_type, plan.row_type()] {
-        hash.write(text.as_bytes());
-        hash.write_u8(0);
-    }
-    for range in &plan.ranges {
-        hash.write(format!("{range:?}").as_bytes());
-    }
-    hash.finish()
+    let path = (plan.schema.table, plan.schema.entity_type, plan.row_type(), &plan.ranges);
+    XxHash3_64::oneshot(format!("{path:?}").as_bytes())
 }
 
 fn invalid(detail: &str) -> Error {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use tablemodel_store::{Clock, SystemClock};
+use tablemodel_store::clock::{Clock, SystemClock};
 
 /// A source of random bits: for operation ids and back-off, never for secrets.
 pub trait Random: Send + Sync + 'static {

@@ -6,7 +6,12 @@ use crate::{
     database::Database,
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    path::{Path, field::Patch, partition::PartitionOf, state::{Complete, PathKind, PathState}},
+    path::{
+        Path,
+        field::Patch,
+        partition::PartitionOf,
+        state::{Complete, PathKind, PathState},
+    },
     plan::{
         change::Change,
         image::{self, Image},

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use tablemodel_store::{Action, Batch, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written};
+use tablemodel_store::{Action, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written};
 
 use crate::{
     database::{Database, Registered},
@@ -43,7 +43,6 @@ impl Database {
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>> {
         let mut run = Run::new(self, registered, partition);
-        let mut last = changes.len();
         for attempt in 0..ATTEMPTS {
             run.read_needs(&changes).await?;
             let plan = run.plan(&changes)?;
@@ -53,7 +52,7 @@ impl Database {
             }
             match self.0.store.commit(std::slice::from_ref(&batch)).await {
                 Ok(receipts) => return Ok(outcomes(partition, &plan, receipts)),
-                Err(error) => match run.after(error, &plan, &mut last).await? {
+                Err(error) => match run.after(error, &plan).await? {
                     Next::Again => {}
                     Next::Later => self.pause(attempt).await,
                     Next::Done(outcomes) => return Ok(outcomes),
@@ -153,7 +152,7 @@ impl<'a> Run<'a> {
         Ok(plan)
     }
 
-    async fn after(&mut self, error: StoreError, plan: &BatchPlan, _last: &mut usize) -> Result<Next> {
+    async fn after(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
         self.last = Some(error.clone());
         match error.kind() {
             StoreErrorKind::Unavailable => return Ok(Next::Later),
@@ -203,7 +202,13 @@ impl<'a> Run<'a> {
     }
 
     /// A refused index row: a violation, or drift, which is repaired by planning with the rows as they are.
-    async fn after_index(&mut self, error: &StoreError, failed: &BatchRow, at: usize, plan: &BatchPlan) -> Result<Next> {
+    async fn after_index(
+        &mut self,
+        error: &StoreError,
+        failed: &BatchRow,
+        at: usize,
+        plan: &BatchPlan,
+    ) -> Result<Next> {
         let (schema, change) = (failed.schema, failed.change);
         let key = self.key(&failed.planned.row);
         let found = self.learn(&failed.planned.row).await?.cloned();
@@ -296,9 +301,4 @@ fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<O
         Some(Row { key: RowKey::new(partition, left.row.clone()), etag, timestamp: written.timestamp, properties })
     };
     plan.left.iter().map(outcome).collect()
-}
-
-/// A batch of raw rows, for import and registration.
-pub(crate) fn raw_batch(table: &str, partition: &str) -> Batch {
-    Batch::new(table, partition)
 }

@@ -16,6 +16,7 @@ use std::{fmt, sync::Arc};
 
 use tablemodel_store::{Capabilities, Row, RowKey, TableStore};
 
+pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
@@ -23,7 +24,6 @@ pub use self::{
     transfer::Transferred,
     verify::{Verified, Violation, ViolationKind},
 };
-pub(crate) use self::registry::Registered;
 use crate::{
     entity::TableEntity,
     environment::Environment,

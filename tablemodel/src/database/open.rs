@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tablemodel_store::{Clock, MemoryStore, TableStore};
+use tablemodel_store::{MemoryStore, TableStore, clock::Clock};
 
 use crate::{
     database::{Database, Inner, registry::Registry},

@@ -8,7 +8,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use tablemodel_store::{Action, Batch, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind, TableStore, ValueRef};
+use tablemodel_store::{
+    Action, Batch, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind, TableStore, ValueRef,
+};
 
 use crate::{
     error::{Error, Result},
@@ -56,7 +58,11 @@ impl Registry {
     ) -> Result<()> {
         let rows = read(store, &format!("{prefix}{SCHEMA_TABLE}")).await?;
         let known = model.iter().filter(|schema| rows.contains_key(&entity_row(schema)));
-        self.set(known.map(|schema| Ok((schema.entity_type, Arc::new(registered(prefix, schema, &rows)?)))).collect::<Result<_>>()?);
+        self.set(
+            known
+                .map(|schema| Ok((schema.entity_type, Arc::new(registered(prefix, schema, &rows)?))))
+                .collect::<Result<_>>()?,
+        );
         Ok(())
     }
 
@@ -168,9 +174,4 @@ fn record(kind: &'static str, now: i64) -> Properties {
     let mut properties = Properties::new();
     system::stamp(&mut properties, kind, now, None);
     properties
-}
-
-/// The key of an index's row, for tests that move states by hand.
-pub(crate) fn index_key(schema: &EntitySchema, index: &str) -> RowKey {
-    RowKey::new(PARTITION, index_row(schema, index))
 }

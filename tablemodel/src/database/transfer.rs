@@ -75,7 +75,8 @@ impl Database {
         let mut open: Option<Batch> = None;
         let mut table = String::new();
         for (number, line) in from.lines().enumerate() {
-            let line = line.map_err(|error| Error::new(ErrorKind::Denied, "the export cannot be read").caused_by(error))?;
+            let line =
+                line.map_err(|error| Error::new(ErrorKind::Denied, "the export cannot be read").caused_by(error))?;
             if line.trim().is_empty() {
                 continue;
             }

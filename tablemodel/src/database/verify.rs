@@ -167,6 +167,7 @@ impl Database {
 #[derive(Default)]
 struct Check {
     table: &'static str,
+    partition: String,
     rows: u64,
     entities: u64,
     derived: u64,
@@ -186,7 +187,8 @@ struct Wanted {
 
 impl Check {
     fn of(db: &Database, table: &'static str, rows: Vec<Row>) -> Result<Self> {
-        let mut check = Self { table, rows: rows.len() as u64, ..Self::default() };
+        let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
+        let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
         for row in rows {
             let known = |entity: &str| {
@@ -205,14 +207,16 @@ impl Check {
         for row in derived {
             check.derived(row);
         }
-        check.missing(table);
+        check.missing();
         Ok(check)
     }
 
     /// A row without a known type: of an adopted entity if its keys are, else not ours.
     fn foreign(&mut self, db: &Database, row: &Row) -> Result<()> {
         let adopted = db.model().iter().copied().find(|schema| {
-            schema.adopt && schema.table.eq_ignore_ascii_case(self.table) && is_primary(schema, row)
+            schema.adopt
+                && schema.table.eq_ignore_ascii_case(self.table)
+                && is_primary(schema, row)
                 && Image::stored(schema, row).is_ok()
         });
         match adopted {
@@ -228,7 +232,9 @@ impl Check {
         self.entities += 1;
         let states = &db.registered(schema)?.states;
         match Image::stored(schema, row).and_then(|image| Ok((Image::new(schema, image.fields.clone())?, image))) {
-            Ok((again, image)) if again.key == image.key => self.want(&image, states, system::sequence(&row.properties)),
+            Ok((again, image)) if again.key == image.key => {
+                self.want(&image, states, system::sequence(&row.properties))
+            }
             Ok((again, _)) => {
                 self.report(row.key.clone(), ViolationKind::Corrupt, format!("the key of its fields is {}", again.key));
                 Ok(())
@@ -242,7 +248,9 @@ impl Check {
 
     fn want(&mut self, image: &Image, states: &IndexStates, sequence: i64) -> Result<()> {
         for entry in entries(image)? {
-            let (state, Some(index)) = (states.of(entry.index), image.schema.indexes.get(entry.index)) else { continue };
+            let (state, Some(index)) = (states.of(entry.index), image.schema.indexes.get(entry.index)) else {
+                continue;
+            };
             if state == IndexState::Absent {
                 continue;
             }
@@ -263,7 +271,11 @@ impl Check {
             return self.report(row.key, ViolationKind::Dangling, format!("`{owner}` does not want this row"));
         };
         if system::sequence(&row.properties) > wanted.sequence {
-            self.report(row.key.clone(), ViolationKind::Stale, "its sequence number is ahead of its entity's".to_owned());
+            self.report(
+                row.key.clone(),
+                ViolationKind::Stale,
+                "its sequence number is ahead of its entity's".to_owned(),
+            );
         }
         let same_type = system::entity_type(&row.properties) == Some(wanted.discriminator);
         let mut properties = row.properties;
@@ -277,7 +289,7 @@ impl Check {
         }
     }
 
-    fn missing(&mut self, _table: &str) {
+    fn missing(&mut self) {
         let partition = self.partition.clone();
         for (row, wanted) in std::mem::take(&mut self.wanted) {
             if wanted.required {

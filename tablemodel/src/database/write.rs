@@ -6,7 +6,11 @@ use crate::{
     database::Database,
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    path::{Path, field::Patch, state::{Complete, PathState, PathKind}},
+    path::{
+        Path,
+        field::Patch,
+        state::{Complete, PathKind, PathState},
+    },
     plan::{
         change::Change,
         image::{self, Image},
@@ -73,7 +77,11 @@ impl Database {
     /// # Errors
     ///
     /// `NotFound`, whatever `change` returns, and those of [`Database::save`]; `Conflict` after the last round.
-    pub async fn update<P>(&self, path: P, mut change: impl FnMut(&mut EntityOf<P>) -> Result<()>) -> Result<Stored<EntityOf<P>>>
+    pub async fn update<P>(
+        &self,
+        path: P,
+        mut change: impl FnMut(&mut EntityOf<P>) -> Result<()>,
+    ) -> Result<Stored<EntityOf<P>>>
     where
         P: Path,
         P::State: Complete,

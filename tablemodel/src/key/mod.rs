@@ -31,6 +31,7 @@ mod write;
 pub(crate) mod calendar;
 pub(crate) mod digits;
 
+pub(crate) use self::range::beginning_with;
 pub use self::{
     check::Problem,
     codec::Codec,

@@ -163,7 +163,7 @@ impl Stem<'_> {
     }
 }
 
-fn beginning_with(prefix: &str) -> RowRange {
+pub(crate) fn beginning_with(prefix: &str) -> RowRange {
     if prefix.is_empty() {
         return RowRange::all();
     }

@@ -73,6 +73,12 @@ impl Explain {
         }
     }
 
+    /// Of one range without a condition.
+    pub(crate) fn of_range(schema: &'static EntitySchema, range: KeyRange, class: CostClass) -> Self {
+        let plan = ReadPlan { schema, index: None, ranges: vec![range], condition: None, select: None };
+        Self { class, ..Self::of(&plan, None, false) }
+    }
+
     pub(crate) fn failed(schema: &'static EntitySchema, error: Error) -> Self {
         Self {
             table: schema.table,
@@ -94,7 +100,9 @@ fn cost(class: CostClass, ranges: usize, loads: bool) -> (String, String) {
         (CostClass::Point, false) => ("1".to_owned(), "1".to_owned()),
         (CostClass::Point, true) => ("2".to_owned(), "2".to_owned()),
         (_, false) => (format!("{spread}1 per {page} rows"), "1 per result".to_owned()),
-        (_, true) => (format!("{spread}1 per {page} index rows, and a point read per result"), "2 per result".to_owned()),
+        (_, true) => {
+            (format!("{spread}1 per {page} index rows, and a point read per result"), "2 per result".to_owned())
+        }
     }
 }
 

@@ -66,7 +66,9 @@ pub(crate) fn project<P: Projection>(index: Option<usize>, row: &Row) -> Result<
 
 fn index_values(template: Template, row: &Row) -> Result<Vec<(&'static str, Value)>> {
     let parts = template.decode(&row.key.row).map_err(|error| {
-        Error::corrupt("the key of an index row is not in the form of its index").at_key(row.key.clone()).caused_by(error)
+        Error::corrupt("the key of an index row is not in the form of its index")
+            .at_key(row.key.clone())
+            .caused_by(error)
     })?;
     Ok(parts.into_iter().map(|(part, value)| (part.property, value)).collect())
 }
@@ -75,7 +77,9 @@ fn index_values(template: Template, row: &Row) -> Result<Vec<(&'static str, Valu
 pub(crate) fn owner(schema: &'static EntitySchema, row: &Row) -> Result<RowKey> {
     match system::owner_row(&row.properties) {
         Some(owner) => Ok(RowKey::new(row.key.partition.clone(), owner)),
-        None => Err(Error::corrupt("an index row does not name its entity").of(schema.entity_type).at_key(row.key.clone())),
+        None => {
+            Err(Error::corrupt("an index row does not name its entity").of(schema.entity_type).at_key(row.key.clone()))
+        }
     }
 }
 

@@ -2,15 +2,15 @@
 //!
 //! Terminals stand here once; what they read is planned in `query` and executed in `read`.
 
-pub mod explain;
-pub mod field;
-pub mod found;
-pub mod partition;
-pub mod query;
-pub mod rows;
-pub mod scan;
-pub mod select;
-pub mod state;
+pub(crate) mod explain;
+pub(crate) mod field;
+pub(crate) mod found;
+pub(crate) mod partition;
+pub(crate) mod query;
+pub(crate) mod rows;
+pub(crate) mod scan;
+pub(crate) mod select;
+pub(crate) mod state;
 
 mod args;
 
@@ -20,7 +20,7 @@ use futures_core::Stream;
 use tablemodel_store::RowKey;
 
 pub use self::{
-    args::{FixedWidth, PrefixOf, RangeArg, TextPart},
+    args::{Fixed, KeyForm, Other, PrefixOf, RangeArg, Text},
     explain::{CostClass, Explain},
     partition::PartitionOf,
     query::{Component, PathQuery},

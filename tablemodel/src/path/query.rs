@@ -186,7 +186,9 @@ impl PathQuery {
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
         match (self.index, partitions.pop(), row) {
             (None, Some(partition), Some(row)) if partitions.is_empty() => Ok(RowKey { partition, row }),
-            (Some(_), ..) => Err(Error::unsupported("a batch takes full primary keys, not index paths").of(self.schema.entity_type)),
+            (Some(_), ..) => {
+                Err(Error::unsupported("a batch takes full primary keys, not index paths").of(self.schema.entity_type))
+            }
             _ => Err(self.incomplete()),
         }
     }
@@ -220,13 +222,9 @@ impl PathQuery {
         Err(Error::new(ErrorKind::IndexNotReady { index: index.name }, detail).of(self.schema.entity_type))
     }
 
-    /// Whether what the path gives has to be read from primary rows that index rows name.
-    pub(crate) fn loads(&self, of_primary: bool) -> bool {
-        self.index.is_some() && of_primary
-    }
-
     pub(crate) fn explain(&self) -> Explain {
-        let loads = self.select.is_none() && self.index_schema().is_some_and(|index| index.cover != crate::schema::Cover::Whole);
+        let loads = self.select.is_none()
+            && self.index_schema().is_some_and(|index| index.cover != crate::schema::Cover::Whole);
         match self.plan() {
             Ok(plan) => Explain::of(&plan, self.index_schema(), loads),
             Err(error) => Explain::failed(self.schema, error),
@@ -243,6 +241,12 @@ fn borrowed(bound: &Bound<Value>) -> Bound<ValueRef<'_>> {
 }
 
 impl ReadPlan {
+    /// The discriminator of the rows it reads.
+    pub(crate) fn row_type(&self) -> &'static str {
+        let index = self.index.and_then(|index| self.schema.indexes.get(index));
+        index.map_or(self.schema.discriminator, |index| index.discriminator)
+    }
+
     /// The one row key of the one range, where the plan is a point query.
     pub(crate) fn point(&self) -> Option<RowKey> {
         match self.ranges.as_slice() {

@@ -11,7 +11,10 @@ use crate::{
     entity::{ModelRow, TableEntity, TableModel},
     error::Result,
     key::beginning_with,
-    path::{explain::{CostClass, Explain}, partition::PartitionOf},
+    path::{
+        explain::{CostClass, Explain},
+        partition::PartitionOf,
+    },
     plan::system::{self, RowKind},
     schema::EntitySchema,
 };

@@ -73,7 +73,8 @@ impl<E: TableEntity> Scan<E> {
             None => vec![KeyRange::table()],
         };
         let mut condition = (!schema.adopt).then(|| system::type_condition(schema.discriminator));
-        if let (Some(condition), Some(filter)) = (&mut condition, self.test.as_ref().and_then(|test| pushed(schema, test)))
+        if let (Some(condition), Some(filter)) =
+            (&mut condition, self.test.as_ref().and_then(|test| pushed(schema, test)))
         {
             *condition = condition.clone().and(filter);
         }
@@ -143,7 +144,9 @@ fn pushed(schema: &'static EntitySchema, test: &Test) -> Option<Filter> {
         },
         Test::Or(a, b) => Some(pushed(schema, a)?.or(pushed(schema, b)?)),
         // The negation of a test that was only partly pushed would drop rows.
-        Test::Not(inner) => is_wholly_pushed(schema, inner).then(|| pushed(schema, inner).map(Filter::negate)).flatten(),
+        Test::Not(inner) => {
+            is_wholly_pushed(schema, inner).then(|| pushed(schema, inner).map(Filter::negate)).flatten()
+        }
     }
 }
 
@@ -173,7 +176,11 @@ fn holds<'a>(value_of: &impl Fn(&str) -> Option<ValueRef<'a>>, test: &Test) -> b
     }
 }
 
-fn compare<E>(left: Option<ValueRef<'_>>, comparison: Comparison, right: &std::result::Result<Option<Value>, E>) -> bool {
+fn compare<E>(
+    left: Option<ValueRef<'_>>,
+    comparison: Comparison,
+    right: &std::result::Result<Option<Value>, E>,
+) -> bool {
     match (left, right) {
         (Some(left), Ok(Some(right))) => comparison.holds(left, right.as_ref()),
         (left, Ok(None)) => match comparison {
@@ -188,7 +195,9 @@ fn compare<E>(left: Option<ValueRef<'_>>, comparison: Comparison, right: &std::r
 /// The condition as OData text, for `explain`.
 pub(crate) fn odata(filter: &Filter) -> String {
     match filter {
-        Filter::Compare { property, comparison, value } => format!("{property} {} {}", comparison.word(), literal(value)),
+        Filter::Compare { property, comparison, value } => {
+            format!("{property} {} {}", comparison.word(), literal(value))
+        }
         Filter::And(a, b) => format!("{} and {}", odata(a), odata(b)),
         Filter::Or(a, b) => format!("({} or {})", odata(a), odata(b)),
         Filter::Not(inner) => format!("not ({})", odata(inner)),

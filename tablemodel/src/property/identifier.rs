@@ -6,7 +6,6 @@ use tablemodel_store::{EdmType, Value, ValueRef};
 use super::{Property, ValueError};
 use crate::key::{KeyPart, KeyType};
 
-#[cfg(feature = "uuid")]
 impl Property for uuid::Uuid {
     const EDM: EdmType = EdmType::Guid;
     const CODEC: &'static str = "uuid";
@@ -25,7 +24,6 @@ impl Property for uuid::Uuid {
     }
 }
 
-#[cfg(feature = "uuid")]
 impl KeyPart for uuid::Uuid {
     const TYPE: KeyType = KeyType::Uuid;
     type Key = Self;

@@ -10,13 +10,16 @@ use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
 use tablemodel_store::{Row, RowKey};
 
-use self::rows::Rows;
+pub(crate) use self::rows::Rows;
 use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
     entity::TableEntity,
     error::Result,
-    path::{found::{self, Found}, query::PathQuery},
+    path::{
+        found::{self, Found},
+        query::{PathQuery, ReadPlan},
+    },
     plan::image::Image,
     rooms,
     stored::Stored,
@@ -148,6 +151,12 @@ impl Reader {
     }
 }
 
+/// The rows of a plan that was made elsewhere.
+pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
+    let registered = db.registered(plan.schema)?;
+    Ok(Rows::new(db.clone(), registered, plan))
+}
+
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
 async fn resolve<F: Found>(db: &Database, index: Option<usize>, row: Row) -> Result<Option<F>> {
     match index {
@@ -167,7 +176,8 @@ async fn resolve_all<F: Found>(db: &Database, index: Option<usize>, rows: Vec<Ro
         }
         return Ok(());
     }
-    let mut loads = futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, row))).buffered(CONCURRENT_READS);
+    let mut loads =
+        futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, row))).buffered(CONCURRENT_READS);
     while let Some(found) = loads.next().await {
         to.extend(found?);
     }
@@ -193,7 +203,9 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
         .map_ok(|reader| {
             futures_stream::try_unfold(reader, |mut reader| async move {
                 let results = reader.next_results::<F>().await?;
-                Ok::<_, crate::Error>(results.map(|results| (futures_stream::iter(results.into_iter().map(Ok)), reader)))
+                Ok::<_, crate::Error>(
+                    results.map(|results| (futures_stream::iter(results.into_iter().map(Ok)), reader)),
+                )
             })
             .try_flatten()
         })

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Rows of a plan.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     db: Database,
     registered: Arc<Registered>,
     plan: ReadPlan,
@@ -29,7 +29,7 @@ struct Range {
 }
 
 impl Rows {
-    pub(super) fn new(db: Database, registered: Arc<Registered>, plan: ReadPlan) -> Self {
+    pub(crate) fn new(db: Database, registered: Arc<Registered>, plan: ReadPlan) -> Self {
         let select = plan.select.map(|properties| selection(properties, plan.index.is_some()));
         let range = |range: &KeyRange| Range {
             query: Some(Query {
@@ -43,18 +43,18 @@ impl Rows {
         Self { db, registered, plan, ranges }
     }
 
-    pub(super) fn plan(&self) -> &ReadPlan {
+    pub(crate) fn plan(&self) -> &ReadPlan {
         &self.plan
     }
 
     /// Only these properties travel.
-    pub(super) fn select(&mut self, properties: &[&'static str]) {
+    pub(crate) fn select(&mut self, properties: &[&'static str]) {
         let select = selection(properties, self.plan.index.is_some());
         self.queries().for_each(|query| query.select = Some(select.clone()));
     }
 
     /// Only rows after this row key.
-    pub(super) fn resume_after(&mut self, row: &str) {
+    pub(crate) fn resume_after(&mut self, row: &str) {
         self.queries().for_each(|query| {
             if let KeyRange::Partition { rows, .. } = &mut query.range {
                 rows.lower = Bound::Excluded(row.to_owned());
@@ -67,7 +67,7 @@ impl Rows {
     }
 
     /// The next row; `wanted` rows are asked for at once where a page has to be read.
-    pub(super) async fn next(&mut self, wanted: usize) -> Result<Option<Row>> {
+    pub(crate) async fn next(&mut self, wanted: usize) -> Result<Option<Row>> {
         if let Some(key) = self.point() {
             return self.get(key).await;
         }
@@ -76,7 +76,7 @@ impl Rows {
     }
 
     /// Some rows, at most `wanted`; none at the end.
-    pub(super) async fn some(&mut self, wanted: usize) -> Result<Vec<Row>> {
+    pub(crate) async fn some(&mut self, wanted: usize) -> Result<Vec<Row>> {
         if let Some(key) = self.point() {
             return Ok(self.get(key).await?.into_iter().collect());
         }
@@ -98,7 +98,7 @@ impl Rows {
     }
 
     /// Whether another row follows.
-    pub(super) async fn has_more(&mut self) -> Result<bool> {
+    pub(crate) async fn has_more(&mut self) -> Result<bool> {
         self.fill(1).await?;
         Ok(self.ranges.iter().any(|range| !range.page.is_empty()))
     }
