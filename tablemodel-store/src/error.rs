@@ -80,6 +80,13 @@ impl StoreError {
         self
     }
 
+    /// The same error, `subject` named before the detail.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn about(mut self, subject: impl fmt::Display) -> Self {
+        self.detail = format!("{subject}: {}", self.detail);
+        self
+    }
+
     /// The kind.
     pub const fn kind(&self) -> StoreErrorKind {
         self.kind

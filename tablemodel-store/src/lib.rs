@@ -7,6 +7,7 @@
 //! | [`Query`], [`Filter`], [`Batch`], [`Action`] | reads and writes as data |
 //! | [`TableStore`] | the port: the one way to data |
 //! | [`MemoryStore`] | a store in memory |
+//! | `EmbeddedStore` (feature `embedded`) | a store in a file |
 //! | [`clock`] | where a store gets "now" from |
 //! | `conformance` (a feature) | the suite that every store passes |
 //! | [`limits`], [`size`], [`validate`], [`apply`] | the rules of the service, pure functions shared by all stores |
@@ -15,6 +16,8 @@
 
 mod continuation;
 mod datetime;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod error;
 mod etag;
 mod filter;
@@ -36,6 +39,8 @@ pub mod limits;
 pub mod size;
 pub mod validate;
 
+#[cfg(feature = "embedded")]
+pub use crate::embedded::{Durability, EmbeddedStats, EmbeddedStore, EmbeddedStoreBuilder, TableStats};
 pub use crate::{
     datetime::{DateTime, DateTimeError},
     error::{FailedAt, StoreError, StoreErrorKind},
