@@ -79,7 +79,7 @@ impl DatabaseBuilder {
     #[cfg(feature = "embedded")]
     pub async fn open<M: TableModel>(self, path: impl AsRef<std::path::Path>) -> Result<Database> {
         let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
-        let embedded = builder.read_only(self.read_only).open(path)?;
+        let embedded = builder.read_only(self.read_only).open(path.as_ref())?;
         self.with_embedded::<M>(embedded).await
     }
 

@@ -143,7 +143,7 @@ impl Database {
         let Some(embedded) = &self.0.embedded else {
             return Err(Error::unsupported("only a database on a file can be backed up; use `export`"));
         };
-        Ok(embedded.backup_to(to).await?)
+        Ok(embedded.backup_to(to.as_ref()).await?)
     }
 
     /// Makes a new file of a backup, after checking that it can be read as a whole. Open it afterwards.
@@ -153,8 +153,8 @@ impl Database {
     /// `Corrupt` if `backup` is not a store or is damaged; `Denied` if `to` exists or cannot be written.
     #[cfg(feature = "embedded")]
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
-        let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open(backup)?;
-        store.backup_to(to).await?;
+        let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open(backup.as_ref())?;
+        store.backup_to(to.as_ref()).await?;
         Ok(store.close().await?)
     }
 }
