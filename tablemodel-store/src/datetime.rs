@@ -45,7 +45,7 @@ impl DateTime {
 
     /// Nanoseconds since 1970-01-01T00:00:00Z.
     pub fn unix_nanos(self) -> i128 {
-        i128::from(self.0 - UNIX_EPOCH_TICKS) * i128::from(NANOS_PER_TICK)
+        (i128::from(self.0) - i128::from(UNIX_EPOCH_TICKS)) * i128::from(NANOS_PER_TICK)
     }
 
     /// From whole seconds since 1970-01-01T00:00:00Z; `None` outside the storable range.

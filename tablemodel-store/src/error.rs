@@ -60,6 +60,14 @@ impl StoreError {
         Self { kind, detail: detail.into(), at: None, source: None }
     }
 
+    pub(crate) fn table_not_found(name: &str) -> Self {
+        Self::new(StoreErrorKind::TableNotFound, format!("table `{name}` does not exist; create it first"))
+    }
+
+    pub(crate) fn table_exists(name: &str) -> Self {
+        Self::new(StoreErrorKind::TableExists, format!("table `{name}` exists"))
+    }
+
     /// The same error, at this operation of the commit.
     pub fn at(mut self, batch: usize, operation: usize) -> Self {
         self.at = Some(FailedAt { batch, operation });
@@ -69,6 +77,13 @@ impl StoreError {
     /// The same error, with what caused it.
     pub fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
         self.source = Some(Arc::new(source));
+        self
+    }
+
+    /// The same error, `subject` named before the detail.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn about(mut self, subject: impl fmt::Display) -> Self {
+        self.detail = format!("{subject}: {}", self.detail);
         self
     }
 

@@ -68,13 +68,18 @@ impl Filter {
 
     /// Whether `row` satisfies it.
     pub fn matches(&self, row: &Row) -> bool {
+        self.holds(&|property| operand(row, property))
+    }
+
+    /// Whether it holds of the row whose properties `operand` gives by name.
+    pub(crate) fn holds<'a>(&self, operand: &impl Fn(&str) -> Option<ValueRef<'a>>) -> bool {
         match self {
             Self::Compare { property, comparison, value } => {
-                operand(row, property).is_some_and(|left| comparison.holds(left, value.as_ref()))
+                operand(property).is_some_and(|left| comparison.holds(left, value.as_ref()))
             }
-            Self::And(a, b) => a.matches(row) && b.matches(row),
-            Self::Or(a, b) => a.matches(row) || b.matches(row),
-            Self::Not(inner) => !inner.matches(row),
+            Self::And(a, b) => a.holds(operand) && b.holds(operand),
+            Self::Or(a, b) => a.holds(operand) || b.holds(operand),
+            Self::Not(inner) => !inner.holds(operand),
         }
     }
 }

@@ -6,14 +6,22 @@
 //! | [`Row`], [`Properties`], [`Value`], [`key`], [`ETag`], [`DateTime`] | the data |
 //! | [`Query`], [`Filter`], [`Batch`], [`Action`] | reads and writes as data |
 //! | [`TableStore`] | the port: the one way to data |
+//! | [`MemoryStore`] | a store in memory |
+//! | `EmbeddedStore` (feature `embedded`) | a store in a file |
+//! | [`clock`] | where a store gets "now" from |
+//! | `conformance` (a feature) | the suite that every store passes |
 //! | [`limits`], [`size`], [`validate`], [`apply`] | the rules of the service, pure functions shared by all stores |
 //!
 //! This crate knows nothing of entities, derives or patterns: those are `tablemodel`'s.
 
+mod continuation;
 mod datetime;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod error;
 mod etag;
 mod filter;
+mod memory;
 mod name;
 mod operation;
 mod port;
@@ -23,17 +31,23 @@ mod row;
 mod value;
 
 pub mod apply;
+pub mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod key;
 pub mod limits;
 pub mod size;
 pub mod validate;
 
+#[cfg(feature = "embedded")]
+pub use crate::embedded::{Durability, EmbeddedStats, EmbeddedStore, EmbeddedStoreBuilder, TableStats};
 pub use crate::{
     datetime::{DateTime, DateTimeError},
     error::{FailedAt, StoreError, StoreErrorKind},
     etag::ETag,
     filter::{Comparison, Filter},
     key::{KeyRange, RowKey, RowRange},
+    memory::{MemoryStore, MemoryStoreBuilder},
     name::PropertyName,
     operation::{Action, Batch, Condition, Operation, Receipts, Written},
     port::{Capabilities, TableStore},

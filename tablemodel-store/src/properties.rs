@@ -19,6 +19,12 @@ impl Properties {
         Self(Vec::with_capacity(count))
     }
 
+    /// These pairs, which must be sorted by name, each name once.
+    #[cfg(feature = "embedded")]
+    pub(crate) const fn from_sorted(pairs: Vec<(PropertyName, Value)>) -> Self {
+        Self(pairs)
+    }
+
     /// The number of properties.
     pub fn len(&self) -> usize {
         self.0.len()

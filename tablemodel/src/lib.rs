@@ -1,5 +1,49 @@
-//! Keep data in table stores.
+//! Keep data in table stores: annotate a struct, and get key formatting, secondary indexes, a versioned discriminator,
+//! and typed query paths that cannot be slow.
+//!
+#![doc = include_str!("../docs/overview.md")]
+
+extern crate self as tablemodel; // the derives name this crate, in its own tests and documentation too
+
+mod cursor;
+mod database;
+mod entity;
+mod environment;
+mod error;
+mod path;
+mod plan;
+mod read;
+mod row_json;
+mod schema;
+mod stored;
 
 pub mod key;
+pub mod prelude;
 pub mod property;
+pub mod rooms;
 pub mod testing;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+pub use tablemodel_store as store;
+pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
+
+pub use crate::{
+    cursor::{Cursor, PathPage},
+    database::{
+        Bulk, BulkReport, Database, DatabaseBuilder, Transferred, Verified, Violation, ViolationKind, WriteBatch,
+    },
+    entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    environment::{Environment, Random, Sleep, SystemRandom, TokioSleep},
+    error::{Error, ErrorKind, Result},
+    path::{
+        CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
+        field::{Field, Patch, Predicate},
+        found::Found,
+    },
+    plan::states::IndexState,
+    schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    stored::{Seen, Stored},
+};

@@ -5,13 +5,10 @@
 
 use tablemodel_store::{EdmType, limits};
 
-use crate::{
-    key::{Part, Segment, Template},
-    property::Property,
-};
+use crate::{key::Template, property::Property};
 
 /// Properties that the framework itself puts on a primary row: `EntityType`, `_seq`, `_ops` (see FORMAT.md).
-pub const SYSTEM_PROPERTIES: usize = 3;
+pub(crate) const SYSTEM_PROPERTIES: usize = 3;
 
 /// The stored format of one entity.
 #[derive(Debug)]
@@ -152,11 +149,6 @@ impl EntitySchema {
         self.partition.is_recoverable(property) || self.row.is_recoverable(property)
     }
 
-    /// The parts of the primary key: partition, then row.
-    pub fn key_parts(&self) -> impl Iterator<Item = &'static Part> + use<> {
-        parts(self.partition).chain(parts(self.row))
-    }
-
     /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.
     pub const fn has_duplicate_property(&self) -> bool {
         let mut i = 0;
@@ -221,14 +213,6 @@ impl EntitySchema {
             i += 1;
         }
     }
-}
-
-/// The parts of a template, in order.
-pub fn parts(template: Template) -> impl Iterator<Item = &'static Part> {
-    template.0.iter().filter_map(|segment| match segment {
-        Segment::Part(part) => Some(part),
-        Segment::Literal(_) => None,
-    })
 }
 
 /// Whether rows of two entities kept in one table could have the same key, so that one would overwrite the other.

@@ -27,6 +27,8 @@ pub enum KeyFault {
         /// The type of the value given.
         found: EdmType,
     },
+    /// The template gives the component a codec that does not fit its type: [`Codec::fits`](super::Codec::fits).
+    Unfit,
     /// The number has more digits than the template gives it.
     Overflow {
         /// The digits there are.
@@ -87,6 +89,7 @@ impl fmt::Display for KeyFault {
         match self {
             Self::Missing => f.write_str("no value was given, and the key cannot do without"),
             Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::Unfit => f.write_str("the codec does not fit the type"),
             Self::Overflow { width } => write!(f, "the number has more than {width} digits"),
             Self::Negative => {
                 f.write_str("a negative number cannot stand in a field of fixed width; leave the width out")

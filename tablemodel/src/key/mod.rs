@@ -1,16 +1,46 @@
 //! Key templates as constant data, and the pure functions that make keys and key ranges of them.
 //! No row, no store and no user type is known here: values come as stored ones.
+//!
+//! A [`Template`] is a list of literals and [`Part`]s. The derive makes it of `row = "empid_{id:06}"`; everything
+//! that a rule needs to know about it is a `const fn`, so that a broken template does not compile. What holds of
+//! every template without a [`Problem`]:
+//!
+//! - *Injective*: two rows share a key only if all components that are not lossy are equal.
+//! - *Ordered*: where [`Template::orders`] says so, keys sort as the component's values do.
+//! - *Legal*: every value has a key, unless it is a NaN, out of range, or too long; no key holds `/ \ # ? %`, `'`, a
+//!   space or a control character (`raw` texts may hold `'` and spaces).
+//! - *Prefix-exact*: [`Next::StartsWith`] is a range of exactly the texts that begin so.
+//!
+//! Keys sort by UTF-16 code units, see [`tablemodel_store::key`]; so do texts in ranges, where Rust's own order
+//! differs for characters from U+E000 on.
 
+mod check;
 mod codec;
+mod digest;
 mod error;
 mod key_type;
+mod overlap;
 mod part;
+mod range;
+mod read;
+mod shape;
 mod template;
+mod text;
+mod write;
 
+pub(crate) mod calendar;
+pub(crate) mod digits;
+
+pub(crate) use self::range::beginning_with;
 pub use self::{
+    check::Problem,
     codec::Codec,
     error::{KeyError, KeyFault},
     key_type::KeyType,
     part::{KeyArg, KeyPart, Part, Segment},
+    range::Next,
     template::Template,
 };
+
+/// Decimal digits of a time's ticks: `DateTime::MAX` has 19.
+const TICK_DIGITS: u8 = 19;

@@ -9,7 +9,7 @@ use crate::property::{Property, ValueError};
 /// A type that can stand in a key template.
 ///
 /// Implement it by `#[derive(KeyPart)]` on a newtype or an enum;
-/// [`key_laws`](crate::testing) checks what an implementation promises.
+/// [`key_laws`](crate::testing::key_laws) checks what an implementation promises.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand in a key",
     label = "not a key type",

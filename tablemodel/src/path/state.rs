@@ -6,9 +6,8 @@ use std::marker::PhantomData;
 
 use crate::{
     entity::TableEntity,
-    key::Component,
-    path::found::Found,
-    property::KeyPart,
+    key::KeyPart,
+    path::{found::Found, query::Component},
 };
 
 /// The position after a range or a prefix: only terminals follow.

@@ -100,10 +100,8 @@ impl BatchPlan {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
-        let operations = self.rows.iter().map(|row| Operation {
-            row: row.planned.row.clone(),
-            action: row.planned.action.clone(),
-        });
+        let operations =
+            self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let batch = Batch { operations: operations.collect(), ..Batch::new(table, partition) };
         let bytes = size::batch_bytes(&batch);
         if bytes > limits::MAX_BATCH_BYTES {
@@ -138,11 +136,12 @@ fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
 
 fn impossible(row: &BatchRow) -> Error {
     match row.planned.role {
-        Role::Primary if matches!(row.planned.action, Action::Insert(_)) => {
-            Error::new(ErrorKind::AlreadyExists, format!("the batch writes row `{}` before it inserts it", row.planned.row))
-                .of(row.schema.entity_type)
-                .in_operation(row.change)
-        }
+        Role::Primary if matches!(row.planned.action, Action::Insert(_)) => Error::new(
+            ErrorKind::AlreadyExists,
+            format!("the batch writes row `{}` before it inserts it", row.planned.row),
+        )
+        .of(row.schema.entity_type)
+        .in_operation(row.change),
         Role::Index(at) if row.schema.indexes.get(at).is_some_and(|index| index.unique) => {
             let index = row.schema.indexes.get(at).map_or("", |index| index.name);
             let detail = format!("unique index `{index}`: two entities of the batch have this value");

@@ -265,11 +265,7 @@ impl Planner<'_> {
             (IndexState::Readable, None) => Condition::Exists,
             (IndexState::DeleteOnly | IndexState::WriteOnly, None) => return None,
         };
-        Some(PlannedRow {
-            row: entry.row.clone(),
-            action: Action::Delete(condition),
-            role: Role::Index(entry.index),
-        })
+        Some(PlannedRow { row: entry.row.clone(), action: Action::Delete(condition), role: Role::Index(entry.index) })
     }
 
     fn writing(

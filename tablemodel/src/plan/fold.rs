@@ -39,9 +39,7 @@ fn over_new(first: Properties, second: Action) -> Folded {
 fn over_replaced(first: Properties, condition: Condition, second: Action) -> Folded {
     match second {
         Action::Replace(p, _) | Action::InsertOrReplace(p) => Folded::One(Action::Replace(p, condition)),
-        Action::Merge(p, _) | Action::InsertOrMerge(p) => {
-            Folded::One(Action::Replace(merged(first, &p), condition))
-        }
+        Action::Merge(p, _) | Action::InsertOrMerge(p) => Folded::One(Action::Replace(merged(first, &p), condition)),
         Action::Delete(_) => Folded::One(Action::Delete(condition)),
         Action::Insert(_) => Folded::Impossible,
     }

@@ -7,7 +7,7 @@ use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value};
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     error::{Error, ErrorKind, Result},
-    key::{KeyError, Template},
+    key::{KeyError, KeyFault, Template},
     plan::system::{self, RowKind},
     schema::EntitySchema,
 };
@@ -64,7 +64,7 @@ impl Image {
 }
 
 fn primary_part(schema: &'static EntitySchema, template: Template, fields: &Properties) -> Result<String> {
-    let key = template.encode(|part| fields.get(part.property)).map_err(|error| key_error(schema, error))?;
+    let key = template.encode(|part| fields.get(part.property)).map_err(|error| key_error(schema, error, None))?;
     key.ok_or_else(|| Error::new(ErrorKind::Invalid, "a field of the primary key has no value").of(schema.entity_type))
 }
 
@@ -119,13 +119,15 @@ pub(crate) fn invalid(schema: &'static EntitySchema, error: FieldError) -> Error
 }
 
 /// A key that cannot be made.
-pub(crate) fn key_error(schema: &'static EntitySchema, error: KeyError) -> Error {
-    let kind = if error.is_too_long() {
-        ErrorKind::KeyTooLong
-    } else if error.is_overflow() {
-        ErrorKind::KeyOverflow
-    } else {
-        ErrorKind::Invalid
+pub(crate) fn key_error(schema: &'static EntitySchema, error: KeyError, index: Option<&'static str>) -> Error {
+    let kind = match error.fault {
+        KeyFault::TooLong { .. } => ErrorKind::KeyTooLong,
+        KeyFault::Overflow { .. } | KeyFault::Negative => ErrorKind::KeyOverflow,
+        _ => ErrorKind::Invalid,
     };
-    Error::new(kind, error.to_string()).of(schema.entity_type).caused_by(error)
+    let detail = match index {
+        Some(index) => format!("index `{index}`: {error}"),
+        None => error.to_string(),
+    };
+    Error::new(kind, detail).of(schema.entity_type).caused_by(error)
 }

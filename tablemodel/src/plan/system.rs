@@ -63,8 +63,11 @@ fn parse(text: &str) -> Option<RowKind<'_>> {
 pub(crate) fn type_condition(discriminator: &'static str) -> Filter {
     let name = discriminator.rsplit_once('@').map_or(discriminator, |(name, _)| name);
     // `@` is followed by `A` in every order of text in use.
-    Filter::compare(ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{name}@"))
-        .and(Filter::compare(ENTITY_TYPE, Comparison::Less, format!("{name}A")))
+    Filter::compare(ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{name}@")).and(Filter::compare(
+        ENTITY_TYPE,
+        Comparison::Less,
+        format!("{name}A"),
+    ))
 }
 
 /// The entity's sequence number; 0 on rows that other programs wrote.

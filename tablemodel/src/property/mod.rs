@@ -3,7 +3,26 @@
 //!
 #![doc = include_str!("../../docs/types.md")]
 
+mod bytes;
 mod error;
+mod identifier;
+mod instant;
+mod optional;
+mod text;
+
+#[cfg(feature = "chrono")]
+mod chrono;
+#[cfg(any(feature = "chrono", feature = "time"))]
+mod civil;
+#[cfg(feature = "decimal")]
+mod decimal;
+#[cfg(feature = "time")]
+mod time;
+
+pub mod json;
+
+pub(crate) mod float;
+pub(crate) mod integer;
 
 use tablemodel_store::{EdmType, Value, ValueRef};
 

@@ -20,7 +20,7 @@ pub(crate) fn entry(image: &Image, position: usize) -> Result<Option<Entry>> {
         return Ok(None);
     }
     let key = index.row.encode(|part| image.fields.get(part.property));
-    let row = key.map_err(|error| key_error(image.schema, error.on_path(index.name)))?;
+    let row = key.map_err(|error| key_error(image.schema, error, Some(index.name)))?;
     Ok(row.map(|row| Entry { index: position, row, properties: covered(image, index.cover) }))
 }
 

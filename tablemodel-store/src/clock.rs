@@ -1,0 +1,88 @@
+//! Clocks: where a store gets "now" from.
+//!
+//! Nothing else in the crate reads the time; whoever needs it is handed a [`Clock`].
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use crate::DateTime;
+
+/// Tells the time. It may stand still or step back: stores do not rely on more than an answer.
+pub trait Clock: Send + Sync + 'static {
+    /// The time now.
+    fn now(&self) -> DateTime;
+}
+
+impl<C: Clock + ?Sized> Clock for Arc<C> {
+    fn now(&self) -> DateTime {
+        (**self).now()
+    }
+}
+
+/// The clock of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> DateTime {
+        let nanos = match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => since.as_nanos().cast_signed(),
+            Err(before) => -before.duration().as_nanos().cast_signed(),
+        };
+        DateTime::from_unix_nanos(nanos).unwrap_or(DateTime::UNIX_EPOCH)
+    }
+}
+
+/// A clock that stands still until it is moved. Clones are one clock.
+///
+/// ```
+/// use std::time::Duration;
+/// use tablemodel_store::{DateTime, clock::{Clock, ManualClock}};
+///
+/// let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+/// clock.advance(Duration::from_secs(60));
+/// assert_eq!(clock.now().to_string(), "1970-01-01T00:01:00Z");
+/// ```
+#[derive(Debug, Clone)]
+pub struct ManualClock(Arc<AtomicI64>);
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    pub fn new(now: DateTime) -> Self {
+        Self(Arc::new(AtomicI64::new(now.ticks())))
+    }
+
+    /// Moves it to `now`, which may lie in its past.
+    pub fn set(&self, now: DateTime) {
+        self.0.store(now.ticks(), Ordering::SeqCst);
+    }
+
+    /// Moves it forward, to the end of time at most.
+    pub fn advance(&self, by: Duration) {
+        self.step(|ticks, step| ticks.saturating_add(step), by);
+    }
+
+    /// Moves it back, to the beginning of time at most.
+    pub fn step_back(&self, by: Duration) {
+        self.step(|ticks, step| ticks.saturating_sub(step), by);
+    }
+
+    fn step(&self, moved: fn(i64, i64) -> i64, by: Duration) {
+        let step = i64::try_from(by.as_nanos() / 100).unwrap_or(i64::MAX);
+        let within = |ticks: i64| ticks.clamp(DateTime::MIN.ticks(), DateTime::MAX.ticks());
+        let next = |ticks| Some(within(moved(ticks, step)));
+        // The update never fails: `next` always gives a value.
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> DateTime {
+        DateTime::from_ticks(self.0.load(Ordering::SeqCst))
+    }
+}

@@ -1,0 +1,200 @@
+//! The bench on which a clause puts a store: tables of its own, and short words for what is done to them.
+//!
+//! Nothing is checked here but that setting up succeeds.
+
+use std::{
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Poll,
+};
+
+use super::Broken;
+use crate::{
+    Action, Batch, Filter, KeyRange, Page, Properties, Query, Receipts, Row, StoreError, TableStore, Value, Written,
+    key::RowKey,
+};
+
+/// A store under test, with table names that no other clause uses.
+pub struct Bench {
+    store: Arc<dyn TableStore>,
+    prefix: String,
+    names: AtomicUsize,
+}
+
+impl Bench {
+    /// A bench for the clause at `path`.
+    pub(super) fn new(store: Arc<dyn TableStore>, path: &str) -> Self {
+        const ROOM_FOR_NUMBER: usize = 4;
+        let letters = path.chars().filter(char::is_ascii_alphanumeric);
+        let prefix = letters.take(crate::limits::MAX_TABLE_NAME_CHARS - ROOM_FOR_NUMBER).collect();
+        Self { store, prefix, names: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn store(&self) -> &dyn TableStore {
+        &*self.store
+    }
+
+    /// A name that no table has yet.
+    pub(super) fn name(&self) -> String {
+        format!("{}X{}", self.prefix, self.names.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A new empty table.
+    pub(super) async fn table(&self) -> Result<Table<'_>, Broken> {
+        let name = self.name();
+        self.store.create_table(&name).await?;
+        Ok(Table { store: self.store(), name })
+    }
+
+    /// The tables of this bench that the store lists.
+    pub(super) async fn listed(&self) -> Result<Vec<String>, Broken> {
+        let mut names = self.store.list_tables().await?;
+        let prefix = self.prefix.to_ascii_lowercase();
+        names.retain(|name| name.to_ascii_lowercase().starts_with(&prefix));
+        Ok(names)
+    }
+
+    /// Drops what is left of this bench; the clause has its outcome already, so a failure here changes nothing.
+    pub(super) async fn clear(&self) {
+        for name in self.listed().await.unwrap_or_default() {
+            let _ = self.store.delete_table(&name).await;
+        }
+    }
+}
+
+/// A table of a store under test.
+pub(super) struct Table<'a> {
+    store: &'a dyn TableStore,
+    pub(super) name: String,
+}
+
+impl Table<'_> {
+    /// Does one thing to one row.
+    pub(super) async fn act(&self, partition: &str, row: &str, action: Action) -> Result<Written, StoreError> {
+        let receipts = self.commit(self.batch(partition).with(row, action)).await?;
+        let detail = "a commit of one operation gave no receipt";
+        let missing = || StoreError::new(crate::StoreErrorKind::Corrupt, detail);
+        receipts.into_iter().next().ok_or_else(missing)
+    }
+
+    /// Inserts a row.
+    pub(super) async fn insert(&self, partition: &str, row: &str, own: Properties) -> Result<Written, StoreError> {
+        self.act(partition, row, Action::Insert(own)).await
+    }
+
+    /// Inserts rows `{N: 0}`, `{N: 1}`, ... at these keys, one commit for each.
+    pub(super) async fn fill(&self, keys: &[RowKey]) -> Result<(), StoreError> {
+        for (number, key) in (0..).zip(keys) {
+            self.insert(&key.partition, &key.row, n(number)).await?;
+        }
+        Ok(())
+    }
+
+    /// An empty batch for one partition.
+    pub(super) fn batch(&self, partition: &str) -> Batch {
+        Batch::new(&self.name, partition)
+    }
+
+    /// Commits one batch.
+    pub(super) async fn commit(&self, batch: Batch) -> Result<Receipts, StoreError> {
+        Ok(self.store.commit(&[batch]).await?.into_iter().next().unwrap_or_default())
+    }
+
+    /// One row, if it is there.
+    pub(super) async fn get(&self, partition: &str, row: &str) -> Result<Option<Row>, StoreError> {
+        self.store.get(&self.name, &RowKey::new(partition, row)).await
+    }
+
+    /// One row that must be there.
+    pub(super) async fn row(&self, partition: &str, row: &str) -> Result<Row, Broken> {
+        let found = self.get(partition, row).await?;
+        found.ok_or_else(|| Broken::new(format!("row ({partition}, {row}) must exist, but does not")))
+    }
+
+    /// The properties of a row, if it is there.
+    pub(super) async fn properties(&self, partition: &str, row: &str) -> Result<Option<Properties>, StoreError> {
+        Ok(self.get(partition, row).await?.map(|row| row.properties))
+    }
+
+    /// A query of this table.
+    pub(super) fn query(&self, range: KeyRange) -> Query {
+        Query::new(&self.name, range)
+    }
+
+    /// One page.
+    pub(super) async fn page(&self, query: &Query) -> Result<Page, StoreError> {
+        self.store.query(query).await
+    }
+
+    /// All pages, one after the other; at most `MAX_PAGES`, so that a store which never ends is found out.
+    pub(super) async fn pages(&self, query: &Query) -> Result<Vec<Page>, Broken> {
+        const MAX_PAGES: usize = 10_000;
+        let (mut query, mut pages) = (query.clone(), Vec::new());
+        while pages.len() < MAX_PAGES {
+            let page = self.page(&query).await?;
+            query.continuation = page.continuation.clone();
+            pages.push(page);
+            if query.continuation.is_none() {
+                return Ok(pages);
+            }
+        }
+        Err(Broken::new(format!("the query has not ended after {MAX_PAGES} pages")))
+    }
+
+    /// The rows of all pages, as they came.
+    pub(super) async fn rows(&self, query: &Query) -> Result<Vec<Row>, Broken> {
+        Ok(self.pages(query).await?.into_iter().flat_map(|page| page.rows).collect())
+    }
+
+    /// The keys of the rows of all pages, as they came; sorted where the store does not order.
+    pub(super) async fn keys(&self, query: &Query) -> Result<Vec<RowKey>, Broken> {
+        let mut keys: Vec<_> = self.rows(query).await?.into_iter().map(|row| row.key).collect();
+        if !self.store.capabilities().ordered {
+            keys.sort();
+        }
+        Ok(keys)
+    }
+
+    /// The row keys that satisfy a filter over the whole table.
+    pub(super) async fn matching(&self, filter: Filter) -> Result<Vec<String>, Broken> {
+        let keys = self.keys(&self.query(KeyRange::table()).filtered(filter)).await?;
+        Ok(keys.into_iter().map(|key| key.row).collect())
+    }
+}
+
+/// The properties `{N: number}`.
+pub(super) fn n(number: i32) -> Properties {
+    one("N", number)
+}
+
+/// One property.
+pub(super) fn one(name: &'static str, value: impl Into<Value>) -> Properties {
+    Properties::from_iter([(crate::PropertyName::from_static(name), value.into())])
+}
+
+/// Keys of one partition.
+pub(super) fn keys_in(partition: &str, rows: &[&str]) -> Vec<RowKey> {
+    rows.iter().map(|row| RowKey::new(partition, *row)).collect()
+}
+
+/// Awaits all futures at once, polling each in turn; the outputs come in the order of the futures.
+pub(super) async fn together<F: Future + Send>(futures: Vec<F>) -> Vec<F::Output>
+where
+    F::Output: Send,
+{
+    let mut running: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
+    let mut outputs: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    let all = std::future::poll_fn(|context| {
+        for (future, output) in running.iter_mut().zip(&mut outputs).filter(|(_, output)| output.is_none()) {
+            if let Poll::Ready(ready) = future.as_mut().poll(context) {
+                *output = Some(ready);
+            }
+        }
+        if outputs.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    });
+    pin!(all).await;
+    outputs.into_iter().flatten().collect()
+}

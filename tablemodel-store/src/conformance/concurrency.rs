@@ -1,0 +1,87 @@
+//! Clauses of concurrent calls: each is as if alone.
+//!
+//! Calls are in flight together inside one task; threads are the runtime's affair.
+
+use super::{
+    Broken,
+    bench::{Bench, Table, n, one, together},
+    broken::{ensure, ensure_eq},
+};
+use crate::{Action, Condition, KeyRange, StoreError, StoreErrorKind::*, ValueRef, Written};
+
+type Checked = Result<(), Broken>;
+
+const WRITERS: i32 = 16;
+
+/// Lets all writers do their action on row `r` at once; exactly one may win, the others are refused with `lost`.
+async fn one_wins(table: &Table<'_>, action: impl Fn(i32) -> Action, lost: crate::StoreErrorKind) -> Checked {
+    let writers = (0..WRITERS).map(|writer| table.act("p", "r", action(writer))).collect();
+    let outcomes: Vec<Result<Written, StoreError>> = together(writers).await;
+    let winners: Vec<_> = (0..).zip(&outcomes).filter(|(_, outcome)| outcome.is_ok()).map(|(i, _)| i).collect();
+    let &[winner] = &*winners else {
+        return Err(Broken::new(format!("exactly one writer must win, but these did: {winners:?}")));
+    };
+    for error in outcomes.into_iter().filter_map(Result::err) {
+        ensure_eq!(error.kind(), lost, "how the other writers fail");
+    }
+    ensure_eq!(table.properties("p", "r").await?, Some(n(winner)), "the row, which the winner wrote");
+    Ok(())
+}
+
+pub(super) async fn one_of_many_inserts_wins(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    one_wins(&table, |writer| Action::Insert(n(writer)), RowExists).await
+}
+
+pub(super) async fn one_of_many_conditional_writers_wins(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    table.insert("p", "r", n(-1)).await?;
+    for _ in 0..4 {
+        let etag = table.row("p", "r").await?.etag;
+        one_wins(&table, |writer| Action::Replace(n(writer), Condition::Match(etag.clone())), ConditionNotMet).await?;
+    }
+    Ok(())
+}
+
+/// Reads the counter and writes one more under its ETag, until that succeeds.
+async fn increment(table: &Table<'_>) -> Checked {
+    loop {
+        let row = table.row("p", "r").await?;
+        let Some(ValueRef::Int32(count)) = row.properties.get("N") else {
+            return Err(Broken::new("the counter has lost its property"));
+        };
+        match table.act("p", "r", Action::Replace(n(count + 1), Condition::Match(row.etag))).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == ConditionNotMet => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+pub(super) async fn counters_lose_no_update(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    table.insert("p", "r", n(0)).await?;
+    let increments = (0..WRITERS).map(|_| increment(&table)).collect();
+    for outcome in together(increments).await {
+        outcome?;
+    }
+    ensure_eq!(table.properties("p", "r").await?, Some(n(WRITERS)), "the counter after {WRITERS} increments");
+    Ok(())
+}
+
+pub(super) async fn batches_do_not_mix(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let rows = ["a", "b", "c", "d"];
+    let mark = |writer: i32| {
+        let put = |batch: crate::Batch, row| batch.with(row, Action::InsertOrReplace(one("Writer", writer)));
+        table.commit(rows.into_iter().fold(table.batch("p"), put))
+    };
+    for outcome in together((0..WRITERS).map(mark).collect()).await {
+        outcome?;
+    }
+    let found = table.rows(&table.query(KeyRange::partition("p"))).await?;
+    ensure_eq!(found.len(), rows.len(), "the number of rows");
+    let marks: Vec<_> = found.iter().map(|row| &row.properties).collect();
+    ensure!(marks.iter().all(|mark| Some(mark) == marks.first()), "one batch must have written all rows: {marks:?}");
+    Ok(())
+}

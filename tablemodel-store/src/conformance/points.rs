@@ -1,0 +1,62 @@
+//! Clauses of point reads.
+//!
+//! Rows are written by plain inserts only.
+
+use super::{
+    Broken,
+    bench::{Bench, n, one},
+    broken::ensure_eq,
+};
+use crate::{Action, Condition, KeyRange, Properties, key::RowKey};
+
+type Checked = Result<(), Broken>;
+
+pub(super) async fn a_missing_row_is_none(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    ensure_eq!(table.get("p", "r").await?, None, "a row of an empty table");
+    table.insert("p", "r", n(1)).await?;
+    ensure_eq!(table.get("p", "s").await?, None, "a row that was never written");
+    table.act("p", "r", Action::Delete(Condition::Exists)).await?;
+    ensure_eq!(table.get("p", "r").await?, None, "a deleted row");
+    Ok(())
+}
+
+pub(super) async fn a_row_is_found_by_its_exact_keys_only(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    table.insert("ab", "c", n(1)).await?;
+    for (partition, row) in [("a", "bc"), ("abc", ""), ("", "abc"), ("ab", ""), ("AB", "c"), ("ab", "C"), ("c", "ab")] {
+        ensure_eq!(table.get(partition, row).await?, None, "({partition}, {row}), where only (ab, c) exists");
+    }
+    table.insert("a", "bc", n(2)).await?;
+    ensure_eq!(table.properties("ab", "c").await?, Some(n(1)), "(ab, c)");
+    ensure_eq!(table.properties("a", "bc").await?, Some(n(2)), "(a, bc)");
+    Ok(())
+}
+
+pub(super) async fn a_row_reads_back_with_its_receipts_etag_and_timestamp(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let written = table.insert("p", "r", one("Name", "Jones")).await?;
+    let row = table.row("p", "r").await?;
+    ensure_eq!(row.key, RowKey::new("p", "r"), "the key");
+    ensure_eq!(Some(&row.etag), written.etag.as_ref(), "the ETag read, against the receipt's");
+    ensure_eq!(row.timestamp, written.timestamp, "the timestamp read, against the receipt's");
+    ensure_eq!(row.properties, one("Name", "Jones"), "the properties");
+    ensure_eq!(table.rows(&table.query(KeyRange::table())).await?, [row], "the same row by a query");
+    Ok(())
+}
+
+pub(super) async fn a_row_without_properties_is_a_row(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    table.insert("p", "r", Properties::new()).await?;
+    ensure_eq!(table.properties("p", "r").await?, Some(Properties::new()), "the row");
+    Ok(())
+}
+
+pub(super) async fn a_point_read_shows_the_last_acknowledged_write(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    for number in 0..20 {
+        table.act("p", "r", Action::InsertOrReplace(n(number))).await?;
+        ensure_eq!(table.properties("p", "r").await?, Some(n(number)), "after write {number}");
+    }
+    Ok(())
+}

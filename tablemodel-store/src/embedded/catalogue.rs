@@ -1,0 +1,55 @@
+//! The tables of a store in memory, found without case.
+//!
+//! Reads and writes no file.
+
+use std::collections::HashMap;
+
+use super::engine::{Space, TableId};
+use crate::{DateTime, StoreError, limits::MAX_TABLE_NAME_CHARS};
+
+/// One table.
+#[derive(Debug, Clone)]
+pub(super) struct TableEntry {
+    pub(super) id: TableId,
+    /// As it was given.
+    pub(super) name: String,
+    pub(super) created: DateTime,
+}
+
+/// All tables, by name in lower case.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Catalogue(HashMap<Box<str>, TableEntry>);
+
+impl Catalogue {
+    /// The table of this name. Allocates nothing.
+    pub(super) fn find(&self, name: &str) -> Option<&TableEntry> {
+        let mut lower = [0; MAX_TABLE_NAME_CHARS];
+        let lower = lower.get_mut(..name.len())?;
+        lower.copy_from_slice(name.as_bytes());
+        lower.make_ascii_lowercase();
+        self.0.get(std::str::from_utf8(lower).ok()?)
+    }
+
+    /// Where the rows of the table of this name lie. Errors: `TableNotFound`.
+    pub(super) fn rows(&self, name: &str) -> Result<Space, StoreError> {
+        let entry = self.find(name).ok_or_else(|| StoreError::table_not_found(name))?;
+        Ok(Space::Rows(entry.id))
+    }
+
+    /// Adds a table under its name in lower case.
+    pub(super) fn insert(&mut self, folded: &str, entry: TableEntry) {
+        self.0.insert(folded.into(), entry);
+    }
+
+    /// Takes out the table with this name in lower case.
+    pub(super) fn remove(&mut self, folded: &str) -> Option<TableEntry> {
+        self.0.remove(folded)
+    }
+
+    /// All tables, with their names in lower case, in order of those.
+    pub(super) fn sorted(&self) -> Vec<(&str, &TableEntry)> {
+        let mut tables: Vec<_> = self.0.iter().map(|(folded, entry)| (&**folded, entry)).collect();
+        tables.sort_unstable_by_key(|(folded, _)| *folded);
+        tables
+    }
+}

@@ -1,0 +1,110 @@
+//! Property names by number: each name stands once in a file, and rows name it by its number.
+//!
+//! Reads and writes no file: the writer persists what [`Dictionary::since`] gives.
+
+use std::{
+    collections::HashMap,
+    sync::{OnceLock, PoisonError, RwLock},
+};
+
+use crate::PropertyName;
+
+/// Numbers that a dictionary gives out; a name beyond them is written out in each row that uses it.
+pub(super) const MAX_NAMES: u32 = CHUNKS as u32 * CHUNK_NAMES as u32;
+
+const CHUNKS: usize = 256;
+const CHUNK_NAMES: usize = 256;
+
+/// The number of a property name, from 0 on, in order of first use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NameId(pub(super) u32);
+
+/// The names of one store. Only grows; reading by number takes no lock.
+pub(super) struct Dictionary {
+    by_id: [OnceLock<Box<[OnceLock<PropertyName>]>>; CHUNKS],
+    by_name: RwLock<HashMap<PropertyName, NameId>>,
+}
+
+impl Dictionary {
+    /// A dictionary of the names that a file holds, in order of their numbers.
+    pub(super) fn new(names: impl IntoIterator<Item = PropertyName>) -> Self {
+        let dictionary = Self { by_id: [const { OnceLock::new() }; CHUNKS], by_name: RwLock::default() };
+        for name in names {
+            dictionary.intern(&name);
+        }
+        dictionary
+    }
+
+    /// The name with this number.
+    pub(super) fn name(&self, id: NameId) -> Option<&PropertyName> {
+        let (chunk, place) = place(id);
+        self.by_id.get(chunk)?.get()?.get(place)?.get()
+    }
+
+    /// The number of a name that has one.
+    pub(super) fn id(&self, name: &str) -> Option<NameId> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    }
+
+    /// The numbers of these names, given out now where they had none; `None` for a name that finds the dictionary full.
+    pub(super) fn ids<'a>(&self, names: impl Iterator<Item = &'a PropertyName>) -> Vec<Option<NameId>> {
+        let mut ids: Vec<_> = {
+            let known = self.by_name.read().unwrap_or_else(PoisonError::into_inner);
+            names.map(|name| (known.get(name).copied(), name)).collect()
+        };
+        ids.iter_mut().filter(|(id, _)| id.is_none()).for_each(|(id, name)| *id = self.intern(name));
+        ids.into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// The names from number `first` on.
+    pub(super) fn since(&self, first: u32) -> impl Iterator<Item = (NameId, &PropertyName)> {
+        (first..MAX_NAMES).map_while(|id| Some((NameId(id), self.name(NameId(id))?)))
+    }
+
+    /// How many names there are.
+    pub(super) fn len(&self) -> u32 {
+        let count = self.by_name.read().unwrap_or_else(PoisonError::into_inner).len();
+        u32::try_from(count).unwrap_or(MAX_NAMES)
+    }
+
+    fn intern(&self, name: &PropertyName) -> Option<NameId> {
+        let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = by_name.get(name) {
+            return Some(*id);
+        }
+        let id = NameId(u32::try_from(by_name.len()).ok().filter(|id| *id < MAX_NAMES)?);
+        let (chunk, place) = place(id);
+        let names = self.by_id.get(chunk)?.get_or_init(|| (0..CHUNK_NAMES).map(|_| OnceLock::new()).collect());
+        names.get(place)?.set(name.clone()).ok()?;
+        by_name.insert(name.clone(), id);
+        Some(id)
+    }
+}
+
+fn place(NameId(id): NameId) -> (usize, usize) {
+    (id as usize / CHUNK_NAMES, id as usize % CHUNK_NAMES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_numbers_and_are_found_both_ways() {
+        let dictionary = Dictionary::new(["Age", "Name"].map(PropertyName::from));
+        let ids = dictionary.ids(["Name", "City", "Age", "City"].map(PropertyName::from).iter());
+        assert_eq!(ids, [1, 2, 0, 2].map(|id| Some(NameId(id))));
+        assert_eq!(dictionary.name(NameId(2)).map(PropertyName::as_str), Some("City"));
+        assert_eq!(dictionary.since(2).map(|(id, name)| (id.0, name.as_str())).collect::<Vec<_>>(), [(2, "City")]);
+        assert_eq!(dictionary.len(), 3);
+    }
+
+    #[test]
+    fn a_full_dictionary_gives_out_no_number() {
+        let dictionary = Dictionary::new((0..MAX_NAMES).map(|n| PropertyName::from(format!("P{n}"))));
+        assert_eq!(dictionary.len(), MAX_NAMES);
+        assert_eq!(dictionary.ids([PropertyName::from("Extra")].iter()), [None]);
+        assert_eq!(dictionary.id("P65535"), Some(NameId(65_535)));
+        assert_eq!(dictionary.name(NameId(MAX_NAMES)), None);
+    }
+}

@@ -1,0 +1,299 @@
+//! The embedded store: tables in one file of this process, safe from crashes.
+//!
+//! Only the store's outside is here; [`EmbeddedStore`] says what it promises.
+
+mod catalogue;
+mod codec;
+mod dictionary;
+mod engine;
+mod keys;
+mod options;
+mod pace;
+mod page;
+mod place;
+mod prepare;
+mod records;
+mod redb_engine;
+mod seal;
+mod state;
+mod view;
+mod whole;
+mod writer;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    thread::{self, JoinHandle},
+};
+
+use async_trait::async_trait;
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, oneshot},
+    task::spawn_blocking,
+};
+
+use self::{
+    dictionary::Dictionary,
+    engine::Engine,
+    pace::Pace,
+    prepare::{bytes_of, prepare},
+    records::Loaded,
+    redb_engine::RedbEngine,
+    state::{Reply, State, Work},
+    view::{Views, closed},
+    writer::{Message, Request, Writer},
+};
+pub use self::{
+    options::EmbeddedStoreBuilder,
+    pace::Durability,
+    whole::{EmbeddedStats, TableStats},
+};
+use crate::{
+    Batch, Capabilities, Page, Query, Receipts, Row, RowKey, StoreError, StoreErrorKind, TableStore, clock::Clock,
+    validate,
+};
+
+/// Memory that requests may take while they wait for the writer thread, in units of [`SHARE_BYTES`].
+const QUEUE_SHARES: u32 = 64 * 1024;
+/// The unit in which a request's share of the queue is counted.
+const SHARE_BYTES: usize = 1024;
+/// Rows of a page above which it is read on a thread for blocking work.
+const INLINE_PAGE_ROWS: usize = 128;
+
+/// A store in one file. Clones are one store; the last one to go closes it.
+///
+/// - One process at a time writes a file; within it any number of tasks do. Concurrent commits share a sync of the disk.
+/// - A commit is acknowledged when it is as safe as the [`Durability`] says; by default, when it is on the disk.
+/// - Readers see a snapshot, never wait for writers, and see every commit acknowledged before they began.
+/// - Several batches may be committed together, over tables and partitions.
+/// - ETags never repeat, whatever the clock does and however often the store is opened.
+/// - Rows carry checksums: damage is told (`Corrupt`), not served.
+/// - Limits are Azure's, so that what runs here runs there.
+///
+/// If the disk fails while it commits, all waiting callers get the error (`OutcomeUnknown` only where the commit may
+/// have reached the disk), and the store stops: later calls get `Closed` until it is opened again.
+///
+/// ```
+/// use tablemodel_store::{Action, Batch, EmbeddedStore, Properties, RowKey, TableStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("company.tables");
+/// let store = EmbeddedStore::open(&path)?;
+/// store.create_table("People").await?;
+/// let jones = Properties::from_iter([("Age", 35)]);
+/// store.commit(&[Batch::new("People", "Sales").with("jones", Action::Insert(jones.clone()))]).await?;
+/// store.close().await?;
+///
+/// let store = EmbeddedStore::open(&path)?;
+/// let row = store.get("People", &RowKey::new("Sales", "jones")).await?;
+/// assert_eq!(row.map(|row| row.properties), Some(jones));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct EmbeddedStore(Arc<Shared>);
+
+struct Shared {
+    views: Arc<Views<RedbEngine>>,
+    names: Arc<Dictionary>,
+    /// Absent in a store opened read-only.
+    writer: Option<WriterHandle>,
+}
+
+struct WriterHandle {
+    queue: mpsc::Sender<Message>,
+    shares: Arc<Semaphore>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EmbeddedStore {
+    /// Opens the store at `path` with the default settings, creating it if there is no file.
+    ///
+    /// Errors: see [`EmbeddedStoreBuilder::open`].
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::builder().open(path)
+    }
+
+    /// Settings to open a store with.
+    pub fn builder() -> EmbeddedStoreBuilder {
+        EmbeddedStoreBuilder::new()
+    }
+
+    /// Waits until everything acknowledged is on the disk. Needed only with [`Durability::Relaxed`] and
+    /// [`Durability::Bulk`].
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        if self.0.writer.is_none() {
+            return Ok(());
+        }
+        self.0.ask(Work::Flush, 0).await.map(drop)
+    }
+
+    /// Finishes what was asked before, brings it to the disk and closes the file.
+    ///
+    /// All handles are closed with it: their calls get `Closed` from now on. Dropping the last handle does the same,
+    /// but cannot tell of a failure, and waits on the thread that drops it.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let Some(writer) = &self.0.writer else {
+            self.0.views.close(closed());
+            return Ok(());
+        };
+        let (reply, answer) = oneshot::channel();
+        if writer.queue.send(Message::Close(reply)).is_err() {
+            return Ok(());
+        }
+        // No answer: another caller has closed the store meanwhile.
+        answer.await.unwrap_or_else(|_| Ok(Vec::new())).map(drop)
+    }
+
+    /// Writes a consistent copy of the store, as of now, to a new file at `path`; the store stays in use.
+    ///
+    /// Each row is checked on the way. The file appears when it is complete and on the disk; it is a store like any
+    /// other: to restore it, open it, or put it in the place of the closed store's file. `Denied` if there is a file.
+    ///
+    /// While it runs, the pages that writers replace cannot be reused: the file of the store may grow.
+    pub async fn backup_to(&self, path: impl Into<PathBuf>) -> Result<(), StoreError> {
+        let (view, path) = (self.0.views.current()?, path.into());
+        blocking(move || whole::backup(&view, &path)).await
+    }
+
+    /// Reads every row, checks all checksums and counts, and gives the number of rows. Errors: `Corrupt`.
+    ///
+    /// Reading a damaged file never gives a wrong row, but damage to an inner page can hide rows: this finds it.
+    pub async fn check(&self) -> Result<u64, StoreError> {
+        let view = self.0.views.current()?;
+        blocking(move || whole::check(&view)).await
+    }
+
+    /// The size of the file, and the number of rows of each table. Cheap: no row is read.
+    pub fn stats(&self) -> Result<EmbeddedStats, StoreError> {
+        let tables = whole::tables(&*self.0.views.current()?)?;
+        let file_bytes = self.0.views.with_engine(|engine| engine.file_bytes())?;
+        Ok(EmbeddedStats { file_bytes, tables })
+    }
+
+    fn reader(engine: RedbEngine, loaded: Loaded) -> Self {
+        let names = Arc::new(loaded.names);
+        let views = Views::new(Arc::new(engine), Arc::new(loaded.catalogue), Arc::clone(&names));
+        Self(Arc::new(Shared { views: Arc::new(views), names, writer: None }))
+    }
+
+    fn writer(
+        engine: RedbEngine,
+        loaded: Loaded,
+        durability: Durability,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let Loaded { counters, catalogue, dropped, names } = loaded;
+        let (engine, catalogue, names) = (Arc::new(engine), Arc::new(catalogue), Arc::new(names));
+        let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
+        let (sender, queue) = mpsc::channel();
+        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, clock);
+        let writer = Writer { engine, views: Arc::clone(&views), state, pace: Pace::new(durability), queue };
+        let thread = thread::Builder::new().name("tablemodel-writer".to_owned()).spawn(move || writer.run());
+        let thread = thread.map_err(|error| {
+            StoreError::new(StoreErrorKind::Unavailable, "no thread could be started").caused_by(error)
+        })?;
+        let shares = Arc::new(Semaphore::new(QUEUE_SHARES as usize));
+        let writer = Some(WriterHandle { queue: sender, shares, thread: Some(thread) });
+        Ok(Self(Arc::new(Shared { views, names, writer })))
+    }
+}
+
+impl Shared {
+    /// Hands work to the writer thread and waits for its answer. Waits first while the queue is full.
+    async fn ask(&self, work: Work, bytes: usize) -> Reply {
+        let Some(writer) = &self.writer else {
+            return Err(StoreError::new(StoreErrorKind::Denied, "the store is read-only; open it for writing"));
+        };
+        let shares = u32::try_from(1 + bytes / SHARE_BYTES).unwrap_or(QUEUE_SHARES).min(QUEUE_SHARES);
+        // The semaphore is never closed; without a share the request only goes uncounted.
+        let share = Arc::clone(&writer.shares).acquire_many_owned(shares).await.ok();
+        let (reply, answer) = oneshot::channel();
+        let request = Message::Request(Request { work, bytes, reply, share });
+        writer.queue.send(request).map_err(|_| self.ended())?;
+        answer.await.unwrap_or_else(|_| Err(self.ended()))
+    }
+
+    /// Why the writer thread takes no more work.
+    fn ended(&self) -> StoreError {
+        self.views.with_engine(|_| Ok(())).err().unwrap_or_else(closed)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let Some(WriterHandle { queue, thread, .. }) = self.writer.take() else { return };
+        drop(queue);
+        // The thread finishes its queue and closes the file, so that it can be opened again at once.
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for EmbeddedStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EmbeddedStore").field("read_only", &self.0.writer.is_none()).finish_non_exhaustive()
+    }
+}
+
+/// Runs long work on a thread for it, where a runtime of tokio has one; else here.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    if Handle::try_current().is_err() {
+        return work();
+    }
+    let done = spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(StoreError::new(StoreErrorKind::Unavailable, error.to_string())))
+}
+
+#[async_trait]
+impl TableStore for EmbeddedStore {
+    fn capabilities(&self) -> Capabilities {
+        let read_only = self.0.writer.is_none();
+        Capabilities { atomic_across: true, may_lose_reply: false, ordered: true, read_only }
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        validate::table_name(name)?;
+        self.0.ask(Work::CreateTable(name.to_owned()), name.len()).await.map(drop)
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.0.ask(Work::DeleteTable(name.to_owned()), name.len()).await.map(drop)
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        let view = self.0.views.current()?;
+        Ok(view.catalogue.sorted().into_iter().map(|(_, table)| table.name.clone()).collect())
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.0.views.current()?.get(table, key)
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        validate::query(query)?;
+        let view = self.0.views.current()?;
+        let is_short = query.limit <= INLINE_PAGE_ROWS && query.filter.is_none();
+        if is_short {
+            return page::page(&view, query);
+        }
+        let query = query.clone();
+        blocking(move || page::page(&view, &query)).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        validate::batches(batches, &self.capabilities())?;
+        if batches.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prepared = prepare(batches, &self.0.names);
+        let bytes = bytes_of(&prepared);
+        self.0.ask(Work::Commit(prepared), bytes).await
+    }
+}

@@ -1,0 +1,154 @@
+//! How an embedded store is opened.
+//!
+//! Opens; what an open store does is the rest of `embedded`.
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    EmbeddedStore,
+    engine::{Engine, Snapshot, Sync},
+    pace::Durability,
+    place::Unplaced,
+    records,
+    redb_engine::{self, Access, RedbEngine},
+};
+use crate::{
+    StoreError, StoreErrorKind,
+    clock::{Clock, SystemClock},
+};
+
+/// Memory for pages of the file, unless told otherwise.
+const DEFAULT_CACHE_BYTES: usize = 256 * 1024 * 1024;
+
+/// Settings of an [`EmbeddedStore`], then one of the `open` methods.
+///
+/// ```
+/// use tablemodel_store::{Durability, EmbeddedStore};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("company.tables");
+/// let store = EmbeddedStore::builder().cache_bytes(64 << 20).durability(Durability::Relaxed).open(&path)?;
+/// # drop(store);
+/// # Ok(())
+/// # }
+/// ```
+pub struct EmbeddedStoreBuilder {
+    cache_bytes: usize,
+    durability: Durability,
+    clock: Arc<dyn Clock>,
+    create: bool,
+    read_only: bool,
+}
+
+impl EmbeddedStoreBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            cache_bytes: DEFAULT_CACHE_BYTES,
+            durability: Durability::default(),
+            clock: Arc::new(SystemClock),
+            create: true,
+            read_only: false,
+        }
+    }
+
+    /// Bytes of memory for pages of the file, taken as they are needed. Default: 256 MiB.
+    ///
+    /// Reads are fastest while the rows in use fit in.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// What a commit waits for. Default: [`Durability::Durable`].
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// The clock for timestamps and ETags. Default: the machine's.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Whether to create the file if there is none. Default: `true`.
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Whether to open for reading only. Default: `false`.
+    ///
+    /// Several processes may read one file at a time; the file must have been closed cleanly. All writes are `Denied`.
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Opens the store at `path`, waiting for the disk.
+    ///
+    /// Errors: `Denied` (open elsewhere, no permission, no such file, disk full), `Corrupt` (foreign, truncated or
+    /// damaged), `Unsupported` (written by a newer version of this crate). Each names the file and what to do.
+    pub fn open(self, path: impl Into<PathBuf>) -> Result<EmbeddedStore, StoreError> {
+        let path = path.into();
+        let access = match (self.read_only, self.create) {
+            (true, _) => Access::Read,
+            (false, true) => Access::Create,
+            (false, false) => Access::Write,
+        };
+        if access == Access::Create && !path.exists() {
+            create(&path)?;
+        }
+        let engine = redb_engine::open_file(&path, access, self.cache_bytes)?;
+        self.start(engine).map_err(|error| error.about(path.display()))
+    }
+
+    /// Opens the store on storage other than a file: a seam for tests, which can lose power or fill up.
+    ///
+    /// An empty backend becomes an empty store. Errors: as [`open`](Self::open); `Unsupported` if read-only.
+    pub fn open_backend(self, backend: impl redb::StorageBackend) -> Result<EmbeddedStore, StoreError> {
+        if self.read_only {
+            return Err(StoreError::new(StoreErrorKind::Unsupported, "only files can be opened read-only"));
+        }
+        let engine = redb_engine::open_backend(Box::new(backend), self.cache_bytes)?;
+        self.start(engine)
+    }
+
+    fn start(self, engine: RedbEngine) -> Result<EmbeddedStore, StoreError> {
+        if !self.read_only {
+            initialise(&engine)?;
+        }
+        let loaded = records::load(&engine.snapshot()?)?;
+        if self.read_only {
+            return Ok(EmbeddedStore::reader(engine, loaded));
+        }
+        EmbeddedStore::writer(engine, loaded, self.durability, self.clock)
+    }
+}
+
+/// Lets an empty store appear at `path`, whole or not at all, unless another process was faster.
+fn create(path: &Path) -> Result<(), StoreError> {
+    let unplaced = Unplaced::new(path);
+    let engine = redb_engine::open_file(unplaced.path(), Access::Create, 0).map_err(|error| error.about("creating"))?;
+    initialise(&engine)?;
+    drop(engine);
+    match unplaced.place() {
+        Err(failure) if failure.kind() != ErrorKind::AlreadyExists => {
+            Err(redb_engine::disk_failure(&failure).about(path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes an empty database an empty store.
+fn initialise(engine: &RedbEngine) -> Result<(), StoreError> {
+    if engine.snapshot()?.is_empty()? {
+        engine.apply(Sync::RecoveryPoint, |group| records::initialise(group))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Files that appear at their path whole or not at all.
+//!
+//! Knows nothing of what is in them.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// A file being written beside the path at which it will appear; removed unless it does.
+pub(super) struct Unplaced {
+    path: PathBuf,
+    destination: PathBuf,
+}
+
+impl Unplaced {
+    /// A file for `path`, under a name of its own in the same directory. Nothing is created yet.
+    pub(super) fn new(path: &Path) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut partial = OsString::from(path);
+        partial.push(format!(".{}-{number}.partial", std::process::id()));
+        Self { path: partial.into(), destination: path.to_owned() }
+    }
+
+    /// Where to write it.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets the file, already on the disk, appear. `AlreadyExists` if there is a file at its path: that one stays.
+    pub(super) fn place(self) -> io::Result<()> {
+        match fs::hard_link(&self.path, &self.destination) {
+            // A file system without hard links.
+            Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {
+                if self.destination.exists() {
+                    return Err(ErrorKind::AlreadyExists.into());
+                }
+                fs::rename(&self.path, &self.destination)?;
+            }
+            linked => linked?,
+        }
+        let directory = self.destination.parent().filter(|parent| !parent.as_os_str().is_empty());
+        sync_directory(directory.unwrap_or(Path::new(".")))
+    }
+}
+
+impl Drop for Unplaced {
+    fn drop(&mut self) {
+        // It may never have been created, or have been renamed.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Brings the names of a directory to the disk.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_once_and_leaves_nothing_beside_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let place = |text: &str| {
+            let unplaced = Unplaced::new(&path);
+            fs::write(unplaced.path(), text).unwrap();
+            unplaced.place()
+        };
+        place("first").unwrap();
+        assert_eq!(place("second").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

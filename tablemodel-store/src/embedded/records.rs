@@ -1,0 +1,183 @@
+//! The records of the system spaces: what the file says about itself, its tables and its names.
+//!
+//! Each is drawn in `FORMAT-embedded.md`. Rows are `codec`'s.
+
+use std::ops::{Bound, ControlFlow};
+
+use super::{
+    catalogue::{Catalogue, TableEntry},
+    dictionary::{Dictionary, NameId},
+    engine::{Group, Snapshot, Space, TableId},
+    seal::{damaged, sealed, unsealed},
+};
+use crate::{DateTime, PropertyName, StoreError, StoreErrorKind};
+
+/// The format that this program writes, and the newest that it reads.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
+const FORMAT_KEY: &[u8] = b"format";
+const STATE_KEY: &[u8] = b"state";
+
+/// The counters of a store: neither ever goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Counters {
+    /// The highest stamp given out.
+    pub(super) last_stamp: u64,
+    /// The number of the next table.
+    pub(super) next_table: u64,
+}
+
+/// What a store keeps in memory of its file.
+pub(super) struct Loaded {
+    pub(super) counters: Counters,
+    pub(super) catalogue: Catalogue,
+    pub(super) dropped: Vec<TableId>,
+    pub(super) names: Dictionary,
+}
+
+/// Writes the records of a new, empty store.
+pub(super) fn initialise(group: &mut impl Group) -> Result<(), StoreError> {
+    for space in Space::SYSTEM {
+        group.create(space)?;
+    }
+    put(group, Space::Meta, FORMAT_KEY, &FORMAT_VERSION.to_le_bytes())?;
+    put_counters(group, Counters::default())
+}
+
+/// Reads everything but the rows. Errors: `Unsupported` for a newer format, `Corrupt` for what is no store.
+pub(super) fn load(snapshot: &impl Snapshot) -> Result<Loaded, StoreError> {
+    if !snapshot.has(Space::Meta)? {
+        let detail = "the file is a redb database, but not a store of tablemodel; give another path";
+        return Err(StoreError::new(StoreErrorKind::Corrupt, detail));
+    }
+    check_format(snapshot)?;
+    Ok(Loaded {
+        counters: counters(snapshot)?,
+        catalogue: catalogue(snapshot)?,
+        dropped: dropped(snapshot)?,
+        names: names(snapshot)?,
+    })
+}
+
+fn check_format(snapshot: &impl Snapshot) -> Result<(), StoreError> {
+    let version = meta(snapshot, FORMAT_KEY)?;
+    let Ok(version) = <[u8; 4]>::try_from(version.as_slice()) else {
+        return Err(damaged("the record of its format is malformed"));
+    };
+    match u32::from_le_bytes(version) {
+        FORMAT_VERSION => Ok(()),
+        0 => Err(damaged("format 0 does not exist")),
+        newer => Err(StoreError::new(
+            StoreErrorKind::Unsupported,
+            format!(
+                "the store has format {newer}, this program reads format {FORMAT_VERSION}; use a newer version of it"
+            ),
+        )),
+    }
+}
+
+fn counters(snapshot: &impl Snapshot) -> Result<Counters, StoreError> {
+    let body = meta(snapshot, STATE_KEY)?;
+    let parts = || {
+        let (last_stamp, rest) = body.split_first_chunk()?;
+        let next_table = rest.try_into().ok()?;
+        Some(Counters { last_stamp: u64::from_le_bytes(*last_stamp), next_table: u64::from_le_bytes(next_table) })
+    };
+    parts().ok_or_else(|| damaged("the record of its counters is malformed"))
+}
+
+/// Records the counters.
+pub(super) fn put_counters(group: &mut impl Group, counters: Counters) -> Result<(), StoreError> {
+    let body = [counters.last_stamp.to_le_bytes(), counters.next_table.to_le_bytes()].concat();
+    put(group, Space::Meta, STATE_KEY, &body)
+}
+
+/// Records a table.
+pub(super) fn put_table(group: &mut impl Group, folded: &str, entry: &TableEntry) -> Result<(), StoreError> {
+    let mut body = Vec::with_capacity(16 + entry.name.len());
+    body.extend_from_slice(&entry.id.0.to_le_bytes());
+    body.extend_from_slice(&entry.created.ticks().to_le_bytes());
+    body.extend_from_slice(entry.name.as_bytes());
+    put(group, Space::Tables, folded.as_bytes(), &body)
+}
+
+/// Moves a table from the tables to the dropped ones.
+pub(super) fn drop_table(group: &mut impl Group, folded: &str, id: TableId, now: DateTime) -> Result<(), StoreError> {
+    group.remove(Space::Tables, folded.as_bytes())?;
+    put(group, Space::Dropped, &id.0.to_be_bytes(), &now.ticks().to_le_bytes())
+}
+
+/// Forgets a dropped table whose rows are gone.
+pub(super) fn forget_dropped(group: &mut impl Group, id: TableId) -> Result<(), StoreError> {
+    group.remove(Space::Dropped, &id.0.to_be_bytes())
+}
+
+/// Records the names from number `first` on.
+pub(super) fn put_names(group: &mut impl Group, names: &Dictionary, first: u32) -> Result<(), StoreError> {
+    names
+        .since(first)
+        .try_for_each(|(NameId(id), name)| put(group, Space::Names, &id.to_be_bytes(), name.as_str().as_bytes()))
+}
+
+fn put(group: &mut impl Group, space: Space, key: &[u8], body: &[u8]) -> Result<(), StoreError> {
+    group.put(space, key, &sealed(space, key, body))
+}
+
+fn meta(snapshot: &impl Snapshot, key: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let body = snapshot.get(Space::Meta, key, |value| unsealed(Space::Meta, key, value).map(<[u8]>::to_vec))?;
+    body.ok_or_else(|| damaged("a record about itself is missing"))?
+}
+
+fn catalogue(snapshot: &impl Snapshot) -> Result<Catalogue, StoreError> {
+    let mut catalogue = Catalogue::default();
+    each(snapshot, Space::Tables, |key, body| {
+        let folded = std::str::from_utf8(key).ok()?;
+        let (id, rest) = body.split_first_chunk()?;
+        let (created, name) = rest.split_first_chunk()?;
+        let name = std::str::from_utf8(name).ok()?.to_owned();
+        let id = TableId(u64::from_le_bytes(*id));
+        let created = DateTime::from_ticks(i64::from_le_bytes(*created));
+        catalogue.insert(folded, TableEntry { id, name, created });
+        Some(())
+    })?;
+    Ok(catalogue)
+}
+
+fn dropped(snapshot: &impl Snapshot) -> Result<Vec<TableId>, StoreError> {
+    let mut dropped = Vec::new();
+    each(snapshot, Space::Dropped, |key, _| {
+        dropped.push(TableId(u64::from_be_bytes(key.try_into().ok()?)));
+        Some(())
+    })?;
+    Ok(dropped)
+}
+
+fn names(snapshot: &impl Snapshot) -> Result<Dictionary, StoreError> {
+    let mut names = Vec::new();
+    each(snapshot, Space::Names, |key, body| {
+        let id = u32::from_be_bytes(key.try_into().ok()?);
+        let next = usize::try_from(id).ok()? == names.len();
+        names.push(PropertyName::from(std::str::from_utf8(body).ok()?));
+        next.then_some(())
+    })?;
+    Ok(Dictionary::new(names))
+}
+
+/// Reads all records of a space; `read` gives `None` for a malformed one.
+fn each(
+    snapshot: &impl Snapshot,
+    space: Space,
+    mut read: impl FnMut(&[u8], &[u8]) -> Option<()>,
+) -> Result<(), StoreError> {
+    let mut count = 0;
+    snapshot.scan(space, (Bound::Unbounded, Bound::Unbounded), |key, value| {
+        count += 1;
+        let body = unsealed(space, key, value)?;
+        read(key, body).ok_or_else(|| damaged(&format!("a record of {space:?} is malformed")))?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if count != snapshot.len(space)? {
+        return Err(damaged(&format!("records of {space:?} are missing")));
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! The engine on redb: one file, one redb table per space.
+//!
+//! The only place of the crate that names redb's types, beside the backend that a builder takes.
+
+mod error;
+mod group;
+mod header_last;
+mod open;
+mod snapshot;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use redb::{Database, Durability, ReadOnlyDatabase, ReadableDatabase, TableDefinition, WriteTransaction};
+
+use self::{error::Failure, group::RedbGroup, snapshot::RedbSnapshot};
+use super::engine::{Applied, Engine, Space, Sync};
+use crate::{StoreError, StoreErrorKind};
+
+pub(crate) use self::{
+    error::disk_failure,
+    open::{Access, open_backend, open_file},
+};
+
+/// A redb database.
+pub(crate) struct RedbEngine {
+    database: Handle,
+    file: FileSize,
+    /// Raised by the backend when the page that publishes a commit is about to be written.
+    published: Arc<AtomicBool>,
+}
+
+enum Handle {
+    ReadWrite(Database),
+    ReadOnly(ReadOnlyDatabase),
+}
+
+/// How to ask for the size of the file.
+type FileSize = Box<dyn Fn() -> std::io::Result<u64> + Send + std::marker::Sync>;
+
+type Definition<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
+
+/// The name of a space's redb table.
+fn table_name(space: Space) -> String {
+    match space {
+        Space::Meta => "meta".to_owned(),
+        Space::Tables => "tables".to_owned(),
+        Space::Dropped => "dropped".to_owned(),
+        Space::Names => "names".to_owned(),
+        Space::Rows(id) => format!("e/{:016x}", id.0),
+    }
+}
+
+impl RedbEngine {
+    fn begin(&self, sync: Sync) -> Result<WriteTransaction, Failure> {
+        let Handle::ReadWrite(database) = &self.database else {
+            return Err(Failure::ReadOnly);
+        };
+        let mut transaction = database.begin_write()?;
+        match sync {
+            Sync::Deferred => transaction.set_durability(Durability::None)?,
+            Sync::Disk => {}
+            Sync::RecoveryPoint => transaction.set_quick_repair(true),
+        }
+        Ok(transaction)
+    }
+
+    /// A commit that fails before its header page was handed to the disk has certainly not happened.
+    fn commit(&self, transaction: WriteTransaction) -> Result<(), StoreError> {
+        self.published.store(false, Ordering::Release);
+        let Err(failure) = error::guarded(|| Ok(transaction.commit()?)) else { return Ok(()) };
+        if !self.published.load(Ordering::Acquire) {
+            return Err(failure);
+        }
+        let detail = "the disk failed while it was committing; open the store again and read what it holds";
+        Err(StoreError::new(StoreErrorKind::OutcomeUnknown, detail).caused_by(failure))
+    }
+}
+
+impl Engine for RedbEngine {
+    type Snapshot = RedbSnapshot;
+    type Group<'t> = RedbGroup<'t>;
+
+    fn snapshot(&self) -> Result<RedbSnapshot, StoreError> {
+        let transaction = error::guarded(|| match &self.database {
+            Handle::ReadWrite(database) => Ok(database.begin_read()?),
+            Handle::ReadOnly(database) => Ok(database.begin_read()?),
+        })?;
+        Ok(RedbSnapshot::new(transaction))
+    }
+
+    fn apply<T>(
+        &self,
+        sync: Sync,
+        work: impl FnOnce(&mut RedbGroup<'_>) -> Result<T, StoreError>,
+    ) -> Result<Applied<T>, StoreError> {
+        let transaction = self.begin(sync)?;
+        let mut group = RedbGroup::new(&transaction);
+        // A panic of redb on a damaged page must not end the thread; the transaction is given up.
+        let result = error::guarded(|| Ok(work(&mut group))).flatten();
+        let changed = group.finish();
+        match result {
+            Ok(result) if changed => self.commit(transaction).map(|()| Applied { result, committed: true }),
+            unchanged => {
+                error::guarded(|| Ok(transaction.abort()?))?;
+                unchanged.map(|result| Applied { result, committed: false })
+            }
+        }
+    }
+
+    fn sync(&self, sync: Sync) -> Result<(), StoreError> {
+        let transaction = self.begin(sync)?;
+        self.commit(transaction)
+    }
+
+    fn file_bytes(&self) -> Result<u64, StoreError> {
+        (self.file)().map_err(|failure| disk_failure(&failure))
+    }
+}

@@ -1,0 +1,87 @@
+//! Opening a redb file, or a backend in its place.
+//!
+//! Knows nothing of what the file must hold.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use redb::{Builder, StorageBackend, backends::FileBackend};
+
+use super::{
+    Handle, RedbEngine,
+    error::{Failure, disk_failure, guarded},
+    header_last::HeaderLast,
+};
+use crate::{StoreError, StoreErrorKind};
+
+/// What an opener may do with the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Write, and create the file if there is none.
+    Create,
+    /// Write to a file that is there.
+    Write,
+    /// Read, beside other readers, a file that was closed cleanly.
+    Read,
+}
+
+/// Opens the file at `path`. Errors name the file.
+pub(crate) fn open_file(path: &Path, access: Access, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
+    let opened = match access {
+        Access::Read => open_to_read(path, cache_bytes),
+        Access::Write | Access::Create => open_to_write(path, access, cache_bytes),
+    };
+    opened.map_err(|error| error.about(path.display()))
+}
+
+/// Opens what a backend holds; an empty one becomes an empty database.
+pub(crate) fn open_backend(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
+    let backend: Arc<dyn StorageBackend> = Arc::from(backend);
+    let published = Arc::new(AtomicBool::new(false));
+    let header_last = HeaderLast::new(Arc::clone(&backend), Arc::clone(&published));
+    let database = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).create_with_backend(header_last)?))?;
+    Ok(RedbEngine { database: Handle::ReadWrite(database), file: Box::new(move || backend.len()), published })
+}
+
+fn open_to_write(path: &Path, access: Access, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
+    let create = access == Access::Create;
+    let opened = OpenOptions::new().read(true).write(true).create(create).truncate(false).open(path);
+    let file = opened.map_err(|failure| unopened(path, &failure))?;
+    if !create && is_empty(&file) {
+        return Err(StoreError::new(StoreErrorKind::Corrupt, "the file is empty; restore a backup, or create a store"));
+    }
+    let backend = FileBackend::new(file).map_err(Failure::from)?;
+    open_backend(Box::new(backend), cache_bytes)
+}
+
+fn open_to_read(path: &Path, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
+    // redb's own error for a path that cannot be opened does not say what to do.
+    File::open(path).map_err(|failure| unopened(path, &failure))?;
+    let database = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open_read_only(path)?))?;
+    let path = path.to_owned();
+    Ok(RedbEngine {
+        database: Handle::ReadOnly(database),
+        file: Box::new(move || Ok(fs::metadata(&path)?.len())),
+        published: Arc::default(),
+    })
+}
+
+fn is_empty(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.len() == 0)
+}
+
+/// The error for a path at which no file could be opened.
+fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
+    use std::io::ErrorKind;
+    let denied = |detail: &str| StoreError::new(StoreErrorKind::Denied, detail);
+    let parent_is_missing = path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.exists());
+    match failure.kind() {
+        ErrorKind::NotFound if parent_is_missing => denied("its directory does not exist; create it first"),
+        ErrorKind::NotFound => denied("there is no such file; create the store first"),
+        _ if path.is_dir() => denied("this is a directory; give the path of a file"),
+        _ => disk_failure(failure),
+    }
+}

@@ -1,0 +1,116 @@
+//! Work on a whole store: backup, check, figures.
+//!
+//! Reads one view; writes only the new file of a backup.
+
+use std::{
+    io::ErrorKind,
+    ops::{Bound, ControlFlow},
+    path::Path,
+};
+
+use super::{
+    codec::StoredRow,
+    engine::{Engine, Group, Snapshot, Space, Sync},
+    keys::row_key,
+    place::Unplaced,
+    redb_engine::{self, Access, RedbEngine},
+    seal::{damaged, unsealed},
+    view::View,
+};
+use crate::{StoreError, StoreErrorKind};
+
+/// Memory for pages of the file that a backup writes.
+const BACKUP_CACHE_BYTES: usize = 32 * 1024 * 1024;
+
+const ALL: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
+
+/// Figures of an open store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EmbeddedStats {
+    /// Bytes of the file. It shrinks when the store is closed.
+    pub file_bytes: u64,
+    /// The tables, in order of their names in lower case.
+    pub tables: Vec<TableStats>,
+}
+
+/// Figures of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableStats {
+    /// The name as it was given.
+    pub name: String,
+    /// How many rows it has.
+    pub rows: u64,
+}
+
+/// The figures of a view's tables.
+pub(super) fn tables<S: Snapshot>(view: &View<S>) -> Result<Vec<TableStats>, StoreError> {
+    let tables = view.catalogue.sorted().into_iter().map(|(_, table)| {
+        let rows = view.snapshot.len(Space::Rows(table.id))?;
+        Ok(TableStats { name: table.name.clone(), rows })
+    });
+    tables.collect()
+}
+
+/// Reads everything and checks each checksum and count; gives the number of rows.
+pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
+    let mut total = 0;
+    for (_, table) in view.catalogue.sorted() {
+        let space = Space::Rows(table.id);
+        let mut rows = 0;
+        view.snapshot.scan(space, ALL, |key, value| {
+            StoredRow::checked(space, key, value)?.row(row_key(key)?, &view.names, None)?;
+            rows += 1;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if rows != view.snapshot.len(space)? {
+            return Err(damaged(&format!("rows of table `{}` are missing", table.name)));
+        }
+        total += rows;
+    }
+    Ok(total)
+}
+
+/// Writes the view as a new store to `path`, which appears when it is complete.
+pub(super) fn backup<S: Snapshot>(view: &View<S>, path: &Path) -> Result<(), StoreError> {
+    if path.exists() {
+        return Err(exists().about(path.display()));
+    }
+    let unplaced = Unplaced::new(path);
+    let engine = redb_engine::open_file(unplaced.path(), Access::Create, BACKUP_CACHE_BYTES)?;
+    copy(view, &engine).map_err(|error| error.about(path.display()))?;
+    drop(engine);
+    unplaced.place().map_err(|failure| {
+        let exists = (failure.kind() == ErrorKind::AlreadyExists).then(exists);
+        exists.unwrap_or_else(|| redb_engine::disk_failure(&failure)).about(path.display())
+    })
+}
+
+fn exists() -> StoreError {
+    StoreError::new(StoreErrorKind::Denied, "there is a file at this path; give another")
+}
+
+fn copy<S: Snapshot>(view: &View<S>, engine: &RedbEngine) -> Result<(), StoreError> {
+    let rows = view.catalogue.sorted().into_iter().map(|(_, table)| Space::Rows(table.id));
+    let spaces = Space::SYSTEM.into_iter().chain(rows);
+    engine.apply(Sync::RecoveryPoint, |group| spaces.clone().try_for_each(|space| copy_space(view, group, space)))?;
+    Ok(())
+}
+
+/// Copies the entries as they are: their checksums hold in any file with the same numbers of spaces.
+fn copy_space<S: Snapshot>(view: &View<S>, group: &mut impl Group, space: Space) -> Result<(), StoreError> {
+    group.create(space)?;
+    if space == Space::Dropped {
+        // Their rows are not copied either.
+        return Ok(());
+    }
+    view.snapshot.scan(space, ALL, |key, value| {
+        match space {
+            Space::Rows(_) => StoredRow::checked(space, key, value).map(drop)?,
+            _ => unsealed(space, key, value).map(drop)?,
+        }
+        group.put(space, key, value)?;
+        Ok(ControlFlow::Continue(()))
+    })
+}

@@ -1,0 +1,220 @@
+//! The writer thread: takes requests from a queue, commits them in groups, answers each after its commit.
+//!
+//! The only thread that writes. What a request does is `state`'s; when the disk is waited for is `pace`'s.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    },
+    time::Instant,
+};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::{
+    engine::{Engine, Sync},
+    pace::Pace,
+    state::{Reply, State, Work},
+    view::{Views, closed},
+};
+use crate::{StoreError, StoreErrorKind};
+
+/// Requests that one commit takes at most.
+const MAX_GROUP_REQUESTS: usize = 256;
+/// Bytes of requests at which a group takes no more.
+const MAX_GROUP_BYTES: usize = 4 * 1024 * 1024;
+
+/// What comes through the queue.
+pub(super) enum Message {
+    Request(Request),
+    /// Finish, close the file, answer.
+    Close(oneshot::Sender<Reply>),
+}
+
+/// Work, and where to answer.
+pub(super) struct Request {
+    pub(super) work: Work,
+    /// About the memory that it takes.
+    pub(super) bytes: usize,
+    pub(super) reply: oneshot::Sender<Reply>,
+    /// Its share of the queue, given back when it is answered.
+    pub(super) share: Option<OwnedSemaphorePermit>,
+}
+
+/// The writer thread's all.
+pub(super) struct Writer<E: Engine> {
+    pub(super) engine: Arc<E>,
+    pub(super) views: Arc<Views<E>>,
+    pub(super) state: State,
+    pub(super) pace: Pace,
+    pub(super) queue: Receiver<Message>,
+}
+
+/// Some requests, and whether the store is to be closed after them.
+#[derive(Default)]
+struct Intake {
+    requests: Vec<Request>,
+    close: Option<oneshot::Sender<Reply>>,
+}
+
+impl<E: Engine> Writer<E> {
+    /// Works until the store is closed, all its handles are gone, or the disk fails.
+    pub(super) fn run(mut self) {
+        let ended = loop {
+            match self.step() {
+                Ok(None) => {}
+                Ok(Some(close)) => break Ok(close),
+                Err(failure) => break Err(failure),
+            }
+        };
+        let Self { engine, views, pace, queue, .. } = self;
+        match ended {
+            Ok(close) => {
+                let flushed = if pace.is_unsynced() { engine.sync(Sync::Disk) } else { Ok(()) };
+                views.close(closed());
+                drop((queue, engine));
+                // Whoever closed the store may have gone away.
+                let _ = close.reply.map(|reply| reply.send(flushed.map(|()| Vec::new())));
+            }
+            Err(failure) => views.close(stopped(&failure)),
+        }
+    }
+
+    /// Waits for requests or for time to pass, and does what is due; the end if there is one.
+    fn step(&mut self) -> Result<Option<Ending>, StoreError> {
+        let first = match self.next() {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => return self.see_to_disk().map(|()| None),
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some(Ending { reply: None })),
+        };
+        let Intake { requests, close } = self.take(first);
+        if !requests.is_empty() {
+            self.commit(requests)?;
+        }
+        Ok(close.map(|reply| Ending { reply: Some(reply) }))
+    }
+
+    fn next(&self) -> Result<Message, RecvTimeoutError> {
+        if self.state.is_reclaiming() {
+            return self.queue.try_recv().map_err(|error| match error {
+                TryRecvError::Empty => RecvTimeoutError::Timeout,
+                TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+            });
+        }
+        match self.pace.deadline() {
+            Some(deadline) => self.queue.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// What waits in the queue now, up to a group.
+    fn take(&self, first: Message) -> Intake {
+        let mut intake = Intake::default();
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                Message::Close(reply) => {
+                    intake.close = Some(reply);
+                    break;
+                }
+                Message::Request(request) => {
+                    bytes += request.bytes;
+                    intake.requests.push(request);
+                }
+            }
+            let is_full = intake.requests.len() >= MAX_GROUP_REQUESTS || bytes >= MAX_GROUP_BYTES;
+            next = if is_full { None } else { self.queue.try_recv().ok() };
+        }
+        intake
+    }
+
+    /// Commits a group and answers its requests. An error has been answered to all of them, and ends the store.
+    fn commit(&mut self, requests: Vec<Request>) -> Result<(), StoreError> {
+        let bytes = requests.iter().map(|request| request.bytes).sum();
+        let flush = requests.iter().any(|request| matches!(request.work, Work::Flush));
+        let sync = self.pace.sync_for(bytes, flush, Instant::now());
+        let (work, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(split).unzip();
+        let committed = self.group(work, bytes, sync).and_then(|replies| {
+            if flush && self.pace.is_unsynced() {
+                self.sync(Sync::Disk)?;
+            }
+            Ok(replies)
+        });
+        match committed {
+            Ok(replies) => {
+                self.views.renew(&self.state.catalogue);
+                waiting.into_iter().zip(replies).for_each(|(waiting, reply)| waiting.answer(reply));
+                Ok(())
+            }
+            Err(failure) => {
+                self.views.close(stopped(&failure));
+                waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
+                Err(failure)
+            }
+        }
+    }
+
+    fn group(&mut self, work: Vec<Work>, bytes: usize, sync: Sync) -> Result<Vec<Reply>, StoreError> {
+        let state = &mut self.state;
+        let applied = self.engine.apply(sync, |group| {
+            let replies = work.into_iter().map(|work| state.carry_out(group, work)).collect::<Result<Vec<_>, _>>()?;
+            state.settle(group)?;
+            Ok(replies)
+        })?;
+        if applied.committed {
+            self.pace.committed(bytes, sync, Instant::now());
+        }
+        Ok(applied.result)
+    }
+
+    /// Does what is due when no request comes: frees rows of dropped tables, brings data to the disk, settles.
+    fn see_to_disk(&mut self) -> Result<(), StoreError> {
+        let now = Instant::now();
+        if self.state.is_reclaiming() {
+            let sync = self.pace.sync_for(0, false, now);
+            self.group(Vec::new(), 0, sync)?;
+            self.views.renew(&self.state.catalogue);
+            return Ok(());
+        }
+        let idle = self.pace.is_idle(now);
+        self.sync(if idle { Sync::RecoveryPoint } else { Sync::Disk })
+    }
+
+    fn sync(&mut self, sync: Sync) -> Result<(), StoreError> {
+        self.engine.sync(sync)?;
+        self.pace.committed(0, sync, Instant::now());
+        Ok(())
+    }
+}
+
+/// The store is to be closed, and who wants to know.
+struct Ending {
+    reply: Option<oneshot::Sender<Reply>>,
+}
+
+/// A request whose work is being done.
+struct Waiting {
+    reply: oneshot::Sender<Reply>,
+    share: Option<OwnedSemaphorePermit>,
+}
+
+impl Waiting {
+    fn answer(self, reply: Reply) {
+        drop(self.share);
+        // Whoever asked may have gone away: the work is done all the same.
+        let _ = self.reply.send(reply);
+    }
+}
+
+fn split(request: Request) -> (Work, Waiting) {
+    let Request { work, reply, share, .. } = request;
+    (work, Waiting { reply, share })
+}
+
+/// What all callers get after `failure` stopped the store.
+fn stopped(failure: &StoreError) -> StoreError {
+    let detail = format!("the store stopped after a failure ({failure}); open it again");
+    StoreError::new(StoreErrorKind::Closed, detail).caused_by(failure.clone())
+}

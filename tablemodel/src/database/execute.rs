@@ -1,0 +1,304 @@
+//! Execution: reads what planning needs, commits the plan, and turns what the store answers into decisions.
+//!
+//! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
+
+use std::time::Duration;
+
+use tablemodel_store::{Action, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written};
+
+use crate::{
+    database::{Database, Registered},
+    error::{Error, ErrorKind, Result},
+    plan::{
+        batch::{BatchPlan, BatchRow},
+        change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        system::{self, OperationId, RowKind},
+    },
+};
+
+/// Attempts to commit one batch, replanning included.
+const ATTEMPTS: u32 = 8;
+/// The first pause between attempts when the store is busy; doubled each time, plus up to as much again at random.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+
+/// What became of one change: the primary row as it is now; `None` after a delete.
+pub(crate) type Outcome = Option<Row>;
+
+/// What to do after a failed attempt.
+enum Next {
+    /// Plan again with what is now known, and try again.
+    Again,
+    /// Wait, then try again.
+    Later,
+    /// The write had happened: here is what it left.
+    Done(Vec<Outcome>),
+}
+
+impl Database {
+    /// Writes changes of one partition as one batch.
+    pub(crate) async fn write(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>> {
+        let mut run = Run::new(self, registered, partition);
+        for attempt in 0..ATTEMPTS {
+            run.read_needs(&changes).await?;
+            let plan = run.plan(&changes)?;
+            let batch = plan.batch(&registered.table, partition)?;
+            if batch.operations.is_empty() {
+                return Ok(plan.left.iter().map(|_| None).collect());
+            }
+            match self.0.store.commit(std::slice::from_ref(&batch)).await {
+                Ok(receipts) => return Ok(outcomes(partition, &plan, receipts)),
+                Err(error) => match run.after(error, &plan).await? {
+                    Next::Again => {}
+                    Next::Later => self.pause(attempt).await,
+                    Next::Done(outcomes) => return Ok(outcomes),
+                },
+            }
+        }
+        Err(run.exhausted())
+    }
+
+    /// One change.
+    pub(crate) async fn write_one(&self, registered: &Registered, change: Change) -> Result<Outcome> {
+        let partition = change.key().partition.clone();
+        let outcomes = self.write(registered, &partition, vec![change]).await?;
+        Ok(outcomes.into_iter().next().flatten())
+    }
+
+    async fn pause(&self, attempt: u32) {
+        let pause = FIRST_PAUSE * 2_u32.saturating_pow(attempt);
+        let jitter = self.environment().random.next() % (pause.as_millis() as u64).max(1);
+        self.environment().sleep.sleep(pause + Duration::from_millis(jitter)).await;
+    }
+
+    /// One point read of any row; retried while the store is busy.
+    pub(crate) async fn get_row(&self, table: &str, key: &RowKey) -> Result<Option<Row>> {
+        let mut attempt = 0;
+        loop {
+            match self.0.store.get(table, key).await {
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                other => return Ok(other?),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// One page; retried while the store is busy.
+    pub(crate) async fn query_page(&self, query: &tablemodel_store::Query) -> Result<tablemodel_store::Page> {
+        let mut attempt = 0;
+        loop {
+            match self.0.store.query(query).await {
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                other => return Ok(other?),
+            }
+            attempt += 1;
+        }
+    }
+}
+
+/// A read that failed so may succeed when repeated.
+fn is_transient(error: &StoreError) -> bool {
+    matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::OutcomeUnknown)
+}
+
+/// One batch on its way through its attempts.
+struct Run<'a> {
+    db: &'a Database,
+    registered: &'a Registered,
+    partition: &'a str,
+    known: Known,
+    operation: Option<OperationId>,
+    /// An attempt may have been carried out without our knowing.
+    ambiguous: bool,
+    last: Option<StoreError>,
+}
+
+impl<'a> Run<'a> {
+    fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
+        let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
+        Self { db, registered, partition, known: Known::new(), operation, ambiguous: false, last: None }
+    }
+
+    fn key(&self, row: &str) -> RowKey {
+        RowKey::new(self.partition, row)
+    }
+
+    async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
+        let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
+        Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
+    }
+
+    async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            for need in needs(change, &self.registered.states)? {
+                if !self.known.contains_key(&need.row) {
+                    self.learn(&need.row).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+        let context = Context { now: self.db.environment().clock.now().ticks(), operation: self.operation };
+        let mut plan = BatchPlan::default();
+        for change in changes {
+            plan.add(change.clone(), &self.known, &self.registered.states, context)?;
+        }
+        Ok(plan)
+    }
+
+    async fn after(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+        self.last = Some(error.clone());
+        match error.kind() {
+            StoreErrorKind::Unavailable => return Ok(Next::Later),
+            StoreErrorKind::OutcomeUnknown if self.operation.is_some() => {
+                self.ambiguous = true;
+                return Ok(Next::Later);
+            }
+            StoreErrorKind::RowExists | StoreErrorKind::RowNotFound | StoreErrorKind::ConditionNotMet => {}
+            _ => return Err(self.typed(error, plan)),
+        }
+        if self.ambiguous {
+            return self.recognise(plan).await.map(Next::Done);
+        }
+        let Some(failed) = error.failed_at().and_then(|at| plan.rows.get(at.operation)) else {
+            return Err(error.into());
+        };
+        match failed.planned.role {
+            Role::Primary => self.after_primary(&error, failed).await,
+            Role::Index(index) => self.after_index(&error, failed, index, plan).await,
+        }
+    }
+
+    /// A refused primary row: a tombstone is written over, anything else is the caller's to decide.
+    async fn after_primary(&mut self, error: &StoreError, failed: &BatchRow) -> Result<Next> {
+        let (schema, change) = (failed.schema, failed.change);
+        let expected_absent = matches!(failed.planned.action, Action::Insert(_));
+        let was_needed = self.known.contains_key(&failed.planned.row);
+        let key = self.key(&failed.planned.row);
+        let found = self.learn(&failed.planned.row).await?.cloned();
+        let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
+        let raced = expected_absent && found.is_none();
+        if was_needed || raced || (expected_absent && dead) {
+            return Ok(Next::Again); // the plan rested on a read that is no longer true, or did not know of the tombstone
+        }
+        let current = found.filter(|_| !dead);
+        let kind = match (error.kind(), current) {
+            (StoreErrorKind::RowExists, _) => ErrorKind::AlreadyExists,
+            (_, None) => ErrorKind::NotFound,
+            (_, Some(row)) => ErrorKind::Conflict { current: Some(Box::new(row)) },
+        };
+        let detail = match kind {
+            ErrorKind::AlreadyExists => "an entity with this key exists",
+            ErrorKind::NotFound => "the entity is gone; another program deleted it",
+            _ => "the entity changed since it was read; read it again and decide anew",
+        };
+        Err(Error::new(kind, detail).of(schema.entity_type).at_key(key).in_operation(change).caused_by(error.clone()))
+    }
+
+    /// A refused index row: a violation, or drift, which is repaired by planning with the rows as they are.
+    async fn after_index(
+        &mut self,
+        error: &StoreError,
+        failed: &BatchRow,
+        at: usize,
+        plan: &BatchPlan,
+    ) -> Result<Next> {
+        let (schema, change) = (failed.schema, failed.change);
+        let key = self.key(&failed.planned.row);
+        let found = self.learn(&failed.planned.row).await?.cloned();
+        if let (Some(row), Some(index)) = (&found, schema.indexes.get(at).filter(|index| index.unique))
+            && !plan.rows.iter().any(|mine| system::owner_row(&row.properties) == Some(mine.planned.row.as_str()))
+        {
+            return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
+        }
+        tracing::warn!(entity = schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
+        for row in plan.rows.iter().filter(|row| row.planned.role != Role::Primary) {
+            self.learn(&row.planned.row).await?;
+        }
+        Ok(Next::Again)
+    }
+
+    /// After a lost reply: whether the rows carry this run's operation id.
+    async fn recognise(&mut self, plan: &BatchPlan) -> Result<Vec<Outcome>> {
+        let Some(operation) = self.operation else { return Err(self.unknown()) };
+        let mut outcomes = Vec::with_capacity(plan.left.len());
+        let mut ours = false;
+        for left in &plan.left {
+            let Some(planned) = &left.properties else {
+                outcomes.push(None);
+                continue;
+            };
+            let found = self.learn(&left.row).await?.cloned();
+            let Some(found) = found.filter(|row| system::was_written_by(&row.properties, operation)) else {
+                return Err(self.unknown());
+            };
+            ours = true;
+            let moved_on = system::sequence(&found.properties) != system::sequence(planned);
+            let etag = if moved_on { stale_etag() } else { found.etag };
+            outcomes.push(Some(Row { etag, properties: planned.clone(), ..found }));
+        }
+        if ours { Ok(outcomes) } else { Err(self.unknown()) }
+    }
+
+    fn unknown(&self) -> Error {
+        let detail = "a reply of the store was lost, and whether the write happened cannot be told; read the entity before writing again";
+        let error = Error::new(ErrorKind::OutcomeUnknown, detail);
+        match &self.last {
+            Some(last) => error.caused_by(last.clone()),
+            None => error,
+        }
+    }
+
+    fn exhausted(self) -> Error {
+        if self.ambiguous {
+            return self.unknown();
+        }
+        let error = Error::new(
+            ErrorKind::Unavailable,
+            format!("gave up after {ATTEMPTS} attempts; the store is busy or the rows keep changing"),
+        );
+        match self.last {
+            Some(last) => error.caused_by(last),
+            None => error,
+        }
+    }
+
+    fn typed(&self, error: StoreError, plan: &BatchPlan) -> Error {
+        let failed = error.failed_at().and_then(|at| plan.rows.get(at.operation));
+        let typed = Error::from(error);
+        match failed {
+            Some(row) => typed.of(row.schema.entity_type).at_key(self.key(&row.planned.row)).in_operation(row.change),
+            None => typed,
+        }
+    }
+}
+
+fn operation_id(db: &Database) -> OperationId {
+    let random = &db.environment().random;
+    let mut id = [0; 16];
+    let (low, high) = id.split_at_mut(8);
+    low.copy_from_slice(&random.next().to_le_bytes());
+    high.copy_from_slice(&random.next().to_le_bytes());
+    OperationId(id)
+}
+
+fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
+    let receipts = receipts.into_iter().next().unwrap_or_default();
+    let written = |row: &str| -> Option<&Written> {
+        let at = plan.rows.iter().position(|planned| planned.planned.row == row)?;
+        receipts.get(at)
+    };
+    let outcome = |left: &crate::plan::batch::Left| {
+        let properties = left.properties.clone()?;
+        let written = written(&left.row)?;
+        let etag = written.etag.clone().unwrap_or_else(stale_etag);
+        Some(Row { key: RowKey::new(partition, left.row.clone()), etag, timestamp: written.timestamp, properties })
+    };
+    plan.left.iter().map(outcome).collect()
+}

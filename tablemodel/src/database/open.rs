@@ -1,0 +1,124 @@
+//! Opening a database: on a file, in memory, or on any store.
+//!
+//! Nothing is created here but the file; tables come with `ensure_tables`.
+
+use std::sync::Arc;
+
+use tablemodel_store::{MemoryStore, TableStore, clock::Clock};
+
+use crate::{
+    database::{Database, Inner, registry::Registry},
+    entity::TableModel,
+    environment::{Environment, Random, Sleep},
+    error::Result,
+};
+
+/// Options for opening a [`Database`].
+#[derive(Debug, Clone, Default)]
+pub struct DatabaseBuilder {
+    prefix: String,
+    read_only: bool,
+    environment: Environment,
+}
+
+impl Database {
+    /// Opens a file, and creates it if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// `Denied` if another process has it open, or it may not be written; `Corrupt` if it is not such a file or is
+    /// damaged; `Unsupported` if a newer version of the format wrote it.
+    #[cfg(feature = "embedded")]
+    pub async fn open<M: TableModel>(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Self::builder().open::<M>(path).await
+    }
+
+    /// A database in memory, gone when the last clone is dropped.
+    pub async fn in_memory<M: TableModel>() -> Result<Self> {
+        Self::builder().in_memory::<M>().await
+    }
+
+    /// Options: a prefix for table names, read-only, the clock.
+    pub fn builder() -> DatabaseBuilder {
+        DatabaseBuilder::default()
+    }
+}
+
+impl DatabaseBuilder {
+    /// Puts `prefix` before every table name: for tests and tenants that share a store. Letters and digits.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Opens without the right to write; every write is `Denied`.
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
+    /// The clock that fresh sequence numbers and the embedded store's timestamps go by.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.environment.clock = clock;
+        self
+    }
+
+    /// The source of randomness.
+    pub fn random(mut self, random: Arc<dyn Random>) -> Self {
+        self.environment.random = random;
+        self
+    }
+
+    /// The way to wait between retries.
+    pub fn sleep(mut self, sleep: Arc<dyn Sleep>) -> Self {
+        self.environment.sleep = sleep;
+        self
+    }
+
+    /// Opens a file; see [`Database::open`].
+    #[cfg(feature = "embedded")]
+    pub async fn open<M: TableModel>(self, path: impl AsRef<std::path::Path>) -> Result<Database> {
+        let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
+        let embedded = builder.read_only(self.read_only).open(path.as_ref())?;
+        self.with_embedded::<M>(embedded).await
+    }
+
+    /// On an embedded store that was opened with its own options, such as a durability.
+    #[cfg(feature = "embedded")]
+    pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
+        let mut inner = self.inner::<M>(Arc::new(store.clone()));
+        inner.embedded = Some(store);
+        inner.start().await
+    }
+
+    /// In memory; see [`Database::in_memory`].
+    pub async fn in_memory<M: TableModel>(self) -> Result<Database> {
+        let store = MemoryStore::builder().clock(self.environment.clock.clone()).build();
+        self.with_store::<M>(Arc::new(store)).await
+    }
+
+    /// On any store.
+    pub async fn with_store<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Database> {
+        self.inner::<M>(store).start().await
+    }
+
+    fn inner<M: TableModel>(self, store: Arc<dyn TableStore>) -> Inner {
+        Inner {
+            capabilities: store.capabilities(),
+            store,
+            prefix: self.prefix,
+            environment: self.environment,
+            model: M::ENTITIES,
+            registry: Registry::default(),
+            #[cfg(feature = "embedded")]
+            embedded: None,
+        }
+    }
+}
+
+impl Inner {
+    async fn start(self) -> Result<Database> {
+        self.registry.load(&*self.store, &self.prefix, self.model).await?;
+        Ok(Database(Arc::new(self)))
+    }
+}

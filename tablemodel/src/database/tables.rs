@@ -1,0 +1,62 @@
+//! Tables of the model: ensure, list, drop.
+//!
+//! Rows are not touched here, but for the registry's.
+
+use std::collections::BTreeSet;
+
+use tablemodel_store::StoreErrorKind;
+
+use crate::{
+    database::{Database, registry::SCHEMA_TABLE},
+    error::Result,
+};
+
+impl Database {
+    /// Creates the model's tables where they are missing, and records entities and indexes that the store does not know.
+    ///
+    /// The indexes of an entity new to the store are readable at once; one added later is recorded as absent, and its
+    /// paths answer `IndexNotReady` until it is built. Safe to call at every start, by any number of programs.
+    /// Cost: one request a table and two an entity.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the store keeps an entity in another table; those of the store.
+    pub async fn ensure_tables(&self) -> Result<()> {
+        for table in self.table_names() {
+            match self.0.store.create_table(&table).await {
+                Err(error) if error.kind() == StoreErrorKind::TableExists => {}
+                other => other?,
+            }
+        }
+        let now = self.environment().clock.now().ticks();
+        self.0.registry.record(&*self.0.store, &self.0.prefix, self.0.model, now).await
+    }
+
+    /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
+    pub async fn drop_tables(&self) -> Result<()> {
+        for table in self.table_names() {
+            match self.0.store.delete_table(&table).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => {}
+                other => other?,
+            }
+        }
+        self.0.registry.load(&*self.0.store, &self.0.prefix, self.0.model).await
+    }
+
+    /// The tables of the store that begin with this database's prefix, without it.
+    pub async fn list_tables(&self) -> Result<Vec<String>> {
+        let names = self.0.store.list_tables().await?;
+        let prefix = self.0.prefix.as_str();
+        let own = names.iter().filter_map(|name| {
+            let (head, tail) = name.split_at_checked(prefix.len())?;
+            head.eq_ignore_ascii_case(prefix).then(|| tail.to_owned())
+        });
+        Ok(own.collect())
+    }
+
+    /// The full names of the model's tables, the schema table last.
+    pub(super) fn table_names(&self) -> Vec<String> {
+        let entities: BTreeSet<_> = self.model().iter().map(|schema| schema.table).collect();
+        entities.into_iter().chain([SCHEMA_TABLE]).map(|table| format!("{}{table}", self.0.prefix)).collect()
+    }
+}

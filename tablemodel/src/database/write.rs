@@ -1,0 +1,148 @@
+//! Writes of single entities: insert, save, upsert, update, patch, delete.
+//!
+//! Each turns its arguments into a change and hands it on; what rows that means is planned elsewhere.
+
+use crate::{
+    database::Database,
+    entity::TableEntity,
+    error::{Error, ErrorKind, Result},
+    path::{
+        Path,
+        field::Patch,
+        state::{Complete, PathKind, PathState},
+    },
+    plan::{
+        change::Change,
+        image::{self, Image},
+    },
+    stored::Stored,
+};
+
+/// Rounds of `update` before it gives up.
+const UPDATE_ROUNDS: usize = 16;
+
+/// The entity of a path.
+type EntityOf<P> = <<<P as Path>::State as PathState>::Kind as PathKind>::Entity;
+
+impl Database {
+    /// Inserts an entity that must not exist yet, with every derived row, in one batch.
+    ///
+    /// Gives the entity as it was written (a time is cut to 100 ns, a skipped field is its default).
+    /// Cost: one request; 1 row and one per index entry, atomic.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists`, `UniqueViolation`; `KeyTooLong`, `KeyOverflow`, `Invalid`, `TooLarge` before any I/O.
+    pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
+        let registered = self.registered(E::SCHEMA)?;
+        let row = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
+        Stored::read(row.ok_or_else(no_row)?)
+    }
+
+    /// Writes a changed entity back, if it is still as it was read; afterwards `entity` is current again.
+    ///
+    /// Derived rows of the old keys are deleted and those of the new ones written in the same batch; properties that
+    /// this version of the struct does not know stay. A changed row key moves the entity within its partition.
+    /// Cost: one request; 1 row and one or two per index entry that changed, atomic.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `UniqueViolation`, `KeyChanged` for another
+    /// partition; `entity` is then as the caller left it.
+    pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
+        let registered = self.registered(E::SCHEMA)?;
+        let change = Change::Save { old: entity.row().clone(), new: Image::of::<E>(entity)? };
+        let row = self.write_one(&registered, change).await?;
+        entity.set_row(row.ok_or_else(no_row)?);
+        Ok(())
+    }
+
+    /// Inserts the entity, or replaces the one with its key.
+    ///
+    /// Cost: one point read and one batch, repeated (at most 8 times) when another writes at the same moment.
+    ///
+    /// # Errors
+    ///
+    /// `UniqueViolation`; `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing.
+    pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
+        let registered = self.registered(E::SCHEMA)?;
+        let row = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
+        Stored::read(row.ok_or_else(no_row)?)
+    }
+
+    /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
+    ///
+    /// Cost: one point read and one batch a round, at most 16 rounds. `change` may run several times.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, whatever `change` returns, and those of [`Database::save`]; `Conflict` after the last round.
+    pub async fn update<P>(
+        &self,
+        path: P,
+        mut change: impl FnMut(&mut EntityOf<P>) -> Result<()>,
+    ) -> Result<Stored<EntityOf<P>>>
+    where
+        P: Path,
+        P::State: Complete,
+    {
+        let key = path.primary_key(self).await?;
+        let mut round = 0;
+        loop {
+            let Some(mut entity) = self.read_primary::<EntityOf<P>>(&key).await? else {
+                return Err(not_found::<EntityOf<P>>().at_key(key));
+            };
+            change(&mut entity)?;
+            match self.save(&mut entity).await {
+                Ok(()) => return Ok(entity),
+                Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && round < UPDATE_ROUNDS => round += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sets some properties of an entity without sending the others.
+    ///
+    /// Only properties that no key and no derived row is made from have a `set`. Cost: one point read and a batch of
+    /// one row; `None` values need the row to be replaced as a whole.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`; `UnknownVersion` for a row of another version; `Invalid` for a value that cannot be stored.
+    pub async fn patch<P>(&self, path: P, patch: Patch<EntityOf<P>>) -> Result<()>
+    where
+        P: Path,
+        P::State: Complete,
+    {
+        let schema = <EntityOf<P>>::SCHEMA;
+        let registered = self.registered(schema)?;
+        let sets = patch.sets.into_iter().map(|(property, value)| {
+            let value = value.map_err(|error| image::invalid(schema, crate::entity::FieldError { property, error }))?;
+            Ok((property, value))
+        });
+        let sets = sets.collect::<Result<Vec<_>>>()?;
+        let key = path.primary_key(self).await?;
+        self.write_one(&registered, Change::Patch { schema, key, sets }).await.map(drop)
+    }
+
+    /// Deletes an entity, if it is still as it was read, with every derived row.
+    ///
+    /// Cost: one request; 1 row and one per index entry, atomic.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone already.
+    pub async fn delete<E: TableEntity>(&self, entity: Stored<E>) -> Result<()> {
+        let registered = self.registered(E::SCHEMA)?;
+        let change = Change::Delete { schema: E::SCHEMA, old: entity.into_row() };
+        self.write_one(&registered, change).await.map(drop)
+    }
+}
+
+pub(crate) fn not_found<E: TableEntity>() -> Error {
+    Error::new(ErrorKind::NotFound, "no such entity").of(E::SCHEMA.entity_type)
+}
+
+fn no_row() -> Error {
+    Error::corrupt("the store acknowledged a write without a receipt")
+}

@@ -1,0 +1,109 @@
+//! Numbers as fixed-width digits.
+//! No type of number and no bias is known here.
+
+use super::codec::MAX_DIGITS;
+
+/// The number needs more digits than there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooWide;
+
+/// Appends `value` in exactly `width` decimal digits (at most [`MAX_DIGITS`]).
+pub(crate) fn push_decimal(out: &mut String, value: u128, width: u8) -> Result<(), TooWide> {
+    let mut buffer = [b'0'; MAX_DIGITS as usize];
+    let digits = buffer.get_mut(..usize::from(width)).ok_or(TooWide)?;
+    match u64::try_from(value) {
+        Ok(mut left) => {
+            for digit in digits.iter_mut().rev() {
+                *digit = b'0' + (left % 10) as u8;
+                left /= 10;
+            }
+            fits(left == 0)?;
+        }
+        Err(_) => {
+            let mut left = value;
+            for digit in digits.iter_mut().rev() {
+                *digit = b'0' + (left % 10) as u8;
+                left /= 10;
+            }
+            fits(left == 0)?;
+        }
+    }
+    out.push_str(&String::from_utf8_lossy(digits));
+    Ok(())
+}
+
+fn fits(fits: bool) -> Result<(), TooWide> {
+    fits.then_some(()).ok_or(TooWide)
+}
+
+/// Reads what [`push_decimal`] wrote: digits alone, no sign.
+pub(crate) fn decimal(text: &str) -> Option<u128> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+/// Appends the `width` low hexadecimal digits of `value`, in lower case.
+pub(super) fn push_hex(out: &mut String, value: u128, width: u8) {
+    for place in (0..width).rev() {
+        let nibble = (value >> (u32::from(place) * 4)) as u32 & 0xF;
+        out.extend(char::from_digit(nibble, 16));
+    }
+}
+
+/// Reads what [`push_hex`] wrote; upper case is not taken.
+pub(super) fn hex(text: &str) -> Option<u128> {
+    is_hex(text).then(|| u128::from_str_radix(text, 16).ok()).flatten()
+}
+
+/// Whether the text is made of digits and the letters `a` to `f` alone.
+pub(super) fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The decimal digits of the greatest unsigned number of so many bits.
+pub(super) const fn digits_of(bits: u8) -> u8 {
+    let mut left = max_of(bits);
+    let mut digits = 0;
+    while left > 0 {
+        left /= 10;
+        digits += 1;
+    }
+    digits
+}
+
+/// The greatest unsigned number of so many bits, from 1 to 128.
+pub(crate) const fn max_of(bits: u8) -> u128 {
+    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_integer_type_has_its_decimal_width() {
+        let widths = [8, 16, 32, 64, 128].map(digits_of);
+        assert_eq!(widths, [3, 5, 10, 20, 39]);
+    }
+
+    #[test]
+    fn a_number_is_padded_or_refused() {
+        let mut out = String::from("x");
+        assert_eq!(push_decimal(&mut out, 223, 6), Ok(()));
+        assert_eq!(push_decimal(&mut out, u128::MAX, 39), Ok(()));
+        assert_eq!(out, "x000223340282366920938463463374607431768211455");
+        assert_eq!(push_decimal(&mut out, 1_000, 3), Err(TooWide));
+        assert_eq!(push_decimal(&mut out, u128::MAX, 38), Err(TooWide));
+        assert_eq!(push_decimal(&mut out, 0, 40), Err(TooWide));
+    }
+
+    #[test]
+    fn only_plain_digits_are_read() {
+        assert_eq!(decimal("000223"), Some(223));
+        for text in ["", "+1", "-1", " 1", "1 ", "٣", "340282366920938463463374607431768211456"] {
+            assert_eq!(decimal(text), None, "{text:?}");
+        }
+        assert_eq!(hex("00ff"), Some(255));
+        assert_eq!(hex("00FF"), None);
+        assert_eq!(hex("+f"), None);
+    }
+}

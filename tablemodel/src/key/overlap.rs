@@ -1,0 +1,180 @@
+//! Whether two templates can produce the same key, told when compiling.
+//! It errs on one side only: a `false` is certain.
+
+use super::{
+    Segment, Template,
+    shape::{Alphabet, Shape},
+};
+
+/// The longest template looked at, in bytes of literals and characters of fixed width; a longer one may overlap.
+const MAX_UNITS: usize = 256;
+
+/// What can stand at one place of a key, in UTF-8 bytes.
+#[derive(Clone, Copy)]
+struct Unit {
+    ascii: Alphabet,
+    beyond_ascii: Beyond,
+    /// Any number of times, also none.
+    repeats: bool,
+}
+
+/// Which bytes from 0x80 on.
+#[derive(Clone, Copy)]
+enum Beyond {
+    Nothing,
+    Only(u8),
+    Anything,
+}
+
+impl Unit {
+    const NOTHING: Self = Self { ascii: Alphabet::of(&[]), beyond_ascii: Beyond::Nothing, repeats: false };
+
+    const fn byte(byte: u8) -> Self {
+        if byte.is_ascii() {
+            Self { ascii: Alphabet::of(&[byte]), ..Self::NOTHING }
+        } else {
+            Self { beyond_ascii: Beyond::Only(byte), ..Self::NOTHING }
+        }
+    }
+
+    const fn meets(self, other: Self) -> bool {
+        let beyond = match (self.beyond_ascii, other.beyond_ascii) {
+            (Beyond::Nothing, _) | (_, Beyond::Nothing) => false,
+            (Beyond::Only(a), Beyond::Only(b)) => a == b,
+            (Beyond::Anything, _) | (_, Beyond::Anything) => true,
+        };
+        beyond || self.ascii.meets(other.ascii)
+    }
+}
+
+/// A template as a pattern; an end is a unit that meets nothing.
+struct Pattern {
+    units: [Unit; MAX_UNITS],
+    len: usize,
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "slices have no `get` in const fn; each index is checked against the length"
+)]
+impl Pattern {
+    /// `None` when the template is too long.
+    const fn of(template: &Template) -> Option<Self> {
+        let mut pattern = Self { units: [Unit::NOTHING; MAX_UNITS], len: 0 };
+        let mut rest = template.0;
+        while let [segment, tail @ ..] = rest {
+            match segment {
+                Segment::Literal(text) => {
+                    let mut bytes = text.as_bytes();
+                    while let [byte, after @ ..] = bytes {
+                        if !pattern.push(Unit::byte(*byte), 1) {
+                            return None;
+                        }
+                        bytes = after;
+                    }
+                }
+                Segment::Part(part) => {
+                    let (unit, times) = unit_of(part.shape());
+                    if !pattern.push(unit, times) {
+                        return None;
+                    }
+                }
+            }
+            rest = tail;
+        }
+        Some(pattern)
+    }
+
+    const fn push(&mut self, unit: Unit, times: u8) -> bool {
+        if self.len + times as usize > MAX_UNITS {
+            return false;
+        }
+        let mut left = times;
+        while left > 0 {
+            self.units[self.len] = unit;
+            self.len += 1;
+            left -= 1;
+        }
+        true
+    }
+
+    /// Whether some key is of both patterns: a walk over pairs of places, one row of pairs at a time.
+    const fn meets(&self, other: &Self) -> bool {
+        let mut row = [false; MAX_UNITS + 1];
+        row[0] = true;
+        let (mut from, mut to) = (0, 0);
+        let mut at = 0;
+        while at < self.len {
+            let mine = self.units[at];
+            let mut next = [false; MAX_UNITS + 1];
+            let (mut next_from, mut next_to) = (MAX_UNITS + 1, 0);
+            let mut place = from;
+            while place <= to {
+                if row[place] {
+                    let theirs = if place < other.len { other.units[place] } else { Unit::NOTHING };
+                    let meets = mine.meets(theirs);
+                    if theirs.repeats || (mine.repeats && meets) {
+                        row[place + 1] = true;
+                        to = if to > place { to } else { place + 1 };
+                    }
+                    if mine.repeats || meets {
+                        let reached = if mine.repeats || theirs.repeats { place } else { place + 1 };
+                        next[reached] = true;
+                        next_from = if next_from < reached { next_from } else { reached };
+                        next_to = if next_to > reached { next_to } else { reached };
+                    }
+                }
+                place += 1;
+            }
+            if next_from > next_to {
+                return false;
+            }
+            (row, from, to) = (next, next_from, next_to);
+            at += 1;
+        }
+        other.ends_after(&row, from)
+    }
+
+    /// Whether only repeated units lie between some place of the row and the end.
+    const fn ends_after(&self, row: &[bool; MAX_UNITS + 1], from: usize) -> bool {
+        let mut place = self.len;
+        while place > from && !row[place] && self.units[place - 1].repeats {
+            place -= 1;
+        }
+        row[place]
+    }
+}
+
+impl Template {
+    /// Whether both templates could produce one key. A `false` is certain; a `true` may be caution.
+    ///
+    /// ```
+    /// use tablemodel::key::{Codec, Part, Segment::{Literal, Part as P}, Template};
+    ///
+    /// const ID: Part = Part::of::<u32>("id", "Id", Codec::Width(6));
+    /// const EMAIL: Part = Part::of::<String>("email", "Email", Codec::Plain);
+    /// const BY_ID: Template = Template(&[Literal("empid_"), P(ID)]);
+    /// const BY_EMAIL: Template = Template(&[Literal("email_"), P(EMAIL)]);
+    /// const ANY_TEXT: Template = Template(&[P(EMAIL)]);
+    /// const _: () = assert!(!BY_ID.may_overlap(&BY_EMAIL));
+    /// const _: () = assert!(ANY_TEXT.may_overlap(&BY_EMAIL));
+    /// ```
+    pub const fn may_overlap(&self, other: &Self) -> bool {
+        match (Pattern::of(self), Pattern::of(other)) {
+            (Some(a), Some(b)) => a.meets(&b),
+            _ => true,
+        }
+    }
+}
+
+const fn unit_of(shape: Shape) -> (Unit, u8) {
+    match shape {
+        Shape::Fixed { width, alphabet } => (Unit { ascii: alphabet, ..Unit::NOTHING }, width),
+        Shape::Truth => (Unit { ascii: Alphabet::of(b"aeflrstu"), beyond_ascii: Beyond::Nothing, repeats: true }, 1),
+        Shape::Delimited { alphabet, beyond_ascii } => {
+            let beyond_ascii = if beyond_ascii { Beyond::Anything } else { Beyond::Nothing };
+            // with `$`, which stands for a key that would be empty
+            (Unit { ascii: alphabet.and(Alphabet::of(b"$")), beyond_ascii, repeats: true }, 1)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! One component of a key, read back into its stored value.
+//! Where it begins and ends is the template's business.
+
+use tablemodel_store::{DateTime, Value};
+
+use super::{Codec, KeyFault, KeyType, Part, calendar::Date, digits, shape::Shape, text};
+use crate::property::integer;
+
+impl Part {
+    /// Cuts this component off the front of `key`: what it wrote, and what is left.
+    pub(super) fn cut<'k>(&self, key: &'k str, separator: Option<u8>) -> Option<(&'k str, &'k str)> {
+        let width = match (self.shape(), separator) {
+            (Shape::Fixed { width, .. }, _) => usize::from(width),
+            (Shape::Truth, _) => {
+                if key.starts_with("true") {
+                    4
+                } else {
+                    5
+                }
+            }
+            (Shape::Delimited { .. }, None) => key.len(),
+            (Shape::Delimited { .. }, Some(byte)) => key.find(char::from(byte))?,
+        };
+        key.split_at_checked(width)
+    }
+
+    /// The value whose encoded form this is, or `None` where the codec is lossy. A code that
+    /// [`write`](Part::write) would not make may give any value: whoever reads writes again and compares.
+    pub(super) fn read(&self, code: &str) -> Result<Option<Value>, KeyFault> {
+        let value = match self.codec {
+            Codec::Plain => self.read_plain(code),
+            Codec::Width(_) => digits::decimal(code).and_then(|number| match self.key_type {
+                KeyType::Signed(bits) => integer::signed_value(i128::try_from(number).ok()?, bits),
+                KeyType::Unsigned(bits) => integer::unsigned_value(number, bits),
+                _ => None,
+            }),
+            Codec::Desc => {
+                digits::decimal(code).and_then(|number| self.value_at(self.greatest()?.checked_sub(number)?))
+            }
+            Codec::Raw => Some(Value::String(code.to_owned())),
+            _ => return if self.is_lossy_form(code) { Ok(None) } else { Err(KeyFault::NotThisTemplate) },
+        };
+        value.map(Some).ok_or(KeyFault::NotThisTemplate)
+    }
+
+    fn read_plain(&self, code: &str) -> Option<Value> {
+        match self.key_type {
+            KeyType::Text | KeyType::Enum { .. } => text::decode(code).map(Value::String),
+            KeyType::Unsigned(_) | KeyType::Signed(_) | KeyType::Time => self.value_at(digits::decimal(code)?),
+            KeyType::Float => None,
+            KeyType::Bool => Some(Value::Boolean(code == "true")),
+            KeyType::Uuid => uuid::Uuid::try_parse(code).ok().map(Value::Guid),
+            KeyType::Ulid | KeyType::Date => Some(Value::String(code.to_owned())),
+            KeyType::Binary => {
+                let pairs = (0..code.len().div_ceil(2)).map(|at| digits::hex(code.get(2 * at..2 * at + 2)?));
+                pairs.map(|byte| byte.map(|byte| byte as u8)).collect::<Option<_>>().map(Value::Binary)
+            }
+        }
+    }
+
+    /// The value at this place in the order of its type.
+    fn value_at(&self, ordinal: u128) -> Option<Value> {
+        if ordinal > self.greatest()? {
+            return None;
+        }
+        match self.key_type {
+            KeyType::Unsigned(bits) => integer::unsigned_value(ordinal, bits),
+            KeyType::Signed(bits) => {
+                let zero = (digits::max_of(bits) >> 1) + 1;
+                integer::signed_value(ordinal.wrapping_sub(zero) as i128, bits)
+            }
+            KeyType::Time => {
+                let at = DateTime::from_ticks(i64::try_from(ordinal).ok()?);
+                at.is_storable().then_some(Value::DateTime(at))
+            }
+            _ => None,
+        }
+    }
+
+    fn greatest(&self) -> Option<u128> {
+        match self.key_type {
+            KeyType::Unsigned(bits) | KeyType::Signed(bits) => Some(digits::max_of(bits)),
+            KeyType::Time => u128::try_from(DateTime::MAX.ticks()).ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether some value has this form under a lossy codec.
+    fn is_lossy_form(&self, code: &str) -> bool {
+        let hour = |text: &str| digits::decimal(text).is_some_and(|hour| hour < 24);
+        match self.codec {
+            Codec::Sortable | Codec::Hash => digits::is_hex(code),
+            Codec::Hour => code.split_once('T').is_some_and(|(date, at)| Date::parse(date).is_some() && hour(at)),
+            Codec::Day => Date::parse(code).is_some(),
+            Codec::Month => Date::parse(&format!("{code}-01")).is_some(),
+            Codec::Lower => text::decode(code).is_some_and(|text| text == text::fold(&text)),
+            Codec::Shard(buckets) => digits::decimal(code).is_some_and(|shard| shard < u128::from(buckets.max(1))),
+            Codec::Plain | Codec::Width(_) | Codec::Desc | Codec::Raw => false,
+        }
+    }
+}

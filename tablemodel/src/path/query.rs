@@ -1,0 +1,275 @@
+//! The untyped half of a path: the components given so far, and the plan of what to read for them.
+//!
+//! Pure: a plan is data. Errors in values are kept until a terminal runs.
+
+use std::ops::{Bound, RangeBounds};
+
+use tablemodel_store::{Filter, KeyRange, RowKey, RowRange, Value, ValueRef};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    key::{Codec, KeyArg, KeyPart, Next, Part, Template},
+    path::{
+        explain::{CostClass, Explain},
+        state::PathKind,
+    },
+    plan::{image::key_error, states::IndexState, system},
+    property::ValueError,
+    schema::{EntitySchema, IndexSchema},
+};
+
+/// What one method of a path gives: a field, or a bucket of time of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Component {
+    /// The stored name of the property.
+    pub property: &'static str,
+    /// [`Codec::Hour`], [`Codec::Day`] or [`Codec::Month`] for a bucket; [`Codec::Plain`] otherwise.
+    pub bucket: Codec,
+}
+
+/// What is asked of the component after the given ones.
+#[derive(Debug, Clone)]
+enum Tail {
+    Any,
+    Between(Bound<Value>, Bound<Value>),
+    StartsWith(String),
+}
+
+/// The untyped query of a path.
+#[derive(Debug, Clone)]
+pub struct PathQuery {
+    schema: &'static EntitySchema,
+    index: Option<usize>,
+    components: &'static [Component],
+    given: Vec<Value>,
+    tail: Tail,
+    select: Option<&'static [&'static str]>,
+    error: Option<(usize, ValueError)>,
+}
+
+/// What to read for a path: ranges, the condition on their rows, and how to put them together.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadPlan {
+    pub(crate) schema: &'static EntitySchema,
+    pub(crate) index: Option<usize>,
+    /// Merged in row key order when there are several.
+    pub(crate) ranges: Vec<KeyRange>,
+    /// Only rows that satisfy this; none for an `adopt` entity, whose rows are checked after reading.
+    pub(crate) condition: Option<Filter>,
+    pub(crate) select: Option<&'static [&'static str]>,
+}
+
+impl PathQuery {
+    /// The start of a path.
+    pub fn new<K: PathKind>() -> Self {
+        Self {
+            schema: <K::Entity as crate::TableEntity>::SCHEMA,
+            index: K::INDEX,
+            components: K::COMPONENTS,
+            given: Vec::with_capacity(K::COMPONENTS.len()),
+            tail: Tail::Any,
+            select: None,
+            error: None,
+        }
+    }
+
+    /// With one more component.
+    pub fn given<K: KeyPart>(self, value: impl KeyArg<K>) -> Self {
+        self.push(value.to_key_value())
+    }
+
+    /// With a range on the next component.
+    pub fn between<K: KeyPart, A: KeyArg<K>>(self, range: impl RangeBounds<A>) -> Self {
+        let value = |bound: Bound<&A>| match bound {
+            Bound::Included(value) => value.to_key_value().map(Bound::Included),
+            Bound::Excluded(value) => value.to_key_value().map(Bound::Excluded),
+            Bound::Unbounded => Ok(Bound::Unbounded),
+        };
+        match (value(range.start_bound()), value(range.end_bound())) {
+            (Ok(start), Ok(end)) => Self { tail: Tail::Between(start, end), ..self },
+            (Err(error), _) | (_, Err(error)) => self.push(Err(error)),
+        }
+    }
+
+    /// With a prefix of the next component.
+    pub fn starts_with(self, text: &str) -> Self {
+        Self { tail: Tail::StartsWith(text.to_owned()), ..self }
+    }
+
+    pub(crate) fn selecting(self, properties: &'static [&'static str]) -> Self {
+        Self { select: Some(properties), ..self }
+    }
+
+    fn push(mut self, value: std::result::Result<Value, ValueError>) -> Self {
+        match value {
+            Ok(value) => self.given.push(value),
+            Err(error) => drop(self.error.get_or_insert((self.given.len(), error))),
+        }
+        self
+    }
+
+    pub(crate) fn schema(&self) -> &'static EntitySchema {
+        self.schema
+    }
+
+    /// The value of a part: the bucket given for it, or the whole value of its field.
+    fn value_of(&self, part: &Part) -> Option<ValueRef<'_>> {
+        let bucket = match part.codec {
+            Codec::Hour | Codec::Day | Codec::Month => part.codec,
+            _ => Codec::Plain,
+        };
+        let find = |bucket: Codec| {
+            let at = self.components.iter().position(|c| c.property == part.property && c.bucket == bucket)?;
+            self.given.get(at).map(Value::as_ref)
+        };
+        find(bucket).or_else(|| find(Codec::Plain))
+    }
+
+    fn index_schema(&self) -> Option<&'static IndexSchema> {
+        self.schema.indexes.get(self.index?)
+    }
+
+    fn row_template(&self) -> Template {
+        self.index_schema().map_or(self.schema.row, |index| index.row)
+    }
+
+    /// The discriminator of the rows that the path reads.
+    fn discriminator(&self) -> &'static str {
+        self.index_schema().map_or(self.schema.discriminator, |index| index.discriminator)
+    }
+
+    fn check(&self) -> Result<()> {
+        let Some((at, error)) = &self.error else { return Ok(()) };
+        let property = self.components.get(*at).map_or("", |component| component.property);
+        let field = self.schema.property(property).map_or(property, |property| property.field);
+        let detail = format!("key field `{field}`: {error}");
+        Err(Error::new(ErrorKind::Invalid, detail).of(self.schema.entity_type).caused_by(error.clone()))
+    }
+
+    fn key_error(&self, error: crate::key::KeyError) -> Error {
+        key_error(self.schema, error, self.index_schema().map(|index| index.name))
+    }
+
+    /// The partition keys: one, or one per bucket where the buckets cannot be told yet.
+    pub(crate) fn partitions(&self) -> Result<Vec<String>> {
+        self.check()?;
+        let encoded = self.schema.partition.encode(|part| self.value_of(part));
+        match (encoded, self.schema.partition.shards()) {
+            (Ok(Some(partition)), _) => Ok(vec![partition]),
+            (Ok(None) | Err(_), Some(shards)) => (0..shards).map(|shard| self.in_shard(shard)).collect(),
+            (Err(error), None) => Err(self.key_error(error)),
+            (Ok(None), None) => Err(self.incomplete()),
+        }
+    }
+
+    fn in_shard(&self, shard: u16) -> Result<String> {
+        let key = self.schema.partition.encode_in_shard(|part| self.value_of(part), shard);
+        key.map_err(|error| self.key_error(error))?.ok_or_else(|| self.incomplete())
+    }
+
+    fn incomplete(&self) -> Error {
+        Error::new(ErrorKind::Invalid, "a component of the key has no value").of(self.schema.entity_type)
+    }
+
+    fn rows(&self) -> Result<RowRange> {
+        let next = match &self.tail {
+            Tail::Any => Next::Any,
+            Tail::Between(lower, upper) => Next::Between(borrowed(lower), borrowed(upper)),
+            Tail::StartsWith(text) => Next::StartsWith(text),
+        };
+        self.row_template().range(|part| self.value_of(part), next).map_err(|error| self.key_error(error))
+    }
+
+    /// The primary key that a full primary path names.
+    pub(crate) fn exact_key(&self) -> Result<RowKey> {
+        let mut partitions = self.partitions()?;
+        let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
+        match (self.index, partitions.pop(), row) {
+            (None, Some(partition), Some(row)) if partitions.is_empty() => Ok(RowKey { partition, row }),
+            (Some(_), ..) => {
+                Err(Error::unsupported("a batch takes full primary keys, not index paths").of(self.schema.entity_type))
+            }
+            _ => Err(self.incomplete()),
+        }
+    }
+
+    /// What to read.
+    pub(crate) fn plan(&self) -> Result<ReadPlan> {
+        let partitions = self.partitions()?;
+        let rows = self.rows()?;
+        let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
+        Ok(ReadPlan {
+            schema: self.schema,
+            index: self.index,
+            ranges,
+            condition: (!self.is_adopted()).then(|| system::type_condition(self.discriminator())),
+            select: self.select,
+        })
+    }
+
+    fn is_adopted(&self) -> bool {
+        self.schema.adopt && self.index.is_none()
+    }
+
+    /// That the path's index is complete.
+    pub(crate) fn check_ready(&self, states: &crate::plan::states::IndexStates) -> Result<()> {
+        let (Some(at), Some(index)) = (self.index, self.index_schema()) else { return Ok(()) };
+        let state = states.of(at);
+        if state == IndexState::Readable {
+            return Ok(());
+        }
+        let detail = format!("index `{}` is {}, not yet readable; it has to be built first", index.name, state.word());
+        Err(Error::new(ErrorKind::IndexNotReady { index: index.name }, detail).of(self.schema.entity_type))
+    }
+
+    pub(crate) fn explain(&self) -> Explain {
+        let loads = self.select.is_none()
+            && self.index_schema().is_some_and(|index| index.cover != crate::schema::Cover::Whole);
+        match self.plan() {
+            Ok(plan) => Explain::of(&plan, self.index_schema(), loads),
+            Err(error) => Explain::failed(self.schema, error),
+        }
+    }
+}
+
+fn borrowed(bound: &Bound<Value>) -> Bound<ValueRef<'_>> {
+    match bound {
+        Bound::Included(value) => Bound::Included(value.as_ref()),
+        Bound::Excluded(value) => Bound::Excluded(value.as_ref()),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+impl ReadPlan {
+    /// The discriminator of the rows it reads.
+    pub(crate) fn row_type(&self) -> &'static str {
+        let index = self.index.and_then(|index| self.schema.indexes.get(index));
+        index.map_or(self.schema.discriminator, |index| index.discriminator)
+    }
+
+    /// The one row key of the one range, where the plan is a point query.
+    pub(crate) fn point(&self) -> Option<RowKey> {
+        match self.ranges.as_slice() {
+            [KeyRange::Partition { partition, rows }] => match (&rows.lower, &rows.upper) {
+                (Bound::Included(lower), Bound::Included(upper)) if lower == upper => {
+                    Some(RowKey::new(partition.clone(), lower.clone()))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The cost class.
+    pub(crate) fn class(&self) -> CostClass {
+        if self.point().is_some() {
+            return CostClass::Point;
+        }
+        let whole = |range: &KeyRange| matches!(range, KeyRange::Partition { rows, .. } if *rows == RowRange::all());
+        match self.ranges.as_slice() {
+            ranges if ranges.iter().any(|range| matches!(range, KeyRange::Table { .. })) => CostClass::TableScan,
+            ranges if ranges.iter().any(whole) => CostClass::PartitionScan,
+            _ => CostClass::Range,
+        }
+    }
+}

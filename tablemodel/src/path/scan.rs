@@ -1,0 +1,218 @@
+//! Scans: for types that say `allow_scan`, every row of a partition or table is read and tested.
+//!
+//! A scan reads as what it is; no path ends here by accident.
+
+use std::{collections::HashMap, marker::PhantomData};
+
+use tablemodel_store::{Comparison, Filter, KeyRange, Row, Value, ValueRef};
+
+use crate::{
+    database::Database,
+    entity::TableEntity,
+    error::Result,
+    path::{
+        explain::Explain,
+        field::{Predicate, Test},
+        query::{PathQuery, ReadPlan},
+        state::AllowScan,
+    },
+    plan::{image, system},
+    read,
+    schema::EntitySchema,
+    stored::Stored,
+};
+
+/// A scan of `E`. Made by the generated `E::scan_partition(..)`, or by `E::scan_table()`.
+#[must_use]
+pub struct Scan<E> {
+    /// `None` for the whole table.
+    partition: Option<PathQuery>,
+    test: Option<Test>,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> std::fmt::Debug for Scan<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan").field("partition", &self.partition).field("test", &self.test).finish()
+    }
+}
+
+/// Scans of whole tables, for types that allow them.
+pub trait EntityScan: TableEntity {
+    /// Reads every row of the table.
+    fn scan_table() -> Scan<Self>
+    where
+        Self: AllowScan<()>,
+    {
+        Scan { partition: None, test: None, entity: PhantomData }
+    }
+}
+
+impl<E: TableEntity> EntityScan for E {}
+
+impl<E: TableEntity> Scan<E> {
+    /// A scan of the partition that the query names. For generated code.
+    #[doc(hidden)]
+    pub fn partition(query: PathQuery) -> Self {
+        Self { partition: Some(query), test: None, entity: PhantomData }
+    }
+
+    /// Only entities that satisfy this (and every earlier one).
+    pub fn matching(mut self, predicate: Predicate<E>) -> Self {
+        self.test = Some(match self.test.take() {
+            Some(test) => Test::And(Box::new(test), Box::new(predicate.test)),
+            None => predicate.test,
+        });
+        self
+    }
+
+    fn plan(&self) -> Result<ReadPlan> {
+        let schema = E::SCHEMA;
+        let ranges = match &self.partition {
+            Some(query) => query.partitions()?.into_iter().map(KeyRange::partition).collect(),
+            None => vec![KeyRange::table()],
+        };
+        let mut condition = (!schema.adopt).then(|| system::type_condition(schema.discriminator));
+        if let (Some(condition), Some(filter)) =
+            (&mut condition, self.test.as_ref().and_then(|test| pushed(schema, test)))
+        {
+            *condition = condition.clone().and(filter);
+        }
+        Ok(ReadPlan { schema, index: None, ranges, condition, select: None })
+    }
+
+    /// Every entity that matches, in key order. Cost: one request per 1,000 rows read; what can be tested by the
+    /// store is tested there.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a value that cannot be stored; `Corrupt` for a row that cannot be read.
+    pub async fn all(self, db: &Database) -> Result<Vec<Stored<E>>> {
+        self.first(usize::MAX, db).await
+    }
+
+    /// The first `n` entities that match.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scan::all`].
+    pub async fn first(self, n: usize, db: &Database) -> Result<Vec<Stored<E>>> {
+        if let Some(test) = &self.test {
+            check(E::SCHEMA, test)?;
+        }
+        let mut rows = read::rows_of(db, self.plan()?)?;
+        let mut found = Vec::new();
+        while found.len() < n {
+            let Some(row) = rows.next(usize::MAX).await? else { break };
+            if self.test.as_ref().map_or(Ok(true), |test| matches(E::SCHEMA, &row, test))? {
+                found.push(Stored::read(row)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What running this would read. Reads nothing.
+    pub fn explain(&self) -> Explain {
+        match self.plan() {
+            Ok(plan) => Explain::of(&plan, None, false),
+            Err(error) => Explain::failed(E::SCHEMA, error),
+        }
+    }
+}
+
+fn check(schema: &'static EntitySchema, test: &Test) -> Result<()> {
+    match test {
+        Test::Compare { property, value: Err(error), .. } => {
+            Err(image::invalid(schema, crate::entity::FieldError { property, error: error.clone() }))
+        }
+        Test::Compare { .. } => Ok(()),
+        Test::And(a, b) | Test::Or(a, b) => check(schema, a).and_then(|()| check(schema, b)),
+        Test::Not(inner) => check(schema, inner),
+    }
+}
+
+/// The test as the store can make it; `None` where it needs a value that the keys hold, or asks for absence.
+fn pushed(schema: &'static EntitySchema, test: &Test) -> Option<Filter> {
+    match test {
+        Test::Compare { property, comparison, value: Ok(Some(value)) } if !schema.in_key(property) => {
+            Some(Filter::compare(*property, *comparison, value.clone()))
+        }
+        Test::Compare { .. } => None,
+        Test::And(a, b) => match (pushed(schema, a), pushed(schema, b)) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (one, other) => one.or(other),
+        },
+        Test::Or(a, b) => Some(pushed(schema, a)?.or(pushed(schema, b)?)),
+        // The negation of a test that was only partly pushed would drop rows.
+        Test::Not(inner) => {
+            is_wholly_pushed(schema, inner).then(|| pushed(schema, inner).map(Filter::negate)).flatten()
+        }
+    }
+}
+
+fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {
+    match test {
+        Test::Compare { .. } => pushed(schema, test).is_some(),
+        Test::And(a, b) | Test::Or(a, b) => is_wholly_pushed(schema, a) && is_wholly_pushed(schema, b),
+        Test::Not(inner) => is_wholly_pushed(schema, inner),
+    }
+}
+
+fn matches(schema: &'static EntitySchema, row: &Row, test: &Test) -> Result<bool> {
+    let keys: HashMap<_, _> = image::key_values(schema, &row.key)?.into_iter().collect();
+    let value = |property: &str| match keys.get(property) {
+        Some(value) => Some(value.as_ref()),
+        None => row.properties.get(property),
+    };
+    Ok(holds(&value, test))
+}
+
+fn holds<'a>(value_of: &impl Fn(&str) -> Option<ValueRef<'a>>, test: &Test) -> bool {
+    match test {
+        Test::Compare { property, comparison, value } => compare(value_of(property), *comparison, value),
+        Test::And(a, b) => holds(value_of, a) && holds(value_of, b),
+        Test::Or(a, b) => holds(value_of, a) || holds(value_of, b),
+        Test::Not(inner) => !holds(value_of, inner),
+    }
+}
+
+fn compare<E>(
+    left: Option<ValueRef<'_>>,
+    comparison: Comparison,
+    right: &std::result::Result<Option<Value>, E>,
+) -> bool {
+    match (left, right) {
+        (Some(left), Ok(Some(right))) => comparison.holds(left, right.as_ref()),
+        (left, Ok(None)) => match comparison {
+            Comparison::Equal => left.is_none(),
+            Comparison::NotEqual => left.is_some(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The condition as OData text, for `explain`.
+pub(crate) fn odata(filter: &Filter) -> String {
+    match filter {
+        Filter::Compare { property, comparison, value } => {
+            format!("{property} {} {}", comparison.word(), literal(value))
+        }
+        Filter::And(a, b) => format!("{} and {}", odata(a), odata(b)),
+        Filter::Or(a, b) => format!("({} or {})", odata(a), odata(b)),
+        Filter::Not(inner) => format!("not ({})", odata(inner)),
+    }
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Int32(number) => number.to_string(),
+        Value::Int64(number) => format!("{number}L"),
+        Value::Double(number) => format!("{number:?}"),
+        Value::Boolean(value) => value.to_string(),
+        Value::DateTime(at) => format!("datetime'{at}'"),
+        Value::Guid(id) => format!("guid'{id}'"),
+        Value::Binary(bytes) => format!("X'{}'", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+    }
+}

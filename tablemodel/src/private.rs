@@ -1,0 +1,30 @@
+//! What generated code names. Not part of the public API: it changes without notice, with the derive of the same
+//! version.
+//!
+//! Nothing is defined here.
+
+pub use core::{
+    default::Default,
+    marker::{PhantomData, Send},
+    ops::{Fn, FnOnce, RangeBounds},
+    option::Option::{self, None, Some},
+    result::Result::{self, Err, Ok},
+};
+
+pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
+
+pub use crate::{
+    Result as RunResult,
+    entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
+    path::{
+        Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
+        field::{AsJson, Field, Maintained, Patchable},
+        state::{
+            AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
+        },
+    },
+    property::{Property, ValueError},
+    schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When, rows_may_collide, same_entity_type},
+    stored::{Seen, Stored},
+};

@@ -1,0 +1,51 @@
+//! Values kept as JSON text, for fields under `#[table(json)]`.
+//! Such a text has no order and no key.
+//!
+//! A value whose JSON is `null` is an absent property. JSON has its limits: an `Option` of an `Option` loses a level,
+//! and floats that are not finite become `null`, as everywhere in serde_json. A map in random order, such as
+//! `HashMap`, gives another text each time, and so a row that seems changed; take `BTreeMap`.
+
+use serde::{Serialize, de::DeserializeOwned};
+use tablemodel_store::{EdmType, Value, ValueRef};
+
+use super::{ValueError, text};
+
+/// The type of the stored value.
+pub const EDM: EdmType = EdmType::String;
+/// The identity of the encoding.
+pub const CODEC: &str = "json";
+
+const ABSENT: &str = "null";
+
+/// The value as JSON text; `None` for `null`.
+///
+/// ```
+/// use tablemodel::property::json;
+///
+/// let stored = json::to_value(&vec!["Rust", "SQL"])?;
+/// assert_eq!(stored, Some(r#"["Rust","SQL"]"#.into()));
+/// assert_eq!(json::to_value(&None::<u8>)?, None);
+/// # Ok::<(), tablemodel::property::ValueError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ValueError::Malformed`] when the value has no JSON form, such as a map with keys that are no texts.
+pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Option<Value>, ValueError> {
+    let text =
+        serde_json::to_string(value).map_err(|error| ValueError::malformed("a value that JSON can hold", error))?;
+    Ok((text != ABSENT).then_some(Value::String(text)))
+}
+
+/// The value of a JSON text; an absent property reads as `null`.
+///
+/// # Errors
+///
+/// [`ValueError::Missing`] when the property is absent and the type has no `null`; [`ValueError::Malformed`] when the
+/// text is not JSON of the type.
+pub fn from_value<T: DeserializeOwned>(value: Option<ValueRef<'_>>) -> Result<T, ValueError> {
+    if value.is_none() {
+        return serde_json::from_str(ABSENT).map_err(|_| ValueError::Missing);
+    }
+    serde_json::from_str(text::read(value)?).map_err(|error| ValueError::malformed("JSON of the field's type", error))
+}

@@ -1,0 +1,30 @@
+//! Values that may be absent.
+//! A row has no null: an absent value is an absent property.
+
+use tablemodel_store::{EdmType, Value, ValueRef};
+
+use super::{Property, ValueError};
+use crate::key::{KeyPart, KeyType};
+
+impl<T: Property> Property for Option<T> {
+    const EDM: EdmType = {
+        assert!(!T::NULLABLE, "an Option of an Option cannot be stored: an absent property has one meaning");
+        T::EDM
+    };
+    const CODEC: &'static str = T::CODEC;
+    const NULLABLE: bool = true;
+
+    fn to_value(&self) -> Result<Option<Value>, ValueError> {
+        self.as_ref().map_or(Ok(None), T::to_value)
+    }
+
+    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
+        value.map(|value| T::from_value(Some(value))).transpose()
+    }
+}
+
+impl<T: KeyPart> KeyPart for Option<T> {
+    const TYPE: KeyType = T::TYPE;
+    const OPTIONAL: bool = true;
+    type Key = T;
+}

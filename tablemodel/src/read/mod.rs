@@ -1,0 +1,233 @@
+//! Reading: executes a read plan page by page, and makes entities of the rows.
+//!
+//! Nothing is planned here; which ranges, which condition and which rows are merged is the plan's.
+
+mod rows;
+
+use std::collections::VecDeque;
+
+use futures_core::Stream;
+use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
+use tablemodel_store::{Row, RowKey};
+
+pub(crate) use self::rows::Rows;
+use crate::{
+    cursor::{Cursor, PathPage},
+    database::Database,
+    entity::TableEntity,
+    error::Result,
+    path::{
+        found::{self, Found},
+        query::{PathQuery, ReadPlan},
+    },
+    plan::image::Image,
+    rooms,
+    stored::Stored,
+};
+
+/// Point reads in flight for one query.
+const CONCURRENT_READS: usize = 16;
+/// Rounds in which a changing entity is read again.
+const RELOADS: usize = 16;
+
+/// How often a row that changes under our hands is read again.
+pub(crate) const fn load_limit() -> usize {
+    RELOADS
+}
+
+/// A query being read.
+pub(crate) struct Reader {
+    db: Database,
+    rows: Rows,
+    index: Option<usize>,
+    ready: VecDeque<Row>,
+}
+
+impl Reader {
+    /// Plans the query; an index that is not readable is refused.
+    pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
+        let registered = db.registered(query.schema())?;
+        query.check_ready(&registered.states)?;
+        let plan = query.plan()?;
+        let index = plan.index;
+        Ok(Self { db: db.clone(), rows: Rows::new(db.clone(), registered, plan), index, ready: VecDeque::new() })
+    }
+
+    /// Without properties, but for the discriminator and the owner.
+    pub(crate) fn keys_only(mut self) -> Self {
+        self.rows.select(&[]);
+        self
+    }
+
+    /// One result, of the first row that gives one.
+    pub(crate) async fn first_found<F: Found>(mut self) -> Result<Option<F>> {
+        while let Some(row) = self.rows.next(1).await? {
+            if let Some(found) = resolve(&self.db, self.index, row).await? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The results, at most `limit`.
+    pub(crate) async fn collect<F: Found>(mut self, limit: Option<usize>) -> Result<Vec<F>> {
+        let mut results = Vec::new();
+        while limit.is_none_or(|limit| results.len() < limit) {
+            let wanted = limit.map_or(usize::MAX, |limit| limit - results.len());
+            let rows = self.rows.some(wanted).await?;
+            if rows.is_empty() {
+                break;
+            }
+            resolve_all(&self.db, self.index, rows, &mut results).await?;
+        }
+        Ok(results)
+    }
+
+    /// One page of results.
+    pub(crate) async fn page<F: Found>(mut self, n: usize, cursor: Option<&Cursor>) -> Result<PathPage<F>> {
+        let plan = self.rows.plan().clone();
+        if let Some(cursor) = cursor {
+            self.rows.resume_after(&cursor.row(&plan)?);
+        }
+        let mut items = Vec::new();
+        let mut last = None;
+        while items.len() < n {
+            let rows = self.rows.some(n - items.len()).await?;
+            let Some(end) = rows.last().map(|row| row.key.row.clone()) else {
+                return Ok(PathPage { items, cursor: None });
+            };
+            last = Some(end);
+            resolve_all(&self.db, self.index, rows, &mut items).await?;
+        }
+        let cursor = match last {
+            Some(row) if self.rows.has_more().await? => Some(Cursor::after(&plan, &row)),
+            Some(_) => None,
+            None => cursor.cloned(),
+        };
+        Ok(PathPage { items, cursor })
+    }
+
+    /// The number of rows, at most `limit`.
+    pub(crate) async fn count_rows(mut self, limit: Option<u64>) -> Result<u64> {
+        let mut count = 0;
+        while limit.is_none_or(|limit| count < limit) {
+            let rows = self.rows.some(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(1))).await?;
+            if rows.is_empty() {
+                break;
+            }
+            count += rows.len() as u64;
+        }
+        Ok(count)
+    }
+
+    /// The next result.
+    async fn next_found<F: Found>(&mut self) -> Result<Option<F>> {
+        while let Some(row) = self.rows.next(usize::MAX).await? {
+            if let Some(found) = resolve(&self.db, self.index, row).await? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next entity, by its primary row whatever the path.
+    pub(crate) async fn next_stored<E: TableEntity>(&mut self) -> Result<Option<Stored<E>>> {
+        self.next_found::<Stored<E>>().await
+    }
+
+    /// A page's worth of results, loads in parallel.
+    async fn next_results<F: Found>(&mut self) -> Result<Option<VecDeque<F>>> {
+        loop {
+            self.ready.extend(self.rows.some(usize::MAX).await?);
+            if self.ready.is_empty() {
+                return Ok(None);
+            }
+            let mut results = Vec::new();
+            resolve_all(&self.db, self.index, self.ready.drain(..).collect(), &mut results).await?;
+            if !results.is_empty() {
+                return Ok(Some(results.into()));
+            }
+        }
+    }
+}
+
+/// The rows of a plan that was made elsewhere.
+pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
+    let registered = db.registered(plan.schema)?;
+    Ok(Rows::new(db.clone(), registered, plan))
+}
+
+/// What one row gives: itself, or the entity it names, unless that no longer wants the row.
+async fn resolve<F: Found>(db: &Database, index: Option<usize>, row: Row) -> Result<Option<F>> {
+    match index {
+        Some(index) if F::OF_PRIMARY => match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
+            Some(primary) => F::read(None, primary).map(Some),
+            None => Ok(None),
+        },
+        _ => F::read(index, row).map(Some),
+    }
+}
+
+async fn resolve_all<F: Found>(db: &Database, index: Option<usize>, rows: Vec<Row>, to: &mut Vec<F>) -> Result<()> {
+    if index.is_none() || !F::OF_PRIMARY {
+        to.reserve(rows.len());
+        for row in rows {
+            to.push(F::read(index, row)?);
+        }
+        return Ok(());
+    }
+    let mut loads =
+        futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, row))).buffered(CONCURRENT_READS);
+    while let Some(found) = loads.next().await {
+        to.extend(found?);
+    }
+    Ok(())
+}
+
+/// The primary row that an index row names, if its image still wants the row.
+async fn load(
+    db: &Database,
+    schema: &'static crate::schema::EntitySchema,
+    index: usize,
+    row: Row,
+) -> Result<Option<Row>> {
+    let owner = found::owner(schema, &row)?;
+    let Some(primary) = db.primary_row(schema, &owner).await? else { return Ok(None) };
+    let wanted = rooms::index::entry(&Image::stored(schema, &primary)?, index)?;
+    Ok(wanted.is_some_and(|entry| entry.row == row.key.row).then_some(primary))
+}
+
+/// The results one by one.
+pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<Item = Result<F>> + Send + 'static {
+    futures_stream::once(async move { Reader::new(&db, query) })
+        .map_ok(|reader| {
+            futures_stream::try_unfold(reader, |mut reader| async move {
+                let results = reader.next_results::<F>().await?;
+                Ok::<_, crate::Error>(
+                    results.map(|results| (futures_stream::iter(results.into_iter().map(Ok)), reader)),
+                )
+            })
+            .try_flatten()
+        })
+        .try_flatten()
+}
+
+/// The results of several point queries, in their order.
+pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
+    let one = |query| async move { Reader::new(db, query)?.first_found::<F>().await };
+    futures_stream::iter(queries.into_iter().map(one)).buffered(CONCURRENT_READS).try_collect().await
+}
+
+/// The primary key behind a full key: the key itself, or the owner of the index row.
+pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<RowKey> {
+    let schema = query.schema();
+    let mut reader = Reader::new(db, query.clone())?;
+    match (reader.index, reader.rows.plan().point()) {
+        (None, Some(key)) => Ok(key),
+        _ => match reader.rows.next(1).await? {
+            Some(row) if reader.index.is_some() => found::owner(schema, &row),
+            Some(row) => Ok(row.key),
+            None => Err(crate::Error::new(crate::ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
+        },
+    }
+}

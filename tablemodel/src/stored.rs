@@ -1,0 +1,127 @@
+//! What reads give back: [`Stored`] entities, which can be saved, and [`Seen`] ones, which came from an index row.
+//!
+//! No I/O here but [`Seen::load`], which asks the database.
+
+use std::ops::{Deref, DerefMut};
+
+use tablemodel_store::{DateTime, ETag, Row, RowKey};
+
+use crate::{
+    database::Database,
+    entity::TableEntity,
+    error::{Error, ErrorKind, Result},
+    plan::{image, system},
+};
+
+/// An entity as it was read or written: its value, its ETag, and the stored image that `save` compares with.
+///
+/// Derefs to the value; change it and hand it to [`Database::save`].
+#[derive(Debug, Clone)]
+pub struct Stored<T> {
+    value: T,
+    row: Row,
+}
+
+impl<T> Stored<T> {
+    /// Where the entity's primary row stands.
+    pub fn key(&self) -> &RowKey {
+        &self.row.key
+    }
+
+    /// The state of the primary row; every derived row in the partition is guarded by it.
+    pub fn etag(&self) -> &ETag {
+        &self.row.etag
+    }
+
+    /// When the store wrote it, by the store's clock.
+    pub fn timestamp(&self) -> DateTime {
+        self.row.timestamp
+    }
+
+    /// The entity's sequence number: raised by every write. 0 if another program wrote it.
+    pub fn sequence(&self) -> i64 {
+        system::sequence(&self.row.properties)
+    }
+
+    /// The value alone.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+
+    /// The primary row as it is stored.
+    pub fn row(&self) -> &Row {
+        &self.row
+    }
+
+    pub(crate) fn into_row(self) -> Row {
+        self.row
+    }
+
+    pub(crate) fn set_row(&mut self, row: Row) {
+        self.row = row;
+    }
+}
+
+impl<T: TableEntity> Stored<T> {
+    pub(crate) fn read(row: Row) -> Result<Self> {
+        Ok(Self { value: image::decode(&row)?, row })
+    }
+}
+
+impl<T> Deref for Stored<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Stored<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+/// An entity as an index row shows it: a whole copy, in one request. It cannot be saved; [`Seen::load`] gives what can.
+#[derive(Debug, Clone)]
+pub struct Seen<T> {
+    value: T,
+    key: RowKey,
+}
+
+impl<T> Seen<T> {
+    pub(crate) fn new(value: T, key: RowKey) -> Self {
+        Self { value, key }
+    }
+
+    /// Where the entity's primary row stands.
+    pub fn key(&self) -> &RowKey {
+        &self.key
+    }
+
+    /// The value alone.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T: TableEntity> Seen<T> {
+    /// The entity itself, by one point read.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it is gone by now.
+    pub async fn load(&self, db: &Database) -> Result<Stored<T>> {
+        db.read_primary::<T>(&self.key).await?.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "the entity is gone").of(T::SCHEMA.entity_type).at_key(self.key.clone())
+        })
+    }
+}
+
+impl<T> Deref for Seen<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
