@@ -1,0 +1,4 @@
+//! The integration tests of tablemodel: one binary, a module for each promise.
+
+mod keys;
+mod properties;
