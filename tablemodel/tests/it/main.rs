@@ -1,3 +1,5 @@
-//! The integration tests of the crate: one module for each part.
+//! The integration tests of tablemodel: one binary, a module for each promise.
 
 mod entities;
+mod keys;
+mod properties;
