@@ -35,8 +35,8 @@ enum Which {
 impl Which {
     fn template(self, schema: &TokenStream) -> TokenStream {
         match self {
-            Self::Partition => quote!(#schema.partition),
-            Self::Row => quote!(#schema.row),
+            Self::Partition => quote!(&#schema.partition),
+            Self::Row => quote!(&#schema.row),
             Self::Index(place) => quote!(_tm::index_row(#schema, #place)),
         }
     }
@@ -57,7 +57,7 @@ fn key(entity: &Entity, which: Which, key: &Key) -> TokenStream {
     let checks = parts.map(|(place, part)| {
         let faults = faults(entity, which, key, place, part);
         let faults = faults.iter().map(|(fault, message)| quote!((_tm::Fault::#fault, #message)));
-        quote_spanned!(key.span=> const _: () = _tm::check_part(&#template, #place, &[#(#faults),*]);)
+        quote_spanned!(key.span=> const _: () = _tm::check_part(#template, #place, &[#(#faults),*]);)
     });
     checks.collect()
 }

@@ -73,6 +73,7 @@ fn path(entity: &Entity) -> TokenStream {
         #vis struct #path<__S>(_tm::PathQuery, _tm::PhantomData<fn() -> __S>);
         impl<__S: _tm::PathState> _tm::Path for #path<__S> {
             type State = __S;
+            type Found = <__S::Kind as _tm::PathKind>::Found;
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
@@ -91,7 +92,6 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
             #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*
             #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
             #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
-            #vis fn scan_table() -> _tm::Scan<#ident> { loop {} }
         }
     }
 }
