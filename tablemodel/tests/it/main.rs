@@ -1,5 +1,6 @@
 //! The integration tests of tablemodel: one binary, a module for each promise.
 
 mod entities;
+mod entity;
 mod keys;
 mod properties;
