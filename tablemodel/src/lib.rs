@@ -11,6 +11,7 @@ mod database;
 mod entity;
 mod environment;
 mod error;
+mod observe;
 mod path;
 mod plan;
 mod read;
@@ -40,6 +41,7 @@ pub use crate::{
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
+    observe::{Observer, StoreCall},
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
         field::{Field, Patch, Predicate},
