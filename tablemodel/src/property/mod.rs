@@ -5,7 +5,6 @@
 
 mod bytes;
 mod error;
-mod identifier;
 mod instant;
 mod optional;
 mod text;
@@ -18,6 +17,10 @@ mod civil;
 mod decimal;
 #[cfg(feature = "time")]
 mod time;
+#[cfg(feature = "ulid")]
+mod ulid;
+#[cfg(feature = "uuid")]
+mod uuid;
 
 pub mod json;
 
