@@ -28,7 +28,7 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use tablemodel_derive::TableEntity;
+pub use tablemodel_derive::{KeyPart, Projection, Property, TableEntity, TableModel};
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
@@ -40,12 +40,14 @@ pub use crate::{
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, Sleep, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
+    key::KeyPart,
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
         field::{Field, Patch, Predicate},
         found::Found,
     },
     plan::states::IndexState,
+    property::Property,
     schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };
