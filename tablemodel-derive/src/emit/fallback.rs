@@ -61,7 +61,8 @@ fn path(entity: &Entity) -> TokenStream {
     let mut methods: Vec<Ident> = Vec::new();
     for field in entity.fields.iter().filter(|field| field.is_property()) {
         let name = field.method.as_ref().unwrap_or(&field.ident);
-        let suffixed = ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
+        let suffixed =
+            ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
         for method in std::iter::once(name.clone()).chain(suffixed) {
             if !methods.contains(&method) && !crate::meant::names::TERMINALS.iter().any(|terminal| method == terminal) {
                 methods.push(method);

@@ -4,10 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::{
-    method::key_type,
-    path::path_type,
-};
+use super::{method::key_type, path::path_type};
 use crate::meant::{
     entity::Entity,
     field::{Field, Kind},
