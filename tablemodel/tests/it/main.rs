@@ -13,3 +13,4 @@ mod entity;
 mod keys;
 mod properties;
 mod ui;
+mod writes;
