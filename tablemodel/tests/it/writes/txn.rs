@@ -86,8 +86,10 @@ impl<'a> Txn<'a> {
                     return Err(Refusal::NotFound);
                 };
                 let new = super::Account { balance: *balance, memo: memo.clone(), ..old.clone() };
+                // Derived rows are left alone, so that no value is taken or kept.
                 let live = self.lives[key].clone();
-                self.replace(&live, Entity::Account(new))
+                self.put(Entity::Account(new), live.sequence + 1, live.unknown);
+                Ok(())
             }
             Change::Delete { key, version } => {
                 let old = self.current(key, *version)?;
