@@ -4,9 +4,7 @@
 
 use tablemodel::{Error, ErrorKind, prelude::*};
 
-use super::{
-    Account, Member, account, assert_clean, database, image, member, row, stored_account, stored_member,
-};
+use super::{Account, Member, account, assert_clean, database, image, member, row, stored_account, stored_member};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Elsewhere", partition = "{club}", row = "s_{id:04}")]
@@ -156,7 +154,8 @@ async fn entities_exchange_unique_values_in_one_batch() {
     for [a, b, c] in [[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 3, 2]] {
         // In a ring, whatever the order in which the changes are named.
         let before = emails().await;
-        let mut stored = [stored_member(&db, "A", a).await, stored_member(&db, "A", b).await, stored_member(&db, "A", c).await];
+        let mut stored =
+            [stored_member(&db, "A", a).await, stored_member(&db, "A", b).await, stored_member(&db, "A", c).await];
         for stored in &mut stored {
             stored.email = Some(before[stored.id as usize % 3].clone());
         }

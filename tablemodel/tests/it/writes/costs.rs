@@ -19,11 +19,19 @@ async fn each_write_costs_what_it_says() {
     assert_eq!(cost(&db, db.insert(&member("A", 1))).await, "1 commit of 5 operations");
     assert_eq!(cost(&db, db.insert(&account("A", 1))).await, "1 commit of 2 operations");
     let mut stored = stored_member(&db, "A", 1).await;
-    assert_eq!(cost(&db, db.save(&mut stored)).await, "1 commit of 1 operation", "nothing changed but the row's number");
+    assert_eq!(
+        cost(&db, db.save(&mut stored)).await,
+        "1 commit of 1 operation",
+        "nothing changed but the row's number"
+    );
     stored.age = 1;
     assert_eq!(cost(&db, db.save(&mut stored)).await, "1 commit of 3 operations", "whole copy and kept property");
     stored.city = "Rome".into();
-    assert_eq!(cost(&db, db.save(&mut stored)).await, "1 commit of 4 operations", "whole copy, and the city's row moves");
+    assert_eq!(
+        cost(&db, db.save(&mut stored)).await,
+        "1 commit of 4 operations",
+        "whole copy, and the city's row moves"
+    );
     stored.is_active = false;
     assert_eq!(cost(&db, db.save(&mut stored)).await, "1 commit of 4 operations", "one condition ends, one begins");
     let upsert = cost(&db, db.upsert(&member("A", 2))).await;

@@ -242,7 +242,8 @@ async fn each_fault_at_each_call_leaves_the_old_or_the_new_state_and_an_honest_a
 
 #[tokio::test]
 async fn a_second_fault_in_the_retry_changes_nothing_of_that() {
-    let first = [Fault::LostReply, Fault::error(StoreErrorKind::Unavailable), Fault::error(StoreErrorKind::OutcomeUnknown)];
+    let first =
+        [Fault::LostReply, Fault::error(StoreErrorKind::Unavailable), Fault::error(StoreErrorKind::OutcomeUnknown)];
     let mut drawn = 0_usize;
     for kind in KINDS {
         for (room, edit) in ROOMS {

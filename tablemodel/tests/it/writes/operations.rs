@@ -8,7 +8,10 @@ use futures_util::FutureExt;
 use tablemodel::{
     ErrorKind, ValueRef,
     prelude::*,
-    store::{MemoryStore, TableStore, fault::{Call, FaultStore}},
+    store::{
+        MemoryStore, TableStore,
+        fault::{Call, FaultStore},
+    },
     testing::{Fault, Script, TestDatabase},
 };
 

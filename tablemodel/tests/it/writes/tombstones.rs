@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use tablemodel::{ErrorKind, prelude::*};
 
-use super::{
-    Club, Member, account, assert_clean, database, member, plant_row, row, stored_member, ticks, tombstone,
-};
+use super::{Club, Member, account, assert_clean, database, member, plant_row, row, stored_member, ticks, tombstone};
 
 #[tokio::test]
 async fn every_read_passes_over_a_tombstone() {

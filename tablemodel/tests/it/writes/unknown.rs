@@ -2,13 +2,11 @@
 //!
 //! A newer program is played by writes through the port.
 
-use tablemodel::{
-    Error, ErrorKind, Properties, Row, Value,
-    prelude::*,
-    testing::TestDatabase,
-};
+use tablemodel::{Error, ErrorKind, Properties, Row, Value, prelude::*, testing::TestDatabase};
 
-use super::{Account, Member, account, assert_clean, database, image, member, plant_row, row, stored_account, stored_member};
+use super::{
+    Account, Member, account, assert_clean, database, image, member, plant_row, row, stored_account, stored_member,
+};
 
 /// Adds a property to the rows of an entity, as a newer program would have written them.
 async fn add_unknown(db: &TestDatabase, rows: &[&str]) {
