@@ -2,7 +2,7 @@
 //!
 //! Counted, never timed.
 
-use tablemodel::{prelude::*, testing::TestDatabase};
+use tablemodel::{Path, testing::TestDatabase};
 
 use super::{Account, Member, account, database, member, plant_row, stored_account, stored_member, tombstone};
 
