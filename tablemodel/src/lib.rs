@@ -5,6 +5,7 @@
 
 extern crate self as tablemodel; // the derives name this crate, in its own tests and documentation too
 
+mod check;
 mod cursor;
 mod database;
 mod entity;
@@ -37,7 +38,7 @@ pub use crate::{
         Bulk, BulkReport, Database, DatabaseBuilder, Transferred, Verified, Violation, ViolationKind, WriteBatch,
     },
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
-    environment::{Environment, Random, Sleep, SystemRandom, TokioSleep},
+    environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,

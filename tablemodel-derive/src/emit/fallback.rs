@@ -62,7 +62,8 @@ fn path(entity: &Entity) -> TokenStream {
     let mut methods: Vec<Ident> = Vec::new();
     for field in entity.fields.iter().filter(|field| field.is_property()) {
         let name = field.method.as_ref().unwrap_or(&field.ident);
-        let suffixed = ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
+        let suffixed =
+            ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
         for method in std::iter::once(name.clone()).chain(suffixed) {
             if !methods.contains(&method) && !crate::meant::names::TERMINALS.iter().any(|terminal| method == terminal) {
                 methods.push(method);
@@ -73,6 +74,7 @@ fn path(entity: &Entity) -> TokenStream {
         #vis struct #path<__S>(_tm::PathQuery, _tm::PhantomData<fn() -> __S>);
         impl<__S: _tm::PathState> _tm::Path for #path<__S> {
             type State = __S;
+            type Found = <__S::Kind as _tm::PathKind>::Found;
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
@@ -91,7 +93,6 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
             #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*
             #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
             #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
-            #vis fn scan_table() -> _tm::Scan<#ident> { loop {} }
         }
     }
 }

@@ -4,10 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::{
-    method::key_type,
-    path::path_type,
-};
+use super::{method::key_type, path::path_type};
 use crate::meant::{
     entity::Entity,
     field::{Field, Kind},
@@ -64,9 +61,8 @@ fn start(entity: &Entity, path: &Path) -> TokenStream {
 
 /// The partition as a value, and scans of it; no value names the partitions of a shard.
 fn in_partition(entity: &Entity, primary: &Path) -> TokenStream {
-    let scan_table = entity.allow_scan.then(|| scan_table(entity));
     if entity.partition.shard().is_some() {
-        return quote!(#scan_table);
+        return TokenStream::new();
     }
     let (vis, ident, find) = (&entity.vis, &entity.ident, &entity.find);
     let given: Vec<&Component> = primary.components.iter().filter(|component| !component.in_row).collect();
@@ -79,7 +75,7 @@ fn in_partition(entity: &Entity, primary: &Path) -> TokenStream {
         #vis fn in_partition(#(#names: impl _tm::KeyArg<#keys>),*) -> _tm::PartitionOf<#ident> {
             _tm::PartitionOf::new(#query)
         }
-        #scan #scan_table
+        #scan
     }
 }
 
@@ -98,14 +94,4 @@ fn scan_partition(entity: &Entity, names: &[Ident], keys: &[TokenStream], query:
             _tm::Scan::partition(#query)
         }
     })
-}
-
-fn scan_table(entity: &Entity) -> TokenStream {
-    let (vis, ident, find) = (&entity.vis, &entity.ident, &entity.find);
-    quote! {
-        /// Reads every entity of the table.
-        #vis fn scan_table() -> _tm::Scan<#ident> {
-            _tm::Scan::table(_tm::PathQuery::new::<__at::#find>())
-        }
-    }
 }

@@ -49,6 +49,7 @@ fn structure(entity: &Entity, path: &Ident) -> TokenStream {
         #[automatically_derived]
         impl<__S: _tm::PathState> _tm::Path for #path<__S> {
             type State = __S;
+            type Found = <__S::Kind as _tm::PathKind>::Found;
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
@@ -145,4 +146,3 @@ fn carries(entity: &Entity, path: &Path) -> TokenStream {
     let names = fields.map(|field| &field.property);
     quote!(#(impl _tm::Carries<{ _tm::name_hash(#names) }> for __at::#start {})*)
 }
-

@@ -1,5 +1,15 @@
 //! The integration tests of the store crate: one module for each part.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests fail by panics"
+)]
+
 #[cfg(feature = "embedded")]
 mod embedded;
+mod fault;
 mod memory;
+mod observe;

@@ -4,12 +4,15 @@
 
 use std::sync::Arc;
 
-use tablemodel_store::{MemoryStore, TableStore, clock::Clock};
+use tablemodel_store::{
+    MemoryStore, TableStore,
+    clock::{Clock, Sleep},
+};
 
 use crate::{
     database::{Database, Inner, registry::Registry},
     entity::TableModel,
-    environment::{Environment, Random, Sleep},
+    environment::{Environment, Random},
     error::Result,
 };
 

@@ -104,7 +104,7 @@ impl Template {
         let cuts = self.cut(key).ok_or(KeyFault::NotThisTemplate.alone())?;
         let mut values = Vec::with_capacity(cuts.len());
         for cut in &cuts {
-            if let Some(value) = cut.part.read(cut.code).map_err(|fault| fault.of(cut.part.field))? {
+            if let Some(value) = cut.part.read(cut.code, cut.separator).map_err(|fault| fault.of(cut.part.field))? {
                 values.push((cut.part, value));
             }
         }

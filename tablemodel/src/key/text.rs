@@ -99,6 +99,13 @@ pub(super) fn decode(code: &str) -> Option<String> {
     Some(text)
 }
 
+/// Whether [`push`] writes `text` as `code`.
+pub(super) fn is_code_of(code: &str, text: &str, separator: Option<u8>) -> bool {
+    let mut written = String::with_capacity(code.len());
+    push(&mut written, text, separator);
+    written == code
+}
+
 fn lead(lead: char, second: u8) -> Option<char> {
     Some(match (lead, second) {
         ('&', b'1') => '\'',

@@ -41,7 +41,10 @@ impl Property for ulid::Ulid {
 
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
         let text = super::text::read(value)?;
-        Self::from_string(text).map_err(|error| ValueError::malformed("a ULID", format_args!("{text:?}: {error}")))
+        let read = Self::from_string(text).ok();
+        // the parser lets 26 characters overflow 128 bits
+        read.filter(|ulid| text.eq_ignore_ascii_case(ulid.array_to_str(&mut [0; ulid::ULID_LEN])))
+            .ok_or_else(|| ValueError::malformed("a ULID", format_args!("{text:?}")))
     }
 }
 

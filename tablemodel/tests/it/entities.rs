@@ -18,6 +18,7 @@ struct Employee {
     skills: Vec<String>,
 }
 
+#[allow(dead_code)]
 enum Company {
     Employee(Employee),
     Other(Row),

@@ -1,3 +1,6 @@
-//! The integration tests of the crate: one module for each part.
+//! The integration tests of tablemodel: one binary, a module for each promise.
 
 mod entities;
+mod entity;
+mod keys;
+mod properties;

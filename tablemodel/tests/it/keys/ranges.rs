@@ -1,0 +1,234 @@
+//! Ranges of keys against a naive oracle: the range holds exactly the rows that were asked for.
+
+use std::ops::Bound;
+
+use proptest::{collection::vec, prelude::*};
+use tablemodel::key::{Codec, KeyFault, KeyType, Next, Part, Segment, Template};
+use tablemodel_store::{RowRange, Value};
+
+use super::hostile::{self, Case, case, key, lookup, order, pick};
+
+/// What is asked for: the first components of one row, and something of the next.
+#[derive(Debug, Clone)]
+struct Asked {
+    given: usize,
+    of: [usize; 3],
+    next: Wanted,
+}
+
+#[derive(Debug, Clone)]
+enum Wanted {
+    Any,
+    Between(Bound<usize>, Bound<usize>),
+    StartsWith(usize, usize),
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let bound = || {
+        prop_oneof![
+            any::<usize>().prop_map(Bound::Included),
+            any::<usize>().prop_map(Bound::Excluded),
+            Just(Bound::Unbounded)
+        ]
+    };
+    let next = prop_oneof![
+        1 => Just(Wanted::Any),
+        3 => (bound(), bound()).prop_map(|(lower, upper)| Wanted::Between(lower, upper)),
+        2 => (any::<usize>(), 0_usize..5).prop_map(|(of, chars)| Wanted::StartsWith(of, chars)),
+    ];
+    (0_usize..=3, any::<[usize; 3]>(), next).prop_map(|(given, of, next)| Asked { given, of, next })
+}
+
+/// Some codecs do not take every value.
+fn may_refuse(parts: &[&Part]) -> bool {
+    parts.iter().any(|part| matches!(part.codec, Codec::Raw | Codec::Width(_)))
+}
+
+/// Whether two values are one in the key.
+fn is_same(part: &Part, a: &Value, b: &Value) -> bool {
+    let alone = Template(vec![Segment::Part(Part { codec: part.codec, ..*part })].leak());
+    key(&alone, std::slice::from_ref(a)) == key(&alone, std::slice::from_ref(b))
+}
+
+fn folded(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).map(|c| if c == 'ς' { 'σ' } else { c }).collect()
+}
+
+fn text_of(value: &Value) -> &str {
+    match value {
+        Value::String(text) => text,
+        _ => "",
+    }
+}
+
+fn is_between(value: &Value, lower: &Bound<Value>, upper: &Bound<Value>) -> bool {
+    let above = match lower {
+        Bound::Included(bound) => order(value, bound).is_ge(),
+        Bound::Excluded(bound) => order(value, bound).is_gt(),
+        Bound::Unbounded => true,
+    };
+    above
+        && match upper {
+            Bound::Included(bound) => order(value, bound).is_le(),
+            Bound::Excluded(bound) => order(value, bound).is_lt(),
+            Bound::Unbounded => true,
+        }
+}
+
+/// The rows of the pools, each with its key.
+fn rows(case: &Case) -> Vec<(Vec<Value>, String)> {
+    let places = |at: usize| 0..case.pools.get(at).map_or(1, Vec::len);
+    let picks = places(0).flat_map(|a| places(1).flat_map(move |b| places(2).map(move |c| [a, b, c])));
+    picks
+        .map(|picks| pick(&case.pools, picks))
+        .filter_map(|row| key(&case.template, &row).map(|key| (row, key)))
+        .collect()
+}
+
+fn bound_of(pool: &[Value], bound: &Bound<usize>) -> Bound<Value> {
+    bound.map(|at| pool[at % pool.len()].clone())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn a_range_holds_exactly_what_was_asked_for(case in case(), asked in asked()) {
+        let template = case.template;
+        let parts: Vec<&Part> = template.parts().collect();
+        let given = asked.given.min(parts.len());
+        let base = pick(&case.pools, asked.of);
+        let prefix = &base[..given];
+        let value_of = |part: &Part| lookup(&template, prefix, part);
+
+        let (range, wanted): (_, Box<dyn Fn(&Value) -> bool>) = match (&asked.next, parts.get(given)) {
+            (Wanted::Between(lower, upper), Some(part)) => {
+                let (lower, upper) = (bound_of(&case.pools[given], lower), bound_of(&case.pools[given], upper));
+                let next = Next::Between(lower.as_ref().map(Value::as_ref), upper.as_ref().map(Value::as_ref));
+                let range = template.range(value_of, next);
+                if matches!(part.codec, Codec::Hour | Codec::Day | Codec::Month) {
+                    let Ok(range) = range else { return Ok(()) };
+                    for (row, key) in rows(&case) {
+                        let fits = prefix.iter().zip(&row).zip(&parts).all(|((a, b), part)| is_same(part, a, b));
+                        prop_assert!(range.contains(&key) || !(fits && is_between(&row[given], &lower, &upper)));
+                    }
+                    return Ok(());
+                }
+                if !template.orders(given) {
+                    let refused = range.map_err(|error| error.fault);
+                    prop_assert!(refused == Err(KeyFault::NotOrdered) || may_refuse(&parts), "{refused:?}");
+                    return Ok(());
+                }
+                (range, Box::new(move |value| is_between(value, &lower, &upper)))
+            }
+            (Wanted::StartsWith(of, chars), Some(part)) if template.has_prefixes(given) => {
+                let pool = &case.pools[given];
+                let start: String = text_of(&pool[of % pool.len()]).chars().take(*chars).collect();
+                let range = template.range(value_of, Next::StartsWith(&start));
+                match part.codec {
+                    Codec::Lower => (range, Box::new(move |value| folded(text_of(value)).starts_with(&folded(&start)))),
+                    _ => (range, Box::new(move |value| text_of(value).starts_with(&start))),
+                }
+            }
+            _ => (template.range(value_of, Next::Any), Box::new(|_| true)),
+        };
+        let Ok(range) = range else {
+            prop_assert!(may_refuse(&parts), "{range:?}");
+            return Ok(());
+        };
+        for (row, key) in rows(&case) {
+            let fits = prefix.iter().zip(&row).zip(&parts).all(|((a, b), part)| is_same(part, a, b));
+            let expected = fits && row.get(given).is_none_or(|value| wanted(value));
+            prop_assert_eq!(range.contains(&key), expected, "{:?} of {:?} in {:?}", key, row, range);
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_exact_at_every_boundary((text, start) in hostile::text_pair(), cut in 0_usize..4) {
+        let template = Template(&[NAME]);
+        let start: String = start.chars().take(cut).collect();
+        let value = Value::from(text.as_str());
+        let key = template.encode(|_| Some(value.as_ref())).unwrap().unwrap();
+        let range = template.range(|_| None, Next::StartsWith(&start)).unwrap();
+        prop_assert_eq!(range.contains(&key), text.starts_with(&start), "{:?} in {:?}", key, range);
+    }
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_least_text_above_it(chars in vec(prop_oneof![Just('\u{FFFF}'), Just('\u{D7FF}'), Just('\u{10FFFF}'), any::<char>()], 1..4), other in any::<String>()) {
+        let literal: &'static str = String::from_iter(chars).leak();
+        let template = Template(vec![Segment::Literal(literal), Segment::Part(Part::of::<u8>("n", "N", Codec::Plain))].leak());
+        let range = template.range(|_| None, Next::Any).unwrap();
+        prop_assert_eq!(range.contains(&other), other.starts_with(literal));
+        let inside = format!("{literal}{other}");
+        prop_assert!(range.contains(&inside));
+        if let Bound::Excluded(end) = &range.upper {
+            prop_assert!(!range.contains(end));
+        }
+    }
+}
+
+const NAME: Segment = Segment::Part(Part::of::<String>("name", "Name", Codec::Plain));
+const ID: Segment = Segment::Part(Part::of::<u32>("id", "Id", Codec::Width(6)));
+
+fn prefix_of(text: &str) -> RowRange {
+    Template(&[NAME]).range(|_| None, Next::StartsWith(text)).unwrap()
+}
+
+#[test]
+fn prefixes_end_where_the_next_character_begins() {
+    assert_eq!(prefix_of("a").upper, Bound::Excluded("b".to_owned()));
+    assert_eq!(prefix_of("a.").upper, Bound::Excluded("a.~".to_owned()));
+    assert_eq!(prefix_of("\u{D7FF}").upper, Bound::Excluded("\u{10000}".to_owned()));
+    assert_eq!(prefix_of("\u{10FFFF}").upper, Bound::Excluded("\u{E000}".to_owned()));
+    assert_eq!(prefix_of("a\u{FFFF}").upper, Bound::Excluded("b".to_owned()));
+    assert_eq!(prefix_of("\u{FFFF}").upper, Bound::Unbounded);
+    assert_eq!(prefix_of(""), RowRange::all());
+}
+
+#[test]
+fn bounds_take_whole_components() {
+    let template = Template(&[NAME, Segment::Literal("!"), ID]);
+    let (a, b) = (Value::from("a"), Value::from("b"));
+    let range = |lower, upper| template.range(|_| None, Next::Between(lower, upper)).unwrap();
+    let inclusive = range(Bound::Included(a.as_ref()), Bound::Included(b.as_ref()));
+    assert_eq!(inclusive, RowRange { lower: Bound::Included("a!".into()), upper: Bound::Excluded("b\"".into()) });
+    let exclusive = range(Bound::Excluded(a.as_ref()), Bound::Excluded(b.as_ref()));
+    assert_eq!(exclusive, RowRange { lower: Bound::Included("a\"".into()), upper: Bound::Excluded("b!".into()) });
+}
+
+#[test]
+fn a_full_key_is_a_point() {
+    let values = [Value::from("Jones"), Value::from(7_i64)];
+    let template = Template(&[NAME, Segment::Literal("_"), ID]);
+    let range = template.range(|part| lookup(&template, &values, part), Next::Any).unwrap();
+    assert_eq!(range, RowRange::exactly("Jones_000007"));
+}
+
+#[test]
+fn what_cannot_be_a_range_is_refused() {
+    let template = Template(&[NAME, Segment::Literal("_"), ID]);
+    let jones = Value::from("Jones");
+    let fault = |given: &[Value], next| {
+        template.range(|part| lookup(&template, given, part), next).map_err(|error| error.fault)
+    };
+    let between = Next::Between(Bound::Included(jones.as_ref()), Bound::Unbounded);
+    assert_eq!(fault(&[], between), Err(KeyFault::NotOrdered));
+    assert_eq!(fault(&[jones.clone()], Next::StartsWith("0")), Err(KeyFault::NotText));
+    assert_eq!(fault(&[jones.clone(), Value::from(7_i64)], between), Err(KeyFault::NothingLeft));
+    let too_long = "x".repeat(1100);
+    assert_eq!(fault(&[], Next::StartsWith(&too_long)), Err(KeyFault::TooLong { chars: 1100, limit: 1024 }));
+}
+
+#[test]
+fn later_first_turns_the_bounds_round() {
+    let at = |ticks: i64| Value::from(tablemodel_store::DateTime::from_ticks(ticks));
+    let part = Part { field: "at", property: "At", key_type: KeyType::Time, optional: false, codec: Codec::Desc };
+    let template = Template(vec![Segment::Part(part), Segment::Literal("_"), ID].leak());
+    let key = |ticks| hostile::key(&template, &[at(ticks), Value::from(1_i64)]).unwrap();
+    let (early, late) = (635_424_192_000_000_000, 635_424_192_000_000_009);
+    let (lower, upper) = (at(early), at(late));
+    let next = Next::Between(Bound::Excluded(lower.as_ref()), Bound::Included(upper.as_ref()));
+    let range = template.range(|_| None, next).unwrap();
+    assert!(!range.contains(&key(early)) && range.contains(&key(early + 1)));
+    assert!(range.contains(&key(late)) && !range.contains(&key(late + 1)));
+}
