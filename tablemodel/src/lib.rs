@@ -44,6 +44,7 @@ pub use crate::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
         field::{Field, Patch, Predicate},
         found::Found,
+        state::{Complete, Ranged},
     },
     plan::states::IndexState,
     schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
