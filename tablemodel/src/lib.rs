@@ -28,7 +28,7 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use tablemodel_derive::*;
+pub use tablemodel_derive::{KeyPart, Projection, Property, TableEntity, TableModel};
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
@@ -38,8 +38,9 @@ pub use crate::{
         Bulk, BulkReport, Database, DatabaseBuilder, Transferred, Verified, Violation, ViolationKind, WriteBatch,
     },
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
-    environment::{Environment, Random, SystemRandom, TokioSleep},
+    environment::{Environment, Random, Sleep, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
+    key::KeyPart,
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
         field::{Field, Patch, Predicate},
@@ -47,6 +48,7 @@ pub use crate::{
         state::{Complete, Ranged},
     },
     plan::states::IndexState,
+    property::Property,
     schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };
