@@ -38,7 +38,7 @@ pub use crate::{
         Bulk, BulkReport, Database, DatabaseBuilder, Transferred, Verified, Violation, ViolationKind, WriteBatch,
     },
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
-    environment::{Environment, Random, Sleep, SystemRandom, TokioSleep},
+    environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
     key::KeyPart,
     path::{

@@ -1,9 +1,9 @@
 //! Loading the files into the database: flights are streamed, headers and fleets counted on the way.
 //! No question is answered here; memory holds what bulk writing holds back, and the counts.
 
-use std::{collections::BTreeMap, path::Path, time::Instant};
+use std::{collections::BTreeMap, path, time::Instant};
 
-use chrono::{DateTime, Datelike, Duration, NaiveDate, Utc};
+use chrono::{DateTime, Duration, NaiveDate, Utc};
 use futures_util::stream;
 use tablemodel::prelude::*;
 
@@ -33,7 +33,7 @@ pub struct Loaded {
 /// # Errors
 ///
 /// A file that is missing or malformed, with line and column; a write that fails.
-pub async fn load(db: &Database, directory: &Path, progress: impl FnMut(u64) + Send) -> Result<Loaded> {
+pub async fn load(db: &Database, directory: &path::Path, progress: impl FnMut(u64) + Send) -> Result<Loaded> {
     let begin = Instant::now();
     let mut loaded = Loaded::default();
     loaded.insert(db, Table::open(directory, "airlines")?.records(airline)).await?;

@@ -14,14 +14,32 @@
 //! The keys of entities begin with a digit and those of index rows with a letter, so that one range query over the
 //! month's text reads all entities and no index row.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use chrono::{DateTime, NaiveDate, Utc};
 use tablemodel::prelude::*;
 
 /// A local time of day as the data has it: 515 is 5:15, 2400 the midnight that ends a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, KeyPart)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Property, KeyPart)]
 pub struct LocalTime(pub u16);
+
+impl LocalTime {
+    /// The hour, 0 to 24.
+    pub fn hour(self) -> u8 {
+        u8::try_from(self.0 / 100).unwrap_or(u8::MAX)
+    }
+
+    /// The minute, 0 to 59.
+    pub fn minute(self) -> u16 {
+        self.0 % 100
+    }
+}
+
+impl fmt::Display for LocalTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}:{:02}", self.hour(), self.minute())
+    }
+}
 
 /// A flight that was scheduled to leave New York.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
