@@ -40,7 +40,7 @@ fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let ident = &entity.ident;
     quote! {
         #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub(super) enum #starts {})* }
+        mod __at { #(pub enum #starts {})* }
         #(
             impl _tm::PathKind for __at::#starts {
                 type Entity = #ident;

@@ -29,7 +29,7 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let methods = methods.iter().map(|method| method.tokens(&path));
     quote! {
         #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub(super) enum #starts {})* }
+        mod __at { #(pub enum #starts {})* }
         #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
