@@ -17,6 +17,7 @@ use crate::{
     plan::{
         states::{IndexState, IndexStates},
         system,
+        table::TableName,
     },
     schema::EntitySchema,
 };
@@ -123,7 +124,8 @@ fn registered(prefix: &str, schema: &EntitySchema, rows: &HashMap<String, Row>) 
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
-    Ok(Registered { table: format!("{prefix}{}", schema.table), states: IndexStates(states.collect::<Result<_>>()?) })
+    let table = TableName { prefix: prefix.to_owned(), table: schema.table, slice: None };
+    Ok(Registered { table: table.to_string(), states: IndexStates(states.collect::<Result<_>>()?) })
 }
 
 fn state(row: &Row) -> Result<IndexState> {

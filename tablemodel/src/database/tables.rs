@@ -22,6 +22,7 @@ impl Database {
     ///
     /// `Unsupported` if the store keeps an entity in another table; those of the store.
     pub async fn ensure_tables(&self) -> Result<()> {
+        self.check_writable()?;
         for table in self.table_names() {
             match self.0.store.create_table(&table).await {
                 Err(error) if error.kind() == StoreErrorKind::TableExists => {}
@@ -34,6 +35,7 @@ impl Database {
 
     /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
     pub async fn drop_tables(&self) -> Result<()> {
+        self.check_writable()?;
         for table in self.table_names() {
             match self.0.store.delete_table(&table).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => {}

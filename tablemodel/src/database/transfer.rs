@@ -46,7 +46,7 @@ impl Database {
         let mut query = Query::new(table, KeyRange::table());
         let mut count = 0;
         loop {
-            let page = match self.0.store.query(&query).await {
+            let page = match self.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(0),
                 other => other?,
             };
@@ -120,7 +120,7 @@ impl Database {
     }
 
     async fn commit_raw(&self, batch: Batch) -> Result<()> {
-        match self.0.store.commit(&[batch]).await {
+        match self.commit_store(&[batch], 0).await {
             Ok(_) => Ok(()),
             Err(error) => Err(error.into()),
         }
