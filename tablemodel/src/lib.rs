@@ -29,7 +29,7 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use tablemodel_derive::{KeyPart, Projection, Property, TableEntity, TableModel};
+pub use tablemodel_derive::*;
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 

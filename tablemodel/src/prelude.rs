@@ -2,6 +2,6 @@
 //!
 //! Nothing is defined here.
 
-pub use crate::{
-    Database, EntityScan, ErrorKind, KeyPart, Path, Projection, Property, Row, Seen, Stored, TableEntity, TableModel,
-};
+pub use tablemodel_derive::*;
+
+pub use crate::{Database, EntityScan, ErrorKind, Path, Projection, Row, Seen, Stored, TableEntity, TableModel};

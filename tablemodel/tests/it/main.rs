@@ -4,3 +4,4 @@ mod entities;
 mod entity;
 mod keys;
 mod properties;
+mod ui;
