@@ -4,7 +4,11 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{fields, handles::constants, path::path_type};
+use super::{
+    fields,
+    handles::constants,
+    path::{markers, path_type},
+};
 use crate::meant::entity::Entity;
 
 /// The fallback of an entity.
@@ -37,10 +41,9 @@ fn implementation(entity: &Entity) -> TokenStream {
 
 /// Paths that have reached every terminal.
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
-    let ident = &entity.ident;
+    let (ident, markers) = (&entity.ident, markers(entity, starts.iter()));
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub enum #starts {})* }
+        #markers
         #(
             impl _tm::PathKind for __at::#starts {
                 type Entity = #ident;

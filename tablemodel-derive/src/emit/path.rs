@@ -3,6 +3,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
+use syn::Visibility;
 
 use super::method::{key_type, methods_of};
 use crate::{
@@ -18,9 +19,34 @@ pub(crate) fn path_type(entity: &Entity) -> Ident {
     format_ident!("{}Path", entity.name())
 }
 
+/// `mod __at { pub enum find {} .. }`: a marker is as visible as the entity that it leads to.
+pub(crate) fn markers<'a>(entity: &Entity, starts: impl Iterator<Item = &'a Ident>) -> TokenStream {
+    let vis = one_module_deeper(&entity.vis);
+    quote! {
+        #[allow(non_camel_case_types, dead_code)]
+        mod __at { #(#vis enum #starts {})* }
+    }
+}
+
+/// What is written in a module inside the entity's own, to be seen from where `vis` is.
+fn one_module_deeper(vis: &Visibility) -> TokenStream {
+    match vis {
+        Visibility::Public(_) => quote!(pub),
+        Visibility::Inherited => quote!(pub(super)),
+        Visibility::Restricted(restricted) => {
+            let path = &restricted.path;
+            match path.segments.first().map(|first| first.ident.to_string()).as_deref() {
+                Some("super") => quote!(pub(in super::#path)),
+                Some("self") => quote!(pub(super)),
+                _ => quote!(pub(in #path)),
+            }
+        }
+    }
+}
+
 /// Everything about paths.
 pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
-    let starts = paths.iter().map(|path| &path.start);
+    let markers = markers(entity, paths.iter().map(|path| &path.start));
     let methods = methods_of(entity, paths);
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
@@ -28,8 +54,7 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let structure = structure(entity, &path);
     let methods = methods.iter().map(|method| method.tokens(&path));
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub enum #starts {})* }
+        #markers
         #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
