@@ -16,11 +16,17 @@ pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let Some(input) = Input::read(tokens, &mut errors) else { return errors.into_tokens() };
     let model = Model::resolve(&input, &mut errors);
-    let items = match errors.is_empty() {
-        true => [implementation(&model, &schemas(&model), &from_row(&model)), rows(&model), checks(&model)],
-        false => [implementation(&model, &TokenStream::new(), &quote!(loop {})), rows(&model), TokenStream::new()],
+    let items: TokenStream = match errors.is_empty() {
+        true => {
+            let implementation = implementation(&model, &schemas(&model), &from_row(&model));
+            [implementation, rows(&model), uses(&model), checks(&model)].into_iter().collect()
+        }
+        false => {
+            let fallback = implementation(&model, &TokenStream::new(), &quote!(loop {}));
+            [fallback, rows(&model)].into_iter().collect()
+        }
     };
-    let items = hidden(&model.runtime, &items.into_iter().collect());
+    let items = hidden(&model.runtime, &items);
     let errors = errors.into_tokens();
     quote!(#errors #items)
 }
@@ -73,6 +79,13 @@ fn rows(model: &Model<'_>) -> TokenStream {
     }
 }
 
+/// Reads every variant's field: a model that only names the entities of a database is not dead code.
+fn uses(model: &Model<'_>) -> TokenStream {
+    let ident = model.ident;
+    let variants = model.entities.iter().chain(&model.other).map(|listed| listed.variant);
+    quote!(const _: fn(&#ident) = |model| match model { #(#ident::#variants(entity) => { let _ = entity; })* };)
+}
+
 /// Each entity against those listed before it.
 fn checks(model: &Model<'_>) -> TokenStream {
     let checks = model.entities.iter().enumerate().skip(1).map(|(place, later)| {
@@ -88,7 +101,8 @@ fn checks(model: &Model<'_>) -> TokenStream {
 
 fn pair(earlier: &Listed<'_>, later: &Listed<'_>, first: &str, second: &str) -> TokenStream {
     let (a, b) = (earlier.schema(), later.schema());
-    let same = format!("`{first}` and `{second}` have the same entity type: give one another with `entity_type = \"..\"`");
+    let same =
+        format!("`{first}` and `{second}` have the same entity type: give one another with `entity_type = \"..\"`");
     let collide = format!(
         "`{first}` and `{second}` are kept in one table and could have the same key: begin their row keys with different literals, such as `{}_` and `{}_`",
         first.to_lowercase(),
