@@ -14,7 +14,7 @@ struct Employee {
     age: u8,
 }
 
-#[derive(Debug, TableModel)]
+#[derive(TableModel)]
 enum Company {
     Employee(Employee),
 }
