@@ -1,5 +1,20 @@
 //! The integration tests of the store crate: one module for each part.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[cfg(feature = "embedded")]
+mod disk;
+#[cfg(feature = "embedded")]
 mod embedded;
+#[cfg(feature = "embedded")]
+mod kill;
 mod memory;
+#[cfg(feature = "embedded")]
+mod power_cut;
+#[cfg(feature = "embedded")]
+mod workload;
