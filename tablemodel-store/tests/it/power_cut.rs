@@ -132,10 +132,10 @@ async fn verdict(disk: Disk<Note>, known: &Known, durability: Durability, write:
         Durability::Relaxed | Durability::Bulk => known.flushed,
     };
     let mut all = Numbers::new();
-    for writer in 0..WRITERS {
+    for (writer, (floor, began)) in floor.into_iter().zip(known.began).enumerate() {
         let reached = reached(&found, writer);
-        if !(floor[writer]..=known.began[writer]).contains(&reached) {
-            return Err(format!("writer {writer} is at {reached}, not in {}..={}", floor[writer], known.began[writer]));
+        if !(floor..=began).contains(&reached) {
+            return Err(format!("writer {writer} is at {reached}, not in {floor}..={began}"));
         }
         all.extend(expected(writer, reached));
     }
@@ -210,7 +210,7 @@ impl Replay {
     }
 
     async fn judge(self, image: Vec<u8>, known: &Known, images: usize, random: &mut Random) -> Result<usize, String> {
-        if self.nested_every.is_none_or(|every| images % every != 0) {
+        if self.nested_every.is_none_or(|every| !images.is_multiple_of(every)) {
             verdict(Disk::holding(image), known, self.durability, random.below(4) == 0).await?;
             return Ok(1);
         }
