@@ -86,6 +86,32 @@ impl Database {
         result
     }
 
+    /// Creates a table unless it is there; retried while the store is busy.
+    pub(super) async fn create_missing(&self, table: &str) -> Result<()> {
+        self.settle(StoreErrorKind::TableExists, || self.0.store.create_table(table)).await
+    }
+
+    /// Deletes a table if it is there; retried while the store is busy.
+    pub(super) async fn delete_existing(&self, table: &str) -> Result<()> {
+        self.settle(StoreErrorKind::TableNotFound, || self.0.store.delete_table(table)).await
+    }
+
+    /// A call that brings about a state; `settled` says that it already is so.
+    async fn settle<F>(&self, settled: StoreErrorKind, call: impl Fn() -> F) -> Result<()>
+    where
+        F: Future<Output = std::result::Result<(), StoreError>> + Send + Unpin,
+    {
+        let mut attempt = 0;
+        loop {
+            match self.by_deadline(StoreErrorKind::Unavailable, call()).await {
+                Err(error) if error.kind() == settled => return Ok(()),
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                other => return Ok(other?),
+            }
+            attempt += 1;
+        }
+    }
+
     /// That the database was not opened read-only.
     pub(super) fn check_writable(&self) -> std::result::Result<(), StoreError> {
         if self.0.read_only {
@@ -126,7 +152,7 @@ impl Database {
     }
 }
 
-/// A read that failed so may succeed when repeated.
-fn is_transient(error: &StoreError) -> bool {
+/// A call that changes nothing twice, and failed so, may succeed when repeated.
+pub(super) fn is_transient(error: &StoreError) -> bool {
     matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::OutcomeUnknown)
 }

@@ -157,7 +157,8 @@ impl DatabaseBuilder {
 
 impl Inner {
     async fn start(self) -> Result<Database> {
-        self.registry.load(&*self.store, &self.prefix, self.model).await?;
-        Ok(Database(Arc::new(self)))
+        let database = Database(Arc::new(self));
+        database.load_registry().await?;
+        Ok(database)
     }
 }

@@ -83,7 +83,7 @@ impl Database {
             let (name, row) = row_json::from_line(&line)
                 .map_err(|detail| Error::corrupt(format!("line {} of the export: {detail}", number + 1)))?;
             if name != table {
-                self.create_missing(&name).await?;
+                self.create_missing(&format!("{}{name}", self.0.prefix)).await?;
                 (table, moved.tables) = (name.clone(), moved.tables + 1);
             }
             open = Some(self.import_row(open, &format!("{}{name}", self.0.prefix), row).await?);
@@ -92,7 +92,7 @@ impl Database {
         if let Some(batch) = open {
             self.commit_raw(batch).await?;
         }
-        self.0.registry.load(&*self.0.store, &self.0.prefix, self.0.model).await?;
+        self.load_registry().await?;
         Ok(moved)
     }
 
@@ -123,13 +123,6 @@ impl Database {
         match self.commit_store(&[batch], 0).await {
             Ok(_) => Ok(()),
             Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn create_missing(&self, name: &str) -> Result<()> {
-        match self.0.store.create_table(&format!("{}{name}", self.0.prefix)).await {
-            Err(error) if error.kind() == StoreErrorKind::TableExists => Ok(()),
-            other => Ok(other?),
         }
     }
 
