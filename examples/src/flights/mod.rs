@@ -2,10 +2,13 @@
 //! Nothing here knows how rows are kept: that is `model`, and the keys in it.
 
 pub mod answers;
+pub mod check;
 pub mod csv;
 pub mod load;
 pub mod model;
 pub mod paths;
+pub mod report;
+pub mod run;
 
 use chrono::{Datelike, NaiveDate};
 

@@ -45,10 +45,16 @@ impl fmt::Display for LocalTime {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Departures", partition = "{origin}_{date:month}", row = "{date}_{scheduled:04}_{carrier}_{number:04}")]
 #[table(index(by_number, row = "number_{date}_{carrier}_{number:04}", unique, keys_only))]
-#[table(index(by_tail, row = "tail_{tail}_{date}_{scheduled:04}_{carrier}_{number:04}",
-              keep(destination, arrival_delay)))]
-#[table(index(by_destination, row = "to_{destination}_{date}_{carrier}_{number:04}_{scheduled:04}",
-              keep(departure_delay, arrival_delay)))]
+#[table(index(
+    by_tail,
+    row = "tail_{tail}_{date}_{scheduled:04}_{carrier}_{number:04}",
+    keep(destination, arrival_delay)
+))]
+#[table(index(
+    by_destination,
+    row = "to_{destination}_{date}_{carrier}_{number:04}_{scheduled:04}",
+    keep(departure_delay, arrival_delay)
+))]
 #[table(index(latest, row = "latest_{departed_at:desc}_{date}_{scheduled:04}_{carrier}_{number:04}"))]
 pub struct Flight {
     /// EWR, JFK or LGA.
