@@ -158,7 +158,7 @@ async fn ask_a(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
         format!("{} {} {} to {}", flight.scheduled, flight.carrier, flight.number, flight.destination)
     };
     let (first, last) = (found.first().map(told), found.last().map(told));
-    let answer = format!("{}, from {} on until {}", found.len(), first.unwrap_or_default(), last.unwrap_or_default());
+    let answer = format!("{}, from {} until {}", found.len(), first.unwrap_or_default(), last.unwrap_or_default());
     Ok(question.answered(answer, found.len(), time))
 }
 

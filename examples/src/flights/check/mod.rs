@@ -180,7 +180,7 @@ impl Checked {
         }
         let airports = Airport::find().all(db).await?;
         let found: Vec<_> = airports.iter().map(|airport| told::airport(airport)).collect();
-        let expected: Vec<_> = plain.airports.values().map(|line| plain::joined(line.iter())).collect();
+        let expected = plain.airport_lines().collect::<Result<Vec<_>>>()?;
         self.same(|| "airports in the order of their codes".into(), &expected, &found);
         Ok(())
     }

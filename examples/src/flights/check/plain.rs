@@ -157,6 +157,17 @@ impl Plain {
         days.into_iter().map(|(carrier, planes)| (carrier, fleet(planes))).collect()
     }
 
+    /// The lines of airports.csv.gz in order of code, degrees as the shortest text of their number.
+    pub(crate) fn airport_lines(&self) -> impl Iterator<Item = Result<String>> {
+        let shortest = |(column, text): (usize, &str)| match column {
+            2 | 3 => Ok(text.parse::<f64>()?.to_string()),
+            _ => Ok(text.to_owned()),
+        };
+        self.airports
+            .values()
+            .map(move |line| Ok(line.iter().enumerate().map(shortest).collect::<Result<Vec<_>>>()?.join(",")))
+    }
+
     /// (g) Everything of an airport's month: its header, then each day's header and the day's lines.
     pub(crate) fn month(&self, origin: &str, month: &str) -> Vec<String> {
         let days = self.days.iter().filter(|((airport, date), _)| airport == origin && date.starts_with(month));
