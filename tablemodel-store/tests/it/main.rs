@@ -11,3 +11,4 @@
 mod fault;
 mod memory;
 mod observe;
+mod sabotage;
