@@ -10,5 +10,6 @@
 
 mod fault;
 mod memory;
+mod model;
 mod observe;
 mod sabotage;

@@ -144,6 +144,12 @@ impl TableStore for Sabotaged {
     }
 }
 
+/// A store with the planted bug of this name.
+pub(crate) fn store_with(bug: &str) -> Arc<dyn TableStore> {
+    let bug = bugs::BUGS.iter().find(|candidate| candidate.name == bug).expect("the bug exists");
+    Arc::new(Sabotaged { inner: MemoryStore::new(), twist: bug.twist })
+}
+
 /// Runs futures that wait for nothing but each other.
 fn run<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
