@@ -13,3 +13,5 @@ mod memory;
 mod model;
 mod observe;
 mod sabotage;
+mod size;
+mod validate;
