@@ -11,6 +11,7 @@ mod database;
 mod entity;
 mod environment;
 mod error;
+mod observe;
 mod path;
 mod plan;
 mod read;
@@ -41,6 +42,7 @@ pub use crate::{
     environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
     key::KeyPart,
+    observe::{Observer, StoreCall},
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
         field::{Field, Patch, Predicate},

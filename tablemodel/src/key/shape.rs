@@ -49,7 +49,8 @@ impl Alphabet {
     }
 
     pub(super) const fn has(self, byte: u8) -> bool {
-        byte.is_ascii() && self.0 & (1 << byte) != 0
+        let half = if byte < 64 { self.0 as u64 } else { (self.0 >> 64) as u64 };
+        byte.is_ascii() && half >> (byte % 64) & 1 == 1
     }
 
     pub(super) const fn meets(self, other: Self) -> bool {

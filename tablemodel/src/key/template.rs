@@ -145,7 +145,7 @@ impl Template {
         if key.is_empty() && self.marks_empty() {
             key.push_str(EMPTY_KEY);
         }
-        if key.starts_with("~~") || key.contains(" ~~") {
+        if key.starts_with("~~") || (self.may_hold_space() && key.contains(" ~~")) {
             return Err(KeyFault::Reserved.alone());
         }
         check_length(&key)?;

