@@ -88,7 +88,7 @@ impl<T> FieldArg<AsJson<T>> for T {
     }
 }
 
-impl<E, T: Property, M> Field<E, T, M> {
+impl<E, T, M> Field<E, T, M> {
     /// The field stored under this name. For generated code.
     #[doc(hidden)]
     pub const fn named(property: &'static str) -> Self {
@@ -99,7 +99,9 @@ impl<E, T: Property, M> Field<E, T, M> {
     pub const fn property(&self) -> &'static str {
         self.property
     }
+}
 
+impl<E, T: Property, M> Field<E, T, M> {
     /// Sets the field in a patch. See [`Database::patch`](crate::Database::patch).
     pub fn set(self, value: impl FieldArg<T>) -> Patch<E>
     where
