@@ -132,7 +132,11 @@ fn registered(prefix: &str, schema: &EntitySchema, rows: &HashMap<String, Row>) 
         None => Ok(IndexState::Absent),
     });
     let table = TableName { prefix: prefix.to_owned(), table: schema.table, slice: None };
-    Ok(Registered { entity_type: schema.entity_type, table: table.to_string(), states: IndexStates(states.collect::<Result<_>>()?) })
+    Ok(Registered {
+        entity_type: schema.entity_type,
+        table: table.to_string(),
+        states: IndexStates(states.collect::<Result<_>>()?),
+    })
 }
 
 fn state(row: &Row) -> Result<IndexState> {

@@ -325,7 +325,8 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
 /// The image of a primary row that is as the schema says, or what is wrong with it.
 fn readable(schema: &'static EntitySchema, row: &Row) -> std::result::Result<Image, String> {
     let image = Image::stored(schema, &row.clone().into()).map_err(|error| error.to_string())?;
-    if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property))) {
+    if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property)))
+    {
         return Err(wrong);
     }
     let again = Image::new(schema, image.fields.clone()).map_err(|error| error.to_string())?;

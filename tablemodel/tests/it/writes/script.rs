@@ -30,14 +30,32 @@ pub struct Edit {
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Reads an entity into a slot.
-    Read { slot: usize, key: Key },
+    Read {
+        slot: usize,
+        key: Key,
+    },
     Insert(Entity),
     Upsert(Entity),
-    Save { slot: usize, edit: Edit },
-    Update { key: Key, edit: Edit },
-    Patch { key: Key, balance: i64, memo: Option<String> },
-    Delete { slot: usize },
-    Batch { club: String, parts: Vec<Step> },
+    Save {
+        slot: usize,
+        edit: Edit,
+    },
+    Update {
+        key: Key,
+        edit: Edit,
+    },
+    Patch {
+        key: Key,
+        balance: i64,
+        memo: Option<String>,
+    },
+    Delete {
+        slot: usize,
+    },
+    Batch {
+        club: String,
+        parts: Vec<Step>,
+    },
     Bulk(Vec<Entity>),
     Tick(u64),
 }

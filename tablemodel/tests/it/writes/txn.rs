@@ -15,9 +15,20 @@ pub enum Change {
     Insert(Entity),
     Upsert(Entity),
     /// Of what was read at this key in this version.
-    Save { key: Key, version: u64, entity: Entity },
-    Patch { key: Key, balance: i64, memo: Option<String> },
-    Delete { key: Key, version: u64 },
+    Save {
+        key: Key,
+        version: u64,
+        entity: Entity,
+    },
+    Patch {
+        key: Key,
+        balance: i64,
+        memo: Option<String>,
+    },
+    Delete {
+        key: Key,
+        version: u64,
+    },
 }
 
 /// Why a change fails.
@@ -178,8 +189,8 @@ impl<'a> Txn<'a> {
                 Some(_) => {}
                 None if holds => drop(self.kept.insert(row, owner.clone())),
                 None => {
-                    self.either |= self.kept.get(&row).is_some_and(|keeper| *keeper != owner)
-                        && !self.released.contains(&row);
+                    self.either |=
+                        self.kept.get(&row).is_some_and(|keeper| *keeper != owner) && !self.released.contains(&row);
                     self.takers.insert(row, owner.clone());
                 }
             }
