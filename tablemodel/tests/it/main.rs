@@ -14,3 +14,4 @@ mod keys;
 mod kill;
 mod properties;
 mod ui;
+mod writes;
