@@ -14,4 +14,5 @@ mod model;
 mod observe;
 mod sabotage;
 mod size;
+mod threads;
 mod validate;
