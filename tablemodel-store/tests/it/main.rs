@@ -22,6 +22,7 @@ mod observe;
 mod power_cut;
 mod sabotage;
 mod size;
+mod threads;
 mod validate;
 #[cfg(feature = "embedded")]
 mod workload;

@@ -10,6 +10,7 @@
 
 mod entities;
 mod entity;
+mod format;
 mod keys;
 mod kill;
 mod properties;
