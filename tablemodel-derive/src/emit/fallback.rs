@@ -83,7 +83,7 @@ fn path(entity: &Entity) -> TokenStream {
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
         impl<__S> #path<__S> { #(pub fn #methods<__V>(self, _: __V) -> Self { self })* }
     }
 }
@@ -92,7 +92,7 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
     let constants = constants(entity);
     quote! {
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
         impl #ident {
             #constants
             #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*

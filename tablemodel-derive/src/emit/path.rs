@@ -59,7 +59,7 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
         impl<__S> #path<__S> { #(#methods)* }
     }
 }
