@@ -42,6 +42,7 @@ impl fmt::Display for LocalTime {
 }
 
 /// A flight that was scheduled to leave New York.
+#[expect(clippy::duplicated_attributes, reason = "two indexes keep the same field")]
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Departures", partition = "{origin}_{date:month}", row = "{date}_{scheduled:04}_{carrier}_{number:04}")]
 #[table(index(by_number, row = "number_{date}_{carrier}_{number:04}", unique, keys_only))]

