@@ -196,20 +196,19 @@ impl Check {
         let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
         for row in rows {
-            let known = |entity: &str| {
+            let kind = system::kind(&row.properties);
+            let schema = kind.entity().and_then(|entity| {
                 db.model().iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
-            };
-            match system::kind(&row.properties) {
-                RowKind::Derived { entity, name, .. } if let Some(schema) = known(entity) => {
+            });
+            match (kind, schema) {
+                (RowKind::Derived { name, .. }, Some(schema)) => {
                     check.derived += 1;
                     if !is_absent(db, schema, name)? {
                         derived.push(row);
                     }
                 }
-                RowKind::Tombstone { entity } if known(entity).is_some() => {}
-                RowKind::Primary { entity, .. } if let Some(schema) = known(entity) => {
-                    check.primary(db, schema, &row)?;
-                }
+                (RowKind::Tombstone { .. }, Some(_)) => {}
+                (RowKind::Primary { .. }, Some(schema)) => check.primary(db, schema, &row)?,
                 _ => check.foreign(db, &row)?,
             }
         }
