@@ -41,6 +41,7 @@ pub use crate::{
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
+    key::KeyPart,
     observe::{Observer, StoreCall},
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
@@ -48,6 +49,7 @@ pub use crate::{
         found::Found,
     },
     plan::states::IndexState,
+    property::Property,
     schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

@@ -25,6 +25,7 @@ pub mod json;
 
 pub(crate) mod float;
 pub(crate) mod integer;
+pub(crate) mod variant;
 
 use tablemodel_store::{EdmType, Value, ValueRef};
 

@@ -12,3 +12,4 @@ mod entities;
 mod entity;
 mod keys;
 mod properties;
+mod ui;
