@@ -88,7 +88,8 @@ fn checks(model: &Model<'_>) -> TokenStream {
 
 fn pair(earlier: &Listed<'_>, later: &Listed<'_>, first: &str, second: &str) -> TokenStream {
     let (a, b) = (earlier.schema(), later.schema());
-    let same = format!("`{first}` and `{second}` have the same entity type: give one another with `entity_type = \"..\"`");
+    let same =
+        format!("`{first}` and `{second}` have the same entity type: give one another with `entity_type = \"..\"`");
     let collide = format!(
         "`{first}` and `{second}` are kept in one table and could have the same key: begin their row keys with different literals, such as `{}_` and `{}_`",
         first.to_lowercase(),

@@ -11,5 +11,6 @@
 mod entities;
 mod entity;
 mod keys;
+mod kill;
 mod properties;
 mod ui;
