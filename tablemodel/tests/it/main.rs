@@ -13,4 +13,5 @@ mod entity;
 mod keys;
 mod kill;
 mod properties;
+mod reads;
 mod ui;
