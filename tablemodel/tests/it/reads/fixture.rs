@@ -57,8 +57,30 @@ impl Event {
 
 /// Pieces that meet every edge of the text code and of UTF-16 order.
 const PIECES: [&str; 24] = [
-    "a", "b", "A", "_", "!", "\"", "~", "~~", "/", ".", ".}", "%", "#", "'", " ", "\0", "\u{7F}", "\u{9F}", "é", "Σ",
-    "\u{FFEE}", "\u{FFFF}", "\u{10437}", "\u{10FFFF}",
+    "a",
+    "b",
+    "A",
+    "_",
+    "!",
+    "\"",
+    "~",
+    "~~",
+    "/",
+    ".",
+    ".}",
+    "%",
+    "#",
+    "'",
+    " ",
+    "\0",
+    "\u{7F}",
+    "\u{9F}",
+    "é",
+    "Σ",
+    "\u{FFEE}",
+    "\u{FFFF}",
+    "\u{10437}",
+    "\u{10FFFF}",
 ];
 
 /// Short texts that often share prefixes, and now and then are empty.

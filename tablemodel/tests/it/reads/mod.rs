@@ -4,4 +4,7 @@
 mod terminals;
 
 mod fixture;
+mod indexes;
+mod pages;
 mod paths;
+mod shards;

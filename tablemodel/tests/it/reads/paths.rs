@@ -99,11 +99,7 @@ async fn whole_copy(db: &TestDatabase, events: &[Event], asked: &Asked) {
     assert_gives!(db, r(), of(&|_| true));
     assert_gives!(db, r().city(a), of(&|e| e.city == a));
     assert_gives!(db, r().city_starts_with(a), of(&|e| e.city.starts_with(a)));
-    assert_gives!(
-        db,
-        r().city_between(a..b),
-        of(&|e| within(&e.city, Bound::Included(a), Bound::Excluded(b)))
-    );
+    assert_gives!(db, r().city_between(a..b), of(&|e| within(&e.city, Bound::Included(a), Bound::Excluded(b))));
     assert_gives!(db, r().city(a).name_starts_with(b), of(&|e| e.city == a && e.name.starts_with(b)));
     let cards = r().city_starts_with(a).select::<Card>().all(db).await.unwrap();
     assert_eq!(cards, of(&|e| e.city.starts_with(a)).iter().map(Event::card).collect::<Vec<_>>());
@@ -159,9 +155,7 @@ async fn sparse(db: &TestDatabase, events: &[Event], asked: &Asked) {
     assert_gives!(db, r().code_between(a..), of(&|code| utf16(a, code).is_le()));
 
     let tag = |x: &Event, y: &Event| utf16(&folded(&x.tag), &folded(&y.tag));
-    let of = |keep: &dyn Fn(&str) -> bool| {
-        oracle(events, |e| e.room == "r" && e.active && keep(&folded(&e.tag)), tag)
-    };
+    let of = |keep: &dyn Fn(&str) -> bool| oracle(events, |e| e.room == "r" && e.active && keep(&folded(&e.tag)), tag);
     let r = || Event::by_tag().room("r");
     assert_gives!(db, r(), of(&|_| true));
     assert_gives!(db, r().tag(a), of(&|tag| tag == folded(a)));
