@@ -5,6 +5,8 @@ mod terminals;
 
 mod fixture;
 mod indexes;
+mod mixed;
 mod pages;
 mod paths;
+mod scans;
 mod shards;
