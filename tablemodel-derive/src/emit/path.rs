@@ -3,6 +3,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::Visibility;
 use syn::spanned::Spanned;
 
 use super::method::{key_type, methods_of};
@@ -26,17 +27,35 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
     let path = path_type(entity);
+    let markers_vis = from_inside(&entity.vis);
     let structure = structure(entity, &path);
     let methods = methods.iter().map(|method| method.tokens(&path));
     quote! {
         #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub(super) enum #starts {})* }
+        mod __at { #(#markers_vis enum #starts {})* }
         #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
         #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl<__S> #path<__S> { #(#methods)* }
+    }
+}
+
+/// What `vis` is called in a module within: the entity's paths are used wherever the entity is.
+fn from_inside(vis: &Visibility) -> TokenStream {
+    let path = match vis {
+        Visibility::Public(_) => return quote!(pub),
+        Visibility::Inherited => return quote!(pub(super)),
+        Visibility::Restricted(restricted) => &restricted.path,
+    };
+    match path.segments.first() {
+        Some(first) if first.ident == "super" => quote!(pub(in super::#path)),
+        Some(first) if first.ident == "self" => {
+            let rest = path.segments.iter().skip(1);
+            quote!(pub(in super #(::#rest)*))
+        }
+        _ => quote!(#vis),
     }
 }
 

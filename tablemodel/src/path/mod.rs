@@ -17,7 +17,7 @@ mod args;
 use std::future::Future;
 
 use futures_core::Stream;
-use tablemodel_store::RowKey;
+use tablemodel_store::{Row, RowKey};
 
 pub use self::{
     args::{Fixed, KeyForm, Other, PrefixOf, RangeArg, Text},
@@ -31,7 +31,7 @@ pub use self::{
 use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
-    error::Result,
+    error::{Error, ErrorKind, Result},
     key::KeyArg,
     path::{
         found::Found,
@@ -39,7 +39,6 @@ use crate::{
     },
     plan::change::Change,
     read::{Reader, load_limit},
-    stored::Stored,
 };
 
 /// What the terminals of a path give.
@@ -79,7 +78,7 @@ pub trait Path: Sized + Send + 'static {
         async move { Reader::new(&db, query)?.first_found::<FoundBy<Self>>().await }
     }
 
-    /// Whether there is an entity at a full key. Cost: one point read, without properties.
+    /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -93,7 +92,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Ok(Reader::new(&db, query)?.keys_only().count_rows(Some(1)).await? > 0) }
+        async move { Reader::new(&db, query)?.keys_only().has_any::<FoundBy<Self>>().await }
     }
 
     /// The entities at many full keys that differ in their last component, in the order given; `None` where there is
@@ -195,7 +194,7 @@ pub trait Path: Sized + Send + 'static {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a cursor of another query.
+    /// `Invalid` for a cursor of another query, text that is no cursor, and pages of 0.
     fn page(
         self,
         n: usize,
@@ -225,12 +224,13 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Reader::new(&db, query)?.keys_only().count_rows(None).await }
+        async move { Reader::new(&db, query)?.keys_only().count_rows().await }
     }
 
     /// Deletes every entity in the range with its derived rows, and gives their number. Not atomic: entity by entity.
     ///
-    /// Cost: one request per 1,000 rows read, one per entity deleted. An entity that changes meanwhile is read again.
+    /// Cost: one request per 1,000 rows read, one per entity deleted. An entity that changes meanwhile is read again, and
+    /// spared if it has left the range.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -247,9 +247,9 @@ pub trait Path: Sized + Send + 'static {
         let (query, db) = (self.into_query(), db.clone());
         async move {
             let mut deleted = 0;
-            let mut pages = Reader::new(&db, query)?;
-            while let Some(found) = pages.next_stored::<<Self::Found as Found>::Entity>().await? {
-                deleted += u64::from(delete_current(&db, found).await?);
+            let mut reader = Reader::new(&db, query)?;
+            while let Some(row) = reader.next_row().await? {
+                deleted += u64::from(delete_found::<<Self::Found as Found>::Entity>(&db, &reader, &row).await?);
             }
             Ok(deleted)
         }
@@ -291,21 +291,21 @@ pub trait Path: Sized + Send + 'static {
     }
 }
 
-async fn delete_current<E: crate::TableEntity>(db: &Database, mut entity: Stored<E>) -> Result<bool> {
+/// Deletes the entity of a row that `reader` gave; false if it is gone, or has left the range.
+async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Row) -> Result<bool> {
     let registered = db.registered(E::SCHEMA)?;
+    let mut found = reader.entity::<E>(row).await?;
     for _ in 0..load_limit() {
-        let key = entity.key().clone();
+        let Some(entity) = found else { return Ok(false) };
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         match db.write_one(&registered, change).await {
             Ok(_) => return Ok(true),
-            Err(error) if matches!(error.kind(), crate::ErrorKind::NotFound) => return Ok(false),
-            Err(error) if matches!(error.kind(), crate::ErrorKind::Conflict { .. }) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
             Err(error) => return Err(error),
         }
-        match db.read_primary::<E>(&key).await? {
-            Some(current) => entity = current,
-            None => return Ok(false),
-        }
+        found = reader.entity_now(row).await?;
     }
-    Err(crate::Error::new(crate::ErrorKind::Unavailable, "the entity keeps changing").of(E::SCHEMA.entity_type))
+    let detail = "the entity keeps changing while it is to be deleted; try again";
+    Err(Error::new(ErrorKind::Unavailable, detail).of(E::SCHEMA.entity_type).at_key(row.key.clone()))
 }
