@@ -4,11 +4,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{
-    fields,
-    handles::constants,
-    path::{markers, path_type},
-};
+use super::{fields, handles::constants, path::path_type};
 use crate::meant::{
     entity::Entity,
     names::{FUNCTIONS, TERMINALS},
@@ -44,9 +40,10 @@ fn implementation(entity: &Entity) -> TokenStream {
 
 /// Paths that have reached every terminal.
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
-    let (ident, markers) = (&entity.ident, markers(entity, starts.iter()));
+    let ident = &entity.ident;
     quote! {
-        #markers
+        #[allow(non_camel_case_types, dead_code)]
+        mod __at { #(pub(super) enum #starts {})* }
         #(
             impl _tm::PathKind for __at::#starts {
                 type Entity = #ident;
@@ -83,7 +80,7 @@ fn path(entity: &Entity) -> TokenStream {
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl<__S> #path<__S> { #(pub fn #methods<__V>(self, _: __V) -> Self { self })* }
     }
 }
@@ -92,7 +89,7 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
     let constants = constants(entity);
     quote! {
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl #ident {
             #constants
             #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*

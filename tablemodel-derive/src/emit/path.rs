@@ -3,7 +3,8 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Visibility, spanned::Spanned};
+use syn::Visibility;
+use syn::spanned::Spanned;
 
 use super::method::{key_type, methods_of};
 use crate::{
@@ -19,48 +20,42 @@ pub(crate) fn path_type(entity: &Entity) -> Ident {
     format_ident!("{}Path", entity.name())
 }
 
-/// `mod __at { pub enum find {} .. }`: a marker is as visible as the entity that it leads to.
-pub(crate) fn markers<'a>(entity: &Entity, starts: impl Iterator<Item = &'a Ident>) -> TokenStream {
-    let vis = one_module_deeper(&entity.vis);
-    quote! {
-        #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(#vis enum #starts {})* }
-    }
-}
-
-/// What is written in a module inside the entity's own, to be seen from where `vis` is.
-fn one_module_deeper(vis: &Visibility) -> TokenStream {
-    match vis {
-        Visibility::Public(_) => quote!(pub),
-        Visibility::Inherited => quote!(pub(super)),
-        Visibility::Restricted(restricted) => {
-            let path = &restricted.path;
-            match path.segments.first().map(|first| first.ident.to_string()).as_deref() {
-                Some("super") => quote!(pub(in super::#path)),
-                Some("self") => quote!(pub(super)),
-                _ => quote!(pub(in #path)),
-            }
-        }
-    }
-}
-
 /// Everything about paths.
 pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
-    let markers = markers(entity, paths.iter().map(|path| &path.start));
+    let starts = paths.iter().map(|path| &path.start);
     let methods = methods_of(entity, paths);
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
     let path = path_type(entity);
+    let markers_vis = from_inside(&entity.vis);
     let structure = structure(entity, &path);
     let methods = methods.iter().map(|method| method.tokens(&path));
     quote! {
-        #markers
+        #[allow(non_camel_case_types, dead_code)]
+        mod __at { #(#markers_vis enum #starts {})* }
         #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
         #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
         impl<__S> #path<__S> { #(#methods)* }
+    }
+}
+
+/// What `vis` is called in a module within: the entity's paths are used wherever the entity is.
+fn from_inside(vis: &Visibility) -> TokenStream {
+    let path = match vis {
+        Visibility::Public(_) => return quote!(pub),
+        Visibility::Inherited => return quote!(pub(super)),
+        Visibility::Restricted(restricted) => &restricted.path,
+    };
+    match path.segments.first() {
+        Some(first) if first.ident == "super" => quote!(pub(in super::#path)),
+        Some(first) if first.ident == "self" => {
+            let rest = path.segments.iter().skip(1);
+            quote!(pub(in super #(::#rest)*))
+        }
+        _ => quote!(#vis),
     }
 }
 

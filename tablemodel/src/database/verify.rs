@@ -85,6 +85,16 @@ impl Database {
     ///
     /// Cost: one request per 1,000 rows; memory for the rows of one partition. Can run while the store is in use.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let verified = db.verify().await?;
+    /// assert!(verified.is_clean());
+    /// assert_eq!((verified.entities, verified.derived), (3, 3));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the store. Violations are not errors: they are in the report.

@@ -14,5 +14,6 @@ mod format;
 mod keys;
 mod kill;
 mod properties;
+mod reads;
 mod ui;
 mod writes;
