@@ -27,15 +27,12 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let kinds = paths.iter().map(|path| kind(entity, path));
     let path = path_type(entity);
     let structure = structure(entity, &path);
-    let methods = methods.iter().map(|method| method.tokens(&path));
+    let methods = methods.iter().map(|method| method.tokens(entity, &path));
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
         mod __at { #(pub(super) enum #starts {})* }
-        #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl<__S> #path<__S> { #(#methods)* }
     }
 }
