@@ -12,8 +12,11 @@ use crate::property::{Property, ValueError, json};
 /// The handle of field `T` of entity `E`, such as `Employee::AGE`. `M` says whether a patch may set it.
 pub struct Field<E, T, M = Patchable> {
     property: &'static str,
-    types: PhantomData<fn() -> (E, T, M)>,
+    types: Types<E, T, M>,
 }
+
+/// What a handle knows by type alone.
+type Types<E, T, M> = PhantomData<fn() -> (E, T, M)>;
 
 impl<E, T, M> Clone for Field<E, T, M> {
     fn clone(&self) -> Self {
