@@ -37,7 +37,6 @@ fn implementation(model: &Model<'_>, schemas: &TokenStream, from_row: &TokenStre
         #[automatically_derived]
         impl _tm::TableModel for #ident {
             const ENTITIES: &'static [&'static _tm::EntitySchema] = &[#schemas];
-            #[allow(unused_variables)]
             fn from_row(row: _tm::ModelRow) -> _tm::RunResult<Self> { #from_row }
         }
     }
@@ -67,7 +66,6 @@ fn from_row(model: &Model<'_>) -> TokenStream {
 fn rows(model: &Model<'_>) -> TokenStream {
     let (ident, vis) = (model.ident, model.vis);
     quote! {
-        #[allow(dead_code)]
         impl #ident {
             /// The rows of one partition, of every type, in key order.
             #vis fn rows<__E: _tm::TableEntity>(partition: _tm::PartitionOf<__E>) -> _tm::ModelRows<Self> {
@@ -87,29 +85,18 @@ fn uses(model: &Model<'_>) -> TokenStream {
 /// Each entity against those listed before it.
 fn checks(model: &Model<'_>) -> TokenStream {
     let checks = model.entities.iter().enumerate().skip(1).map(|(place, later)| {
-        let name = type_name(later);
-        let checks = model.entities.iter().take(place).map(|earlier| pair(earlier, later, &type_name(earlier), &name));
-        quote_spanned! {later.variant.span()=>
-            #[allow(long_running_const_eval)]
-            const _: () = { #(#checks)* };
-        }
+        let checks = model.entities.iter().take(place).map(|earlier| pair(earlier, later));
+        quote_spanned!(later.variant.span()=> const _: () = { #(#checks)* };)
     });
     checks.collect()
 }
 
-fn pair(earlier: &Listed<'_>, later: &Listed<'_>, first: &str, second: &str) -> TokenStream {
-    let (a, b) = (schema(earlier.ty), schema(later.ty));
-    let same =
-        format!("`{first}` and `{second}` have the same entity type: give one another with `entity_type = \"..\"`");
-    let collide = format!(
-        "`{first}` and `{second}` are kept in one table and could have the same key: begin their row keys with different literals, such as `{}_` and `{}_`",
-        first.to_lowercase(),
-        second.to_lowercase()
-    );
-    quote_spanned! {later.variant.span()=>
-        _tm::check(!_tm::same_entity_type(#a, #b), #same);
-        _tm::check(!_tm::rows_may_collide(#a, #b), #collide);
-    }
+fn pair(earlier: &Listed<'_>, later: &Listed<'_>) -> TokenStream {
+    let [a, b] = [earlier, later].map(|listed| {
+        let (name, schema) = (type_name(listed), schema(listed.ty));
+        quote!((#name, #schema))
+    });
+    quote_spanned!(later.variant.span()=> _tm::check_pair(#a, #b);)
 }
 
 /// The type as written, without its module.

@@ -8,8 +8,8 @@
     reason = "tests fail by panicking"
 )]
 
+mod derives;
 mod entities;
-mod entity;
 mod format;
 mod keys;
 mod kill;
