@@ -5,6 +5,7 @@
 
 extern crate self as tablemodel; // the derives name this crate, in its own tests and documentation too
 
+mod check;
 mod cursor;
 mod database;
 mod entity;
@@ -27,6 +28,7 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
+pub use tablemodel_derive::TableEntity;
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 

@@ -1,0 +1,44 @@
+//! The whole expansion of an entity.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{checks, fallback, fields, handles, hidden, path, schema};
+use crate::{errors::Errors, meant::entity::Entity, written::Input};
+
+/// `#[derive(TableEntity)]`
+pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(input) = Input::read(tokens, &mut errors) else { return errors.into_tokens() };
+    let entity = Entity::resolve(&input, &mut errors);
+    if errors.is_empty() {
+        return expand(&entity);
+    }
+    let fallback = fallback::entity(&entity);
+    let errors = errors.into_tokens();
+    quote!(#errors #fallback)
+}
+
+fn expand(entity: &Entity) -> TokenStream {
+    let paths = entity.paths();
+    let implementation = implementation(entity);
+    let checks = checks::checks(entity);
+    let types = path::paths(entity, &paths);
+    let handles = handles::handles(entity, &paths);
+    hidden(&entity.runtime, &quote!(#implementation #checks #types #handles))
+}
+
+fn implementation(entity: &Entity) -> TokenStream {
+    let ident = &entity.ident;
+    let schema = schema::entity(entity);
+    let write = fields::write(&entity.fields);
+    let read = fields::read(&entity.fields);
+    quote! {
+        #[automatically_derived]
+        impl _tm::TableEntity for #ident {
+            const SCHEMA: &'static _tm::EntitySchema = &#schema;
+            #write
+            #read
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What an entity with errors leaves behind: the impls, handles and paths that other code mentions, so that one
+//! mistake is one error. Nothing of it is ever run, since nothing is compiled to the end.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{handles::constants, path::path_type};
+use crate::meant::entity::Entity;
+
+/// The fallback of an entity.
+pub(crate) fn entity(entity: &Entity) -> TokenStream {
+    let mut starts = vec![entity.find.clone()];
+    for index in &entity.indexes {
+        if !starts.contains(&index.name) {
+            starts.push(index.name.clone());
+        }
+    }
+    let items = [implementation(entity), kinds(entity, &starts), path(entity), handles(entity, &starts)];
+    super::hidden(&entity.runtime, &items.into_iter().collect())
+}
+
+/// A format without fields or keys, in a table of its own, so that no other entity seems to meet it.
+fn implementation(entity: &Entity) -> TokenStream {
+    let (ident, name) = (&entity.ident, entity.name());
+    quote! {
+        #[automatically_derived]
+        impl _tm::TableEntity for #ident {
+            const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
+                entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
+                partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], adopt: false,
+            };
+            fn write_fields(&self, _: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> { loop {} }
+            fn read_fields(_: &_tm::FieldReader<'_>) -> _tm::Result<Self, _tm::FieldError> { loop {} }
+        }
+        impl<__A> _tm::AllowScan<__A> for #ident {}
+    }
+}
+
+/// Paths that have reached every terminal.
+fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
+    let ident = &entity.ident;
+    quote! {
+        #[allow(non_camel_case_types, dead_code)]
+        mod __at { #(pub(super) enum #starts {})* }
+        #(
+            impl _tm::PathKind for __at::#starts {
+                type Entity = #ident;
+                type Found = _tm::Stored<#ident>;
+                const INDEX: _tm::Option<usize> = _tm::None;
+                const COMPONENTS: &'static [_tm::Component] = &[];
+            }
+            impl _tm::RangedAt<{ _tm::END }> for __at::#starts {}
+            impl _tm::CompleteAt<{ _tm::END }> for __at::#starts {}
+            impl<const __H: u64> _tm::Carries<__H> for __at::#starts {}
+        )*
+    }
+}
+
+/// A path whose methods take anything.
+fn path(entity: &Entity) -> TokenStream {
+    let (vis, path) = (&entity.vis, path_type(entity));
+    let mut methods: Vec<Ident> = Vec::new();
+    for field in entity.fields.iter().filter(|field| field.is_property()) {
+        let name = field.method.as_ref().unwrap_or(&field.ident);
+        let suffixed = ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
+        for method in std::iter::once(name.clone()).chain(suffixed) {
+            if !methods.contains(&method) && !crate::meant::names::TERMINALS.iter().any(|terminal| method == terminal) {
+                methods.push(method);
+            }
+        }
+    }
+    quote! {
+        #vis struct #path<__S>(_tm::PathQuery, _tm::PhantomData<fn() -> __S>);
+        impl<__S: _tm::PathState> _tm::Path for #path<__S> {
+            type State = __S;
+            type Found = <__S::Kind as _tm::PathKind>::Found;
+            fn into_query(self) -> _tm::PathQuery { self.0 }
+            fn query(&self) -> &_tm::PathQuery { &self.0 }
+        }
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
+        impl<__S> #path<__S> { #(pub fn #methods<__V>(self, _: __V) -> Self { self })* }
+    }
+}
+
+fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
+    let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
+    let constants = constants(entity);
+    quote! {
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
+        impl #ident {
+            #constants
+            #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*
+            #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
+            #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The entity's own items: a typed handle per property, and the functions that begin a path.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use super::{
+    method::key_type,
+    path::path_type,
+};
+use crate::meant::{
+    entity::Entity,
+    field::{Field, Kind},
+    path::{Component, Path},
+};
+
+/// `impl Employee { .. }`
+pub(crate) fn handles(entity: &Entity, paths: &[Path]) -> TokenStream {
+    let ident = &entity.ident;
+    let constants = constants(entity);
+    let starts = paths.iter().map(|path| start(entity, path));
+    let in_partition = paths.first().map(|primary| in_partition(entity, primary));
+    let allow_scan = entity.allow_scan.then(|| quote!(impl<__A> _tm::AllowScan<__A> for #ident {}));
+    quote! {
+        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
+        impl #ident { #constants #(#starts)* #in_partition }
+        #allow_scan
+    }
+}
+
+/// `pub const AGE: _tm::Field<Self, u8> = _tm::Field::named("Age");`
+pub(crate) fn constants(entity: &Entity) -> TokenStream {
+    entity.fields.iter().filter(|field| field.is_property()).map(|field| constant(entity, field)).collect()
+}
+
+fn constant(entity: &Entity, field: &Field) -> TokenStream {
+    let Field { ty, vis, property, name, .. } = field;
+    let handle = field.handle();
+    let doc = format!("The handle of `{name}`.");
+    let ty = match field.kind {
+        Kind::Json => quote!(_tm::AsJson<#ty>),
+        Kind::Plain | Kind::Group | Kind::Skipped => quote!(#ty),
+    };
+    let maintained = entity.maintains(field).then(|| quote!(, _tm::Maintained));
+    quote_spanned! {field.ty.span()=>
+        #[doc = #doc]
+        #vis const #handle: _tm::Field<Self, #ty #maintained> = _tm::Field::named(#property);
+    }
+}
+
+fn start(entity: &Entity, path: &Path) -> TokenStream {
+    let (vis, start, ty) = (&entity.vis, &path.start, path_type(entity));
+    let doc = match path.index {
+        None => format!("The path of the primary key: `{}`.", path.told()),
+        Some(_) => format!("The path of the index: `{}`.", path.told()),
+    };
+    quote! {
+        #[doc = #doc]
+        #vis fn #start() -> #ty<_tm::At<__at::#start, 0>> {
+            #ty(_tm::PathQuery::new::<__at::#start>(), _tm::PhantomData)
+        }
+    }
+}
+
+/// The partition as a value, and scans of it; no value names the partitions of a shard.
+fn in_partition(entity: &Entity, primary: &Path) -> TokenStream {
+    if entity.partition.shard().is_some() {
+        return TokenStream::new();
+    }
+    let (vis, ident, find) = (&entity.vis, &entity.ident, &entity.find);
+    let given: Vec<&Component> = primary.components.iter().filter(|component| !component.in_row).collect();
+    let names: Vec<Ident> = given.iter().map(|component| component.method()).collect();
+    let keys: Vec<TokenStream> = given.iter().map(|component| key_type(&component.field)).collect();
+    let query = quote!(_tm::PathQuery::new::<__at::#find>() #(.given(#names))*);
+    let scan = scan_partition(entity, &names, &keys, &query);
+    quote! {
+        /// One partition, as a value: what a batch and a mixed read stay in.
+        #vis fn in_partition(#(#names: impl _tm::KeyArg<#keys>),*) -> _tm::PartitionOf<#ident> {
+            _tm::PartitionOf::new(#query)
+        }
+        #scan
+    }
+}
+
+/// Bounded by `AllowScan`, so that a call says what is missing; a constant partition has nothing to bound.
+fn scan_partition(entity: &Entity, names: &[Ident], keys: &[TokenStream], query: &TokenStream) -> Option<TokenStream> {
+    let (vis, ident) = (&entity.vis, &entity.ident);
+    let types: Vec<Ident> = (0..names.len()).map(|place| format_ident!("__A{place}")).collect();
+    let first = types.first();
+    if first.is_none() && !entity.allow_scan {
+        return None;
+    }
+    let bound = first.map(|first| quote!(where Self: _tm::AllowScan<#first>));
+    Some(quote! {
+        /// Reads every entity of one partition.
+        #vis fn scan_partition<#(#types: _tm::KeyArg<#keys>),*>(#(#names: #types),*) -> _tm::Scan<#ident> #bound {
+            _tm::Scan::partition(#query)
+        }
+    })
+}

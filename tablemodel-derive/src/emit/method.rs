@@ -1,0 +1,133 @@
+//! The methods of a path, and for each the trait that says in which states it may be called: that trait's message is
+//! what a user reads when a path is wrong.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::meant::{
+    entity::Entity,
+    field::{Field, Kind},
+    names::TERMINALS,
+    path::Path,
+};
+
+/// A method of the path.
+pub(crate) struct Method<'a> {
+    name: Ident,
+    field: &'a Field,
+    form: Form,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Gives a component.
+    Given,
+    /// Gives a range of it.
+    Between,
+    /// Gives the beginning of it.
+    StartsWith,
+    /// Gives nothing: the field is in no key, and the error says so.
+    Teaching,
+}
+
+/// The methods of all paths, each name once.
+pub(crate) fn methods_of<'a>(entity: &'a Entity, paths: &'a [Path]) -> Vec<Method<'a>> {
+    let mut methods: Vec<Method<'a>> = Vec::new();
+    let mut add = |name: Option<Ident>, field: &'a Field, form| {
+        if let Some(name) = name
+            && !methods.iter().any(|earlier| earlier.name == name)
+        {
+            methods.push(Method { name, field, form });
+        }
+    };
+    for component in paths.iter().flat_map(|path| &path.components) {
+        add(Some(component.method()), &component.field, Form::Given);
+        add(component.between(), &component.field, Form::Between);
+        add(component.starts_with(), &component.field, Form::StartsWith);
+    }
+    for field in entity.fields.iter().filter(|field| !TERMINALS.contains(&field.name.as_str())) {
+        add(Some(field.ident.clone()), field, Form::Teaching);
+    }
+    methods
+}
+
+impl Method<'_> {
+    /// The trait of the states in which the method may be called.
+    pub(crate) fn guard(&self, entity: &Entity, paths: &[Path]) -> TokenStream {
+        let (name, entity_name) = (&self.name, entity.name());
+        let argument = (self.form == Form::Between).then(|| quote!(, __A));
+        let told = paths.iter().map(Path::told).collect::<Vec<_>>().join(" | ");
+        let told = format!("paths of `{entity_name}`: {told}");
+        let (message, label, remedy) = match self.form {
+            Form::Teaching => {
+                let remedy = escape(&remedy(entity, self.field));
+                (format!("`{name}` is in no key of `{entity_name}`"), "not a key component", quote!(, note = #remedy))
+            }
+            Form::Given | Form::Between | Form::StartsWith => {
+                let message = format!("`{name}` cannot come next in this query on `{entity_name}`");
+                (message, "not the next key component here", quote!())
+            }
+        };
+        quote! {
+            #[diagnostic::on_unimplemented(message = #message, label = #label, note = #told #remedy)]
+            pub(super) trait #name<__N #argument> {}
+        }
+    }
+
+    /// The method, on `path`.
+    pub(crate) fn tokens(&self, path: &Ident) -> TokenStream {
+        let name = &self.name;
+        let doc = format!("The key component `{}`.", self.field.name);
+        let key = key_type(self.field);
+        let next = quote!(#path<__N> where __S: __next::#name);
+        match self.form {
+            Form::Given => quote! {
+                #[doc = #doc]
+                pub fn #name<__N>(self, value: impl _tm::KeyArg<#key>) -> #next<__N> {
+                    #path(self.0.given(value), _tm::PhantomData)
+                }
+            },
+            Form::Between => quote! {
+                pub fn #name<__N, __A: _tm::KeyArg<#key>>(self, range: impl _tm::RangeBounds<__A>) -> #next<__N, __A> {
+                    #path(self.0.between(range), _tm::PhantomData)
+                }
+            },
+            Form::StartsWith => quote! {
+                pub fn #name<__N>(self, text: impl _tm::PrefixOf<#key>) -> #next<__N> {
+                    #path(self.0.starts_with(text.as_ref()), _tm::PhantomData)
+                }
+            },
+            Form::Teaching => quote! {
+                #[doc(hidden)]
+                pub fn #name<__N, __V>(self, _: __V) -> #next<__N> { #path(self.0, _tm::PhantomData) }
+            },
+        }
+    }
+}
+
+/// What to do about a field that is in no key.
+fn remedy(entity: &Entity, field: &Field) -> String {
+    let name = &field.name;
+    if field.kind != Kind::Plain {
+        return format!("`{name}` cannot be in a key; filter the entities that the path gives");
+    }
+    let own: Vec<_> = entity.row.parts().map(|part| part.written()).collect();
+    let row = format!("{name}_{{{name}}}_{}", own.join("_"));
+    let scan = match entity.allow_scan {
+        true => "scan the partition with `matching(..)`",
+        false => "filter the entities that the path gives",
+    };
+    format!("to query by it, declare `index(by_{name}, row = \"{row}\")`, or {scan}")
+}
+
+/// Braces are the attribute's own.
+fn escape(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
+/// `<T as _tm::KeyPart>::Key`: what a query gives for the field.
+pub(crate) fn key_type(field: &Field) -> TokenStream {
+    let ty = &field.ty;
+    quote_spanned!(ty.span()=> <#ty as _tm::KeyPart>::Key)
+}

@@ -1,0 +1,24 @@
+//! The generated code: constants, one-line bodies, and the types of the paths.
+//! No rule is checked here; whatever has a branch is a function of the runtime.
+
+pub(crate) mod checks;
+pub(crate) mod entity;
+pub(crate) mod fallback;
+pub(crate) mod fields;
+pub(crate) mod handles;
+pub(crate) mod method;
+pub(crate) mod path;
+pub(crate) mod schema;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// Hides `items` from the user's names, and brings the runtime in as `_tm`.
+pub(crate) fn hidden(runtime: &TokenStream, items: &TokenStream) -> TokenStream {
+    quote! {
+        const _: () = {
+            use #runtime::__private as _tm;
+            #items
+        };
+    }
+}

@@ -1,0 +1,78 @@
+//! The stored format as constant data.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::meant::{
+    entity::Entity,
+    field::{Field, Kind},
+    key::{Key, Part, Segment},
+};
+
+/// `_tm::EntitySchema { .. }`
+pub(crate) fn entity(entity: &Entity) -> TokenStream {
+    let Entity { entity_type, version, table, adopt, .. } = entity;
+    let discriminator = format!("{entity_type}@{version}");
+    let fields = entity.fields.iter().filter_map(|field| field_schema(field));
+    let (partition, row) = (template(&entity.partition), template(&entity.row));
+    let indexes = entity.indexes.iter().map(|index| index.schema(entity));
+    quote! {
+        _tm::EntitySchema {
+            entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
+            fields: &[#(#fields),*],
+            partition: #partition,
+            row: #row,
+            indexes: &[#(#indexes),*],
+            adopt: #adopt,
+        }
+    }
+}
+
+fn field_schema(field: &Field) -> Option<TokenStream> {
+    let (name, ty) = (&field.name, &field.ty);
+    if field.kind == Kind::Group {
+        let properties = quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::PROPERTIES);
+        return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #properties }));
+    }
+    let property = property(field)?;
+    Some(quote!(_tm::FieldSchema::Property(#property)))
+}
+
+/// `_tm::PropertySchema::of::<T>("field", "Property")`, of a field that is one property.
+fn property(field: &Field) -> Option<TokenStream> {
+    let (name, property, ty) = (&field.name, &field.property, &field.ty);
+    let schema = match field.kind {
+        Kind::Plain => quote_spanned!(ty.span()=> _tm::PropertySchema::of::<#ty>(#name, #property)),
+        Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
+        Kind::Group | Kind::Skipped => return None,
+    };
+    let default = field.default.as_ref().map(|_| quote!(.or_default()));
+    Some(quote!(#schema #default))
+}
+
+/// The properties of a group.
+pub(crate) fn properties(fields: &[Rc<Field>]) -> TokenStream {
+    let properties = fields.iter().filter_map(|field| property(field));
+    quote!(&[#(#properties),*])
+}
+
+/// `_tm::Template(&[..])`
+pub(crate) fn template(key: &Key) -> TokenStream {
+    let segments = key.segments.iter().map(|segment| match segment {
+        Segment::Literal(text) => quote!(_tm::Segment::Literal(#text)),
+        Segment::Part(part) => {
+            let part = self::part(part);
+            quote!(_tm::Segment::Part(#part))
+        }
+    });
+    quote!(_tm::Template(&[#(#segments),*]))
+}
+
+fn part(part: &Part) -> TokenStream {
+    let Field { name, property, ty, .. } = &*part.field;
+    let codec = part.codec.tokens();
+    quote_spanned!(ty.span()=> _tm::Part::of::<#ty>(#name, #property, #codec))
+}

@@ -1,0 +1,138 @@
+//! An entity, resolved.
+//! The rules it must obey are in `rules`, `names` and the rooms.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::{LitStr, Visibility};
+
+use super::{
+    field::{Field, resolve_all},
+    key::Key,
+    names, rules,
+};
+use crate::{
+    errors::Errors,
+    rooms::index::{self, Index, is_recoverable},
+    written::{Container, EntityWords, FieldWords, Input, Slot},
+};
+
+/// A resolved entity.
+pub(crate) struct Entity {
+    pub(crate) ident: Ident,
+    pub(crate) vis: Visibility,
+    /// The crate of the runtime.
+    pub(crate) runtime: TokenStream,
+    pub(crate) table: String,
+    pub(crate) entity_type: String,
+    pub(crate) version: u32,
+    pub(crate) adopt: bool,
+    pub(crate) allow_scan: bool,
+    pub(crate) append_hotspot: bool,
+    /// The function that begins the primary path.
+    pub(crate) find: Ident,
+    pub(crate) fields: Vec<Rc<Field>>,
+    pub(crate) partition: Key,
+    pub(crate) row: Key,
+    pub(crate) indexes: Vec<Index>,
+}
+
+impl Entity {
+    /// Resolves what was written and asks every rule. Usable for a full expansion only if there were no errors.
+    pub(crate) fn resolve(input: &Input, errors: &mut Errors) -> Self {
+        let words = EntityWords::read(&input.words, errors);
+        let fields = resolve_all(fields_of(input, errors), &FieldWords::OF_ENTITY, &words.rename_all, errors);
+        let mut key = |slot: &Slot<LitStr>, word, example| required(slot, word, example, input, &fields, errors);
+        let partition = key(&words.partition, "partition", "{tenant}");
+        let row = key(&words.row, "row", "{id}");
+        let indexes = words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
+        let entity = Self {
+            ident: input.ident.clone(),
+            vis: input.vis.clone(),
+            runtime: runtime(&words.runtime),
+            table: table(&words, input, errors),
+            entity_type: entity_type(&words, input, errors),
+            version: words.version.get().copied().unwrap_or(1),
+            adopt: words.adopt.is_given(),
+            allow_scan: words.allow_scan.is_given(),
+            append_hotspot: words.append_hotspot.is_given(),
+            find: words.find.get().cloned().unwrap_or_else(|| format_ident!("find")),
+            fields,
+            partition,
+            row,
+            indexes,
+        };
+        rules::check(&entity, &words, errors);
+        index::check(&entity, errors);
+        names::check(&entity, errors);
+        entity
+    }
+
+    /// The name of the struct, without `r#`.
+    pub(crate) fn name(&self) -> String {
+        syn::ext::IdentExt::unraw(&self.ident).to_string()
+    }
+
+    /// Whether the field can be read back from the primary key.
+    pub(crate) fn in_key(&self, field: &Field) -> bool {
+        is_recoverable(&self.partition, field) || is_recoverable(&self.row, field)
+    }
+
+    /// Whether a key, or a row made from the entity, depends on the field.
+    pub(crate) fn maintains(&self, field: &Field) -> bool {
+        let in_key = self.partition.parts().chain(self.row.parts()).any(|part| part.is_of(field));
+        in_key || self.indexes.iter().any(|index| index.uses(field))
+    }
+}
+
+/// The crate of the runtime, `::tablemodel` unless the user says otherwise.
+pub(crate) fn runtime(word: &Slot<syn::Path>) -> TokenStream {
+    word.get().map_or_else(|| quote!(::tablemodel), ToTokens::to_token_stream)
+}
+
+fn fields_of<'a>(input: &'a Input, errors: &mut Errors) -> &'a [syn::Field] {
+    let what = match &input.shape {
+        Container::Named(fields) => return fields,
+        Container::Newtype(_) => "a tuple struct",
+        Container::Enum(_) => "an enum",
+        Container::Other(what) => what,
+    };
+    errors.at(input.ident.span(), format!("an entity is a struct with named fields, and `{}` is {what}", input.ident));
+    &[]
+}
+
+fn required(
+    slot: &Slot<LitStr>,
+    word: &str,
+    example: &str,
+    input: &Input,
+    fields: &[Rc<Field>],
+    errors: &mut Errors,
+) -> Key {
+    if slot.is_absent() && matches!(input.shape, Container::Named(_)) {
+        let message = format!("`{}` has no {word} key: add `#[table({word} = \"..\")]`, such as `\"{example}\"`", input.ident);
+        errors.at(input.ident.span(), message);
+    }
+    slot.get().map_or_else(Key::missing, |literal| Key::resolve(literal, fields, errors))
+}
+
+fn table(words: &EntityWords, input: &Input, errors: &mut Errors) -> String {
+    if words.name.is_absent() && matches!(input.shape, Container::Named(_)) {
+        let message = format!("`{}` has no table: add `#[table(name = \"..\")]`", input.ident);
+        errors.at(input.ident.span(), message);
+    }
+    let Some(name) = words.name.get() else { return String::new() };
+    if let Some(fault) = crate::names::table_fault(&name.value()) {
+        errors.at(name.span(), fault);
+    }
+    name.value()
+}
+
+fn entity_type(words: &EntityWords, input: &Input, errors: &mut Errors) -> String {
+    let Some(given) = words.entity_type.get() else { return input.name() };
+    if let Some(fault) = crate::names::entity_type_fault(&given.value()) {
+        errors.at(given.span(), fault);
+    }
+    given.value()
+}

@@ -1,0 +1,100 @@
+//! Names that must not meet: stored properties, handles, path methods and the functions of an entity.
+//! Legal forms of one name are in the crate's `names`.
+
+use proc_macro2::{Ident, Span};
+
+use super::{entity::Entity, field::Field};
+use crate::errors::Errors;
+
+/// The terminals of a path, which no field's method may hide, and the two that reach its query.
+pub(crate) const TERMINALS: [&str; 12] = [
+    "one", "exists", "get_many", "all", "first", "stream", "page", "count", "delete_all", "select", "explain",
+    "into_query",
+];
+
+/// Asks every rule about names.
+pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
+    check_properties(&entity.fields, errors);
+    check_handles(entity, errors);
+    check_methods(entity, errors);
+    check_functions(entity, errors);
+}
+
+/// No two fields are one property.
+pub(crate) fn check_properties(fields: &[impl AsRef<Field>], errors: &mut Errors) {
+    let mut seen: Vec<&Field> = Vec::new();
+    for field in fields.iter().map(AsRef::as_ref).filter(|field| field.is_property()) {
+        if let Some(earlier) = seen.iter().find(|earlier| earlier.property == field.property) {
+            let message = format!("fields `{}` and `{}` would both be stored as", earlier.name, field.name);
+            let remedy = "give one another name with `rename = \"..\"`";
+            errors.at(field.property_span, format!("{message} `{}`: {remedy}", field.property));
+        }
+        seen.push(field);
+    }
+}
+
+fn check_handles(entity: &Entity, errors: &mut Errors) {
+    let mut seen: Vec<(Ident, &Field)> = Vec::new();
+    for field in entity.fields.iter().filter(|field| field.is_property()) {
+        let handle = field.handle();
+        if let Some((_, earlier)) = seen.iter().find(|(earlier, _)| *earlier == handle) {
+            let message = format!("fields `{}` and `{}` would both have the handle `{handle}`", earlier.name, field.name);
+            errors.at(field.ident.span(), format!("{message}: name one with `constant = \"..\"`"));
+        }
+        seen.push((handle, field));
+    }
+}
+
+fn check_methods(entity: &Entity, errors: &mut Errors) {
+    let keys = entity.paths().into_iter().flat_map(|path| path.components);
+    let mut methods: Vec<(Ident, String)> = Vec::new();
+    for component in keys {
+        let own = [Some(component.method()), component.between(), component.starts_with()];
+        for method in own.into_iter().flatten() {
+            check_method(method, &component.field, &mut methods, errors);
+        }
+    }
+    for field in entity.fields.iter().filter(|field| field.is_property()) {
+        let in_key = methods.iter().any(|(_, owner)| *owner == field.name);
+        if let Some(method) = field.method.as_ref().filter(|_| !in_key) {
+            let message = format!("`method` names a path method, and `{}` is in no key: remove it", field.name);
+            errors.at(method.span(), message);
+        }
+    }
+}
+
+fn check_method(method: Ident, field: &Field, methods: &mut Vec<(Ident, String)>, errors: &mut Errors) {
+    let remedy = "name the method of this field with `#[table(method = \"..\")]`";
+    let earlier = methods.iter().find(|(earlier, _)| *earlier == method).map(|(_, owner)| owner.clone());
+    let span = field.method.as_ref().map_or(field.ident.span(), Ident::span);
+    match earlier {
+        None if TERMINALS.iter().any(|terminal| method == terminal) => {
+            let message = format!("key field `{}` would hide `{method}`, which ends a path", field.name);
+            errors.at(span, format!("{message}: {remedy}"));
+        }
+        Some(owner) if owner != field.name => {
+            let message = format!("key fields `{owner}` and `{}` would both have the path method `{method}`", field.name);
+            errors.at(span, format!("{message}: {remedy}"));
+        }
+        _ => {}
+    }
+    methods.push((method, field.name.clone()));
+}
+
+fn check_functions(entity: &Entity, errors: &mut Errors) {
+    let mut taken: Vec<String> = vec!["in_partition".into(), "scan_partition".into(), "scan_table".into()];
+    check_function(&entity.find, "the primary path", "choose another with `find = \"..\"`", &mut taken, errors);
+    for index in &entity.indexes {
+        let what = format!("index `{}`", index.name);
+        check_function(&index.name, &what, "choose another name", &mut taken, errors);
+    }
+}
+
+fn check_function(name: &Ident, what: &str, remedy: &str, taken: &mut Vec<String>, errors: &mut Errors) {
+    let text = name.to_string();
+    if taken.contains(&text) {
+        let span: Span = name.span();
+        errors.at(span, format!("{what} would be reached by `{text}()`, which is taken: {remedy}"));
+    }
+    taken.push(text);
+}

@@ -1,0 +1,93 @@
+//! What the keys of an entity must obey as a whole, as far as it shows without types.
+//! What needs types is checked by the constants that `emit::checks` generates.
+
+use proc_macro2::Span;
+
+use super::{entity::Entity, key::Part};
+use crate::{codec::Codec, errors::Errors, written::EntityWords};
+
+/// The service: operations in one atomic batch.
+const MAX_ROWS_PER_WRITE: usize = 100;
+
+/// The service: 255 properties with both keys and the timestamp, less the framework's own three on a primary row.
+const MAX_PROPERTIES: usize = 249;
+
+/// Asks every rule.
+pub(crate) fn check(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
+    if entity.partition.is_sound {
+        check_spread(entity, words, errors);
+    }
+    if entity.partition.is_sound && entity.row.is_sound {
+        check_identity(entity, errors);
+        check_shard_is_known(entity, errors);
+    }
+    for key in std::iter::once(&entity.row).chain(entity.indexes.iter().map(|index| &index.row)) {
+        if let Some(shard) = key.shard() {
+            let message = "spreads partitions: it belongs into the partition key";
+            errors.at(key.span, format!("`{}` {message}", shard.written()));
+        }
+    }
+    check_counts(entity, errors);
+}
+
+/// A partition key that is constant, or led by time, sends every write to one server.
+fn check_spread(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
+    let key = &entity.partition;
+    let why = match key.parts().next() {
+        _ if key.shard().is_some() => None,
+        None => Some("is the same for every entity".to_owned()),
+        Some(first) if is_of_time(first) => Some(format!("is led by time (`{}`)", first.written())),
+        Some(_) => None,
+    };
+    match why {
+        Some(why) if !entity.append_hotspot => {
+            let spread = "lead it with a field that spreads the load, or add a part such as `{id:shard(16)}`";
+            let message = format!("this partition key {why}, so that one server takes every write");
+            errors.at(key.span, format!("{message}; {spread}, or say `allow(append_hotspot)`"));
+        }
+        _ if key.shard().is_some() => {
+            words.append_hotspot.refuse("`allow(append_hotspot)` has no effect: the partition key has a shard", errors);
+        }
+        _ => {}
+    }
+}
+
+fn is_of_time(part: &Part) -> bool {
+    part.codec.is_bucket() || part.codec == Codec::Desc
+}
+
+/// Two entities must not share a key because a codec forgets what tells them apart.
+fn check_identity(entity: &Entity, errors: &mut Errors) {
+    let mut parts = entity.partition.parts().chain(entity.row.parts()).peekable();
+    if parts.peek().is_none() || parts.any(|part| part.codec.tells_apart()) {
+        return;
+    }
+    let message = "no part of the primary key tells two entities apart: every codec in it forgets something";
+    errors.at(entity.row.span, format!("{message}; add a field without such a codec, or with `hash`"));
+}
+
+/// The bucket of a row is computed from a field that the path gives.
+fn check_shard_is_known(entity: &Entity, errors: &mut Errors) {
+    let Some(shard) = entity.partition.shard() else { return };
+    let mut others = entity.partition.parts().chain(entity.row.parts());
+    if !others.any(|part| part.is_of(&shard.field) && !part.codec.is_shard() && !part.codec.is_bucket()) {
+        let (shard, field) = (shard.written(), &shard.field.name);
+        let message = format!("the bucket of `{shard}` cannot be told from the rest of the key, so no entity could be found");
+        errors.at(entity.partition.span, format!("{message}; put `{{{field}}}` into the row key too"));
+    }
+}
+
+fn check_counts(entity: &Entity, errors: &mut Errors) {
+    let span: Span = entity.ident.span();
+    let rows = 1 + entity.indexes.len();
+    if rows > MAX_ROWS_PER_WRITE {
+        let message = format!("`{}` writes {rows} rows at once", entity.ident);
+        errors.at(span, format!("{message}; a batch takes at most {MAX_ROWS_PER_WRITE}: declare fewer indexes"));
+    }
+    let properties = entity.fields.iter().filter(|field| field.is_property()).count();
+    if properties > MAX_PROPERTIES {
+        let message = format!("`{}` has {properties} properties", entity.ident);
+        let remedy = "keep some of them together in a field with `json`";
+        errors.at(span, format!("{message}; a row takes at most {MAX_PROPERTIES}: {remedy}"));
+    }
+}

@@ -1,0 +1,4 @@
+//! One file per room that has words of its own.
+//! A room never looks into another.
+
+pub(crate) mod index;

@@ -1,0 +1,157 @@
+//! The grammar of a key template: literals, `{field}`, `{field:codec}`, and `{{` and `}}` for braces.
+//! Fields are not looked up here; a template is only cut and its literals checked.
+
+use crate::codec::Codec;
+
+/// A piece of a template, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Literal(String),
+    Part { field: String, codec: Codec },
+}
+
+/// Cuts a template into pieces; what cannot be read is reported and left out.
+pub(crate) fn cut(text: &str, problems: &mut Vec<String>) -> Vec<Piece> {
+    let mut cutter = Cutter { pieces: Vec::new(), literal: String::new() };
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        rest = if let Some(after) = rest.strip_prefix("{{") {
+            cutter.literal.push('{');
+            after
+        } else if let Some(after) = rest.strip_prefix("}}") {
+            cutter.literal.push('}');
+            after
+        } else if let Some(after) = rest.strip_prefix('{') {
+            cutter.part(after, problems)
+        } else {
+            cutter.literal(next, problems);
+            rest.get(next.len_utf8()..).unwrap_or_default()
+        };
+    }
+    cutter.end_literal();
+    check_literals(&cutter.pieces, problems);
+    cutter.pieces
+}
+
+struct Cutter {
+    pieces: Vec<Piece>,
+    literal: String,
+}
+
+impl Cutter {
+    fn literal(&mut self, next: char, problems: &mut Vec<String>) {
+        match next {
+            '}' => problems.push("`}` without `{`; for a brace in the key write `}}`".to_owned()),
+            _ => self.literal.push(next),
+        }
+    }
+
+    fn end_literal(&mut self) {
+        if !self.literal.is_empty() {
+            self.pieces.push(Piece::Literal(std::mem::take(&mut self.literal)));
+        }
+    }
+
+    /// Reads `field}` or `field:codec}` and gives what follows.
+    fn part<'a>(&mut self, after: &'a str, problems: &mut Vec<String>) -> &'a str {
+        self.end_literal();
+        let Some((inside, rest)) = after.split_once('}') else {
+            problems.push(format!("`{{{after}` has no closing `}}`"));
+            return "";
+        };
+        let (field, word) = match inside.split_once(':') {
+            Some((field, word)) => (field, Some(word)),
+            None => (inside, None),
+        };
+        match part(field, word) {
+            Ok(piece) => self.pieces.push(piece),
+            Err(problem) => problems.push(format!("in `{{{inside}}}`: {problem}")),
+        }
+        rest
+    }
+}
+
+fn part(field: &str, word: Option<&str>) -> Result<Piece, String> {
+    let name = field.strip_prefix("r#").unwrap_or(field);
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_numeric());
+    if name.is_empty() {
+        return Err("the field's name is missing".to_owned());
+    }
+    if !is_name {
+        return Err(format!("`{field}` is not a field's name; write `{{field}}` or `{{field:codec}}`"));
+    }
+    let codec = word.map_or(Ok(Codec::Plain), Codec::parse)?;
+    Ok(Piece::Part { field: name.to_owned(), codec })
+}
+
+fn check_literals(pieces: &[Piece], problems: &mut Vec<String>) {
+    for piece in pieces {
+        let Piece::Literal(text) = piece else { continue };
+        if let Some(bad) = text.chars().find(|c| is_illegal(*c)) {
+            problems.push(format!("the literal `{text}` holds {bad:?}, which no key may hold; use `_`, `-` or `!`"));
+        }
+        if text.contains("~~") {
+            problems.push(format!("the literal `{text}` holds `~~`, which is reserved for the framework's own rows"));
+        }
+    }
+    if let [Piece::Literal(first), Piece::Part { .. }, ..] = pieces
+        && first == "~"
+    {
+        problems.push("a key may not begin with a lone `~`: a text after it could make `~~`, which is reserved".into());
+    }
+}
+
+/// What the service, or a store's condition on keys, refuses; and the space, which sets apart rows of one entity.
+fn is_illegal(c: char) -> bool {
+    c.is_control() || matches!(c, ' ' | '/' | '\\' | '#' | '?' | '%' | '\'')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Codec, Piece, cut};
+
+    fn good(text: &str) -> Vec<Piece> {
+        let mut problems = Vec::new();
+        let pieces = cut(text, &mut problems);
+        assert_eq!(problems, Vec::<String>::new());
+        pieces
+    }
+
+    fn bad(text: &str) -> String {
+        let mut problems = Vec::new();
+        cut(text, &mut problems);
+        problems.join("; ")
+    }
+
+    #[test]
+    fn a_template_is_literals_and_parts_in_order() {
+        let id = Piece::Part { field: "id".into(), codec: Codec::Width(6) };
+        let year = Piece::Part { field: "year".into(), codec: Codec::Plain };
+        assert_eq!(
+            good("empid_{id:06}_{year}"),
+            [Piece::Literal("empid_".into()), id, Piece::Literal("_".into()), year]
+        );
+        assert_eq!(good("{{a}}"), [Piece::Literal("{a}".into())]);
+        assert_eq!(good("{r#type}"), [Piece::Part { field: "type".into(), codec: Codec::Plain }]);
+        assert_eq!(good(""), []);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        assert_eq!(bad("{id"), "`{id` has no closing `}`");
+        assert_eq!(bad("id}"), "`}` without `{`; for a brace in the key write `}}`");
+        assert_eq!(bad("{}"), "in `{}`: the field's name is missing");
+        assert_eq!(bad("{a b}"), "in `{a b}`: `a b` is not a field's name; write `{field}` or `{field:codec}`");
+        assert!(bad("{id:dsc}").contains("did you mean `desc`?"));
+        assert!(bad("{a:x}{b:y}").matches("unknown codec").count() == 2, "all at once");
+    }
+
+    #[test]
+    fn literals_are_legal_in_every_store() {
+        for text in ["a b_{x}", "a/{x}", "{x}#", "{x}\u{7f}", "{x}\u{9f}", "a'{x}"] {
+            assert!(bad(text).contains("which no key may hold"), "{text}");
+        }
+        assert!(bad("~~{x}").contains("reserved") && bad("a~~{x}").contains("reserved") && bad("~{x}").contains("lone"));
+        assert_eq!(good("~a{x}").len(), 2);
+    }
+}

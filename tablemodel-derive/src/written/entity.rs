@@ -1,0 +1,92 @@
+//! The words of an entity.
+//! Whether they go together is decided in `meant`.
+
+use proc_macro2::Ident;
+use syn::{LitStr, Path};
+
+use super::{Slot, Word, unknown_word};
+use crate::{
+    errors::{Errors, unknown},
+    names::Case,
+    rooms::index::IndexWords,
+};
+
+/// `#[table(..)]` on an entity.
+#[derive(Default)]
+pub(crate) struct EntityWords {
+    pub(crate) name: Slot<LitStr>,
+    pub(crate) entity_type: Slot<LitStr>,
+    pub(crate) version: Slot<u32>,
+    pub(crate) partition: Slot<LitStr>,
+    pub(crate) row: Slot<LitStr>,
+    pub(crate) indexes: Vec<IndexWords>,
+    pub(crate) rename_all: Slot<Case>,
+    pub(crate) adopt: Slot<()>,
+    pub(crate) allow_scan: Slot<()>,
+    pub(crate) append_hotspot: Slot<()>,
+    pub(crate) runtime: Slot<Path>,
+    pub(crate) find: Slot<Ident>,
+}
+
+const LEGAL: [&str; 12] = [
+    "name",
+    "entity_type",
+    "version",
+    "partition",
+    "row",
+    "index",
+    "rename_all",
+    "adopt",
+    "allow_scan",
+    "allow",
+    "find",
+    "crate",
+];
+
+impl EntityWords {
+    /// Reads the words.
+    pub(crate) fn read(words: &[Word], errors: &mut Errors) -> Self {
+        let mut entity = Self::default();
+        for word in words {
+            entity.take(word, errors);
+        }
+        entity
+    }
+
+    fn take(&mut self, word: &Word, errors: &mut Errors) {
+        match word.text().as_str() {
+            "name" => self.name.fill(word, word.string(errors), errors),
+            "entity_type" => self.entity_type.fill(word, word.string(errors), errors),
+            "version" => self.version.fill(word, word.number(errors), errors),
+            "partition" => self.partition.fill(word, word.string(errors), errors),
+            "row" => self.row.fill(word, word.string(errors), errors),
+            "index" => self.indexes.extend(IndexWords::read(word, errors)),
+            "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
+            "adopt" => self.adopt.fill(word, word.flag(errors), errors),
+            "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),
+            "allow" => self.allow(word, errors),
+            "find" => self.find.fill(word, word.ident(errors), errors),
+            "crate" => self.runtime.fill(word, word.path(errors), errors),
+            _ => unknown_word(word, "on an entity", &LEGAL, errors),
+        }
+    }
+
+    fn allow(&mut self, word: &Word, errors: &mut Errors) {
+        for inner in word.words(errors).unwrap_or_default() {
+            match inner.text().as_str() {
+                "append_hotspot" => self.append_hotspot.fill(&inner, inner.flag(errors), errors),
+                _ => unknown_word(&inner, "in `allow(..)`", &["append_hotspot"], errors),
+            }
+        }
+    }
+}
+
+/// `rename_all = "PascalCase"`
+pub(crate) fn rename_all(word: &Word, errors: &mut Errors) -> Option<Case> {
+    let literal = word.string(errors)?;
+    let case = Case::parse(&literal.value());
+    if case.is_none() {
+        errors.at(literal.span(), unknown("convention", &literal.value(), "conventions", &Case::WORDS));
+    }
+    case
+}

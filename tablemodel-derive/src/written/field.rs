@@ -1,0 +1,78 @@
+//! The words of a field.
+//! Whether they go together is decided in `meant`.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::{Field, LitStr};
+
+use super::{Slot, Word, attribute_words, unknown_word};
+use crate::errors::Errors;
+
+/// `#[table(..)]` on a field.
+#[derive(Default)]
+pub(crate) struct FieldWords {
+    pub(crate) rename: Slot<LitStr>,
+    pub(crate) json: Slot<()>,
+    pub(crate) flatten: Slot<()>,
+    pub(crate) skip: Slot<()>,
+    pub(crate) default: Slot<DefaultWord>,
+    pub(crate) method: Slot<Ident>,
+    pub(crate) constant: Slot<Ident>,
+}
+
+/// `default`, or `default = ..`.
+#[derive(Debug, Clone)]
+pub(crate) enum DefaultWord {
+    /// The type's own default.
+    Own,
+    /// A path to a function.
+    Function(TokenStream),
+    /// An expression.
+    Expression(TokenStream),
+}
+
+impl FieldWords {
+    /// The words that an entity's fields take.
+    pub(crate) const OF_ENTITY: [&'static str; 7] =
+        ["rename", "json", "flatten", "skip", "default", "method", "constant"];
+    /// The words that the fields of a group of properties take.
+    pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
+    /// The words that a projection's fields take.
+    pub(crate) const OF_PROJECTION: [&'static str; 3] = ["json", "default", "constant"];
+
+    /// Reads the words that are `legal` here.
+    pub(crate) fn read(field: &Field, legal: &[&str], errors: &mut Errors) -> Self {
+        let mut words = Self::default();
+        for word in attribute_words(&field.attrs, errors) {
+            match word.text().as_str() {
+                name if !legal.contains(&name) => unknown_word(&word, "on this field", legal, errors),
+                "rename" => words.rename.fill(&word, word.string(errors), errors),
+                "json" => words.json.fill(&word, word.flag(errors), errors),
+                "flatten" => words.flatten.fill(&word, word.flag(errors), errors),
+                "skip" => words.skip.fill(&word, word.flag(errors), errors),
+                "default" => words.default.fill(&word, default(&word, errors), errors),
+                "method" => words.method.fill(&word, word.ident(errors), errors),
+                _ => words.constant.fill(&word, word.ident(errors), errors),
+            }
+        }
+        words
+    }
+}
+
+fn default(word: &Word, errors: &mut Errors) -> Option<DefaultWord> {
+    match word.value() {
+        Some(value) if is_path(&value) => Some(DefaultWord::Function(value)),
+        Some(value) => Some(DefaultWord::Expression(value)),
+        None if word.is_alone() => Some(DefaultWord::Own),
+        None => word.wrong("takes a function or an expression", "`default`, `default = path` or `default = 1`", errors),
+    }
+}
+
+/// Names and `::` only; `true` and `false` are values.
+fn is_path(value: &TokenStream) -> bool {
+    let is_literal = |tree: &TokenTree| matches!(tree, TokenTree::Ident(name) if *name == "true" || *name == "false");
+    value.clone().into_iter().all(|tree| match &tree {
+        TokenTree::Ident(_) => !is_literal(&tree),
+        TokenTree::Punct(punct) => punct.as_char() == ':',
+        TokenTree::Group(_) | TokenTree::Literal(_) => false,
+    })
+}

@@ -1,0 +1,108 @@
+//! The item under a derive: its shape, its fields or variants, and its words.
+//! Which shapes and words a derive takes is the derive's to say.
+
+use proc_macro2::{Ident, TokenStream};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Type, Visibility, ext::IdentExt};
+
+use super::{Slot, Word, attribute_words, unknown_word};
+use crate::errors::Errors;
+
+/// The item.
+pub(crate) struct Input {
+    pub(crate) ident: Ident,
+    pub(crate) vis: Visibility,
+    pub(crate) words: Vec<Word>,
+    pub(crate) shape: Container,
+}
+
+/// The shapes that some derive takes; the others are refused when read.
+pub(crate) enum Container {
+    /// `struct X { a: A }`
+    Named(Vec<Field>),
+    /// `struct X(A);`
+    Newtype(Type),
+    /// `enum X { A, B(C) }`
+    Enum(Vec<Variant>),
+    /// A tuple struct of another length, a unit struct or a union.
+    Other(&'static str),
+}
+
+/// A variant of an enum.
+pub(crate) struct Variant {
+    pub(crate) ident: Ident,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) fields: Fields,
+}
+
+impl Input {
+    /// Reads the item; `None` where even its shape cannot be used.
+    pub(crate) fn read(tokens: TokenStream, errors: &mut Errors) -> Option<Self> {
+        let input = match syn::parse2::<DeriveInput>(tokens) {
+            Ok(input) => input,
+            Err(error) => {
+                errors.at(error.span(), error);
+                return None;
+            }
+        };
+        let words = attribute_words(&input.attrs, errors);
+        if !input.generics.params.is_empty() || input.generics.where_clause.is_some() {
+            let message = "generic types cannot be stored: the stored format is one constant per type";
+            let first = input.generics.params.first().map(|first| quote::ToTokens::to_token_stream(first));
+            let span = first.and_then(|first| first.into_iter().next()).map_or(input.ident.span(), |first| first.span());
+            errors.at(span, message);
+            return None;
+        }
+        Some(Self { ident: input.ident, vis: input.vis, words, shape: shape(input.data) })
+    }
+
+    /// The name without `r#`.
+    pub(crate) fn name(&self) -> String {
+        self.ident.unraw().to_string()
+    }
+}
+
+fn shape(data: Data) -> Container {
+    match data {
+        Data::Struct(data) => match data.fields {
+            Fields::Named(fields) => Container::Named(fields.named.into_iter().collect()),
+            Fields::Unnamed(fields) => match single(fields.unnamed.into_iter()) {
+                Some(field) => Container::Newtype(field.ty),
+                None => Container::Other("a tuple struct"),
+            },
+            Fields::Unit => Container::Other("a unit struct"),
+        },
+        Data::Enum(data) => Container::Enum(data.variants.into_iter().map(variant).collect()),
+        Data::Union(_) => Container::Other("a union"),
+    }
+}
+
+fn single<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}
+
+fn variant(variant: syn::Variant) -> Variant {
+    Variant { ident: variant.ident, attributes: variant.attrs, fields: variant.fields }
+}
+
+/// The words of a variant.
+#[derive(Default)]
+pub(crate) struct VariantWords {
+    pub(crate) rename: Slot<syn::LitStr>,
+    pub(crate) other: Slot<()>,
+}
+
+impl VariantWords {
+    /// Reads the words that are `legal` here.
+    pub(crate) fn read(variant: &Variant, legal: &[&str], errors: &mut Errors) -> Self {
+        let mut words = Self::default();
+        for word in attribute_words(&variant.attributes, errors) {
+            match word.text().as_str() {
+                "rename" if legal.contains(&"rename") => words.rename.fill(&word, word.string(errors), errors),
+                "other" if legal.contains(&"other") => words.other.fill(&word, word.flag(errors), errors),
+                _ => unknown_word(&word, "on a variant", legal, errors),
+            }
+        }
+        words
+    }
+}

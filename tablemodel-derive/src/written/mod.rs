@@ -1,0 +1,16 @@
+//! What the user wrote in `#[table(..)]`: words with values of the right kind, each with its place.
+//! What the words mean together is decided in `meant`.
+
+mod entity;
+mod field;
+mod input;
+mod slot;
+mod word;
+
+pub(crate) use self::{
+    entity::{EntityWords, rename_all},
+    field::{DefaultWord, FieldWords},
+    input::{Container, Input, Variant, VariantWords},
+    slot::Slot,
+    word::{Word, attribute_words, unknown_word},
+};

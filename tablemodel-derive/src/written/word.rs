@@ -1,0 +1,264 @@
+//! The words of an attribute: `name`, `name = value`, `name(words)`; cut so that one bad word hides no other.
+//! No word has a meaning here.
+
+use proc_macro2::{Delimiter, Ident, Punct, Span, TokenStream, TokenTree};
+use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
+
+use crate::errors::{Errors, unknown};
+
+/// Words of later versions, so that they are not called unknown.
+const LATER: [&str; 23] = [
+    "blob", "chunked", "copy_of", "count", "each", "expires", "list", "max", "min", "outbox", "partition", "prefix",
+    "sas", "series", "slice", "soft_delete", "spread", "sum", "table", "ttl", "unique_across", "upgrade", "wide",
+];
+
+/// One word.
+#[derive(Debug, Clone)]
+pub(crate) struct Word {
+    pub(crate) name: Ident,
+    given: Given,
+}
+
+#[derive(Debug, Clone)]
+enum Given {
+    Alone,
+    Value(TokenStream),
+    List(TokenStream),
+}
+
+/// The words of all `#[table(..)]` attributes among `attributes`.
+pub(crate) fn attribute_words(attributes: &[Attribute], errors: &mut Errors) -> Vec<Word> {
+    let mut words = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("table")) {
+        match &attribute.meta {
+            Meta::List(list) => words.extend(cut(list.tokens.clone(), errors)),
+            Meta::Path(path) => errors.at(span_of(path), "`#[table]` says nothing: write `#[table(..)]`"),
+            Meta::NameValue(pair) => {
+                errors.at(span_of(&pair.path), "write `#[table(..)]`, with words in parentheses");
+            }
+        }
+    }
+    words
+}
+
+fn span_of(path: &Path) -> Span {
+    path.segments.first().map_or_else(Span::call_site, |segment| segment.ident.span())
+}
+
+/// Reports a word that is not legal here.
+pub(crate) fn unknown_word(word: &Word, place: &str, legal: &[&str], errors: &mut Errors) {
+    let name = word.name.unraw().to_string();
+    let message = match LATER.contains(&name.as_str()) {
+        true => format!("`{name}` is not supported {place} yet in this version of tablemodel"),
+        false => unknown("word", &name, &format!("words {place}"), legal),
+    };
+    errors.at(word.span(), message);
+}
+
+impl Word {
+    /// Where the word stands.
+    pub(crate) fn span(&self) -> Span {
+        self.name.span()
+    }
+
+    /// The word's name.
+    pub(crate) fn text(&self) -> String {
+        self.name.unraw().to_string()
+    }
+
+    /// A word that stands alone.
+    pub(crate) fn flag(&self, errors: &mut Errors) -> Option<()> {
+        match self.given {
+            Given::Alone => Some(()),
+            _ => self.wrong("stands alone", &format!("`{}`", self.name), errors),
+        }
+    }
+
+    /// `name = ".."`
+    pub(crate) fn string(&self, errors: &mut Errors) -> Option<LitStr> {
+        let literal = self.value().and_then(|value| syn::parse2(value).ok());
+        literal.or_else(|| self.wrong("takes a text", &format!("`{} = \"..\"`", self.name), errors))
+    }
+
+    /// `name = 3`, above zero.
+    pub(crate) fn number(&self, errors: &mut Errors) -> Option<u32> {
+        let literal: Option<LitInt> = self.value().and_then(|value| syn::parse2(value).ok());
+        let number = literal.and_then(|literal| literal.base10_parse().ok()).filter(|number| *number > 0);
+        number.or_else(|| self.wrong("takes a whole number above zero", &format!("`{} = 1`", self.name), errors))
+    }
+
+    /// `name = "other_name"`
+    pub(crate) fn ident(&self, errors: &mut Errors) -> Option<Ident> {
+        let literal = self.string(errors)?;
+        match syn::parse_str::<Ident>(&literal.value()) {
+            Ok(ident) => Some(Ident::new_raw_as(&ident, literal.span())),
+            Err(_) => {
+                errors.at(literal.span(), format!("`{}` is not a Rust name", literal.value()));
+                None
+            }
+        }
+    }
+
+    /// `name = "some::path"`
+    pub(crate) fn path(&self, errors: &mut Errors) -> Option<Path> {
+        let literal = self.string(errors)?;
+        let path = literal.parse_with(Path::parse_mod_style).ok();
+        if path.is_none() {
+            errors.at(literal.span(), format!("`{}` is not a path to the crate, such as `::tablemodel`", literal.value()));
+        }
+        path
+    }
+
+    /// `name = <tokens>`, if it is that.
+    pub(crate) fn value(&self) -> Option<TokenStream> {
+        match &self.given {
+            Given::Value(value) if !value.is_empty() => Some(ungrouped(value.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether the word stands alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self.given, Given::Alone)
+    }
+
+    /// `name(a, b(..), c = d)`
+    pub(crate) fn words(&self, errors: &mut Errors) -> Option<Vec<Word>> {
+        match &self.given {
+            Given::List(inside) => Some(cut(inside.clone(), errors)),
+            _ => self.wrong("takes words in parentheses", &format!("`{}(..)`", self.name), errors),
+        }
+    }
+
+    /// `name(a, b)`
+    pub(crate) fn names(&self, errors: &mut Errors) -> Option<Vec<Ident>> {
+        let words = self.words(errors)?;
+        let names = words.iter().filter_map(|word| word.flag(errors).map(|()| word.name.clone())).collect();
+        Some(names)
+    }
+
+    /// Reports a value of the wrong kind.
+    pub(crate) fn wrong<T>(&self, takes: &str, write: &str, errors: &mut Errors) -> Option<T> {
+        errors.at(self.span(), format!("`{}` {takes}: write {write}", self.name));
+        None
+    }
+}
+
+/// A raw identifier stays raw when its place changes.
+trait RawAs {
+    fn new_raw_as(ident: &Ident, span: Span) -> Ident;
+}
+
+impl RawAs for Ident {
+    fn new_raw_as(ident: &Ident, span: Span) -> Ident {
+        let mut copy = ident.clone();
+        copy.set_span(span);
+        copy
+    }
+}
+
+/// A value that comes from a `macro_rules` fragment stands in an invisible group.
+fn ungrouped(value: TokenStream) -> TokenStream {
+    let mut trees = value.clone().into_iter();
+    match (trees.next(), trees.next()) {
+        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::None => ungrouped(group.stream()),
+        _ => value,
+    }
+}
+
+/// Cuts at commas; each word that cannot be read is one error.
+fn cut(tokens: TokenStream, errors: &mut Errors) -> Vec<Word> {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut words = Vec::new();
+    let mut current: Vec<TokenTree> = Vec::new();
+    let mut angles = 0_usize;
+    for tree in trees {
+        angles = nesting(angles, current.last(), &tree);
+        match &tree {
+            TokenTree::Punct(punct) if punct.as_char() == ',' && angles == 0 => {
+                words.extend(word(std::mem::take(&mut current), punct.span(), errors));
+            }
+            _ => current.push(tree),
+        }
+    }
+    if !current.is_empty() {
+        words.extend(word(current, Span::call_site(), errors));
+    }
+    words
+}
+
+/// How deep a value stands in the `<..>` of a `::<..>`.
+fn nesting(angles: usize, before: Option<&TokenTree>, tree: &TokenTree) -> usize {
+    let is = |tree: Option<&TokenTree>, c: char| matches!(tree, Some(TokenTree::Punct(p)) if p.as_char() == c);
+    match tree {
+        TokenTree::Punct(punct) if punct.as_char() == '<' && (angles > 0 || is(before, ':')) => angles + 1,
+        TokenTree::Punct(punct) if punct.as_char() == '>' && !is(before, '-') => angles.saturating_sub(1),
+        _ => angles,
+    }
+}
+
+fn word(trees: Vec<TokenTree>, end: Span, errors: &mut Errors) -> Option<Word> {
+    let mut trees = trees.into_iter();
+    let name = match trees.next() {
+        Some(TokenTree::Ident(name)) => name,
+        Some(other) => return fail(other.span(), "expected a word, such as `name = \"..\"`", errors),
+        None => return fail(end, "expected a word before this comma", errors),
+    };
+    let given = match trees.next() {
+        None => Given::Alone,
+        Some(TokenTree::Punct(punct)) if is_equals(&punct) => Given::Value(trees.by_ref().collect()),
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => Given::List(group.stream()),
+        Some(other) => return fail(other.span(), &format!("expected `=`, `(..)` or a comma after `{name}`"), errors),
+    };
+    match trees.next() {
+        None => Some(Word { name, given }),
+        Some(extra) => fail(extra.span(), &format!("expected a comma after `{name}(..)`"), errors),
+    }
+}
+
+fn is_equals(punct: &Punct) -> bool {
+    punct.as_char() == '='
+}
+
+fn fail<T>(span: Span, message: &str, errors: &mut Errors) -> Option<T> {
+    errors.at(span, message);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+
+    fn read(tokens: TokenStream) -> (Vec<String>, Vec<String>) {
+        let mut errors = Errors::default();
+        let words = cut(tokens, &mut errors);
+        (words.iter().map(Word::text).collect(), errors.messages())
+    }
+
+    #[test]
+    fn words_are_cut_at_commas_only() {
+        let (words, errors) = read(quote!(a, b = "x, y", c(d, e), f = m::<A, B>::new(), r#type));
+        assert_eq!(words, ["a", "b", "c", "f", "type"]);
+        assert_eq!(errors, Vec::<String>::new());
+    }
+
+    #[test]
+    fn one_bad_word_hides_no_other() {
+        let (words, errors) = read(quote!(a, , 3, b c, d(x) y, e));
+        assert_eq!(words, ["a", "e"]);
+        assert_eq!(errors.len(), 4, "{errors:?}");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_says_the_right_one() {
+        let mut errors = Errors::default();
+        for word in cut(quote!(a = 3, b = , c, d("x"), e = "x"), &mut errors) {
+            word.string(&mut errors);
+        }
+        let messages = errors.messages();
+        assert_eq!(messages.len(), 4);
+        assert_eq!(messages[0], "`a` takes a text: write `a = \"..\"`");
+    }
+}
