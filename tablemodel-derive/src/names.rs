@@ -91,10 +91,13 @@ pub(crate) fn property_fault(name: &str) -> Option<String> {
     }
     let is_identifier = name.starts_with(char::is_alphabetic) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if !is_identifier {
-        return Some(format!("`{name}` is not a property name: it must begin with a letter and hold letters, digits and `_`"));
+        return Some(format!(
+            "`{name}` is not a property name: it must begin with a letter and hold letters, digits and `_`"
+        ));
     }
     let chars = name.chars().count();
-    (chars > MAX_PROPERTY_CHARS).then(|| format!("the property name has {chars} characters; at most {MAX_PROPERTY_CHARS} are allowed"))
+    (chars > MAX_PROPERTY_CHARS)
+        .then(|| format!("the property name has {chars} characters; at most {MAX_PROPERTY_CHARS} are allowed"))
 }
 
 /// Why a table may not have this name.
@@ -103,9 +106,8 @@ pub(crate) fn table_fault(name: &str) -> Option<String> {
         && name.chars().all(|c| c.is_ascii_alphanumeric())
         && (3..=63).contains(&name.len())
         && !name.eq_ignore_ascii_case("tables");
-    (!is_legal).then(|| {
-        format!("`{name}` is not a table name: 3 to 63 letters and digits, a letter first, and not `Tables`")
-    })
+    (!is_legal)
+        .then(|| format!("`{name}` is not a table name: 3 to 63 letters and digits, a letter first, and not `Tables`"))
 }
 
 /// Why an entity may not be called so.
@@ -121,7 +123,8 @@ mod tests {
     #[test]
     fn each_convention_is_applied_to_fields_and_variants() {
         for name in ["first_name2_x", "FirstName2X"] {
-            let all: Vec<_> = Case::WORDS.iter().filter_map(|word| Case::parse(word)).map(|case| case.apply(name)).collect();
+            let all: Vec<_> =
+                Case::WORDS.iter().filter_map(|word| Case::parse(word)).map(|case| case.apply(name)).collect();
             let expected = [
                 "FirstName2X",
                 "firstName2X",

@@ -151,7 +151,9 @@ mod tests {
         for text in ["a b_{x}", "a/{x}", "{x}#", "{x}\u{7f}", "{x}\u{9f}", "a'{x}"] {
             assert!(bad(text).contains("which no key may hold"), "{text}");
         }
-        assert!(bad("~~{x}").contains("reserved") && bad("a~~{x}").contains("reserved") && bad("~{x}").contains("lone"));
+        assert!(
+            bad("~~{x}").contains("reserved") && bad("a~~{x}").contains("reserved") && bad("~{x}").contains("lone")
+        );
         assert_eq!(good("~a{x}").len(), 2);
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::{
     key::{KeyType, Part, Problem, Segment, Template},
+    path::field::Field,
     schema::EntitySchema,
 };
 
@@ -56,6 +57,9 @@ pub const fn check(promise: bool, message: &str) {
         panic!("{}", message);
     }
 }
+
+/// Compiles only if the handle is of a field of type `T` of entity `E`.
+pub const fn check_field<E, T, M>(_: &Field<E, T, M>) {}
 
 /// The row key of the index at this place; of the entity where there is none.
 pub const fn index_row(schema: &EntitySchema, index: usize) -> &Template {

@@ -10,6 +10,7 @@ use tablemodel_store::{Properties, PropertyName, Row, Value};
 
 use crate::{
     error::Result,
+    plan::group::Group,
     property::{Property, ValueError, json},
     schema::{EntitySchema, PropertySchema},
 };
@@ -70,7 +71,7 @@ pub trait TableModel: Sized + Send + Sync + 'static {
 /// A row on its way into a [`TableModel`].
 #[derive(Debug)]
 pub struct ModelRow {
-    pub(crate) row: Row,
+    pub(crate) rows: Group,
     pub(crate) schema: Option<&'static EntitySchema>,
 }
 
@@ -82,21 +83,21 @@ impl ModelRow {
 
     /// The entity.
     pub fn read<E: TableEntity>(self) -> Result<E> {
-        crate::plan::image::decode::<E>(&self.row)
+        crate::plan::image::decode::<E>(&self.rows)
     }
 
     /// The row as it is stored, system properties included.
     pub fn into_row(self) -> Row {
-        self.row
+        self.rows.head
     }
 
     /// The error for a row of a type that the model has no variant for.
     pub fn unknown<M>(self) -> Result<M> {
         Err(crate::Error::unsupported(format!(
             "the row is of a type that the model does not list (`{}`); add a variant `#[table(other)] Other(Row)`",
-            crate::plan::system::entity_type(&self.row.properties).unwrap_or("no EntityType")
+            crate::plan::system::entity_type(&self.rows.head.properties).unwrap_or("no EntityType")
         ))
-        .at_key(self.row.key))
+        .at_key(self.rows.head.key))
     }
 }
 

@@ -10,19 +10,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use tablemodel_store::clock::{Clock, SystemClock};
+use tablemodel_store::clock::{Clock, Sleep, SystemClock};
 
 /// A source of random bits: for operation ids and back-off, never for secrets.
 pub trait Random: Send + Sync + 'static {
     /// 64 random bits.
     fn next(&self) -> u64;
-}
-
-/// A way to wait.
-#[async_trait]
-pub trait Sleep: Send + Sync + 'static {
-    /// Waits this long.
-    async fn sleep(&self, duration: Duration);
 }
 
 /// Randomness from the operating system's seed of the standard library's hasher.

@@ -11,6 +11,7 @@ mod database;
 mod entity;
 mod environment;
 mod error;
+mod observe;
 mod path;
 mod plan;
 mod read;
@@ -28,7 +29,7 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use tablemodel_derive::TableEntity;
+pub use tablemodel_derive::*;
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
@@ -38,14 +39,17 @@ pub use crate::{
         Bulk, BulkReport, Database, DatabaseBuilder, Transferred, Verified, Violation, ViolationKind, WriteBatch,
     },
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
-    environment::{Environment, Random, Sleep, SystemRandom, TokioSleep},
+    environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
+    key::KeyPart,
+    observe::{Observer, StoreCall},
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
         field::{Field, Patch, Predicate},
         found::Found,
     },
     plan::states::IndexState,
+    property::Property,
     schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

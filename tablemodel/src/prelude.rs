@@ -2,4 +2,6 @@
 //!
 //! Nothing is defined here.
 
+pub use tablemodel_derive::*;
+
 pub use crate::{Database, EntityScan, ErrorKind, Path, Projection, Row, Seen, Stored, TableEntity, TableModel};

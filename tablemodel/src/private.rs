@@ -15,7 +15,7 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Fault, check, check_overlap, check_part, index_row},
+    check::{Fault, check, check_field, check_overlap, check_part, index_row},
     entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
@@ -25,7 +25,10 @@ pub use crate::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
         },
     },
-    property::{Property, ValueError},
+    property::{
+        Property, ValueError,
+        variant::{unknown_variant, variant_text},
+    },
     schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When, rows_may_collide, same_entity_type},
     stored::{Seen, Stored},
 };

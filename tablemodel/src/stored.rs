@@ -10,7 +10,7 @@ use crate::{
     database::Database,
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    plan::{image, system},
+    plan::{group::Group, image, system},
 };
 
 /// An entity as it was read or written: its value, its ETag, and the stored image that `save` compares with.
@@ -19,28 +19,28 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Stored<T> {
     value: T,
-    row: Row,
+    rows: Group,
 }
 
 impl<T> Stored<T> {
     /// Where the entity's primary row stands.
     pub fn key(&self) -> &RowKey {
-        &self.row.key
+        self.rows.key()
     }
 
     /// The state of the primary row; every derived row in the partition is guarded by it.
     pub fn etag(&self) -> &ETag {
-        &self.row.etag
+        &self.rows.head.etag
     }
 
     /// When the store wrote it, by the store's clock.
     pub fn timestamp(&self) -> DateTime {
-        self.row.timestamp
+        self.rows.head.timestamp
     }
 
     /// The entity's sequence number: raised by every write. 0 if another program wrote it.
     pub fn sequence(&self) -> i64 {
-        system::sequence(&self.row.properties)
+        system::sequence(&self.rows.head.properties)
     }
 
     /// The value alone.
@@ -50,21 +50,30 @@ impl<T> Stored<T> {
 
     /// The primary row as it is stored.
     pub fn row(&self) -> &Row {
-        &self.row
+        &self.rows.head
     }
 
-    pub(crate) fn into_row(self) -> Row {
-        self.row
+    /// The ETag of every row of the entity: the primary row's first.
+    pub fn etags(&self) -> impl Iterator<Item = (&RowKey, &ETag)> {
+        self.rows.etags()
     }
 
-    pub(crate) fn set_row(&mut self, row: Row) {
-        self.row = row;
+    pub(crate) fn rows(&self) -> &Group {
+        &self.rows
+    }
+
+    pub(crate) fn into_rows(self) -> Group {
+        self.rows
+    }
+
+    pub(crate) fn set_rows(&mut self, rows: Group) {
+        self.rows = rows;
     }
 }
 
 impl<T: TableEntity> Stored<T> {
-    pub(crate) fn read(row: Row) -> Result<Self> {
-        Ok(Self { value: image::decode(&row)?, row })
+    pub(crate) fn read(rows: Group) -> Result<Self> {
+        Ok(Self { value: image::decode(&rows)?, rows })
     }
 }
 

@@ -84,9 +84,9 @@ fn faults(entity: &Entity, which: Which, key: &Key, place: usize, part: &Part) -
 fn unfit(part: &Part) -> String {
     let field = &part.field.name;
     match part.codec {
-        Codec::Plain => format!(
-            "field `{field}` is a float, which has no plain form in a key: write `{{{field}:sortable}}`"
-        ),
+        Codec::Plain => {
+            format!("field `{field}` is a float, which has no plain form in a key: write `{{{field}:sortable}}`")
+        }
         codec => {
             let (word, fits) = (codec.word(), fitting(codec));
             format!("codec `{word}` does not fit field `{field}`: it is for {fits}")
@@ -112,7 +112,9 @@ fn glued(key: &Key, place: usize, part: &Part) -> String {
         _ => String::new(),
     };
     let part = part.written();
-    format!("nothing tells where `{part}` ends and `{next}` begins: write a separator, as in `{part}_{next}` or `{part}!{next}`")
+    format!(
+        "nothing tells where `{part}` ends and `{next}` begins: write a separator, as in `{part}_{next}` or `{part}!{next}`"
+    )
 }
 
 fn separator(part: &Part, literal: &str) -> String {
@@ -124,13 +126,17 @@ fn separator(part: &Part, literal: &str) -> String {
 
 fn optional(part: &Part) -> String {
     let field = &part.field.name;
-    format!("field `{field}` is an `Option` and stands in the primary key, which every entity must have: use the type inside, or put the field into an index only")
+    format!(
+        "field `{field}` is an `Option` and stands in the primary key, which every entity must have: use the type inside, or put the field into an index only"
+    )
 }
 
 fn led_by_time(part: &Part) -> String {
     let part = part.written();
     let remedy = "lead it with a field that spreads the load, or add a part such as `{id:shard(16)}`";
-    format!("this partition key is led by time (`{part}`), so that one server takes every write; {remedy}, or say `allow(append_hotspot)`")
+    format!(
+        "this partition key is led by time (`{part}`), so that one server takes every write; {remedy}, or say `allow(append_hotspot)`"
+    )
 }
 
 /// No two rows of one entity, or of two entities in a partition, share a key.
@@ -157,9 +163,7 @@ fn groups(entity: &Entity) -> Option<TokenStream> {
     let name = &entity.ident;
     let duplicate = format!("two properties of `{name}` have one name: rename a field of a group, or one beside it");
     let too_many = format!("`{name}` has more than 249 properties with those of its groups");
-    let check = |assertion: TokenStream, message: String, span: Span| {
-        quote_spanned!(span=> const _: () = _tm::check(!#schema.#assertion, #message);)
-    };
+    let check = |assertion: TokenStream, message: String, span: Span| quote_spanned!(span=> const _: () = _tm::check(!#schema.#assertion, #message););
     let duplicate = check(quote!(has_duplicate_property()), duplicate, span);
     let too_many = check(quote!(has_too_many_properties()), too_many, span);
     Some(quote!(#duplicate #too_many))

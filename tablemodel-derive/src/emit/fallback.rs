@@ -4,7 +4,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{handles::constants, path::path_type};
+use super::{fields, handles::constants, path::path_type};
 use crate::meant::entity::Entity;
 
 /// The fallback of an entity.
@@ -21,7 +21,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
 
 /// A format without fields or keys, in a table of its own, so that no other entity seems to meet it.
 fn implementation(entity: &Entity) -> TokenStream {
-    let (ident, name) = (&entity.ident, entity.name());
+    let (ident, name, bodies) = (&entity.ident, entity.name(), fields::unreachable());
     quote! {
         #[automatically_derived]
         impl _tm::TableEntity for #ident {
@@ -29,8 +29,7 @@ fn implementation(entity: &Entity) -> TokenStream {
                 entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
                 partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], adopt: false,
             };
-            fn write_fields(&self, _: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> { loop {} }
-            fn read_fields(_: &_tm::FieldReader<'_>) -> _tm::Result<Self, _tm::FieldError> { loop {} }
+            #(#bodies)*
         }
         impl<__A> _tm::AllowScan<__A> for #ident {}
     }
@@ -62,7 +61,8 @@ fn path(entity: &Entity) -> TokenStream {
     let mut methods: Vec<Ident> = Vec::new();
     for field in entity.fields.iter().filter(|field| field.is_property()) {
         let name = field.method.as_ref().unwrap_or(&field.ident);
-        let suffixed = ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
+        let suffixed =
+            ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
         for method in std::iter::once(name.clone()).chain(suffixed) {
             if !methods.contains(&method) && !crate::meant::names::TERMINALS.iter().any(|terminal| method == terminal) {
                 methods.push(method);

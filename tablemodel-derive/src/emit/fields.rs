@@ -47,6 +47,21 @@ pub(crate) fn read_function(lines: impl Iterator<Item = TokenStream>) -> TokenSt
     }
 }
 
+/// Bodies that stand for those of a struct with errors.
+pub(crate) fn unreachable() -> [TokenStream; 2] {
+    let write = quote!(
+        fn write_fields(&self, _: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> {
+            loop {}
+        }
+    );
+    let read = quote!(
+        fn read_fields(_: &_tm::FieldReader<'_>) -> _tm::Result<Self, _tm::FieldError> {
+            loop {}
+        }
+    );
+    [write, read]
+}
+
 /// `field: from.take("Property")?`
 pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
     let Field { ident, ty, .. } = field;

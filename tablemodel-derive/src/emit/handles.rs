@@ -4,10 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::{
-    method::key_type,
-    path::path_type,
-};
+use super::{method::key_type, path::path_type};
 use crate::meant::{
     entity::Entity,
     field::{Field, Kind},
@@ -34,17 +31,23 @@ pub(crate) fn constants(entity: &Entity) -> TokenStream {
 }
 
 fn constant(entity: &Entity, field: &Field) -> TokenStream {
-    let Field { ty, vis, property, name, .. } = field;
+    let Field { vis, property, name, .. } = field;
     let handle = field.handle();
     let doc = format!("The handle of `{name}`.");
-    let ty = match field.kind {
-        Kind::Json => quote!(_tm::AsJson<#ty>),
-        Kind::Plain | Kind::Group | Kind::Skipped => quote!(#ty),
-    };
+    let handle_type = handle_type(field);
     let maintained = entity.maintains(field).then(|| quote!(, _tm::Maintained));
     quote_spanned! {field.ty.span()=>
         #[doc = #doc]
-        #vis const #handle: _tm::Field<Self, #ty #maintained> = _tm::Field::named(#property);
+        #vis const #handle: _tm::Field<Self, #handle_type #maintained> = _tm::Field::named(#property);
+    }
+}
+
+/// What the handle's setters take.
+pub(crate) fn handle_type(field: &Field) -> TokenStream {
+    let ty = &field.ty;
+    match field.kind {
+        Kind::Json => quote!(_tm::AsJson<#ty>),
+        Kind::Plain | Kind::Group | Kind::Skipped => quote!(#ty),
     }
 }
 

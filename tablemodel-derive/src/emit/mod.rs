@@ -7,8 +7,11 @@ pub(crate) mod fallback;
 pub(crate) mod fields;
 pub(crate) mod handles;
 pub(crate) mod method;
+pub(crate) mod model;
 pub(crate) mod path;
+pub(crate) mod projection;
 pub(crate) mod schema;
+pub(crate) mod value;
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -146,4 +146,3 @@ fn carries(entity: &Entity, path: &Path) -> TokenStream {
     let names = fields.map(|field| &field.property);
     quote!(#(impl _tm::Carries<{ _tm::name_hash(#names) }> for __at::#start {})*)
 }
-

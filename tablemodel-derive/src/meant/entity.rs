@@ -111,7 +111,8 @@ fn required(
     errors: &mut Errors,
 ) -> Key {
     if slot.is_absent() && matches!(input.shape, Container::Named(_)) {
-        let message = format!("`{}` has no {word} key: add `#[table({word} = \"..\")]`, such as `\"{example}\"`", input.ident);
+        let message =
+            format!("`{}` has no {word} key: add `#[table({word} = \"..\")]`, such as `\"{example}\"`", input.ident);
         errors.at(input.ident.span(), message);
     }
     slot.get().map_or_else(Key::missing, |literal| Key::resolve(literal, fields, errors))

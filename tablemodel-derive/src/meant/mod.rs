@@ -4,6 +4,10 @@
 pub(crate) mod entity;
 pub(crate) mod field;
 pub(crate) mod key;
+pub(crate) mod model;
 pub(crate) mod names;
 pub(crate) mod path;
+pub(crate) mod projection;
 pub(crate) mod rules;
+pub(crate) mod value;
+pub(crate) mod variants;

@@ -8,7 +8,17 @@ use crate::errors::Errors;
 
 /// The terminals of a path, which no field's method may hide, and the two that reach its query.
 pub(crate) const TERMINALS: [&str; 12] = [
-    "one", "exists", "get_many", "all", "first", "stream", "page", "count", "delete_all", "select", "explain",
+    "one",
+    "exists",
+    "get_many",
+    "all",
+    "first",
+    "stream",
+    "page",
+    "count",
+    "delete_all",
+    "select",
+    "explain",
     "into_query",
 ];
 
@@ -38,7 +48,8 @@ fn check_handles(entity: &Entity, errors: &mut Errors) {
     for field in entity.fields.iter().filter(|field| field.is_property()) {
         let handle = field.handle();
         if let Some((_, earlier)) = seen.iter().find(|(earlier, _)| *earlier == handle) {
-            let message = format!("fields `{}` and `{}` would both have the handle `{handle}`", earlier.name, field.name);
+            let message =
+                format!("fields `{}` and `{}` would both have the handle `{handle}`", earlier.name, field.name);
             errors.at(field.ident.span(), format!("{message}: name one with `constant = \"..\"`"));
         }
         seen.push((handle, field));
@@ -73,7 +84,8 @@ fn check_method(method: Ident, field: &Field, methods: &mut Vec<(Ident, String)>
             errors.at(span, format!("{message}: {remedy}"));
         }
         Some(owner) if owner != field.name => {
-            let message = format!("key fields `{owner}` and `{}` would both have the path method `{method}`", field.name);
+            let message =
+                format!("key fields `{owner}` and `{}` would both have the path method `{method}`", field.name);
             errors.at(span, format!("{message}: {remedy}"));
         }
         _ => {}

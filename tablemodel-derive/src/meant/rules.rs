@@ -72,7 +72,8 @@ fn check_shard_is_known(entity: &Entity, errors: &mut Errors) {
     let mut others = entity.partition.parts().chain(entity.row.parts());
     if !others.any(|part| part.is_of(&shard.field) && !part.codec.is_shard() && !part.codec.is_bucket()) {
         let (shard, field) = (shard.written(), &shard.field.name);
-        let message = format!("the bucket of `{shard}` cannot be told from the rest of the key, so no entity could be found");
+        let message =
+            format!("the bucket of `{shard}` cannot be told from the rest of the key, so no entity could be found");
         errors.at(entity.partition.span, format!("{message}; put `{{{field}}}` into the row key too"));
     }
 }

@@ -48,7 +48,8 @@ impl Input {
         if !input.generics.params.is_empty() || input.generics.where_clause.is_some() {
             let message = "generic types cannot be stored: the stored format is one constant per type";
             let first = input.generics.params.first().map(|first| quote::ToTokens::to_token_stream(first));
-            let span = first.and_then(|first| first.into_iter().next()).map_or(input.ident.span(), |first| first.span());
+            let span =
+                first.and_then(|first| first.into_iter().next()).map_or(input.ident.span(), |first| first.span());
             errors.at(span, message);
             return None;
         }

@@ -1,6 +1,7 @@
 //! What the user wrote in `#[table(..)]`: words with values of the right kind, each with its place.
 //! What the words mean together is decided in `meant`.
 
+mod container;
 mod entity;
 mod field;
 mod input;
@@ -8,7 +9,8 @@ mod slot;
 mod word;
 
 pub(crate) use self::{
-    entity::{EntityWords, rename_all},
+    container::ContainerWords,
+    entity::EntityWords,
     field::{DefaultWord, FieldWords},
     input::{Container, Input, Variant, VariantWords},
     slot::Slot,

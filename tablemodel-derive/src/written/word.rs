@@ -8,8 +8,29 @@ use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
 const LATER: [&str; 23] = [
-    "blob", "chunked", "copy_of", "count", "each", "expires", "list", "max", "min", "outbox", "partition", "prefix",
-    "sas", "series", "slice", "soft_delete", "spread", "sum", "table", "ttl", "unique_across", "upgrade", "wide",
+    "blob",
+    "chunked",
+    "copy_of",
+    "count",
+    "each",
+    "expires",
+    "list",
+    "max",
+    "min",
+    "outbox",
+    "partition",
+    "prefix",
+    "sas",
+    "series",
+    "slice",
+    "soft_delete",
+    "spread",
+    "sum",
+    "table",
+    "ttl",
+    "unique_across",
+    "upgrade",
+    "wide",
 ];
 
 /// One word.
@@ -104,7 +125,10 @@ impl Word {
         let literal = self.string(errors)?;
         let path = literal.parse_with(Path::parse_mod_style).ok();
         if path.is_none() {
-            errors.at(literal.span(), format!("`{}` is not a path to the crate, such as `::tablemodel`", literal.value()));
+            errors.at(
+                literal.span(),
+                format!("`{}` is not a path to the crate, such as `::tablemodel`", literal.value()),
+            );
         }
         path
     }

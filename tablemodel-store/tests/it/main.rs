@@ -1,5 +1,23 @@
 //! The integration tests of the store crate: one module for each part.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
+
+#[cfg(feature = "embedded")]
+mod disk;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod fault;
+#[cfg(feature = "embedded")]
+mod kill;
 mod memory;
+mod observe;
+#[cfg(feature = "embedded")]
+mod power_cut;
+#[cfg(feature = "embedded")]
+mod workload;

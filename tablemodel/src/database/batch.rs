@@ -27,7 +27,7 @@ trait Refresh: Send {
 
 impl<T: Send> Refresh for Stored<T> {
     fn refresh(&mut self, row: tablemodel_store::Row) {
-        self.set_row(row);
+        self.set_rows(row.into());
     }
 }
 
@@ -79,13 +79,13 @@ impl<'a> WriteBatch<'a> {
 
     /// Writes a changed entity back, if it is still as it was read; it is current again once the batch is committed.
     pub fn save<E: TableEntity>(&mut self, entity: &'a mut Stored<E>) -> &mut Self {
-        let change = Image::of::<E>(entity).map(|new| Change::Save { old: entity.row().clone(), new });
+        let change = Image::of::<E>(entity).map(|new| Change::Save { old: entity.rows().clone(), new });
         self.add(E::SCHEMA, change, Some(entity))
     }
 
     /// Deletes an entity, if it is still as it was read.
     pub fn delete<E: TableEntity>(&mut self, entity: Stored<E>) -> &mut Self {
-        self.add(E::SCHEMA, Ok(Change::Delete { schema: E::SCHEMA, old: entity.into_row() }), None)
+        self.add(E::SCHEMA, Ok(Change::Delete { schema: E::SCHEMA, old: entity.into_rows() }), None)
     }
 
     /// Sets some properties of the entity that a full key names; one point read when the batch is committed.

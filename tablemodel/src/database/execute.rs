@@ -2,12 +2,10 @@
 //!
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
-use std::time::Duration;
-
 use tablemodel_store::{Action, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written};
 
 use crate::{
-    database::{Database, Registered},
+    database::{Database, Registered, calls::ATTEMPTS},
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, BatchRow},
@@ -15,11 +13,6 @@ use crate::{
         system::{self, OperationId, RowKind},
     },
 };
-
-/// Attempts to commit one batch, replanning included.
-const ATTEMPTS: u32 = 8;
-/// The first pause between attempts when the store is busy; doubled each time, plus up to as much again at random.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// What became of one change: the primary row as it is now; `None` after a delete.
 pub(crate) type Outcome = Option<Row>;
@@ -50,7 +43,7 @@ impl Database {
             if batch.operations.is_empty() {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
-            match self.0.store.commit(std::slice::from_ref(&batch)).await {
+            match self.commit_store(std::slice::from_ref(&batch), attempt).await {
                 Ok(receipts) => return Ok(outcomes(partition, &plan, receipts)),
                 Err(error) => match run.after(error, &plan).await? {
                     Next::Again => {}
@@ -68,41 +61,6 @@ impl Database {
         let outcomes = self.write(registered, &partition, vec![change]).await?;
         Ok(outcomes.into_iter().next().flatten())
     }
-
-    async fn pause(&self, attempt: u32) {
-        let pause = FIRST_PAUSE * 2_u32.saturating_pow(attempt);
-        let jitter = self.environment().random.next() % (pause.as_millis() as u64).max(1);
-        self.environment().sleep.sleep(pause + Duration::from_millis(jitter)).await;
-    }
-
-    /// One point read of any row; retried while the store is busy.
-    pub(crate) async fn get_row(&self, table: &str, key: &RowKey) -> Result<Option<Row>> {
-        let mut attempt = 0;
-        loop {
-            match self.0.store.get(table, key).await {
-                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
-                other => return Ok(other?),
-            }
-            attempt += 1;
-        }
-    }
-
-    /// One page; retried while the store is busy.
-    pub(crate) async fn query_page(&self, query: &tablemodel_store::Query) -> Result<tablemodel_store::Page> {
-        let mut attempt = 0;
-        loop {
-            match self.0.store.query(query).await {
-                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
-                other => return Ok(other?),
-            }
-            attempt += 1;
-        }
-    }
-}
-
-/// A read that failed so may succeed when repeated.
-fn is_transient(error: &StoreError) -> bool {
-    matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::OutcomeUnknown)
 }
 
 /// One batch on its way through its attempts.

@@ -4,6 +4,7 @@
 
 mod batch;
 mod bulk;
+mod calls;
 mod execute;
 mod open;
 mod registry;
@@ -12,7 +13,7 @@ mod transfer;
 mod verify;
 mod write;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use tablemodel_store::{Capabilities, Row, RowKey, TableStore};
 
@@ -28,6 +29,7 @@ use crate::{
     entity::TableEntity,
     environment::Environment,
     error::{Error, Result},
+    observe::Observed,
     plan::change::is_primary,
     schema::EntitySchema,
     stored::Stored,
@@ -44,6 +46,9 @@ struct Inner {
     environment: Environment,
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
+    observed: Observed,
+    deadline: Duration,
+    read_only: bool,
     #[cfg(feature = "embedded")]
     embedded: Option<tablemodel_store::EmbeddedStore>,
 }
@@ -92,6 +97,6 @@ impl Database {
     }
 
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
-        self.primary_row(E::SCHEMA, key).await?.map(Stored::read).transpose()
+        self.primary_row(E::SCHEMA, key).await?.map(|row| Stored::read(row.into())).transpose()
     }
 }

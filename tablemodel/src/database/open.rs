@@ -2,23 +2,45 @@
 //!
 //! Nothing is created here but the file; tables come with `ensure_tables`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use tablemodel_store::{MemoryStore, TableStore, clock::Clock};
+use tablemodel_store::{
+    MemoryStore, TableStore,
+    clock::{Clock, Sleep},
+};
 
 use crate::{
     database::{Database, Inner, registry::Registry},
     entity::TableModel,
-    environment::{Environment, Random, Sleep},
+    environment::{Environment, Random},
     error::Result,
+    observe::{Observed, Observer},
 };
 
 /// Options for opening a [`Database`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DatabaseBuilder {
     prefix: String,
     read_only: bool,
     environment: Environment,
+    observed: Observed,
+    deadline: Duration,
+}
+
+/// How long a store that answers over a network may take for one call. Azure gives up after 30 s itself ("Query timeout
+/// and pagination").
+const DEADLINE: Duration = Duration::from_secs(30);
+
+impl Default for DatabaseBuilder {
+    fn default() -> Self {
+        Self {
+            prefix: String::new(),
+            read_only: false,
+            environment: Environment::default(),
+            observed: Observed::default(),
+            deadline: DEADLINE,
+        }
+    }
 }
 
 impl Database {
@@ -75,6 +97,20 @@ impl DatabaseBuilder {
         self
     }
 
+    /// A hook that is called after each store call, for counters. Without one, and without a `tracing` subscriber for the
+    /// target `tablemodel::store` at level debug, nothing is put together.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observed = Observed(Some(observer));
+        self
+    }
+
+    /// How long one call of a store that can lose a reply may take (30 s). A read that is late is `Unavailable`, a write
+    /// is recognised by its operation id or `OutcomeUnknown`.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
     /// Opens a file; see [`Database::open`].
     #[cfg(feature = "embedded")]
     pub async fn open<M: TableModel>(self, path: impl AsRef<std::path::Path>) -> Result<Database> {
@@ -110,6 +146,9 @@ impl DatabaseBuilder {
             environment: self.environment,
             model: M::ENTITIES,
             registry: Registry::default(),
+            observed: self.observed,
+            deadline: self.deadline,
+            read_only: self.read_only,
             #[cfg(feature = "embedded")]
             embedded: None,
         }
@@ -118,7 +157,8 @@ impl DatabaseBuilder {
 
 impl Inner {
     async fn start(self) -> Result<Database> {
-        self.registry.load(&*self.store, &self.prefix, self.model).await?;
-        Ok(Database(Arc::new(self)))
+        let database = Database(Arc::new(self));
+        database.load_registry().await?;
+        Ok(database)
     }
 }

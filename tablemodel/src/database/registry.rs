@@ -8,15 +8,18 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use tablemodel_store::{
-    Action, Batch, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind, TableStore, ValueRef,
-};
+use tablemodel_store::{Action, Batch, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef};
 
 use crate::{
-    error::{Error, Result},
+    database::{
+        Database,
+        calls::{ATTEMPTS, is_transient},
+    },
+    error::{Error, ErrorKind, Result},
     plan::{
         states::{IndexState, IndexStates},
         system,
+        table::TableName,
     },
     schema::EntitySchema,
 };
@@ -48,47 +51,68 @@ impl Registry {
     fn set(&self, entities: HashMap<&'static str, Arc<Registered>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = entities;
     }
+}
 
+impl Database {
     /// Reads the states of the model's entities; those that the store does not know stay unregistered.
-    pub(super) async fn load(
-        &self,
-        store: &dyn TableStore,
-        prefix: &str,
-        model: &'static [&'static EntitySchema],
-    ) -> Result<()> {
-        let rows = read(store, &format!("{prefix}{SCHEMA_TABLE}")).await?;
-        let known = model.iter().filter(|schema| rows.contains_key(&entity_row(schema)));
-        self.set(
-            known
-                .map(|schema| Ok((schema.entity_type, Arc::new(registered(prefix, schema, &rows)?))))
-                .collect::<Result<_>>()?,
-        );
+    pub(super) async fn load_registry(&self) -> Result<()> {
+        let rows = self.registry_rows().await?;
+        let known = self.model().iter().filter(|schema| rows.contains_key(&entity_row(schema)));
+        let entities = known.map(|schema| {
+            let registered = registered(&self.0.prefix, schema, &rows)?;
+            Ok((schema.entity_type, Arc::new(registered)))
+        });
+        self.0.registry.set(entities.collect::<Result<_>>()?);
         Ok(())
     }
 
     /// Records the model's entities and indexes where the store does not know them, then loads.
-    pub(super) async fn record(
-        &self,
-        store: &dyn TableStore,
-        prefix: &str,
-        model: &'static [&'static EntitySchema],
-        now: i64,
-    ) -> Result<()> {
-        let table = format!("{prefix}{SCHEMA_TABLE}");
-        for schema in model {
-            let rows = read(store, &table).await?;
+    pub(super) async fn record_registry(&self) -> Result<()> {
+        for schema in self.model() {
+            self.record_entity(schema).await?;
+        }
+        self.load_registry().await
+    }
+
+    async fn record_entity(&self, schema: &'static EntitySchema) -> Result<()> {
+        let now = self.environment().clock.now().ticks();
+        for attempt in 0..ATTEMPTS {
+            let rows = self.registry_rows().await?;
             check_known(schema, &rows)?;
-            let batch = missing(&table, schema, &rows, now);
+            let batch = missing(&self.registry_table(), schema, &rows, now);
             if batch.operations.is_empty() {
-                continue;
+                return Ok(());
             }
-            match store.commit(&[batch]).await {
-                // Another program registered it at the same moment, or a lost reply was ours: the states are read below.
+            match self.commit_store(&[batch], attempt).await {
+                Ok(_) => return Ok(()),
+                // Another program registered it at the same moment, or a reply was lost: look again.
                 Err(error) if error.kind() == StoreErrorKind::RowExists => {}
-                other => drop(other.map_err(|error| Error::from(error).of(schema.entity_type))?),
+                Err(error) if is_transient(&error) => self.pause(attempt).await,
+                Err(error) => return Err(Error::from(error).of(schema.entity_type)),
             }
         }
-        self.load(store, prefix, model).await
+        Err(Error::new(ErrorKind::Unavailable, "the store is busy; call `ensure_tables` again").of(schema.entity_type))
+    }
+
+    fn registry_table(&self) -> String {
+        format!("{}{SCHEMA_TABLE}", self.0.prefix)
+    }
+
+    /// The registry's rows by row key; none when the table is not there.
+    async fn registry_rows(&self) -> Result<HashMap<String, Row>> {
+        let mut query = Query::new(self.registry_table(), KeyRange::rows(PARTITION, RowRange::all()));
+        let mut rows = HashMap::new();
+        loop {
+            let page = match self.query_store(&query).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(rows),
+                other => other?,
+            };
+            rows.extend(page.rows.into_iter().map(|row| (row.key.row.clone(), row)));
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(rows),
+            }
+        }
     }
 }
 
@@ -100,30 +124,13 @@ fn index_row(schema: &EntitySchema, index: &str) -> String {
     format!("index|{}|{index}", schema.entity_type)
 }
 
-/// The registry's rows by row key; none when the table is not there.
-async fn read(store: &dyn TableStore, table: &str) -> Result<HashMap<String, Row>> {
-    let mut query = Query::new(table, KeyRange::rows(PARTITION, RowRange::all()));
-    let mut rows = HashMap::new();
-    loop {
-        let page = match store.query(&query).await {
-            Ok(page) => page,
-            Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(rows),
-            Err(error) => return Err(error.into()),
-        };
-        rows.extend(page.rows.into_iter().map(|row| (row.key.row.clone(), row)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return Ok(rows),
-        }
-    }
-}
-
 fn registered(prefix: &str, schema: &EntitySchema, rows: &HashMap<String, Row>) -> Result<Registered> {
     let states = schema.indexes.iter().map(|index| match rows.get(&index_row(schema, index.name)) {
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
-    Ok(Registered { table: format!("{prefix}{}", schema.table), states: IndexStates(states.collect::<Result<_>>()?) })
+    let table = TableName { prefix: prefix.to_owned(), table: schema.table, slice: None };
+    Ok(Registered { table: table.to_string(), states: IndexStates(states.collect::<Result<_>>()?) })
 }
 
 fn state(row: &Row) -> Result<IndexState> {

@@ -4,8 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use tablemodel_store::StoreErrorKind;
-
 use crate::{
     database::{Database, registry::SCHEMA_TABLE},
     error::Result,
@@ -22,25 +20,20 @@ impl Database {
     ///
     /// `Unsupported` if the store keeps an entity in another table; those of the store.
     pub async fn ensure_tables(&self) -> Result<()> {
+        self.check_writable()?;
         for table in self.table_names() {
-            match self.0.store.create_table(&table).await {
-                Err(error) if error.kind() == StoreErrorKind::TableExists => {}
-                other => other?,
-            }
+            self.create_missing(&table).await?;
         }
-        let now = self.environment().clock.now().ticks();
-        self.0.registry.record(&*self.0.store, &self.0.prefix, self.0.model, now).await
+        self.record_registry().await
     }
 
     /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
     pub async fn drop_tables(&self) -> Result<()> {
+        self.check_writable()?;
         for table in self.table_names() {
-            match self.0.store.delete_table(&table).await {
-                Err(error) if error.kind() == StoreErrorKind::TableNotFound => {}
-                other => other?,
-            }
+            self.delete_existing(&table).await?;
         }
-        self.0.registry.load(&*self.0.store, &self.0.prefix, self.0.model).await
+        self.load_registry().await
     }
 
     /// The tables of the store that begin with this database's prefix, without it.

@@ -46,7 +46,7 @@ impl Database {
         let mut query = Query::new(table, KeyRange::table());
         let mut count = 0;
         loop {
-            let page = match self.0.store.query(&query).await {
+            let page = match self.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(0),
                 other => other?,
             };
@@ -83,7 +83,7 @@ impl Database {
             let (name, row) = row_json::from_line(&line)
                 .map_err(|detail| Error::corrupt(format!("line {} of the export: {detail}", number + 1)))?;
             if name != table {
-                self.create_missing(&name).await?;
+                self.create_missing(&format!("{}{name}", self.0.prefix)).await?;
                 (table, moved.tables) = (name.clone(), moved.tables + 1);
             }
             open = Some(self.import_row(open, &format!("{}{name}", self.0.prefix), row).await?);
@@ -92,7 +92,7 @@ impl Database {
         if let Some(batch) = open {
             self.commit_raw(batch).await?;
         }
-        self.0.registry.load(&*self.0.store, &self.0.prefix, self.0.model).await?;
+        self.load_registry().await?;
         Ok(moved)
     }
 
@@ -120,16 +120,9 @@ impl Database {
     }
 
     async fn commit_raw(&self, batch: Batch) -> Result<()> {
-        match self.0.store.commit(&[batch]).await {
+        match self.commit_store(&[batch], 0).await {
             Ok(_) => Ok(()),
             Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn create_missing(&self, name: &str) -> Result<()> {
-        match self.0.store.create_table(&format!("{}{name}", self.0.prefix)).await {
-            Err(error) if error.kind() == StoreErrorKind::TableExists => Ok(()),
-            other => Ok(other?),
         }
     }
 

@@ -112,7 +112,7 @@ impl Database {
         let mut query = Query::new(format!("{}{table}", self.0.prefix), KeyRange::table());
         let mut partition = Vec::new();
         loop {
-            let page = match self.0.store.query(&query).await {
+            let page = match self.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(()),
                 other => other?,
             };
@@ -217,7 +217,7 @@ impl Check {
             schema.adopt
                 && schema.table.eq_ignore_ascii_case(self.table)
                 && is_primary(schema, row)
-                && Image::stored(schema, row).is_ok()
+                && Image::stored(schema, &row.clone().into()).is_ok()
         });
         match adopted {
             Some(schema) => self.primary(db, schema, row),
@@ -231,7 +231,9 @@ impl Check {
     fn primary(&mut self, db: &Database, schema: &'static EntitySchema, row: &Row) -> Result<()> {
         self.entities += 1;
         let states = &db.registered(schema)?.states;
-        match Image::stored(schema, row).and_then(|image| Ok((Image::new(schema, image.fields.clone())?, image))) {
+        match Image::stored(schema, &row.clone().into())
+            .and_then(|image| Ok((Image::new(schema, image.fields.clone())?, image)))
+        {
             Ok((again, image)) if again.key == image.key => {
                 self.want(&image, states, system::sequence(&row.properties))
             }

@@ -36,7 +36,7 @@ impl Database {
     pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.registered(E::SCHEMA)?;
         let row = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
-        Stored::read(row.ok_or_else(no_row)?)
+        Stored::read(row.ok_or_else(no_row)?.into())
     }
 
     /// Writes a changed entity back, if it is still as it was read; afterwards `entity` is current again.
@@ -51,9 +51,9 @@ impl Database {
     /// partition; `entity` is then as the caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
-        let change = Change::Save { old: entity.row().clone(), new: Image::of::<E>(entity)? };
+        let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
         let row = self.write_one(&registered, change).await?;
-        entity.set_row(row.ok_or_else(no_row)?);
+        entity.set_rows(row.ok_or_else(no_row)?.into());
         Ok(())
     }
 
@@ -67,7 +67,7 @@ impl Database {
     pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.registered(E::SCHEMA)?;
         let row = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
-        Stored::read(row.ok_or_else(no_row)?)
+        Stored::read(row.ok_or_else(no_row)?.into())
     }
 
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
@@ -134,7 +134,7 @@ impl Database {
     /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone already.
     pub async fn delete<E: TableEntity>(&self, entity: Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
-        let change = Change::Delete { schema: E::SCHEMA, old: entity.into_row() };
+        let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         self.write_one(&registered, change).await.map(drop)
     }
 }

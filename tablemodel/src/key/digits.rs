@@ -28,7 +28,7 @@ pub(crate) fn push_decimal(out: &mut String, value: u128, width: u8) -> Result<(
             fits(left == 0)?;
         }
     }
-    out.push_str(&String::from_utf8_lossy(digits));
+    out.push_str(std::str::from_utf8(digits).map_err(|_| TooWide)?); // always ASCII
     Ok(())
 }
 

@@ -13,7 +13,9 @@ use crate::property::{Property, ValueError};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand in a key",
     label = "not a key type",
-    note = "key types are: bool, integers, String, char, Uuid, DateTime, SystemTime, Vec<u8>, [u8; N], f32 and f64 (as `{{field:sortable}}`), Option of these in index keys, and by feature the dates and times of chrono and time, and Ulid",
+    note = "key types are: bool, integers, String, char, Uuid, DateTime, SystemTime, Vec<u8>, [u8; N], f32 and \
+            f64 (as `{{field:sortable}}`), Option of these in index keys, and by feature the dates and times of \
+            chrono and time, and Ulid",
     note = "write `#[derive(KeyPart)]` on a newtype or an enum"
 )]
 pub trait KeyPart: Property {

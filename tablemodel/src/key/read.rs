@@ -3,7 +3,7 @@
 
 use tablemodel_store::{DateTime, Value};
 
-use super::{Codec, KeyFault, KeyType, Part, calendar::Date, digits, shape::Shape, text};
+use super::{Codec, KeyFault, KeyType, Part, calendar::Date, digits, shape::Shape, text, write};
 use crate::property::integer;
 
 impl Part {
@@ -11,6 +11,7 @@ impl Part {
     pub(super) fn cut<'k>(&self, key: &'k str, separator: Option<u8>) -> Option<(&'k str, &'k str)> {
         let width = match (self.shape(), separator) {
             (Shape::Fixed { width, .. }, _) => usize::from(width),
+            (Shape::Marked { marks, .. }, _) => marks.len(),
             (Shape::Truth, _) => {
                 if key.starts_with("true") {
                     4
@@ -24,9 +25,9 @@ impl Part {
         key.split_at_checked(width)
     }
 
-    /// The value whose encoded form this is, or `None` where the codec is lossy. A code that
+    /// The value whose encoded form this is, or `None` where the codec is lossy. Under the others a code that
     /// [`write`](Part::write) would not make may give any value: whoever reads writes again and compares.
-    pub(super) fn read(&self, code: &str) -> Result<Option<Value>, KeyFault> {
+    pub(super) fn read(&self, code: &str, separator: Option<u8>) -> Result<Option<Value>, KeyFault> {
         let value = match self.codec {
             Codec::Plain => self.read_plain(code),
             Codec::Width(_) => digits::decimal(code).and_then(|number| match self.key_type {
@@ -38,7 +39,7 @@ impl Part {
                 digits::decimal(code).and_then(|number| self.value_at(self.greatest()?.checked_sub(number)?))
             }
             Codec::Raw => Some(Value::String(code.to_owned())),
-            _ => return if self.is_lossy_form(code) { Ok(None) } else { Err(KeyFault::NotThisTemplate) },
+            _ => return if self.is_lossy_form(code, separator) { Ok(None) } else { Err(KeyFault::NotThisTemplate) },
         };
         value.map(Some).ok_or(KeyFault::NotThisTemplate)
     }
@@ -86,14 +87,18 @@ impl Part {
     }
 
     /// Whether some value has this form under a lossy codec.
-    fn is_lossy_form(&self, code: &str) -> bool {
+    fn is_lossy_form(&self, code: &str, separator: Option<u8>) -> bool {
         let hour = |text: &str| digits::decimal(text).is_some_and(|hour| hour < 24);
         match self.codec {
-            Codec::Sortable | Codec::Hash => digits::is_hex(code),
+            Codec::Sortable => {
+                digits::hex(code).and_then(|bits| u64::try_from(bits).ok()).is_some_and(write::is_sortable)
+            }
+            Codec::Hash => digits::is_hex(code),
             Codec::Hour => code.split_once('T').is_some_and(|(date, at)| Date::parse(date).is_some() && hour(at)),
             Codec::Day => Date::parse(code).is_some(),
             Codec::Month => Date::parse(&format!("{code}-01")).is_some(),
-            Codec::Lower => text::decode(code).is_some_and(|text| text == text::fold(&text)),
+            Codec::Lower => text::decode(code)
+                .is_some_and(|text| text == text::fold(&text) && text::is_code_of(code, &text, separator)),
             Codec::Shard(buckets) => digits::decimal(code).is_some_and(|shard| shard < u128::from(buckets.max(1))),
             Codec::Plain | Codec::Width(_) | Codec::Desc | Codec::Raw => false,
         }

@@ -49,7 +49,8 @@ impl Alphabet {
     }
 
     pub(super) const fn has(self, byte: u8) -> bool {
-        byte.is_ascii() && self.0 & (1 << byte) != 0
+        let half = if byte < 64 { self.0 as u64 } else { (self.0 >> 64) as u64 };
+        byte.is_ascii() && half >> (byte % 64) & 1 == 1
     }
 
     pub(super) const fn meets(self, other: Self) -> bool {
@@ -67,6 +68,8 @@ impl Alphabet {
 pub(super) enum Shape {
     /// So many ASCII characters, always.
     Fixed { width: u8, alphabet: Alphabet },
+    /// As long as `marks`, whose zeros stand for any of the alphabet and whose other characters for themselves.
+    Marked { marks: &'static [u8], alphabet: Alphabet },
     /// `false` or `true`: neither begins with the other.
     Truth,
     /// Up to the separator that follows, or to the end of the key.
@@ -78,8 +81,8 @@ impl Shape {
         Self::Fixed { width, alphabet: Alphabet::DIGITS }
     }
 
-    const fn date(width: u8) -> Self {
-        Self::Fixed { width, alphabet: Alphabet::DIGITS.and(Alphabet::of(b"-T")) }
+    const fn date(marks: &'static [u8]) -> Self {
+        Self::Marked { marks, alphabet: Alphabet::DIGITS }
     }
 
     const TEXT: Self = Self::Delimited { alphabet: text::ALPHABET, beyond_ascii: true };
@@ -93,9 +96,9 @@ impl Part {
             Codec::Plain | Codec::Desc => plain(self.key_type),
             Codec::Width(width) => Shape::digits(width),
             Codec::Sortable => Shape::Fixed { width: 16, alphabet: Alphabet::HEX },
-            Codec::Hour => Shape::date(13),
-            Codec::Day => Shape::date(10),
-            Codec::Month => Shape::date(7),
+            Codec::Hour => Shape::date(b"0000-00-00T00"),
+            Codec::Day => Shape::date(b"0000-00-00"),
+            Codec::Month => Shape::date(b"0000-00"),
             Codec::Lower => Shape::TEXT,
             Codec::Shard(buckets) => Shape::digits(shard_digits(buckets)),
             Codec::Hash => Shape::Fixed { width: 32, alphabet: Alphabet::HEX },
@@ -111,7 +114,7 @@ impl Part {
     /// Whether this byte may follow the component: anything where its end is known, else only what it cannot hold.
     pub(super) const fn may_precede(&self, separator: u8) -> bool {
         match self.shape() {
-            Shape::Fixed { .. } | Shape::Truth => true,
+            Shape::Fixed { .. } | Shape::Marked { .. } | Shape::Truth => true,
             Shape::Delimited { alphabet, .. } => match self.codec {
                 Codec::Raw => separator.is_ascii(),
                 _ if matches!(self.key_type, KeyType::Binary) => separator.is_ascii() && !alphabet.has(separator),
@@ -129,7 +132,7 @@ impl Part {
             Codec::Hour | Codec::Day | Codec::Month | Codec::Lower | Codec::Shard(_) | Codec::Hash => false,
         };
         let across = match (self.shape(), separator) {
-            (Shape::Fixed { .. } | Shape::Truth, _) | (Shape::Delimited { .. }, None) => true,
+            (Shape::Fixed { .. } | Shape::Marked { .. } | Shape::Truth, _) | (Shape::Delimited { .. }, None) => true,
             (Shape::Delimited { alphabet, .. }, Some(byte)) => alphabet.is_above(byte),
         };
         by_value && across
@@ -142,11 +145,11 @@ const fn plain(key_type: KeyType) -> Shape {
         KeyType::Unsigned(bits) | KeyType::Signed(bits) => Shape::digits(digits::digits_of(bits)),
         KeyType::Float => Shape::Fixed { width: 16, alphabet: Alphabet::HEX },
         KeyType::Bool => Shape::Truth,
-        KeyType::Uuid => Shape::Fixed { width: 36, alphabet: Alphabet::HEX.and(Alphabet::of(b"-")) },
+        KeyType::Uuid => Shape::Marked { marks: b"00000000-0000-0000-0000-000000000000", alphabet: Alphabet::HEX },
         KeyType::Ulid => {
             Shape::Fixed { width: 26, alphabet: Alphabet::DIGITS.and(Alphabet::span(b'A', b'Z')).without(b"ILOU") }
         }
-        KeyType::Date => Shape::date(10),
+        KeyType::Date => Shape::date(b"0000-00-00"),
         KeyType::Time => Shape::digits(super::TICK_DIGITS),
         KeyType::Binary => Shape::Delimited { alphabet: Alphabet::HEX, beyond_ascii: false },
     }

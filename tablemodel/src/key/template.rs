@@ -104,7 +104,7 @@ impl Template {
         let cuts = self.cut(key).ok_or(KeyFault::NotThisTemplate.alone())?;
         let mut values = Vec::with_capacity(cuts.len());
         for cut in &cuts {
-            if let Some(value) = cut.part.read(cut.code).map_err(|fault| fault.of(cut.part.field))? {
+            if let Some(value) = cut.part.read(cut.code, cut.separator).map_err(|fault| fault.of(cut.part.field))? {
                 values.push((cut.part, value));
             }
         }
@@ -145,7 +145,7 @@ impl Template {
         if key.is_empty() && self.marks_empty() {
             key.push_str(EMPTY_KEY);
         }
-        if key.starts_with("~~") || key.contains(" ~~") {
+        if key.starts_with("~~") || (self.may_hold_space() && key.contains(" ~~")) {
             return Err(KeyFault::Reserved.alone());
         }
         check_length(&key)?;

@@ -218,6 +218,12 @@ fn sortable(float: f64) -> Result<u64, KeyFault> {
     Ok(if float < 0.0 { !bits } else { bits | 1 << 63 })
 }
 
+/// Whether [`sortable`] makes these bits of some float.
+pub(super) fn is_sortable(bits: u64) -> bool {
+    let float = f64::from_bits(if bits >> 63 == 1 { bits ^ 1 << 63 } else { !bits });
+    sortable(float) == Ok(bits)
+}
+
 fn without_sign_of_zero(float: f64) -> Result<f64, KeyFault> {
     if float.is_nan() { Err(KeyFault::NotANumber) } else { Ok(float + 0.0) }
 }

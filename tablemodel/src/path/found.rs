@@ -8,7 +8,7 @@ use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
     key::Template,
-    plan::{image, system},
+    plan::{group::Group, image, system},
     schema::EntitySchema,
     stored::{Seen, Stored},
 };
@@ -22,15 +22,15 @@ pub trait Found: Sized + Send + 'static {
 
     /// Reads it from a primary row, or from a row of the index at this position.
     #[doc(hidden)]
-    fn read(index: Option<usize>, row: Row) -> Result<Self>;
+    fn read(index: Option<usize>, rows: Group) -> Result<Self>;
 }
 
 impl<E: TableEntity> Found for Stored<E> {
     type Entity = E;
     const OF_PRIMARY: bool = true;
 
-    fn read(_index: Option<usize>, row: Row) -> Result<Self> {
-        Self::read(row)
+    fn read(_index: Option<usize>, rows: Group) -> Result<Self> {
+        Self::read(rows)
     }
 }
 
@@ -38,7 +38,8 @@ impl<E: TableEntity> Found for Seen<E> {
     type Entity = E;
     const OF_PRIMARY: bool = false;
 
-    fn read(_index: Option<usize>, row: Row) -> Result<Self> {
+    fn read(_index: Option<usize>, rows: Group) -> Result<Self> {
+        let row = rows.head;
         image::check_version(E::SCHEMA, &row)?;
         let key = owner(E::SCHEMA, &row)?;
         let keys = image::key_values(E::SCHEMA, &key)?;

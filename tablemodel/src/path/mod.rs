@@ -202,7 +202,7 @@ async fn delete_current<E: crate::TableEntity>(db: &Database, mut entity: Stored
     let registered = db.registered(E::SCHEMA)?;
     for _ in 0..load_limit() {
         let key = entity.key().clone();
-        let change = Change::Delete { schema: E::SCHEMA, old: entity.into_row() };
+        let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         match db.write_one(&registered, change).await {
             Ok(_) => return Ok(true),
             Err(error) if matches!(error.kind(), crate::ErrorKind::NotFound) => return Ok(false),

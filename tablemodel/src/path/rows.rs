@@ -92,5 +92,5 @@ fn read<M: TableModel>(table: &str, row: Row) -> Result<Option<M>> {
         RowKind::Derived { entity, .. } | RowKind::Tombstone { entity } if known(entity).is_some() => return Ok(None),
         _ => None,
     };
-    M::from_row(ModelRow { row, schema }).map(Some)
+    M::from_row(ModelRow { rows: row.into(), schema }).map(Some)
 }

@@ -105,7 +105,7 @@ impl<E: TableEntity> Scan<E> {
         while found.len() < n {
             let Some(row) = rows.next(usize::MAX).await? else { break };
             if self.test.as_ref().map_or(Ok(true), |test| matches(E::SCHEMA, &row, test))? {
-                found.push(Stored::read(row)?);
+                found.push(Stored::read(row.into())?);
             }
         }
         Ok(found)

@@ -4,8 +4,6 @@
 
 use std::marker::PhantomData;
 
-use tablemodel_store::Row;
-
 use crate::{
     entity::Projection,
     error::Result,
@@ -15,6 +13,7 @@ use crate::{
         query::PathQuery,
         state::{PathKind, PathState},
     },
+    plan::group::Group,
 };
 
 /// A path in state `S` that reads projection `P`. Made by [`Path::select`].
@@ -41,8 +40,8 @@ impl<P: Projection> Found for P {
     type Entity = P::Of;
     const OF_PRIMARY: bool = false;
 
-    fn read(index: Option<usize>, row: Row) -> Result<Self> {
-        project(index, &row)
+    fn read(index: Option<usize>, rows: Group) -> Result<Self> {
+        project(index, &rows.head)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     plan::{
         change::{self, Change, Context, Known, PlannedRow, Role},
         fold::{Folded, fold},
+        group::Group,
         states::IndexStates,
     },
     schema::EntitySchema,
@@ -58,9 +59,10 @@ impl BatchPlan {
 
     /// The change with its old image as an earlier change of this batch left it.
     fn over_earlier(&self, change: Change) -> Change {
-        let left = |row: &Row| {
-            let earlier = self.left.iter().rev().find(|left| left.row == row.key.row)?;
-            earlier.properties.clone().map(|properties| Row { properties, ..row.clone() })
+        let left = |old: &Group| {
+            let earlier = self.left.iter().rev().find(|left| left.row == old.key().row)?;
+            let properties = earlier.properties.clone()?;
+            Some(Group { head: Row { properties, ..old.head.clone() }, parts: old.parts.clone() })
         };
         match change {
             Change::Save { old, new } => Change::Save { old: left(&old).unwrap_or(old), new },

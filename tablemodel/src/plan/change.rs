@@ -10,6 +10,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         entries::{Entry, entries},
+        group::Group,
         image::Image,
         states::{IndexState, IndexStates},
         system::{self, OperationId, RowKind},
@@ -23,11 +24,11 @@ pub(crate) enum Change {
     /// The entity must not exist.
     Insert(Image),
     /// The entity must still be as `old` was read.
-    Save { old: Row, new: Image },
+    Save { old: Group, new: Image },
     /// The entity is inserted, or replaced whatever it is.
     Upsert(Image),
     /// The entity must still be as `old` was read.
-    Delete { schema: &'static EntitySchema, old: Row },
+    Delete { schema: &'static EntitySchema, old: Group },
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
 }
@@ -84,7 +85,7 @@ impl Change {
     pub(crate) fn key(&self) -> &RowKey {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
-            Self::Delete { old, .. } => &old.key,
+            Self::Delete { old, .. } => old.key(),
             Self::Patch { key, .. } => key,
         }
     }
@@ -151,40 +152,37 @@ impl Planner<'_> {
 
     fn upsert(&self, image: Image) -> Result<Planned> {
         match self.known.get(&image.key.row) {
-            Some(Some(row)) if is_primary(image.schema, row) => {
-                let row = row.clone();
-                self.save(&row, image)
-            }
+            Some(Some(row)) if is_primary(image.schema, row) => self.save(&Group::from(row.clone()), image),
             _ => self.insert(image),
         }
     }
 
-    fn save(&self, old: &Row, mut new: Image) -> Result<Planned> {
-        if old.key.partition != new.key.partition {
+    fn save(&self, old: &Group, mut new: Image) -> Result<Planned> {
+        if old.key().partition != new.key.partition {
             let detail = "the partition key was changed; delete the entity and insert it anew";
-            return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key.clone()));
+            return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key().clone()));
         }
         let old_image = Image::stored(new.schema, old)?;
-        new.keep_unknown(&old.properties);
-        let sequence = next_sequence(&old.properties, self.context.now);
-        if old.key == new.key {
-            return self.put(Some(&old_image), new, sequence, Some(old));
+        new.keep_unknown(&old.head.properties);
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        if *old.key() == new.key {
+            return self.put(Some(&old_image), new, sequence, Some(&old.head));
         }
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), None)?;
         let gone = PlannedRow {
-            row: old.key.row.clone(),
-            action: Action::Delete(Condition::Match(old.etag.clone())),
+            row: old.key().row.clone(),
+            action: Action::Delete(Condition::Match(old.head.etag.clone())),
             role: Role::Primary,
         };
         planned.rows.insert(0, gone);
         Ok(planned)
     }
 
-    fn delete(&self, schema: &'static EntitySchema, old: &Row) -> Result<Planned> {
+    fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         let primary = PlannedRow {
-            row: old.key.row.clone(),
-            action: Action::Delete(Condition::Match(old.etag.clone())),
+            row: old.key().row.clone(),
+            action: Action::Delete(Condition::Match(old.head.etag.clone())),
             role: Role::Primary,
         };
         let mut rows = vec![primary];

@@ -8,7 +8,10 @@ use crate::{
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     error::{Error, ErrorKind, Result},
     key::{KeyError, KeyFault, Template},
-    plan::system::{self, RowKind},
+    plan::{
+        group::Group,
+        system::{self, RowKind},
+    },
     schema::EntitySchema,
 };
 
@@ -38,7 +41,8 @@ impl Image {
     }
 
     /// The image of a stored primary row.
-    pub(crate) fn stored(schema: &'static EntitySchema, row: &Row) -> Result<Self> {
+    pub(crate) fn stored(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
+        let row = &rows.head;
         check_version(schema, row)?;
         let mut fields = row.properties.clone();
         fields.retain(|name| !system::is_system(name));
@@ -84,7 +88,8 @@ pub(crate) fn key_values(schema: &'static EntitySchema, key: &RowKey) -> Result<
 }
 
 /// Reads an entity from its primary row.
-pub(crate) fn decode<E: TableEntity>(row: &Row) -> Result<E> {
+pub(crate) fn decode<E: TableEntity>(rows: &Group) -> Result<E> {
+    let row = &rows.head;
     check_version(E::SCHEMA, row)?;
     let keys = key_values(E::SCHEMA, &row.key)?;
     E::read_fields(&FieldReader::new(&row.properties, &keys)).map_err(|error| corrupt(E::SCHEMA, row, error))

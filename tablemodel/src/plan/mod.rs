@@ -6,6 +6,8 @@ pub(crate) mod batch;
 pub(crate) mod change;
 pub(crate) mod entries;
 pub(crate) mod fold;
+pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod states;
 pub(crate) mod system;
+pub(crate) mod table;

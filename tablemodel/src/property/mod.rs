@@ -5,7 +5,6 @@
 
 mod bytes;
 mod error;
-mod identifier;
 mod instant;
 mod optional;
 mod text;
@@ -18,11 +17,15 @@ mod civil;
 mod decimal;
 #[cfg(feature = "time")]
 mod time;
+#[cfg(feature = "ulid")]
+mod ulid;
+mod uuid;
 
 pub mod json;
 
 pub(crate) mod float;
 pub(crate) mod integer;
+pub(crate) mod variant;
 
 use tablemodel_store::{EdmType, Value, ValueRef};
 
@@ -44,7 +47,8 @@ pub use self::error::ValueError;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a table property",
     label = "not a property type",
-    note = "properties are: bool, i8..i128, u8..u128, f32, f64, char, String, Vec<u8>, [u8; N], Uuid, DateTime, SystemTime, Option of these, and by feature the types of chrono, time, ulid and rust_decimal",
+    note = "properties are: bool, i8..i128, u8..u128, f32, f64, char, String, Vec<u8>, [u8; N], Uuid, DateTime, \
+            SystemTime, Option of these, and by feature the types of chrono, time, ulid and rust_decimal",
     note = "for `usize` and `isize` use `u64` and `i64`: their width would depend on the machine",
     note = "write `#[derive(Property)]` on a newtype or an enum, or `#[table(json)]` on the field to keep it as JSON"
 )]

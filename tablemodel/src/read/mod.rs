@@ -161,10 +161,10 @@ pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
 async fn resolve<F: Found>(db: &Database, index: Option<usize>, row: Row) -> Result<Option<F>> {
     match index {
         Some(index) if F::OF_PRIMARY => match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
-            Some(primary) => F::read(None, primary).map(Some),
+            Some(primary) => F::read(None, primary.into()).map(Some),
             None => Ok(None),
         },
-        _ => F::read(index, row).map(Some),
+        _ => F::read(index, row.into()).map(Some),
     }
 }
 
@@ -172,7 +172,7 @@ async fn resolve_all<F: Found>(db: &Database, index: Option<usize>, rows: Vec<Ro
     if index.is_none() || !F::OF_PRIMARY {
         to.reserve(rows.len());
         for row in rows {
-            to.push(F::read(index, row)?);
+            to.push(F::read(index, row.into())?);
         }
         return Ok(());
     }
@@ -193,7 +193,7 @@ async fn load(
 ) -> Result<Option<Row>> {
     let owner = found::owner(schema, &row)?;
     let Some(primary) = db.primary_row(schema, &owner).await? else { return Ok(None) };
-    let wanted = rooms::index::entry(&Image::stored(schema, &primary)?, index)?;
+    let wanted = rooms::index::entry(&Image::stored(schema, &primary.clone().into())?, index)?;
     Ok(wanted.is_some_and(|entry| entry.row == row.key.row).then_some(primary))
 }
 

@@ -1,6 +1,12 @@
 //! The rooms: one modelling pattern each, under the same name in the derive, here, in the docs, the examples and the
 //! tests. `ls rooms/` is the feature list.
 //!
-//! A room is pure and never imports another room.
+//! A room is pure and never imports another room. One without code of its own is a page.
 
+pub mod compound_key;
 pub mod index;
+pub mod model;
+pub mod projection;
+pub mod scan;
+pub mod sparse;
+pub mod unique;

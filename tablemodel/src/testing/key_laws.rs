@@ -198,7 +198,10 @@ fn compare_keys<T: KeyPart + PartialOrd + fmt::Debug>(
     let law = if by_value.is_eq() || by_key.is_eq() { "injective" } else { "ordered" };
     broken.then(|| {
         let (Keyed { sample: x, key: x_key, .. }, Keyed { sample: y, key: y_key, .. }) = (a, b);
-        format!("{law}: {x:?} and {y:?} compare as {by_value:?}, their keys {x_key:?} and {y_key:?} as {by_key:?} under {codec:?}")
+        format!(
+            "{law}: {x:?} and {y:?} compare as {by_value:?}, their keys {x_key:?} and {y_key:?} as {by_key:?}, \
+             under {codec:?}"
+        )
     })
 }
 

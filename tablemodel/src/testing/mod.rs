@@ -1,6 +1,17 @@
-//! Checks that users run on their own types in their tests.
+//! Helpers for users' own tests: the laws of key types, and a database whose world is in the test's hands.
+//!
 //! Nothing here is used by the framework at run time.
 
+#[cfg(feature = "testing")]
+mod database;
 mod key_laws;
 
+#[cfg(feature = "testing")]
+pub use self::database::TestDatabase;
 pub use self::key_laws::{Violations, check_key_laws, key_laws};
+#[cfg(feature = "testing")]
+pub use tablemodel_store::{
+    clock::ManualClock,
+    fault::{Chances, Fault, FaultPlan, Script},
+    observe::{CallKind, CallRecord, Tally},
+};

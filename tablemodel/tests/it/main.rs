@@ -1,3 +1,16 @@
-//! Integration tests.
+//! The integration tests of tablemodel: one binary, a module for each promise.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
+
+mod entities;
 mod entity;
+mod keys;
+mod kill;
+mod properties;
+mod ui;

@@ -1,12 +1,13 @@
-//! UUIDs and ULIDs as properties.
+//! UUIDs as properties and key parts.
 //! No identifier is made here.
 
+use ::uuid::Uuid;
 use tablemodel_store::{EdmType, Value, ValueRef};
 
 use super::{Property, ValueError};
 use crate::key::{KeyPart, KeyType};
 
-impl Property for uuid::Uuid {
+impl Property for Uuid {
     const EDM: EdmType = EdmType::Guid;
     const CODEC: &'static str = "uuid";
 
@@ -24,29 +25,7 @@ impl Property for uuid::Uuid {
     }
 }
 
-impl KeyPart for uuid::Uuid {
+impl KeyPart for Uuid {
     const TYPE: KeyType = KeyType::Uuid;
-    type Key = Self;
-}
-
-#[cfg(feature = "ulid")]
-impl Property for ulid::Ulid {
-    const EDM: EdmType = EdmType::String;
-    const CODEC: &'static str = "ulid";
-
-    fn to_value(&self) -> Result<Option<Value>, ValueError> {
-        let mut buffer = [0; ulid::ULID_LEN];
-        Ok(Some(Value::from(&*self.array_to_str(&mut buffer))))
-    }
-
-    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
-        let text = super::text::read(value)?;
-        Self::from_string(text).map_err(|error| ValueError::malformed("a ULID", format_args!("{text:?}: {error}")))
-    }
-}
-
-#[cfg(feature = "ulid")]
-impl KeyPart for ulid::Ulid {
-    const TYPE: KeyType = KeyType::Ulid;
     type Key = Self;
 }

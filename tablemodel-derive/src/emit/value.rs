@@ -1,0 +1,152 @@
+//! `#[derive(Property)]` and `#[derive(KeyPart)]`: newtypes, enums of names, and groups of properties.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Type, ext::IdentExt, spanned::Spanned};
+
+use super::{fields, hidden, schema};
+use crate::{
+    errors::Errors,
+    meant::{
+        field::Field,
+        value::{Kind, Value},
+        variants::{Text, ascend},
+    },
+    written::Input,
+};
+
+/// `#[derive(Property)]`
+pub(crate) fn derive_property(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(input) = Input::read(tokens, &mut errors) else { return errors.into_tokens() };
+    let value = Value::resolve(&input, &mut errors);
+    let items = match &value.kind {
+        Kind::Group(fields) => group(value.ident, fields, errors.is_empty()),
+        _ if !errors.is_empty() => property_fallback(value.ident),
+        Kind::Newtype(inner) => property_newtype(value.ident, inner),
+        Kind::Names(texts) => property_names(value.ident, texts),
+        Kind::Unfit => TokenStream::new(),
+    };
+    with_errors(errors, &value, &items)
+}
+
+/// `#[derive(KeyPart)]`
+pub(crate) fn derive_key_part(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(input) = Input::read(tokens, &mut errors) else { return errors.into_tokens() };
+    let value = Value::resolve(&input, &mut errors);
+    if matches!(value.kind, Kind::Group(_)) {
+        let message = format!("`{}` has several fields, and a key part is one value", value.ident);
+        errors.at(value.ident.span(), format!("{message}: put its fields into the key one by one"));
+    }
+    let items = match &value.kind {
+        _ if !errors.is_empty() => key_part(value.ident, &quote!(_tm::KeyType::Text), &quote!(_tm::Text)),
+        Kind::Newtype(inner) => key_part_newtype(value.ident, inner),
+        Kind::Names(texts) => {
+            let ordered = ascend(texts);
+            key_part(value.ident, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &quote!(_tm::Other))
+        }
+        Kind::Group(_) | Kind::Unfit => TokenStream::new(),
+    };
+    with_errors(errors, &value, &items)
+}
+
+fn with_errors(errors: Errors, value: &Value<'_>, items: &TokenStream) -> TokenStream {
+    let items = hidden(&value.runtime, items);
+    let errors = errors.into_tokens();
+    quote!(#errors #items)
+}
+
+fn property_newtype(ident: &Ident, inner: &Type) -> TokenStream {
+    let property = quote_spanned!(inner.span()=> <#inner as _tm::Property>);
+    quote! {
+        #[automatically_derived]
+        impl _tm::Property for #ident {
+            const EDM: _tm::EdmType = #property::EDM;
+            const CODEC: &'static str = #property::CODEC;
+            const NULLABLE: bool = #property::NULLABLE;
+            fn to_value(&self) -> _tm::Result<_tm::Option<_tm::Value>, _tm::ValueError> { #property::to_value(&self.0) }
+            fn from_value(value: _tm::Option<_tm::ValueRef<'_>>) -> _tm::Result<Self, _tm::ValueError> {
+                #property::from_value(value).map(Self)
+            }
+        }
+    }
+}
+
+fn property_names(ident: &Ident, texts: &[Text]) -> TokenStream {
+    let variants: Vec<_> = texts.iter().map(|text| &text.ident).collect();
+    let texts: Vec<_> = texts.iter().map(|text| &text.text).collect();
+    let expected = format!("a text of `{}`", ident.unraw());
+    let write = quote!(_tm::Ok(_tm::Some(_tm::Value::from(match self { #(Self::#variants => #texts,)* }))));
+    let read = quote! {
+        match _tm::variant_text(value)? {
+            #(#texts => _tm::Ok(Self::#variants),)*
+            other => _tm::unknown_variant(#expected, other),
+        }
+    };
+    property(ident, &write, &read)
+}
+
+fn property_fallback(ident: &Ident) -> TokenStream {
+    property(ident, &quote!(loop {}), &quote!(loop {}))
+}
+
+/// A property that is kept as text.
+fn property(ident: &Ident, write: &TokenStream, read: &TokenStream) -> TokenStream {
+    quote! {
+        #[automatically_derived]
+        impl _tm::Property for #ident {
+            const EDM: _tm::EdmType = _tm::EdmType::String;
+            const CODEC: &'static str = "enum";
+            fn to_value(&self) -> _tm::Result<_tm::Option<_tm::Value>, _tm::ValueError> { #write }
+            fn from_value(value: _tm::Option<_tm::ValueRef<'_>>) -> _tm::Result<Self, _tm::ValueError> { #read }
+        }
+    }
+}
+
+fn key_part_newtype(ident: &Ident, inner: &Type) -> TokenStream {
+    quote_spanned! {inner.span()=>
+        #[automatically_derived]
+        impl _tm::KeyPart for #ident {
+            const TYPE: _tm::KeyType = <#inner as _tm::KeyPart>::TYPE;
+            const OPTIONAL: bool = <#inner as _tm::KeyPart>::OPTIONAL;
+            type Key = Self;
+        }
+        #[automatically_derived]
+        impl _tm::KeyForm for #ident {
+            type Form = <#inner as _tm::KeyForm>::Form;
+        }
+    }
+}
+
+fn key_part(ident: &Ident, key_type: &TokenStream, form: &TokenStream) -> TokenStream {
+    quote! {
+        #[automatically_derived]
+        impl _tm::KeyPart for #ident {
+            const TYPE: _tm::KeyType = #key_type;
+            type Key = Self;
+        }
+        #[automatically_derived]
+        impl _tm::KeyForm for #ident {
+            type Form = #form;
+        }
+    }
+}
+
+fn group(ident: &Ident, members: &[Rc<Field>], is_sound: bool) -> TokenStream {
+    let properties = schema::properties(members);
+    let body = match is_sound {
+        true => [fields::write(members), fields::read(members)],
+        false => fields::unreachable(),
+    };
+    let properties = if is_sound { properties } else { quote!(&[]) };
+    quote! {
+        #[automatically_derived]
+        impl _tm::PropertyGroup for #ident {
+            const PROPERTIES: &'static [_tm::PropertySchema] = #properties;
+            #(#body)*
+        }
+    }
+}

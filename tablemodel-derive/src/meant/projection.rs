@@ -1,0 +1,46 @@
+//! A projection, resolved.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, TokenStream};
+
+use super::{
+    entity::runtime,
+    field::{Field, resolve_all},
+};
+use crate::{
+    errors::Errors,
+    written::{Container, ContainerWords, FieldWords, Input, Slot},
+};
+
+/// The projection.
+pub(crate) struct Projection<'a> {
+    pub(crate) ident: &'a Ident,
+    /// The crate of the runtime.
+    pub(crate) runtime: TokenStream,
+    /// The entity; `None` if it was not given well.
+    pub(crate) of: Option<TokenStream>,
+    pub(crate) fields: Vec<Rc<Field>>,
+}
+
+impl<'a> Projection<'a> {
+    /// Resolves what was written.
+    pub(crate) fn resolve(input: &'a Input, errors: &mut Errors) -> Self {
+        let words = ContainerWords::read(&input.words, &ContainerWords::OF_PROJECTION, errors);
+        let fields = match &input.shape {
+            Container::Named(fields) => fields.as_slice(),
+            Container::Newtype(_) | Container::Enum(_) | Container::Other(_) => {
+                let message = "a projection is a struct with named fields, some of those of its entity";
+                errors.at(input.ident.span(), message);
+                &[]
+            }
+        };
+        if words.of.is_absent() {
+            let message = format!("`{}` does not name its entity: add `#[table(of = Employee)]`", input.ident);
+            errors.at(input.ident.span(), message);
+        }
+        let fields = resolve_all(fields, &FieldWords::OF_PROJECTION, &Slot::Absent, errors);
+        let runtime = runtime(&words.runtime);
+        Self { ident: &input.ident, runtime, of: words.of.get().cloned(), fields }
+    }
+}

@@ -1,0 +1,158 @@
+//! The calls of the store that every operation makes: with a deadline, retried where that is safe, and observed.
+//!
+//! What a failed commit means is decided in `execute`; nothing is planned here.
+
+use std::{future::Future, time::Duration};
+
+use futures_util::future::{Either, select};
+use tablemodel_store::{Batch, Page, Query, Receipts, Row, RowKey, StoreError, StoreErrorKind};
+
+use crate::{
+    database::Database,
+    error::Result,
+    observe::{self, StoreCall},
+    path::CostClass,
+};
+
+/// Attempts of one call, or of one batch, replanning included.
+pub(super) const ATTEMPTS: u32 = 8;
+/// The first pause between attempts when the store is busy; doubled each time, plus up to as much again at random.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+
+impl Database {
+    /// One point read of any row; retried while the store is busy.
+    pub(crate) async fn get_row(&self, table: &str, key: &RowKey) -> Result<Option<Row>> {
+        let mut attempt = 0;
+        loop {
+            let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.get(table, key)).await;
+            self.tell(&result, || StoreCall {
+                operation: "get",
+                table: table.to_owned(),
+                class: Some(CostClass::Point),
+                rows: result.as_ref().map_or(0, |row| usize::from(row.is_some())),
+                attempt,
+                error: None,
+            });
+            match result {
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                other => return Ok(other?),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// One page; retried while the store is busy.
+    pub(crate) async fn query_page(&self, query: &Query) -> Result<Page> {
+        Ok(self.query_store(query).await?)
+    }
+
+    /// As [`Database::query_page`], with the store's own error.
+    pub(crate) async fn query_store(&self, query: &Query) -> std::result::Result<Page, StoreError> {
+        let mut attempt = 0;
+        loop {
+            let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.query(query)).await;
+            self.tell(&result, || StoreCall {
+                operation: "query",
+                table: query.table.clone(),
+                class: Some(observe::class(query)),
+                rows: result.as_ref().map_or(0, |page| page.rows.len()),
+                attempt,
+                error: None,
+            });
+            match result {
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                other => return other,
+            }
+            attempt += 1;
+        }
+    }
+
+    /// One attempt to commit.
+    pub(crate) async fn commit_store(
+        &self,
+        batches: &[Batch],
+        attempt: u32,
+    ) -> std::result::Result<Vec<Receipts>, StoreError> {
+        self.check_writable()?;
+        let result = self.by_deadline(StoreErrorKind::OutcomeUnknown, self.0.store.commit(batches)).await;
+        self.tell(&result, || StoreCall {
+            operation: "commit",
+            table: batches.first().map(|batch| batch.table.clone()).unwrap_or_default(),
+            class: None,
+            rows: observe::operations(batches),
+            attempt,
+            error: None,
+        });
+        result
+    }
+
+    /// Creates a table unless it is there; retried while the store is busy.
+    pub(super) async fn create_missing(&self, table: &str) -> Result<()> {
+        self.settle(StoreErrorKind::TableExists, || self.0.store.create_table(table)).await
+    }
+
+    /// Deletes a table if it is there; retried while the store is busy.
+    pub(super) async fn delete_existing(&self, table: &str) -> Result<()> {
+        self.settle(StoreErrorKind::TableNotFound, || self.0.store.delete_table(table)).await
+    }
+
+    /// A call that brings about a state; `settled` says that it already is so.
+    async fn settle<F>(&self, settled: StoreErrorKind, call: impl Fn() -> F) -> Result<()>
+    where
+        F: Future<Output = std::result::Result<(), StoreError>> + Send + Unpin,
+    {
+        let mut attempt = 0;
+        loop {
+            match self.by_deadline(StoreErrorKind::Unavailable, call()).await {
+                Err(error) if error.kind() == settled => return Ok(()),
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                other => return Ok(other?),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// That the database was not opened read-only.
+    pub(super) fn check_writable(&self) -> std::result::Result<(), StoreError> {
+        if self.0.read_only {
+            return Err(StoreError::new(StoreErrorKind::Denied, "the database was opened read-only"));
+        }
+        Ok(())
+    }
+
+    /// The pause after a failed attempt.
+    pub(super) async fn pause(&self, attempt: u32) {
+        let pause = FIRST_PAUSE * 2_u32.saturating_pow(attempt);
+        let jitter = self.environment().random.next() % (pause.as_millis() as u64).max(1);
+        self.environment().sleep.sleep(pause + Duration::from_millis(jitter)).await;
+    }
+
+    /// The call, or `late` once the deadline has passed. Only for stores that can lose a reply: one that answers from
+    /// this machine answers, or fails.
+    async fn by_deadline<T>(
+        &self,
+        late: StoreErrorKind,
+        call: impl Future<Output = std::result::Result<T, StoreError>> + Send + Unpin,
+    ) -> std::result::Result<T, StoreError> {
+        if !self.0.capabilities.may_lose_reply {
+            return call.await;
+        }
+        match select(call, self.environment().sleep.sleep(self.0.deadline)).await {
+            Either::Left((result, _)) => result,
+            Either::Right(((), _)) => {
+                Err(StoreError::new(late, format!("no reply within the deadline of {:?}", self.0.deadline)))
+            }
+        }
+    }
+
+    fn tell<T>(&self, result: &std::result::Result<T, StoreError>, call: impl FnOnce() -> StoreCall) {
+        if self.0.observed.listens() {
+            self.0.observed.tell(&StoreCall { error: result.as_ref().err().map(StoreError::kind), ..call() });
+        }
+    }
+}
+
+/// A call that changes nothing twice, and failed so, may succeed when repeated.
+pub(super) fn is_transient(error: &StoreError) -> bool {
+    matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::OutcomeUnknown)
+}

@@ -1,0 +1,33 @@
+//! The rows of one entity: its head, and the parts that follow it in key order.
+//!
+//! An entity is read, kept and planned as a group, so that a room which cuts one into several rows moves no wall. Today
+//! every group is its head alone; a room that shapes parts fills them in when it reads.
+
+use tablemodel_store::{ETag, Row, RowKey};
+
+/// The rows of one entity, as they were read or written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// The primary row.
+    pub(crate) head: Row,
+    /// Further rows of the entity, in key order.
+    pub(crate) parts: Vec<Row>,
+}
+
+impl Group {
+    /// The key of the entity.
+    pub(crate) fn key(&self) -> &RowKey {
+        &self.head.key
+    }
+
+    /// The ETag of every row, the head's first.
+    pub(crate) fn etags(&self) -> impl Iterator<Item = (&RowKey, &ETag)> {
+        std::iter::once(&self.head).chain(&self.parts).map(|row| (&row.key, &row.etag))
+    }
+}
+
+impl From<Row> for Group {
+    fn from(head: Row) -> Self {
+        Self { head, parts: Vec::new() }
+    }
+}

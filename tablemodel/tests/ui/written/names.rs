@@ -1,0 +1,91 @@
+//! Names that are reserved, taken twice, or would hide a terminal.
+
+use tablemodel::prelude::*;
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{count}_{id_between}_{id}_{at:day}_{at_day}")]
+struct Employee {
+    department: String,
+    count: u32,
+    id: u32,
+    id_between: u32,
+    at: tablemodel::DateTime,
+    at_day: u32,
+    #[table(rename = "PartitionKey")]
+    a: u8,
+    row_key: u8,
+    #[table(rename = "_seq")]
+    b: u8,
+    #[table(rename = "odata.type")]
+    c: u8,
+    #[table(rename = "not a name")]
+    d: u8,
+    #[table(rename = "Email")]
+    mail: String,
+    email: String,
+    #[table(constant = "EMAIL")]
+    e: u8,
+    #[table(method = "not a name")]
+    f: u8,
+}
+
+#[derive(Property)]
+#[table(rename_all = "kebab-case")]
+struct Group {
+    first_name: String,
+    #[table(rename = "A")]
+    a: u8,
+    #[table(rename = "A")]
+    b: u8,
+    #[table(flatten)]
+    c: u8,
+}
+
+#[derive(Property)]
+enum Color {
+    Red,
+    #[table(rename = "Red")]
+    Green,
+    Mixed(u8),
+    #[table(rename_al = "x")]
+    Blue,
+}
+
+#[derive(Property)]
+enum Never {}
+
+#[derive(TableModel)]
+enum Model {
+    Employee(Employee),
+    Two(Employee, Employee),
+    Named { employee: Employee },
+    Unit,
+    #[table(other)]
+    Other(Row),
+    #[table(other)]
+    Rest(Row),
+}
+
+#[derive(TableModel)]
+struct NotAnEnum;
+
+#[derive(TableModel)]
+enum Empty {}
+
+#[derive(Projection)]
+struct OfNothing {
+    id: u32,
+}
+
+#[derive(Projection)]
+#[table(off = Employee)]
+struct Misspelt {
+    #[table(rename = "Id")]
+    id: u32,
+}
+
+#[derive(Projection)]
+#[table(of = "Employee")]
+struct OfText(u32);
+
+fn main() {}
