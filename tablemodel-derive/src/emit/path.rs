@@ -21,6 +21,7 @@ pub(crate) fn path_type(entity: &Entity) -> Ident {
 /// Everything about paths.
 pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let starts = paths.iter().map(|path| &path.start);
+    let vis = from_child(&entity.vis);
     let methods = methods_of(entity, paths);
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
@@ -28,14 +29,27 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let structure = structure(entity, &path);
     let methods = methods.iter().map(|method| method.tokens(&path));
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub(super) enum #starts {})* }
+        #[allow(non_camel_case_types, dead_code, unreachable_pub)]
+        mod __at { #(#vis enum #starts {})* }
         #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
         #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl<__S> #path<__S> { #(#methods)* }
+    }
+}
+
+/// The same visibility, said one module deeper: what a path carries must be as visible as the path.
+fn from_child(vis: &syn::Visibility) -> TokenStream {
+    let syn::Visibility::Restricted(restricted) = vis else {
+        return if matches!(vis, syn::Visibility::Public(_)) { quote!(pub) } else { quote!(pub(super)) };
+    };
+    let path = &restricted.path;
+    match path.segments.first() {
+        Some(first) if first.ident == "self" => quote!(pub(super)),
+        Some(first) if first.ident == "super" => quote!(pub(in super::#path)),
+        _ => quote!(#vis),
     }
 }
 
