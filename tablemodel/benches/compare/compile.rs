@@ -107,7 +107,10 @@ fn structs(attributes: impl Fn(u32) -> String) -> String {
     for number in 0..ENTITIES {
         source.push_str(&attributes(number));
         // Writing to a string does not fail.
-        let _ = writeln!(source, "pub struct Entity{number} {{\n    pub office: String,\n    pub id: u32,\n    pub email: String,");
+        let _ = writeln!(
+            source,
+            "pub struct Entity{number} {{\n    pub office: String,\n    pub id: u32,\n    pub email: String,"
+        );
         for (at, of_type) in FIELD_TYPES.iter().enumerate() {
             let _ = writeln!(source, "    pub field{at}: {of_type},");
         }

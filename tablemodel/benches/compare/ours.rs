@@ -35,7 +35,8 @@ impl Side for Ours {
     }
 
     async fn bulk(&self, employees: Vec<Employee>) -> Result<()> {
-        self.0.bulk().insert_all(futures_util::stream::iter(employees)).await?.into_result()?;
+        let report = self.0.bulk().insert_all(futures_util::stream::iter(employees)).await?;
+        drop(report.into_result()?);
         Ok(())
     }
 

@@ -51,7 +51,8 @@ pub(crate) async fn measure(options: &Options) -> Result<Report> {
         eprintln!("measuring: {MEMORY}");
         let files: Vec<_> = pairs.iter().map(Pair::files).collect();
         drop(pairs); // the children open the files
-        report.memory = files.iter().map(|(count, ours, by_hand)| memory::peaks(*count, ours, by_hand)).collect::<Result<_>>()?;
+        report.memory =
+            files.iter().map(|(count, ours, by_hand)| memory::peaks(*count, ours, by_hand)).collect::<Result<_>>()?;
     }
     Ok(report)
 }
@@ -134,7 +135,8 @@ impl Pair {
             }
         }
         let beyond = Employee::number(self.count).email;
-        let gone = self.ours.side.by_email(&beyond).await?.is_none() && self.by_hand.side.by_email(&beyond).await?.is_none();
+        let gone =
+            self.ours.side.by_email(&beyond).await?.is_none() && self.by_hand.side.by_email(&beyond).await?.is_none();
         if gone { Ok(()) } else { Err("a deleted employee is still there".into()) }
     }
 }

@@ -75,9 +75,10 @@ impl Report {
                 "by_hand_per_second": it.by_hand, "ratio": it.ratio, "goal": it.goal,
             })
         });
-        let growth = self.growth.iter().map(|it| {
-            json!({ "workload": it.workload, "ours": it.ours, "by_hand": it.by_hand, "goal": MAX_GROWTH })
-        });
+        let growth = self
+            .growth
+            .iter()
+            .map(|it| json!({ "workload": it.workload, "ours": it.ours, "by_hand": it.by_hand, "goal": MAX_GROWTH }));
         let memory = self
             .memory
             .iter()
@@ -120,7 +121,10 @@ impl Report {
     fn growth_text(&self) -> String {
         let rows = self.growth.iter().map(|it| {
             let met = mark(it.ours <= MAX_GROWTH);
-            format!("{:<42}{:>9}{:>12.2}{:>12.2}{:>8}  {MAX_GROWTH:.2} {met}\n", it.workload, "", it.ours, it.by_hand, "")
+            format!(
+                "{:<42}{:>9}{:>12.2}{:>12.2}{:>8}  {MAX_GROWTH:.2} {met}\n",
+                it.workload, "", it.ours, it.by_hand, ""
+            )
         });
         let head = format!(
             "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
