@@ -2,7 +2,9 @@
 //! The methods of that struct are in `method`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
+use syn::Visibility;
+use syn::spanned::Spanned;
 
 use super::method::{key_type, methods_of};
 use crate::{
@@ -21,16 +23,16 @@ pub(crate) fn path_type(entity: &Entity) -> Ident {
 /// Everything about paths.
 pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let starts = paths.iter().map(|path| &path.start);
-    let vis = from_child(&entity.vis);
     let methods = methods_of(entity, paths);
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
     let path = path_type(entity);
+    let markers_vis = from_inside(&entity.vis);
     let structure = structure(entity, &path);
     let methods = methods.iter().map(|method| method.tokens(&path));
     quote! {
-        #[allow(non_camel_case_types, dead_code, unreachable_pub)]
-        mod __at { #(#vis enum #starts {})* }
+        #[allow(non_camel_case_types, dead_code)]
+        mod __at { #(#markers_vis enum #starts {})* }
         #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
@@ -40,15 +42,19 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     }
 }
 
-/// The same visibility, said one module deeper: what a path carries must be as visible as the path.
-fn from_child(vis: &syn::Visibility) -> TokenStream {
-    let syn::Visibility::Restricted(restricted) = vis else {
-        return if matches!(vis, syn::Visibility::Public(_)) { quote!(pub) } else { quote!(pub(super)) };
+/// What `vis` is called in a module within: the entity's paths are used wherever the entity is.
+fn from_inside(vis: &Visibility) -> TokenStream {
+    let path = match vis {
+        Visibility::Public(_) => return quote!(pub),
+        Visibility::Inherited => return quote!(pub(super)),
+        Visibility::Restricted(restricted) => &restricted.path,
     };
-    let path = &restricted.path;
     match path.segments.first() {
-        Some(first) if first.ident == "self" => quote!(pub(super)),
         Some(first) if first.ident == "super" => quote!(pub(in super::#path)),
+        Some(first) if first.ident == "self" => {
+            let rest = path.segments.iter().skip(1);
+            quote!(pub(in super #(::#rest)*))
+        }
         _ => quote!(#vis),
     }
 }
@@ -129,9 +135,9 @@ fn steps(path: &Path) -> TokenStream {
         let from = quote!(_tm::At<__at::#start, #place>);
         let end = quote!(_tm::At<__at::#start, { _tm::END }>);
         let between = component.between().map(|method| {
-            let key = key_type(&component.field);
-            let bound = (component.range == Range::OfFixedWidth).then(|| quote!(: _tm::RangeArg<#key>));
-            quote!(impl<__A #bound> __next::#method<#end, __A> for #from {})
+            let (key, span) = (key_type(&component.field), component.field.ty.span());
+            let bound = (component.range == Range::OfFixedWidth).then(|| quote_spanned!(span=> : _tm::RangeArg<#key>));
+            quote_spanned!(span=> impl<__A #bound> __next::#method<#end, __A> for #from {})
         });
         let starts_with = component.starts_with().map(|method| quote!(impl __next::#method<#end> for #from {}));
         quote! {
