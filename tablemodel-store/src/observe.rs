@@ -250,7 +250,7 @@ impl Tally {
     }
 }
 
-/// What is there, in words: `2 point reads, 1 commit of 3 operations`.
+/// What is there, in words, and that there was no scan: `2 point reads, 1 commit of 3 operations, 0 scans`.
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |count: usize, thing: &str| {
@@ -266,7 +266,10 @@ impl fmt::Display for Tally {
             counted(self.table_calls, "table call"),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
-        f.write_str(if parts.is_empty() { "no calls" } else { "" })?;
-        f.write_str(&parts.join(", "))
+        if parts.is_empty() {
+            return f.write_str("no calls");
+        }
+        f.write_str(&parts.join(", "))?;
+        f.write_str(if self.partition_scans + self.table_scans == 0 { ", 0 scans" } else { "" })
     }
 }

@@ -5,6 +5,7 @@
 use std::{fmt, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use tablemodel_store::{KeyRange, RowKey};
 use twox_hash::XxHash3_64;
 
 use crate::{
@@ -25,23 +26,42 @@ impl Cursor {
         &self.0
     }
 
-    /// After `row`, for this plan.
-    pub(crate) fn after(plan: &ReadPlan, row: &str) -> Self {
+    /// After the row at `key`, for this plan.
+    ///
+    /// Base64url without padding of: version (1 byte), fingerprint of the plan (8, big-endian), place of the row's range
+    /// in the plan (2, big-endian), row key.
+    pub(crate) fn after(plan: &ReadPlan, key: &RowKey) -> Self {
+        let place = plan.ranges.iter().position(|range| range.contains(key)).unwrap_or_default() as u16;
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&fingerprint(plan).to_be_bytes());
-        bytes.extend_from_slice(row.as_bytes());
+        bytes.extend_from_slice(&place.to_be_bytes());
+        bytes.extend_from_slice(key.row.as_bytes());
         Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// The row key to go on after.
-    pub(crate) fn row(&self, plan: &ReadPlan) -> Result<String> {
-        let bytes = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| invalid("this is not a cursor"))?;
-        let Some((&VERSION, rest)) = bytes.split_first() else { return Err(invalid("this is not a cursor")) };
-        let Some((mark, row)) = rest.split_at_checked(8) else { return Err(invalid("this is not a cursor")) };
-        if mark != fingerprint(plan).to_be_bytes() {
+    /// The row to go on after: the place of its range in the plan, and its row key.
+    ///
+    /// `Invalid` for a cursor of another plan, and for text that is no cursor.
+    pub(crate) fn position(&self, plan: &ReadPlan) -> Result<(usize, String)> {
+        let invalid = |detail: &str| Error::new(ErrorKind::Invalid, detail).of(plan.schema.entity_type);
+        let (mark, place, row) = self
+            .decode()
+            .ok_or_else(|| invalid("this is not a cursor; begin without one, or pass on the text of one unchanged"))?;
+        let range = plan.ranges.get(place);
+        let holds = |range: &KeyRange| matches!(range, KeyRange::Partition { rows, .. } if rows.contains(&row));
+        if mark != fingerprint(plan) || !range.is_some_and(holds) {
             return Err(invalid("the cursor is of another query; use it with the path and values that gave it"));
         }
-        String::from_utf8(row.to_vec()).map_err(|_| invalid("this is not a cursor"))
+        Ok((place, row))
+    }
+
+    fn decode(&self) -> Option<(u64, usize, String)> {
+        let bytes = URL_SAFE_NO_PAD.decode(&self.0).ok()?;
+        let (&VERSION, rest) = bytes.split_first()? else { return None };
+        let (mark, rest) = rest.split_first_chunk()?;
+        let (place, row) = rest.split_first_chunk()?;
+        let row = String::from_utf8(row.to_vec()).ok()?;
+        Some((u64::from_be_bytes(*mark), u16::from_be_bytes(*place).into(), row))
     }
 }
 
@@ -79,8 +99,4 @@ pub struct PathPage<T> {
 fn fingerprint(plan: &ReadPlan) -> u64 {
     let path = (plan.schema.table, plan.schema.entity_type, plan.row_type(), &plan.ranges);
     XxHash3_64::oneshot(format!("{path:?}").as_bytes())
-}
-
-fn invalid(detail: &str) -> Error {
-    Error::new(ErrorKind::Invalid, detail)
 }

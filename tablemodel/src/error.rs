@@ -154,7 +154,11 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {self}", self.0.kind)?;
+        match &self.0.kind {
+            ErrorKind::Conflict { .. } => f.write_str("Conflict")?, // not the row: it holds values
+            kind => write!(f, "{kind:?}")?,
+        }
+        write!(f, ": {self}")?;
         match &self.0.source {
             Some(source) => write!(f, " (caused by: {source})"),
             None => Ok(()),

@@ -107,6 +107,18 @@ impl PropertySchema {
         Self { field, property, edm: T::EDM, codec: T::CODEC, nullable: T::NULLABLE, default: false }
     }
 
+    /// The property of a field whose type says these. For generated code.
+    #[doc(hidden)]
+    pub const fn new(
+        field: &'static str,
+        property: &'static str,
+        edm: EdmType,
+        codec: &'static str,
+        nullable: bool,
+    ) -> Self {
+        Self { field, property, edm, codec, nullable, default: false }
+    }
+
     /// A field stored as JSON text.
     pub const fn json(field: &'static str, property: &'static str) -> Self {
         Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false }
@@ -216,7 +228,7 @@ impl EntitySchema {
 }
 
 /// Whether rows of two entities kept in one table could have the same key, so that one would overwrite the other.
-pub const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
+pub(crate) const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
     if !same_table(a.table, b.table) || !a.partition.may_overlap(&b.partition) {
         return false;
     }
@@ -237,7 +249,7 @@ pub const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
 }
 
 /// Whether two entities have the same name.
-pub const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool {
+pub(crate) const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool {
     same(a.entity_type, b.entity_type)
 }
 

@@ -5,14 +5,17 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::{fields, handles::constants, path::path_type};
-use crate::meant::entity::Entity;
+use crate::meant::{
+    entity::Entity,
+    names::{FUNCTIONS, TERMINALS},
+};
 
 /// The fallback of an entity.
 pub(crate) fn entity(entity: &Entity) -> TokenStream {
-    let mut starts = vec![entity.find.clone()];
-    for index in &entity.indexes {
-        if !starts.contains(&index.name) {
-            starts.push(index.name.clone());
+    let mut starts: Vec<Ident> = Vec::new();
+    for start in std::iter::once(&entity.find).chain(entity.indexes.iter().map(|index| &index.name)) {
+        if !starts.contains(start) && !FUNCTIONS.iter().any(|function| start == function) {
+            starts.push(start.clone());
         }
     }
     let items = [implementation(entity), kinds(entity, &starts), path(entity), handles(entity, &starts)];
@@ -39,7 +42,6 @@ fn implementation(entity: &Entity) -> TokenStream {
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let ident = &entity.ident;
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
         mod __at { #(pub(super) enum #starts {})* }
         #(
             impl _tm::PathKind for __at::#starts {
@@ -64,7 +66,7 @@ fn path(entity: &Entity) -> TokenStream {
         let suffixed =
             ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
         for method in std::iter::once(name.clone()).chain(suffixed) {
-            if !methods.contains(&method) && !crate::meant::names::TERMINALS.iter().any(|terminal| method == terminal) {
+            if !methods.contains(&method) && !TERMINALS.iter().any(|terminal| method == terminal) {
                 methods.push(method);
             }
         }
@@ -77,8 +79,7 @@ fn path(entity: &Entity) -> TokenStream {
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
-        impl<__S> #path<__S> { #(pub fn #methods<__V>(self, _: __V) -> Self { self })* }
+        impl<__S> #path<__S> { #(#vis fn #methods<__V>(self, _: __V) -> Self { self })* }
     }
 }
 
@@ -86,7 +87,6 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
     let constants = constants(entity);
     quote! {
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl #ident {
             #constants
             #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*

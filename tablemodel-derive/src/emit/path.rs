@@ -2,7 +2,9 @@
 //! The methods of that struct are in `method`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
+use syn::Visibility;
+use syn::spanned::Spanned;
 
 use super::method::{key_type, methods_of};
 use crate::{
@@ -25,17 +27,32 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
     let path = path_type(entity);
+    let markers_vis = from_inside(&entity.vis);
     let structure = structure(entity, &path);
-    let methods = methods.iter().map(|method| method.tokens(&path));
+    let methods = methods.iter().map(|method| method.tokens(entity, &path));
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub(super) enum #starts {})* }
-        #[allow(non_camel_case_types, dead_code)]
+        mod __at { #(#markers_vis enum #starts {})* }
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl<__S> #path<__S> { #(#methods)* }
+    }
+}
+
+/// What `vis` is called in a module within: the entity's paths are used wherever the entity is.
+fn from_inside(vis: &Visibility) -> TokenStream {
+    let path = match vis {
+        Visibility::Public(_) => return quote!(pub),
+        Visibility::Inherited => return quote!(pub(super)),
+        Visibility::Restricted(restricted) => &restricted.path,
+    };
+    match path.segments.first() {
+        Some(first) if first.ident == "super" => quote!(pub(in super::#path)),
+        Some(first) if first.ident == "self" => {
+            let rest = path.segments.iter().skip(1);
+            quote!(pub(in super #(::#rest)*))
+        }
+        _ => quote!(#vis),
     }
 }
 
@@ -115,9 +132,9 @@ fn steps(path: &Path) -> TokenStream {
         let from = quote!(_tm::At<__at::#start, #place>);
         let end = quote!(_tm::At<__at::#start, { _tm::END }>);
         let between = component.between().map(|method| {
-            let key = key_type(&component.field);
-            let bound = (component.range == Range::OfFixedWidth).then(|| quote!(: _tm::RangeArg<#key>));
-            quote!(impl<__A #bound> __next::#method<#end, __A> for #from {})
+            let (key, span) = (key_type(&component.field), component.field.ty.span());
+            let bound = (component.range == Range::OfFixedWidth).then(|| quote_spanned!(span=> : _tm::RangeArg<#key>));
+            quote_spanned!(span=> impl<__A #bound> __next::#method<#end, __A> for #from {})
         });
         let starts_with = component.starts_with().map(|method| quote!(impl __next::#method<#end> for #from {}));
         quote! {

@@ -33,7 +33,7 @@ fn implementation(projection: &Projection<'_>, of: &TokenStream) -> TokenStream 
     let read = fields::read_function(lines);
     let checks = fields.iter().map(|field| {
         let (handle, ty) = (handle(of, field), handle_type(field));
-        quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<#of, #ty, _>(&#handle);)
+        quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);)
     });
     quote! {
         #[automatically_derived]
@@ -64,7 +64,6 @@ fn selection(projection: &Projection<'_>, of: &TokenStream) -> TokenStream {
     let traits = fields.iter().map(|field| guard(projection, field));
     let properties = fields.iter().map(|field| property(of, field));
     quote! {
-        #[allow(non_camel_case_types)]
         mod __carries { #(#traits)* }
         #(
             #[diagnostic::do_not_recommend]

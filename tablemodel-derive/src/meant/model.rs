@@ -40,7 +40,10 @@ impl<'a> Model<'a> {
             }
         }
         if model.entities.is_empty() && errors.is_empty() {
-            errors.at(input.ident.span(), format!("`{}` lists no entity: add a variant such as `Order(Order)`", input.ident));
+            errors.at(
+                input.ident.span(),
+                format!("`{}` lists no entity: add a variant such as `Order(Order)`", input.ident),
+            );
         }
         model
     }

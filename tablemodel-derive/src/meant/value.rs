@@ -46,9 +46,7 @@ impl<'a> Value<'a> {
         let words = ContainerWords::read(&input.words, legal, errors);
         let kind = match &input.shape {
             Container::Newtype(inner) => Kind::Newtype(inner),
-            Container::Enum(variants) => {
-                Kind::Names(resolve(input, variants, words.rename_all.get().copied(), errors))
-            }
+            Container::Enum(variants) => Kind::Names(resolve(input, variants, words.rename_all.get().copied(), errors)),
             Container::Named(fields) => {
                 let fields = resolve_all(fields, &FieldWords::OF_GROUP, &words.rename_all, errors);
                 check_properties(&fields, errors);

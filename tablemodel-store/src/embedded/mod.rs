@@ -9,9 +9,11 @@ mod engine;
 mod keys;
 mod options;
 mod pace;
+mod packed;
 mod page;
 mod place;
 mod prepare;
+mod property;
 mod records;
 mod redb_engine;
 mod seal;
@@ -33,6 +35,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
+pub(crate) use self::packed::{Packed, PackedIter};
 use self::{
     dictionary::Dictionary,
     engine::Engine,
@@ -137,15 +140,16 @@ impl EmbeddedStore {
     /// but cannot tell of a failure, and waits on the thread that drops it.
     pub async fn close(&self) -> Result<(), StoreError> {
         let Some(writer) = &self.0.writer else {
-            self.0.views.close(closed());
+            self.0.views.close(None);
             return Ok(());
         };
         let (reply, answer) = oneshot::channel();
-        if writer.queue.send(Message::Close(reply)).is_err() {
-            return Ok(());
-        }
-        // No answer: another caller has closed the store meanwhile.
-        answer.await.unwrap_or_else(|_| Ok(Vec::new())).map(drop)
+        // No answer: it was closed before, or it stopped after a failure.
+        let answer = match writer.queue.send(Message::Close(reply)) {
+            Ok(()) => answer.await.ok(),
+            Err(_) => None,
+        };
+        answer.unwrap_or_else(|| self.0.views.failure().map_or_else(|| Ok(Vec::new()), Err)).map(drop)
     }
 
     /// Writes a consistent copy of the store, as of now, to a new file at `path`; the store stays in use.
@@ -169,9 +173,8 @@ impl EmbeddedStore {
 
     /// The size of the file, and the number of rows of each table. Cheap: no row is read.
     pub fn stats(&self) -> Result<EmbeddedStats, StoreError> {
-        let tables = whole::tables(&*self.0.views.current()?)?;
         let file_bytes = self.0.views.with_engine(|engine| engine.file_bytes())?;
-        Ok(EmbeddedStats { file_bytes, tables })
+        whole::stats(&*self.0.views.current()?, file_bytes)
     }
 
     fn reader(engine: RedbEngine, loaded: Loaded) -> Self {
@@ -219,7 +222,7 @@ impl Shared {
 
     /// Why the writer thread takes no more work.
     fn ended(&self) -> StoreError {
-        self.views.with_engine(|_| Ok(())).err().unwrap_or_else(closed)
+        self.views.failure().unwrap_or_else(closed)
     }
 }
 

@@ -42,14 +42,17 @@ pub(super) struct Views<E: Engine> {
 }
 
 struct Current<E: Engine> {
-    engine: Result<Arc<E>, StoreError>,
+    /// Absent once the store is closed.
+    engine: Option<Arc<E>>,
+    /// Why it was closed, if that was not asked for.
+    failure: Option<StoreError>,
     catalogue: Arc<Catalogue>,
     view: Option<Arc<View<E::Snapshot>>>,
 }
 
 impl<E: Engine> Views<E> {
     pub(super) fn new(engine: Arc<E>, catalogue: Arc<Catalogue>, names: Arc<Dictionary>) -> Self {
-        Self { current: RwLock::new(Current { engine: Ok(engine), catalogue, view: None }), names }
+        Self { current: RwLock::new(Current { engine: Some(engine), failure: None, catalogue, view: None }), names }
     }
 
     /// A view that holds every commit acknowledged before this call.
@@ -62,7 +65,7 @@ impl<E: Engine> Views<E> {
             return Ok(Arc::clone(view));
         }
         // Under the lock, so that no commit can be acknowledged between the snapshot and its publication.
-        let snapshot = current.engine.as_ref().map_err(StoreError::clone)?.snapshot()?;
+        let snapshot = current.engine()?.snapshot()?;
         let (catalogue, names) = (Arc::clone(&current.catalogue), Arc::clone(&self.names));
         let view = Arc::new(View { snapshot, catalogue, names });
         current.view = Some(Arc::clone(&view));
@@ -78,16 +81,22 @@ impl<E: Engine> Views<E> {
         current.catalogue = Arc::clone(catalogue);
     }
 
-    /// Ends all reading; readers get `why` from now on.
-    pub(super) fn close(&self, why: StoreError) {
+    /// Ends all reading, because it was asked for or because of a failure.
+    pub(super) fn close(&self, failure: Option<StoreError>) {
         let mut current = self.write();
         current.view = None;
-        current.engine = Err(why);
+        current.engine = None;
+        current.failure = failure;
     }
 
-    /// The engine, unless the store is closed.
+    /// What stopped the store, if something did.
+    pub(super) fn failure(&self) -> Option<StoreError> {
+        self.read().failure.clone()
+    }
+
+    /// Asks the engine, unless the store is closed.
     pub(super) fn with_engine<T>(&self, ask: impl FnOnce(&E) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        ask(self.read().engine.as_ref().map_err(StoreError::clone)?)
+        ask(self.read().engine()?)
     }
 
     // A panic cannot leave the fields half changed, so a poisoned lock is still good.
@@ -97,6 +106,12 @@ impl<E: Engine> Views<E> {
 
     fn write(&self) -> RwLockWriteGuard<'_, Current<E>> {
         self.current.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<E: Engine> Current<E> {
+    fn engine(&self) -> Result<&E, StoreError> {
+        self.engine.as_deref().ok_or_else(|| self.failure.clone().unwrap_or_else(closed))
     }
 }
 

@@ -32,6 +32,8 @@ pub struct EmbeddedStats {
     pub file_bytes: u64,
     /// The tables, in order of their names in lower case.
     pub tables: Vec<TableStats>,
+    /// Deleted tables whose rows are still being freed.
+    pub tables_being_freed: u64,
 }
 
 /// Figures of a table.
@@ -44,13 +46,14 @@ pub struct TableStats {
     pub rows: u64,
 }
 
-/// The figures of a view's tables.
-pub(super) fn tables<S: Snapshot>(view: &View<S>) -> Result<Vec<TableStats>, StoreError> {
+/// The figures of a view.
+pub(super) fn stats<S: Snapshot>(view: &View<S>, file_bytes: u64) -> Result<EmbeddedStats, StoreError> {
     let tables = view.catalogue.sorted().into_iter().map(|(_, table)| {
         let rows = view.snapshot.len(Space::Rows(table.id))?;
         Ok(TableStats { name: table.name.clone(), rows })
     });
-    tables.collect()
+    let tables = tables.collect::<Result<_, StoreError>>()?;
+    Ok(EmbeddedStats { file_bytes, tables, tables_being_freed: view.snapshot.len(Space::Dropped)? })
 }
 
 /// Reads everything and checks each checksum and count; gives the number of rows.

@@ -16,7 +16,7 @@ use super::{
     engine::{Engine, Sync},
     pace::Pace,
     state::{Reply, State, Work},
-    view::{Views, closed},
+    view::Views,
 };
 use crate::{StoreError, StoreErrorKind};
 
@@ -72,12 +72,12 @@ impl<E: Engine> Writer<E> {
         match ended {
             Ok(close) => {
                 let flushed = if pace.is_unsynced() { engine.sync(Sync::Disk) } else { Ok(()) };
-                views.close(closed());
+                views.close(None);
                 drop((queue, engine));
                 // Whoever closed the store may have gone away.
                 let _ = close.reply.map(|reply| reply.send(flushed.map(|()| Vec::new())));
             }
-            Err(failure) => views.close(stopped(&failure)),
+            Err(failure) => views.close(Some(stopped(&failure))),
         }
     }
 
@@ -149,7 +149,7 @@ impl<E: Engine> Writer<E> {
                 Ok(())
             }
             Err(failure) => {
-                self.views.close(stopped(&failure));
+                self.views.close(Some(stopped(&failure)));
                 waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
                 Err(failure)
             }

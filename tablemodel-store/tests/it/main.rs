@@ -5,11 +5,24 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "tests fail by panics"
+    reason = "tests fail by panicking"
 )]
 
 #[cfg(feature = "embedded")]
+mod disk;
+#[cfg(feature = "embedded")]
 mod embedded;
 mod fault;
+#[cfg(feature = "embedded")]
+mod kill;
 mod memory;
+mod model;
 mod observe;
+#[cfg(feature = "embedded")]
+mod power_cut;
+mod sabotage;
+mod size;
+mod threads;
+mod validate;
+#[cfg(feature = "embedded")]
+mod workload;

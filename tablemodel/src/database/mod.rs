@@ -92,7 +92,8 @@ impl Database {
     /// The primary row at `key`, unless it is a tombstone or of another type. One point read.
     pub(crate) async fn primary_row(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Row>> {
         let registered = self.registered(schema)?;
-        let row = self.get_row(&registered.table, key).await?;
+        let row = self.get_row(&registered.table, key).await;
+        let row = row.map_err(|error| error.of(schema.entity_type).at_key(key.clone()))?;
         Ok(row.filter(|row| is_primary(schema, row)))
     }
 

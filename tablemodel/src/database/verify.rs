@@ -85,6 +85,16 @@ impl Database {
     ///
     /// Cost: one request per 1,000 rows; memory for the rows of one partition. Can run while the store is in use.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let verified = db.verify().await?;
+    /// assert!(verified.is_clean());
+    /// assert_eq!((verified.entities, verified.derived), (3, 3));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the store. Violations are not errors: they are in the report.
@@ -196,20 +206,19 @@ impl Check {
         let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
         for row in rows {
-            let known = |entity: &str| {
+            let kind = system::kind(&row.properties);
+            let schema = kind.entity().and_then(|entity| {
                 db.model().iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
-            };
-            match system::kind(&row.properties) {
-                RowKind::Derived { entity, name, .. } if let Some(schema) = known(entity) => {
+            });
+            match (kind, schema) {
+                (RowKind::Derived { name, .. }, Some(schema)) => {
                     check.derived += 1;
                     if !is_absent(db, schema, name)? {
                         derived.push(row);
                     }
                 }
-                RowKind::Tombstone { entity } if known(entity).is_some() => {}
-                RowKind::Primary { entity, .. } if let Some(schema) = known(entity) => {
-                    check.primary(db, schema, &row)?;
-                }
+                (RowKind::Tombstone { .. }, Some(_)) => {}
+                (RowKind::Primary { .. }, Some(schema)) => check.primary(db, schema, &row)?,
                 _ => check.foreign(db, &row)?,
             }
         }

@@ -1,10 +1,6 @@
 //! Hashes of values, which are part of the stored format.
 //! No template is known here.
-//!
-//! The hash is XXH3 with seed 0, over the length of the value's bytes (64 bits, little-endian) and those bytes:
-//! UTF-8 for texts, names, dates and ULIDs; 16 bytes, little-endian two's complement, for integers of every width;
-//! 8 bytes, little-endian, for ticks and for the bits of floats (zero without a sign); 16 for a UUID; one, 0 or 1,
-//! for a truth value.
+//! What is hashed stands in `docs/keys.md`.
 
 use twox_hash::{XxHash3_64, XxHash3_128};
 

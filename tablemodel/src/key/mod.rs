@@ -13,6 +13,8 @@
 //!
 //! Keys sort by UTF-16 code units, see [`tablemodel_store::key`]; so do texts in ranges, where Rust's own order
 //! differs for characters from U+E000 on.
+//!
+#![doc = include_str!("../../docs/keys.md")]
 
 mod check;
 mod codec;

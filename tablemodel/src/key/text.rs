@@ -1,19 +1,6 @@
 //! The text codec: injective, in the order of UTF-16 code units, prefix-exact, legal, and readable.
 //! It knows one text and the character that separates it from what follows, and no template.
-//!
-//! Letters, digits, `@ _ - + : , = ( ) * ; < ^ | { }` and text beyond ASCII stay as they are. A character that may
-//! not stand in a key is written behind a legal one that sorts just below it:
-//!
-//! | character | written |
-//! |---|---|
-//! | U+0000 to U+0025: controls, space, `! " # $ %` | `$` and two hexadecimal digits: `$20` |
-//! | `&` and `'` | `&0` and `&1` |
-//! | `.` | `.`, but `.}` before a character from `}` on, so that `.~` is free |
-//! | `/` | `.~` |
-//! | `>` and `?` | `>0` and `>1` |
-//! | `[` and `\` | `[0` and `[1` |
-//! | `~`, and U+007F to U+009F | `~00`, and `~01` to `~33` |
-//! | the separator, unless it is `!` or `"` | `$` and two hexadecimal digits |
+//! The table of escapes stands in `docs/keys.md`.
 
 use super::{digits, shape::Alphabet};
 

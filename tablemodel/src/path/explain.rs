@@ -109,10 +109,10 @@ fn cost(class: CostClass, ranges: usize, loads: bool) -> (String, String) {
 fn keys(range: &KeyRange) -> String {
     match range {
         KeyRange::Partition { partition, rows } => {
-            let mut text = format!("PartitionKey eq '{partition}'");
+            let mut text = format!("PartitionKey eq {}", quoted(partition));
             match (&rows.lower, &rows.upper) {
                 (Bound::Included(lower), Bound::Included(upper)) if lower == upper => {
-                    text.push_str(&format!(" and RowKey eq '{lower}'"));
+                    text.push_str(&format!(" and RowKey eq {}", quoted(lower)));
                 }
                 (lower, upper) => {
                     text.push_str(&bound(lower, "ge", "gt"));
@@ -126,10 +126,15 @@ fn keys(range: &KeyRange) -> String {
     }
 }
 
+/// An OData string: `'` is doubled.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 fn bound(bound: &Bound<String>, included: &str, excluded: &str) -> String {
     match bound {
-        Bound::Included(key) => format!(" and RowKey {included} '{key}'"),
-        Bound::Excluded(key) => format!(" and RowKey {excluded} '{key}'"),
+        Bound::Included(key) => format!(" and RowKey {included} {}", quoted(key)),
+        Bound::Excluded(key) => format!(" and RowKey {excluded} {}", quoted(key)),
         Bound::Unbounded => String::new(),
     }
 }

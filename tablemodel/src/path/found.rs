@@ -51,6 +51,7 @@ impl<E: TableEntity> Found for Seen<E> {
 /// Reads a projection from a primary row, or from an index row that keeps its fields.
 pub(crate) fn project<P: Projection>(index: Option<usize>, row: &Row) -> Result<P> {
     let schema = P::Of::SCHEMA;
+    image::check_version(schema, row)?;
     let read = |keys: &[(&'static str, Value)]| {
         let value = P::read_fields(&FieldReader::new(&row.properties, keys));
         value.map_err(|error| image::corrupt(schema, row, error))

@@ -17,7 +17,7 @@ mod args;
 use std::future::Future;
 
 use futures_core::Stream;
-use tablemodel_store::RowKey;
+use tablemodel_store::{Row, RowKey};
 
 pub use self::{
     args::{Fixed, KeyForm, Other, PrefixOf, RangeArg, Text},
@@ -31,7 +31,7 @@ pub use self::{
 use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
-    error::Result,
+    error::{Error, ErrorKind, Result},
     key::KeyArg,
     path::{
         found::Found,
@@ -39,7 +39,6 @@ use crate::{
     },
     plan::change::Change,
     read::{Reader, load_limit},
-    stored::Stored,
 };
 
 /// What the terminals of a path give.
@@ -53,7 +52,7 @@ pub trait Path: Sized + Send + 'static {
     /// Where the path stands.
     type State: PathState;
     /// What its terminals give.
-    type Found: Found<Entity = <<Self::State as PathState>::Kind as PathKind>::Entity>;
+    type Found: Found;
 
     /// The query so far.
     fn query(&self) -> &PathQuery;
@@ -62,6 +61,15 @@ pub trait Path: Sized + Send + 'static {
     fn into_query(self) -> PathQuery;
 
     /// The entity at a full key. Cost: one point read; on an index that keeps less than a whole copy, two.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let jones = Employee::find().department("Sales").id(1).one(&db).await?;
+    /// assert_eq!(*jones.unwrap(), employee(1));
+    /// # Ok(())
+    /// # });
+    /// ```
     fn one(self, db: &Database) -> impl Future<Output = Result<Option<FoundBy<Self>>>> + Send + 'static
     where
         Self::State: Complete,
@@ -70,17 +78,34 @@ pub trait Path: Sized + Send + 'static {
         async move { Reader::new(&db, query)?.first_found::<FoundBy<Self>>().await }
     }
 
-    /// Whether there is an entity at a full key. Cost: one point read, without properties.
+    /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert!(!Employee::by_email().department("Sales").email("nobody@contoso.com").exists(&db).await?);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn exists(self, db: &Database) -> impl Future<Output = Result<bool>> + Send + 'static
     where
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Ok(Reader::new(&db, query)?.keys_only().count_rows(Some(1)).await? > 0) }
+        async move { Reader::new(&db, query)?.keys_only().has_any::<FoundBy<Self>>().await }
     }
 
     /// The entities at many full keys that differ in their last component, in the order given; `None` where there is
     /// none. Cost: one point read each, 16 at a time.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let some = Employee::find().department("Sales").get_many([3, 99, 1], &db).await?;
+    /// assert!(some[0].is_some() && some[1].is_none() && some[2].is_some());
+    /// # Ok(())
+    /// # });
+    /// ```
     fn get_many<A>(
         self,
         last: impl IntoIterator<Item = A>,
@@ -97,6 +122,15 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// Every entity in the range, in key order. Cost: one request per 1,000 rows.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let some = Employee::find().department("Sales").id_between(2..).all(&db).await?;
+    /// assert_eq!(some.len(), 2);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn all(self, db: &Database) -> impl Future<Output = Result<Vec<FoundBy<Self>>>> + Send + 'static
     where
         Self::State: Ranged,
@@ -106,6 +140,15 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// The first `n` entities of the range, in key order. Cost: one request per 1,000 rows.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let two = Employee::find().department("Sales").first(2, &db).await?;
+    /// assert_eq!(two[1].id, 2);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn first(self, n: usize, db: &Database) -> impl Future<Output = Result<Vec<FoundBy<Self>>>> + Send + 'static
     where
         Self::State: Ranged,
@@ -115,6 +158,18 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// The entities of the range one by one, in key order; memory holds one page.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// use futures_util::TryStreamExt;
+    /// let mut employees = std::pin::pin!(Employee::find().department("Sales").stream(&db));
+    /// while let Some(employee) = employees.try_next().await? {
+    ///     println!("{}", employee.name);
+    /// }
+    /// # Ok(())
+    /// # });
+    /// ```
     fn stream(self, db: &Database) -> impl Stream<Item = Result<FoundBy<Self>>> + Send + 'static
     where
         Self::State: Ranged,
@@ -126,9 +181,20 @@ pub trait Path: Sized + Send + 'static {
     ///
     /// A cursor survives deletes (also of the entity it stopped at) and restarts.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let first = Employee::find().department("Sales").page(2, None, &db).await?;
+    /// assert_eq!(first.items.len(), 2);
+    /// let rest = Employee::find().department("Sales").page(2, first.cursor.as_ref(), &db).await?;
+    /// assert_eq!((rest.items.len(), rest.cursor), (1, None));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
-    /// `Invalid` for a cursor of another query.
+    /// `Invalid` for a cursor of another query, text that is no cursor, and pages of 0.
     fn page(
         self,
         n: usize,
@@ -145,17 +211,35 @@ pub trait Path: Sized + Send + 'static {
     /// The number of entries in the range. Cost: one request per 1,000 rows, without properties.
     ///
     /// On an index path these are index rows, without a look at their entities.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert_eq!(Employee::by_email().department("Sales").email_starts_with("mail").count(&db).await?, 3);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn count(self, db: &Database) -> impl Future<Output = Result<u64>> + Send + 'static
     where
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Reader::new(&db, query)?.keys_only().count_rows(None).await }
+        async move { Reader::new(&db, query)?.keys_only().count_rows().await }
     }
 
     /// Deletes every entity in the range with its derived rows, and gives their number. Not atomic: entity by entity.
     ///
-    /// Cost: one request per 1,000 rows read, one per entity deleted. An entity that changes meanwhile is read again.
+    /// Cost: one request per 1,000 rows read, one per entity deleted. An entity that changes meanwhile is read again, and
+    /// spared if it has left the range.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert_eq!(Employee::find().department("Sales").id_between(..3).delete_all(&db).await?, 2);
+    /// assert!(db.verify().await?.is_clean());
+    /// # Ok(())
+    /// # });
+    /// ```
     fn delete_all(self, db: &Database) -> impl Future<Output = Result<u64>> + Send + 'static
     where
         Self::State: Ranged,
@@ -163,9 +247,9 @@ pub trait Path: Sized + Send + 'static {
         let (query, db) = (self.into_query(), db.clone());
         async move {
             let mut deleted = 0;
-            let mut pages = Reader::new(&db, query)?;
-            while let Some(found) = pages.next_stored::<<Self::Found as Found>::Entity>().await? {
-                deleted += u64::from(delete_current(&db, found).await?);
+            let mut reader = Reader::new(&db, query)?;
+            while let Some(row) = reader.next_row().await? {
+                deleted += u64::from(delete_found::<<Self::Found as Found>::Entity>(&db, &reader, &row).await?);
             }
             Ok(deleted)
         }
@@ -183,6 +267,15 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// What running this path would read: keys, condition, cost class, requests and rows. Reads nothing.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let explain = Employee::find().department("Sales").id(7).explain();
+    /// assert!(explain.to_string().starts_with("point query on Company: PartitionKey eq 'Sales' and RowKey eq 'empid_000007'"));
+    /// # Ok(())
+    /// # });
+    /// ```
     fn explain(&self) -> Explain {
         self.query().explain()
     }
@@ -198,21 +291,21 @@ pub trait Path: Sized + Send + 'static {
     }
 }
 
-async fn delete_current<E: crate::TableEntity>(db: &Database, mut entity: Stored<E>) -> Result<bool> {
+/// Deletes the entity of a row that `reader` gave; false if it is gone, or has left the range.
+async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Row) -> Result<bool> {
     let registered = db.registered(E::SCHEMA)?;
+    let mut found = reader.entity::<E>(row).await?;
     for _ in 0..load_limit() {
-        let key = entity.key().clone();
+        let Some(entity) = found else { return Ok(false) };
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         match db.write_one(&registered, change).await {
             Ok(_) => return Ok(true),
-            Err(error) if matches!(error.kind(), crate::ErrorKind::NotFound) => return Ok(false),
-            Err(error) if matches!(error.kind(), crate::ErrorKind::Conflict { .. }) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
             Err(error) => return Err(error),
         }
-        match db.read_primary::<E>(&key).await? {
-            Some(current) => entity = current,
-            None => return Ok(false),
-        }
+        found = reader.entity_now(row).await?;
     }
-    Err(crate::Error::new(crate::ErrorKind::Unavailable, "the entity keeps changing").of(E::SCHEMA.entity_type))
+    let detail = "the entity keeps changing while it is to be deleted; try again";
+    Err(Error::new(ErrorKind::Unavailable, detail).of(E::SCHEMA.entity_type).at_key(row.key.clone()))
 }

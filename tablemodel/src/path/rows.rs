@@ -60,7 +60,7 @@ impl<M: TableModel> ModelRows<M> {
         let mut query = Query::new(registered.table.clone(), KeyRange::rows(self.partition?, self.rows));
         let mut found = Vec::new();
         loop {
-            let page = db.query_page(&query).await?;
+            let page = db.query_page(&query).await.map_err(|error| error.of(self.schema.entity_type))?;
             for row in page.rows {
                 found.extend(read(self.schema.table, row)?);
             }

@@ -206,7 +206,7 @@ pub(crate) fn odata(filter: &Filter) -> String {
 
 fn literal(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::String(text) => super::explain::quoted(text),
         Value::Int32(number) => number.to_string(),
         Value::Int64(number) => format!("{number}L"),
         Value::Double(number) => format!("{number:?}"),

@@ -38,6 +38,16 @@ pub(crate) enum RowKind<'a> {
     Foreign,
 }
 
+impl<'a> RowKind<'a> {
+    /// The entity type it names.
+    pub(crate) fn entity(&self) -> Option<&'a str> {
+        match *self {
+            Self::Primary { entity, .. } | Self::Derived { entity, .. } | Self::Tombstone { entity } => Some(entity),
+            Self::Foreign => None,
+        }
+    }
+}
+
 /// The raw discriminator.
 pub(crate) fn entity_type(properties: &Properties) -> Option<&str> {
     match properties.get(ENTITY_TYPE) {

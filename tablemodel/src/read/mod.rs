@@ -4,8 +4,6 @@
 
 mod rows;
 
-use std::collections::VecDeque;
-
 use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
 use tablemodel_store::{Row, RowKey};
@@ -15,7 +13,7 @@ use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
     entity::TableEntity,
-    error::Result,
+    error::{Error, ErrorKind, Result},
     path::{
         found::{self, Found},
         query::{PathQuery, ReadPlan},
@@ -40,7 +38,6 @@ pub(crate) struct Reader {
     db: Database,
     rows: Rows,
     index: Option<usize>,
-    ready: VecDeque<Row>,
 }
 
 impl Reader {
@@ -50,7 +47,7 @@ impl Reader {
         query.check_ready(&registered.states)?;
         let plan = query.plan()?;
         let index = plan.index;
-        Ok(Self { db: db.clone(), rows: Rows::new(db.clone(), registered, plan), index, ready: VecDeque::new() })
+        Ok(Self { db: db.clone(), rows: Rows::new(db.clone(), registered, plan), index })
     }
 
     /// Without properties, but for the discriminator and the owner.
@@ -83,69 +80,90 @@ impl Reader {
         Ok(results)
     }
 
+    /// Whether [`Reader::first_found`] would give something; the path's own row is not read as an entity.
+    pub(crate) async fn has_any<F: Found>(mut self) -> Result<bool> {
+        while let Some(row) = self.rows.next(1).await? {
+            match self.index {
+                Some(index) if F::OF_PRIMARY => {
+                    if load(&self.db, <F::Entity as TableEntity>::SCHEMA, index, row).await?.is_some() {
+                        return Ok(true);
+                    }
+                }
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
     /// One page of results.
     pub(crate) async fn page<F: Found>(mut self, n: usize, cursor: Option<&Cursor>) -> Result<PathPage<F>> {
         let plan = self.rows.plan().clone();
+        if n == 0 {
+            let detail = "a page of 0 entities would look like the end; ask for at least 1";
+            return Err(Error::new(ErrorKind::Invalid, detail).of(plan.schema.entity_type));
+        }
         if let Some(cursor) = cursor {
-            self.rows.resume_after(&cursor.row(&plan)?);
+            let (place, row) = cursor.position(&plan)?;
+            self.rows.resume_after(place, &row);
         }
         let mut items = Vec::new();
         let mut last = None;
         while items.len() < n {
             let rows = self.rows.some(n - items.len()).await?;
-            let Some(end) = rows.last().map(|row| row.key.row.clone()) else {
+            let Some(end) = rows.last().map(|row| row.key.clone()) else {
                 return Ok(PathPage { items, cursor: None });
             };
             last = Some(end);
             resolve_all(&self.db, self.index, rows, &mut items).await?;
         }
         let cursor = match last {
-            Some(row) if self.rows.has_more().await? => Some(Cursor::after(&plan, &row)),
-            Some(_) => None,
-            None => cursor.cloned(),
+            Some(key) if self.rows.has_more().await? => Some(Cursor::after(&plan, &key)),
+            _ => None,
         };
         Ok(PathPage { items, cursor })
     }
 
-    /// The number of rows, at most `limit`.
-    pub(crate) async fn count_rows(mut self, limit: Option<u64>) -> Result<u64> {
+    /// The number of rows.
+    pub(crate) async fn count_rows(mut self) -> Result<u64> {
         let mut count = 0;
-        while limit.is_none_or(|limit| count < limit) {
-            let rows = self.rows.some(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(1))).await?;
+        loop {
+            let rows = self.rows.some(usize::MAX).await?;
             if rows.is_empty() {
-                break;
+                return Ok(count);
             }
             count += rows.len() as u64;
         }
-        Ok(count)
     }
 
-    /// The next result.
-    async fn next_found<F: Found>(&mut self) -> Result<Option<F>> {
-        while let Some(row) = self.rows.next(usize::MAX).await? {
-            if let Some(found) = resolve(&self.db, self.index, row).await? {
-                return Ok(Some(found));
-            }
+    /// The path's next row.
+    pub(crate) async fn next_row(&mut self) -> Result<Option<Row>> {
+        self.rows.next(usize::MAX).await
+    }
+
+    /// The entity of a row that the path gave, as it was read with the row.
+    pub(crate) async fn entity<E: TableEntity>(&self, row: &Row) -> Result<Option<Stored<E>>> {
+        resolve(&self.db, self.index, row.clone()).await
+    }
+
+    /// The entity of a row that the path gave, as it is now; none if it no longer wants the row.
+    pub(crate) async fn entity_now<E: TableEntity>(&self, row: &Row) -> Result<Option<Stored<E>>> {
+        match self.index {
+            Some(_) => self.entity(row).await,
+            None => self.db.read_primary(&row.key).await,
         }
-        Ok(None)
-    }
-
-    /// The next entity, by its primary row whatever the path.
-    pub(crate) async fn next_stored<E: TableEntity>(&mut self) -> Result<Option<Stored<E>>> {
-        self.next_found::<Stored<E>>().await
     }
 
     /// A page's worth of results, loads in parallel.
-    async fn next_results<F: Found>(&mut self) -> Result<Option<VecDeque<F>>> {
+    async fn next_results<F: Found>(&mut self) -> Result<Option<Vec<F>>> {
         loop {
-            self.ready.extend(self.rows.some(usize::MAX).await?);
-            if self.ready.is_empty() {
+            let rows = self.rows.some(usize::MAX).await?;
+            if rows.is_empty() {
                 return Ok(None);
             }
             let mut results = Vec::new();
-            resolve_all(&self.db, self.index, self.ready.drain(..).collect(), &mut results).await?;
+            resolve_all(&self.db, self.index, rows, &mut results).await?;
             if !results.is_empty() {
-                return Ok(Some(results.into()));
+                return Ok(Some(results));
             }
         }
     }
@@ -203,9 +221,7 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
         .map_ok(|reader| {
             futures_stream::try_unfold(reader, |mut reader| async move {
                 let results = reader.next_results::<F>().await?;
-                Ok::<_, crate::Error>(
-                    results.map(|results| (futures_stream::iter(results.into_iter().map(Ok)), reader)),
-                )
+                Ok::<_, Error>(results.map(|results| (futures_stream::iter(results.into_iter().map(Ok)), reader)))
             })
             .try_flatten()
         })
@@ -227,7 +243,7 @@ pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<RowKe
         _ => match reader.rows.next(1).await? {
             Some(row) if reader.index.is_some() => found::owner(schema, &row),
             Some(row) => Ok(row.key),
-            None => Err(crate::Error::new(crate::ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
+            None => Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
         },
     }
 }

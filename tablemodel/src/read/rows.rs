@@ -53,11 +53,13 @@ impl Rows {
         self.queries().for_each(|query| query.select = Some(select.clone()));
     }
 
-    /// Only rows after this row key.
-    pub(crate) fn resume_after(&mut self, row: &str) {
-        self.queries().for_each(|query| {
+    /// Only rows after this row key of the range at `place`. Of two ranges that hold one row key, the earlier one gave
+    /// its row first: a later one still has it to give.
+    pub(crate) fn resume_after(&mut self, place: usize, row: &str) {
+        self.queries().enumerate().for_each(|(at, query)| {
             if let KeyRange::Partition { rows, .. } = &mut query.range {
-                rows.lower = Bound::Excluded(row.to_owned());
+                let row = row.to_owned();
+                rows.lower = if at <= place { Bound::Excluded(row) } else { Bound::Included(row) };
             }
         });
     }
@@ -117,7 +119,8 @@ impl Rows {
 
     async fn get(&mut self, key: RowKey) -> Result<Option<Row>> {
         self.ranges.clear();
-        let row = self.db.get_row(&self.registered.table, &key).await?;
+        let row = self.db.get_row(&self.registered.table, &key).await;
+        let row = row.map_err(|error| error.of(self.plan.schema.entity_type).at_key(key))?;
         Ok(row.filter(|row| self.belongs(row)))
     }
 
@@ -127,7 +130,8 @@ impl Rows {
             while let Some(query) = self.ranges.get_mut(at).and_then(Range::due) {
                 query.limit = wanted.clamp(1, limits::MAX_PAGE_ROWS);
                 let query = query.clone();
-                let page = self.db.query_page(&query).await?;
+                let page = self.db.query_page(&query).await;
+                let page = page.map_err(|error| error.of(self.plan.schema.entity_type))?;
                 let rows: VecDeque<Row> = if self.plan.condition.is_some() {
                     page.rows.into()
                 } else {

@@ -9,9 +9,12 @@
 )]
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
+mod derives;
 mod entities;
-mod entity;
+mod format;
 mod keys;
+mod kill;
 mod properties;
+mod reads;
 mod ui;
 mod writes;

@@ -189,6 +189,7 @@ fn other_stored_types_are_read_where_nothing_is_lost() {
 fn a_value_of_another_type_is_never_taken_for_this_one() {
     let wrong = |expected, found| ValueError::WrongType { expected, found };
     assert_eq!(read::<u32>("7"), Err(wrong(EdmType::Int64, EdmType::String)));
+    assert_eq!(read::<i64>("7".repeat(39)), Err(wrong(EdmType::Int64, EdmType::String)));
     assert_eq!(read::<i32>(7.0), Err(wrong(EdmType::Int32, EdmType::Double)));
     assert_eq!(read::<bool>(1), Err(wrong(EdmType::Boolean, EdmType::Int32)));
     assert_eq!(read::<String>(1), Err(wrong(EdmType::String, EdmType::Int32)));

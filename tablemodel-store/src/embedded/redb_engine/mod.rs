@@ -13,7 +13,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use redb::{Database, Durability, ReadOnlyDatabase, ReadableDatabase, TableDefinition, WriteTransaction};
+use redb::{Database, Durability, ReadOnlyDatabase, ReadableDatabase, StorageError, TableDefinition, WriteTransaction};
 
 use self::{error::Failure, group::RedbGroup, snapshot::RedbSnapshot};
 use super::engine::{Applied, Engine, Space, Sync};
@@ -26,7 +26,8 @@ pub(crate) use self::{
 
 /// A redb database.
 pub(crate) struct RedbEngine {
-    database: Handle,
+    /// Present until the engine is dropped.
+    database: Option<Handle>,
     file: FileSize,
     /// Raised by the backend when the page that publishes a commit is about to be written.
     published: Arc<AtomicBool>,
@@ -55,7 +56,7 @@ fn table_name(space: Space) -> String {
 
 impl RedbEngine {
     fn begin(&self, sync: Sync) -> Result<WriteTransaction, Failure> {
-        let Handle::ReadWrite(database) = &self.database else {
+        let Some(Handle::ReadWrite(database)) = &self.database else {
             return Err(Failure::ReadOnly);
         };
         let mut transaction = database.begin_write()?;
@@ -79,14 +80,25 @@ impl RedbEngine {
     }
 }
 
+impl Drop for RedbEngine {
+    /// Closes the database, which writes: on a damaged file that may fail, and the file is left for the next open.
+    fn drop(&mut self) {
+        let _ = error::guarded(|| {
+            self.database = None;
+            Ok(())
+        });
+    }
+}
+
 impl Engine for RedbEngine {
     type Snapshot = RedbSnapshot;
     type Group<'t> = RedbGroup<'t>;
 
     fn snapshot(&self) -> Result<RedbSnapshot, StoreError> {
         let transaction = error::guarded(|| match &self.database {
-            Handle::ReadWrite(database) => Ok(database.begin_read()?),
-            Handle::ReadOnly(database) => Ok(database.begin_read()?),
+            Some(Handle::ReadWrite(database)) => Ok(database.begin_read()?),
+            Some(Handle::ReadOnly(database)) => Ok(database.begin_read()?),
+            None => Err(Failure::Storage(StorageError::DatabaseClosed)),
         })?;
         Ok(RedbSnapshot::new(transaction))
     }

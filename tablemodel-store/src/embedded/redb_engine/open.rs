@@ -43,7 +43,7 @@ pub(crate) fn open_backend(backend: Box<dyn StorageBackend>, cache_bytes: usize)
     let published = Arc::new(AtomicBool::new(false));
     let header_last = HeaderLast::new(Arc::clone(&backend), Arc::clone(&published));
     let database = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).create_with_backend(header_last)?))?;
-    Ok(RedbEngine { database: Handle::ReadWrite(database), file: Box::new(move || backend.len()), published })
+    Ok(RedbEngine { database: Some(Handle::ReadWrite(database)), file: Box::new(move || backend.len()), published })
 }
 
 fn open_to_write(path: &Path, access: Access, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
@@ -63,7 +63,7 @@ fn open_to_read(path: &Path, cache_bytes: usize) -> Result<RedbEngine, StoreErro
     let database = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open_read_only(path)?))?;
     let path = path.to_owned();
     Ok(RedbEngine {
-        database: Handle::ReadOnly(database),
+        database: Some(Handle::ReadOnly(database)),
         file: Box::new(move || Ok(fs::metadata(&path)?.len())),
         published: Arc::default(),
     })

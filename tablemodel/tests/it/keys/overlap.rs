@@ -31,7 +31,7 @@ const APART: [(Template, Template); 10] = [
     (Template(&[P(BYTES)]), Template(&[Literal("g"), P(A)])),
 ];
 
-const TOGETHER: [(Template, Template); 10] = [
+const TOGETHER: [(Template, Template); 11] = [
     (Template(&[P(A)]), Template(&[Literal("email_"), P(B)])),
     (Template(&[P(A)]), Template(&[P(A)])),
     (Template(&[P(A), Literal("_"), P(B)]), Template(&[P(A)])),
@@ -41,6 +41,7 @@ const TOGETHER: [(Template, Template); 10] = [
     (Template(&[P(A)]), Template(&[P(FLAG)])),
     (Template(&[P(A)]), Template(&[Literal("é")])),
     (Template(&[P(A)]), Template(&[P(BYTES)])),
+    (Template(&[P(BYTES)]), Template(&[Literal("$")])),
     (Template(&[P(RAW)]), Template(&[P(A), Literal("!"), P(B)])),
 ];
 

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use tablemodel::key::{Codec, KeyFault, KeyType, Next, Part, Segment, Template};
-use tablemodel_store::{RowRange, Value, ValueRef};
+use tablemodel_store::{DateTime, RowRange, Value, ValueRef};
 
 use super::hostile::{self, Case, case, key, lookup, order, pick};
 
@@ -139,9 +139,9 @@ proptest! {
     }
 
     #[test]
-    fn a_prefix_is_exact_at_every_boundary((text, start) in hostile::text_pair(), cut in 0_usize..4) {
+    fn a_prefix_is_exact_at_every_boundary(text in hostile::text(), cut in 0_usize..5, last in hostile::text()) {
         let template = Template(&[NAME]);
-        let start: String = start.chars().take(cut).collect();
+        let start: String = text.chars().take(cut).chain(last.chars().next()).collect();
         let value = Value::from(text.as_str());
         let key = template.encode(|_| Some(value.as_ref())).unwrap().unwrap();
         let range = template.range(|_| None, Next::StartsWith(&start)).unwrap();
@@ -218,8 +218,26 @@ fn what_cannot_be_a_range_is_refused() {
 }
 
 #[test]
+fn a_range_of_buckets_covers_the_bounds_on_both_sides() {
+    const DAY: Segment = Segment::Part(Part::of::<DateTime>("at", "At", Codec::Day));
+    let template = Template(&[DAY, Segment::Literal("_"), ID]);
+    let noon = |text: &str| Value::from(text.parse::<DateTime>().unwrap());
+    let (first, last) = (noon("2014-07-30T12:00:00Z"), noon("2014-07-31T12:00:00Z"));
+    let next = Next::Between(Bound::Excluded(first.as_ref()), Bound::Excluded(last.as_ref()));
+    let range = template.range(|_| None, next).unwrap();
+    for (key, expected) in [
+        ("2014-07-29_000001", false),
+        ("2014-07-30_000001", true),
+        ("2014-07-31_999999", true),
+        ("2014-08-01_000000", false),
+    ] {
+        assert_eq!(range.contains(key), expected, "{key}");
+    }
+}
+
+#[test]
 fn later_first_turns_the_bounds_round() {
-    let at = |ticks: i64| Value::from(tablemodel_store::DateTime::from_ticks(ticks));
+    let at = |ticks: i64| Value::from(DateTime::from_ticks(ticks));
     let part = Part { field: "at", property: "At", key_type: KeyType::Time, optional: false, codec: Codec::Desc };
     let template = Template(vec![Segment::Part(part), Segment::Literal("_"), ID].leak());
     let key = |ticks| hostile::key(&template, &[at(ticks), Value::from(1_i64)]).unwrap();

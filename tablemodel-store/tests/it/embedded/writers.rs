@@ -1,0 +1,203 @@
+//! Many writers at once, and the ways in which a store ends.
+//!
+//! Crashes are `kill`'s and `power_cut`'s.
+
+use std::{sync::Arc, time::Duration};
+
+use tablemodel_store::{
+    Action, Batch, Condition, Durability, EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreErrorKind,
+    TableStore,
+};
+
+use super::{number, numbered, place, put};
+
+const DURABILITIES: [Durability; 4] =
+    [Durability::Durable, Durability::QuickReopen, Durability::Relaxed, Durability::Bulk];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_commits_are_all_acknowledged_and_there() {
+    for durability in DURABILITIES {
+        let (_directory, path) = place();
+        let store = EmbeddedStore::builder().durability(durability).open(&path).unwrap();
+        store.create_table("Table").await.unwrap();
+        let writers: Vec<_> = (0..64)
+            .map(|writer| {
+                let store = store.clone();
+                tokio::spawn(async move {
+                    for row in 0..20 {
+                        let receipts = put(&store, "Table", &format!("{writer}-{row}"), row).await.unwrap();
+                        // A reader sees what was acknowledged before it began.
+                        let key = RowKey::new("p", format!("{writer}-{row}"));
+                        let read = store.get("Table", &key).await.unwrap().unwrap();
+                        assert_eq!(Some(read.etag), receipts[0].etag);
+                    }
+                })
+            })
+            .collect();
+        for writer in writers {
+            writer.await.unwrap();
+        }
+        drop(store);
+        let store = EmbeddedStore::open(&path).unwrap();
+        assert_eq!(store.check().await.unwrap(), 64 * 20, "{durability:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_commit_spoils_none_of_its_group() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    store.create_table("Table").await.unwrap();
+    let writers: Vec<_> = (0..64)
+        .map(|writer| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                // Half of them update a row that is not there, behind a row that would be.
+                let mut batch = Batch::new("Table", "p").with(format!("{writer}"), Action::Insert(numbered(writer)));
+                if writer % 2 == 1 {
+                    batch = batch.with("missing", Action::Replace(Properties::new(), Condition::Exists));
+                }
+                store.commit(&[batch]).await.map_err(|error| (error.kind(), error.failed_at().unwrap().operation))
+            })
+        })
+        .collect();
+    for (writer, result) in writers.into_iter().enumerate() {
+        let result = result.await.unwrap();
+        let there = number(&store, "Table", &writer.to_string()).await.is_some();
+        match writer % 2 {
+            0 => assert!(result.is_ok() && there),
+            _ => assert!(result == Err((StoreErrorKind::RowNotFound, 1)) && !there),
+        }
+    }
+}
+
+#[tokio::test]
+async fn later_requests_see_earlier_ones_though_they_share_a_commit() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    // All are queued before any is answered; the queue keeps their order.
+    let row = || [Batch::new("New", "p").with("r", Action::Insert(numbered(1)))];
+    let (rows, gone) = (row(), row());
+    let results = tokio::join!(
+        store.create_table("New"),
+        store.commit(&rows),
+        store.commit(&gone),
+        store.delete_table("New"),
+        store.create_table("New"),
+    );
+    results.0.unwrap();
+    results.1.unwrap();
+    assert_eq!(results.2.unwrap_err().kind(), StoreErrorKind::RowExists);
+    results.3.unwrap();
+    results.4.unwrap();
+    assert_eq!(number(&store, "New", "r").await, None);
+}
+
+#[tokio::test]
+async fn a_closed_store_answers_closed_on_every_handle() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    store.create_table("Table").await.unwrap();
+    let other = store.clone();
+    store.close().await.unwrap();
+    store.close().await.unwrap();
+    for store in [&store, &other] {
+        let kinds = [
+            put(store, "Table", "r", 1).await.unwrap_err().kind(),
+            store.get("Table", &RowKey::new("p", "r")).await.unwrap_err().kind(),
+            store.query(&Query::new("Table", KeyRange::table())).await.unwrap_err().kind(),
+            store.list_tables().await.unwrap_err().kind(),
+            store.create_table("Other").await.unwrap_err().kind(),
+            store.flush().await.unwrap_err().kind(),
+            store.stats().unwrap_err().kind(),
+            store.check().await.unwrap_err().kind(),
+        ];
+        assert_eq!(kinds, [StoreErrorKind::Closed; 8]);
+    }
+}
+
+#[tokio::test]
+async fn what_was_asked_before_a_close_is_done() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::builder().durability(Durability::Bulk).open(&path).unwrap();
+    store.create_table("Table").await.unwrap();
+    let (put, closed) = tokio::join!(put(&store, "Table", "r", 1), store.close());
+    put.unwrap();
+    closed.unwrap();
+    let store = EmbeddedStore::open(&path).unwrap();
+    assert_eq!(number(&store, "Table", "r").await, Some(1));
+}
+
+#[tokio::test]
+async fn a_commit_whose_caller_went_away_may_be_done_and_harms_nothing() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    store.create_table("Table").await.unwrap();
+    for row in 0..50 {
+        let row = row.to_string();
+        let put = put(&store, "Table", &row, 1);
+        let _ = tokio::time::timeout(Duration::ZERO, put).await;
+    }
+    put(&store, "Table", "last", 1).await.unwrap();
+    assert_eq!(number(&store, "Table", "last").await, Some(1));
+}
+
+#[test]
+fn a_store_works_without_a_runtime_of_tokio() {
+    use std::{
+        pin::pin,
+        task::{Context, Poll, Wake, Waker},
+        thread::Thread,
+    };
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut future = pin!(future);
+        loop {
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(done) => return done,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    block_on(store.create_table("Table")).unwrap();
+    block_on(put(&store, "Table", "r", 1)).unwrap();
+    assert_eq!(block_on(store.query(&Query::new("Table", KeyRange::table()))).unwrap().rows.len(), 1);
+    block_on(store.close()).unwrap();
+}
+
+#[tokio::test]
+async fn a_page_ends_after_some_bytes_or_after_many_rejected_rows() {
+    use tablemodel_store::{Comparison, Filter, Value};
+    let (_directory, path) = place();
+    let store = EmbeddedStore::builder().durability(Durability::Bulk).open(&path).unwrap();
+    store.create_table("Large").await.unwrap();
+    for row in 0..12 {
+        let large = Properties::from_iter((0..10).map(|name| (format!("P{name}"), Value::from(vec![7; 60_000]))));
+        let batch = Batch::new("Large", "p").with(format!("{row:02}"), Action::Insert(large));
+        store.commit(&[batch]).await.unwrap();
+    }
+    let mut query = Query::new("Large", KeyRange::table());
+    let page = store.query(&query).await.unwrap();
+    assert_eq!(page.rows.len(), 7, "4 MiB of 600,000 bytes each");
+    query.continuation = page.continuation;
+    let page = store.query(&query).await.unwrap();
+    assert_eq!((page.rows.len(), page.continuation), (5, None));
+
+    store.create_table("Many").await.unwrap();
+    super::fill(&store, "Many", 33_000).await;
+    let last = Filter::compare("N", Comparison::GreaterOrEqual, 32_990_i64);
+    let mut query = Query::new("Many", KeyRange::table()).filtered(last);
+    let page = store.query(&query).await.unwrap();
+    assert!(page.rows.is_empty() && page.continuation.is_some());
+    query.continuation = page.continuation;
+    let page = store.query(&query).await.unwrap();
+    assert_eq!((page.rows.len(), page.continuation), (10, None));
+}

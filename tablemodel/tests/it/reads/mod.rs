@@ -1,0 +1,12 @@
+//! What reads promise: every path gives what a naive filter and sort gives, however the store pages its answers.
+
+#[macro_use]
+mod terminals;
+
+mod fixture;
+mod indexes;
+mod mixed;
+mod pages;
+mod paths;
+mod scans;
+mod shards;

@@ -1,0 +1,191 @@
+//! Scans: what the store tests and what is tested after reading give one answer, that of a plain filter.
+
+use proptest::prelude::*;
+use tablemodel::{Predicate, prelude::*, testing::TestDatabase};
+
+use super::fixture::{PAGINGS, plain, run, text, utf16};
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Things", partition = "{owner}", row = "{name}!{id:06}", allow_scan)]
+struct Thing {
+    owner: String,
+    name: String,
+    id: u32,
+    weight: f64,
+    size: Option<i32>,
+    label: Option<String>,
+    wide: u128,
+}
+
+#[derive(TableModel)]
+#[expect(dead_code, reason = "the model only lists the entity")]
+enum Things {
+    Thing(Thing),
+}
+
+/// A condition: as the scan takes it, and as a plain function.
+#[derive(Debug, Clone)]
+enum Test {
+    Owner(String),
+    NameFrom(String),
+    IdBelow(u32),
+    WeightAbove(f64),
+    SizeIs(Option<i32>),
+    SizeIsNot(Option<i32>),
+    SizeAtMost(i32),
+    LabelFrom(String),
+    NoLabel,
+    WideFrom(u128),
+    Not(Box<Test>),
+    And(Box<Test>, Box<Test>),
+    Or(Box<Test>, Box<Test>),
+}
+
+impl Test {
+    fn predicate(&self) -> Predicate<Thing> {
+        match self {
+            Self::Owner(owner) => Thing::OWNER.eq(owner.as_str()),
+            Self::NameFrom(name) => Thing::NAME.ge(name.as_str()),
+            Self::IdBelow(id) => Thing::ID.lt(*id),
+            Self::WeightAbove(weight) => Thing::WEIGHT.gt(*weight),
+            Self::SizeIs(size) => Thing::SIZE.eq(*size),
+            Self::SizeIsNot(size) => Thing::SIZE.ne(*size),
+            Self::SizeAtMost(size) => Thing::SIZE.le(Some(*size)),
+            Self::LabelFrom(label) => Thing::LABEL.ge(Some(label.clone())),
+            Self::NoLabel => Thing::LABEL.eq(None),
+            Self::WideFrom(wide) => Thing::WIDE.ge(*wide),
+            Self::Not(inner) => !inner.predicate(),
+            Self::And(a, b) => a.predicate().and(b.predicate()),
+            Self::Or(a, b) => a.predicate().or(b.predicate()),
+        }
+    }
+
+    fn holds(&self, thing: &Thing) -> bool {
+        match self {
+            Self::Owner(owner) => thing.owner == *owner,
+            Self::NameFrom(name) => utf16(&thing.name, name).is_ge(),
+            Self::IdBelow(id) => thing.id < *id,
+            Self::WeightAbove(weight) => thing.weight > *weight,
+            Self::SizeIs(size) => thing.size == *size,
+            Self::SizeIsNot(size) => thing.size.is_some() && thing.size != *size,
+            Self::SizeAtMost(size) => thing.size.is_some_and(|own| own <= *size),
+            Self::LabelFrom(label) => thing.label.as_ref().is_some_and(|own| utf16(own, label).is_ge()),
+            Self::NoLabel => thing.label.is_none(),
+            Self::WideFrom(wide) => thing.wide >= *wide,
+            Self::Not(inner) => !inner.holds(thing),
+            Self::And(a, b) => a.holds(thing) && b.holds(thing),
+            Self::Or(a, b) => a.holds(thing) || b.holds(thing),
+        }
+    }
+}
+
+fn weight() -> impl Strategy<Value = f64> {
+    prop::sample::select(vec![0.0, -0.0, 1.5, -1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE])
+}
+
+fn wide() -> impl Strategy<Value = u128> {
+    prop::sample::select(vec![0, 9, 10, u128::from(u64::MAX), u128::MAX])
+}
+
+fn test() -> impl Strategy<Value = Test> {
+    let size = || prop::option::of(-1_i32..2);
+    let leaf = prop_oneof![
+        prop::sample::select(vec!["a", "b"]).prop_map(|owner| Test::Owner(owner.to_owned())),
+        text().prop_map(Test::NameFrom),
+        (0_u32..8).prop_map(Test::IdBelow),
+        weight().prop_map(Test::WeightAbove),
+        size().prop_map(Test::SizeIs),
+        size().prop_map(Test::SizeIsNot),
+        (-1_i32..2).prop_map(Test::SizeAtMost),
+        text().prop_map(Test::LabelFrom),
+        Just(Test::NoLabel),
+        wide().prop_map(Test::WideFrom),
+    ];
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|test| Test::Not(Box::new(test))),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| Test::And(Box::new(a), Box::new(b))),
+            (inner.clone(), inner).prop_map(|(a, b)| Test::Or(Box::new(a), Box::new(b))),
+        ]
+    })
+}
+
+fn things() -> impl Strategy<Value = Vec<Thing>> {
+    let size = || prop::option::of(-1_i32..2);
+    let one = (any::<bool>(), text(), weight(), size(), prop::option::of(text()), wide());
+    prop::collection::vec(one, 0..10).prop_map(|things| {
+        let thing = |(id, (a, name, weight, size, label, wide))| {
+            let owner = if a { "a" } else { "b" }.to_owned();
+            Thing { owner, name, id, weight, size, label, wide }
+        };
+        (0..).zip(things).map(thing).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_scan_gives_what_a_filter_gives(things in things(), tests in prop::collection::vec(test(), 0..3)) {
+        run(check(things, tests));
+    }
+}
+
+async fn check(things: Vec<Thing>, tests: Vec<Test>) {
+    let db = TestDatabase::new::<Things>().await.unwrap();
+    for thing in &things {
+        db.insert(thing).await.unwrap();
+    }
+    let mut expected: Vec<_> = things.into_iter().filter(|thing| tests.iter().all(|test| test.holds(thing))).collect();
+    let order =
+        |a: &Thing, b: &Thing| a.owner.cmp(&b.owner).then_with(|| utf16(&a.name, &b.name)).then(a.id.cmp(&b.id));
+    expected.sort_by(order);
+    // A NaN equals nothing, so the entities are compared by what is written of them.
+    let told = |things: &[Thing]| format!("{things:?}");
+    for paging in PAGINGS {
+        paging.apply(&db);
+        let scan =
+            |scan: tablemodel::Scan<Thing>| tests.iter().fold(scan, |scan, test| scan.matching(test.predicate()));
+        let found = plain(scan(Thing::scan_table()).all(&db).await.unwrap());
+        assert_eq!(told(&found), told(&expected), "{tests:?}");
+        let first = plain(scan(Thing::scan_table()).first(2, &db).await.unwrap());
+        assert_eq!(told(&first), told(&expected[..expected.len().min(2)]));
+        for owner in ["a", "b"] {
+            let own: Vec<_> = expected.iter().filter(|thing| thing.owner == owner).cloned().collect();
+            let found = plain(scan(Thing::scan_partition(owner)).all(&db).await.unwrap());
+            assert_eq!(told(&found), told(&own), "{tests:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_store_can_test_is_tested_there() {
+    let db = TestDatabase::new::<Things>().await.unwrap();
+    for id in 0..20 {
+        let thing = Thing {
+            owner: "a".into(),
+            name: String::new(),
+            id,
+            weight: 0.0,
+            size: Some(id as i32),
+            label: None,
+            wide: 0,
+        };
+        db.insert(&thing).await.unwrap();
+    }
+    let rows_read = |scan: tablemodel::Scan<Thing>| {
+        let db = db.clone();
+        async move {
+            db.forget_calls();
+            let found = scan.all(&db).await.unwrap().len();
+            (found, db.tally().rows_read)
+        }
+    };
+    assert_eq!(rows_read(Thing::scan_table().matching(Thing::SIZE.lt(Some(3)))).await, (3, 3));
+    assert_eq!(rows_read(Thing::scan_table().matching(Thing::ID.lt(3_u32))).await, (3, 20), "in the key alone");
+    let both = Thing::SIZE.lt(Some(5)).and(Thing::ID.ge(3_u32));
+    assert_eq!(rows_read(Thing::scan_table().matching(both)).await, (2, 5), "each part where it can be tested");
+    db.forget_calls();
+    assert_eq!(Thing::scan_table().first(0, &db).await.unwrap().len(), 0);
+    assert_eq!(db.calls(), []);
+}
