@@ -8,7 +8,10 @@ use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
-use tablemodel::{store::EmbeddedStore, testing::TestDatabase};
+use tablemodel::{
+    store::{Durability, EmbeddedStore, TableStore},
+    testing::TestDatabase,
+};
 
 use super::{
     Club, Member, database, member,
@@ -18,6 +21,7 @@ use super::{
     steps::{Step, sequences},
 };
 
+const SEQUENCES: u32 = 256;
 const STEPS: usize = 50;
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -33,14 +37,18 @@ async fn run(db: TestDatabase, steps: &[Step]) -> Run {
     run
 }
 
-fn run_sequences(count: u32, database: impl AsyncFn() -> TestDatabase) {
+/// Beside each database, what has to live as long.
+fn run_sequences<T>(database: impl AsyncFn() -> (TestDatabase, T)) {
     let runtime = runtime();
     // The same sequences in every run.
-    let config = Config { failure_persistence: None, ..Config::with_cases(count) };
+    let config = Config { failure_persistence: None, ..Config::with_cases(SEQUENCES) };
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(config, random);
     let result = runner.run(&sequences(STEPS), |steps| {
-        runtime.block_on(async { run(database().await, &steps).await });
+        runtime.block_on(async {
+            let (db, _alive) = database().await;
+            run(db, &steps).await;
+        });
         Ok(())
     });
     if let Err(error) = result {
@@ -50,19 +58,19 @@ fn run_sequences(count: u32, database: impl AsyncFn() -> TestDatabase) {
 
 #[test]
 fn sequences_leave_exactly_the_rows_that_entities_want_in_memory() {
-    run_sequences(256, async || database().await);
+    run_sequences(async || (database().await, ()));
 }
 
 #[test]
 fn sequences_leave_exactly_the_rows_that_entities_want_in_a_file() {
-    run_sequences(64, async || {
+    run_sequences(async || {
         let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.keep().join("club.tables");
-        let open = |clock| -> Arc<dyn tablemodel::store::TableStore> {
-            let builder = EmbeddedStore::builder().clock(clock).durability(tablemodel::store::Durability::Relaxed);
+        let path = directory.path().join("club.tables");
+        let open = |clock| -> Arc<dyn TableStore> {
+            let builder = EmbeddedStore::builder().clock(clock).durability(Durability::Relaxed);
             Arc::new(builder.open(path).expect("opened"))
         };
-        TestDatabase::over::<Club>(open).await.expect("a database")
+        (TestDatabase::over::<Club>(open).await.expect("a database"), directory)
     });
 }
 
