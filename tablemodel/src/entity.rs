@@ -11,11 +11,16 @@ use tablemodel_store::{Properties, PropertyName, Row, Value};
 use crate::{
     error::Result,
     plan::group::Group,
-    property::{Property, ValueError, json},
+    property::{ValueError, json},
     schema::{EntitySchema, PropertySchema},
 };
 
 /// A struct kept in a table: implemented by `#[derive(TableEntity)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an entity",
+    label = "not an entity",
+    note = "write `#[derive(TableEntity)]` on the struct"
+)]
 pub trait TableEntity: Sized + Send + Sync + 'static {
     /// The stored format.
     const SCHEMA: &'static EntitySchema;
@@ -31,6 +36,11 @@ pub trait TableEntity: Sized + Send + Sync + 'static {
 
 /// A struct whose fields are properties of the entity that holds it: `#[derive(Property)]` on a struct with named
 /// fields, used by `#[table(flatten)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a group of properties",
+    label = "cannot be flattened",
+    note = "write `#[derive(Property)]` on a struct with named fields; a type that is one property needs no `flatten`"
+)]
 pub trait PropertyGroup: Sized + Send + Sync + 'static {
     /// The properties.
     const PROPERTIES: &'static [PropertySchema];
@@ -78,7 +88,13 @@ pub struct ModelRow {
 impl ModelRow {
     /// Whether this is a primary row of `E`.
     pub fn is<E: TableEntity>(&self) -> bool {
-        self.schema.is_some_and(|schema| schema.entity_type == E::SCHEMA.entity_type)
+        self.is_of(E::SCHEMA)
+    }
+
+    /// Whether this is a primary row of the entity with this format.
+    #[doc(hidden)]
+    pub fn is_of(&self, schema: &'static EntitySchema) -> bool {
+        self.schema.is_some_and(|own| own.entity_type == schema.entity_type)
     }
 
     /// The entity.
@@ -132,22 +148,18 @@ impl FieldWriter {
     }
 
     /// A field that is one property; `None` leaves the property out.
-    pub fn put<T: Property>(&mut self, property: &'static str, value: &T) -> std::result::Result<(), FieldError> {
-        let value = value.to_value().map_err(|error| FieldError { property, error })?;
-        self.set(property, value);
+    pub fn put(
+        &mut self,
+        property: &'static str,
+        value: std::result::Result<Option<Value>, ValueError>,
+    ) -> std::result::Result<(), FieldError> {
+        self.set(property, value.map_err(|error| FieldError { property, error })?);
         Ok(())
     }
 
     /// A field marked `json`.
     pub fn put_json<T: Serialize>(&mut self, property: &'static str, value: &T) -> std::result::Result<(), FieldError> {
-        let value = json::to_value(value).map_err(|error| FieldError { property, error })?;
-        self.set(property, value);
-        Ok(())
-    }
-
-    /// A field marked `flatten`.
-    pub fn put_group<T: PropertyGroup>(&mut self, group: &T) -> std::result::Result<(), FieldError> {
-        group.write_fields(self)
+        self.put(property, json::to_value(value))
     }
 
     fn set(&mut self, property: &'static str, value: Option<Value>) {
@@ -156,6 +168,9 @@ impl FieldWriter {
         }
     }
 }
+
+/// How a type is read: its `from_value`.
+type ReadValue<T> = fn(Option<tablemodel_store::ValueRef<'_>>) -> std::result::Result<T, ValueError>;
 
 /// Gives the fields of an entity back; one line per field in generated code.
 #[derive(Debug)]
@@ -175,18 +190,19 @@ impl<'a> FieldReader<'a> {
         in_key.map(|(_, value)| value.as_ref()).or_else(|| self.properties.get(property))
     }
 
-    /// A field that is one property.
-    pub fn take<T: Property>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
-        T::from_value(self.value(property)).map_err(|error| FieldError { property, error })
+    /// A field that is one property, by its type's `from_value`.
+    pub fn take<T>(&self, property: &'static str, read: ReadValue<T>) -> std::result::Result<T, FieldError> {
+        read(self.value(property)).map_err(|error| FieldError { property, error })
     }
 
     /// A field that is one property, with a default where it is absent.
-    pub fn take_or<T: Property>(
+    pub fn take_or<T>(
         &self,
         property: &'static str,
+        read: ReadValue<T>,
         default: impl FnOnce() -> T,
     ) -> std::result::Result<T, FieldError> {
-        if self.value(property).is_none() { Ok(default()) } else { self.take(property) }
+        if self.value(property).is_none() { Ok(default()) } else { self.take(property, read) }
     }
 
     /// A field marked `json`.
@@ -201,10 +217,5 @@ impl<'a> FieldReader<'a> {
         default: impl FnOnce() -> T,
     ) -> std::result::Result<T, FieldError> {
         if self.value(property).is_none() { Ok(default()) } else { self.take_json(property) }
-    }
-
-    /// A field marked `flatten`.
-    pub fn take_group<T: PropertyGroup>(&self) -> std::result::Result<T, FieldError> {
-        T::read_fields(self)
     }
 }

@@ -107,6 +107,18 @@ impl PropertySchema {
         Self { field, property, edm: T::EDM, codec: T::CODEC, nullable: T::NULLABLE, default: false }
     }
 
+    /// The property of a field whose type says these. For generated code.
+    #[doc(hidden)]
+    pub const fn new(
+        field: &'static str,
+        property: &'static str,
+        edm: EdmType,
+        codec: &'static str,
+        nullable: bool,
+    ) -> Self {
+        Self { field, property, edm, codec, nullable, default: false }
+    }
+
     /// A field stored as JSON text.
     pub const fn json(field: &'static str, property: &'static str) -> Self {
         Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false }

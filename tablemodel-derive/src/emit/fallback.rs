@@ -5,14 +5,17 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::{fields, handles::constants, path::path_type};
-use crate::meant::entity::Entity;
+use crate::meant::{
+    entity::Entity,
+    names::{FUNCTIONS, TERMINALS},
+};
 
 /// The fallback of an entity.
 pub(crate) fn entity(entity: &Entity) -> TokenStream {
-    let mut starts = vec![entity.find.clone()];
-    for index in &entity.indexes {
-        if !starts.contains(&index.name) {
-            starts.push(index.name.clone());
+    let mut starts: Vec<Ident> = Vec::new();
+    for start in std::iter::once(&entity.find).chain(entity.indexes.iter().map(|index| &index.name)) {
+        if !starts.contains(start) && !FUNCTIONS.iter().any(|function| start == function) {
+            starts.push(start.clone());
         }
     }
     let items = [implementation(entity), kinds(entity, &starts), path(entity), handles(entity, &starts)];
@@ -64,7 +67,7 @@ fn path(entity: &Entity) -> TokenStream {
         let suffixed =
             ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
         for method in std::iter::once(name.clone()).chain(suffixed) {
-            if !methods.contains(&method) && !crate::meant::names::TERMINALS.iter().any(|terminal| method == terminal) {
+            if !methods.contains(&method) && !TERMINALS.iter().any(|terminal| method == terminal) {
                 methods.push(method);
             }
         }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
+use syn::{Type, spanned::Spanned};
 
 use crate::{
     meant::field::{Field, Kind},
@@ -25,9 +25,12 @@ pub(crate) fn write(fields: &[Rc<Field>]) -> TokenStream {
 fn write_line(field: &Field) -> Option<TokenStream> {
     let Field { ident, property, ty, .. } = field;
     Some(match field.kind {
-        Kind::Plain => quote_spanned!(ty.span()=> to.put(#property, &self.#ident)?;),
-        Kind::Json => quote_spanned!(ty.span()=> to.put_json(#property, &self.#ident)?;),
-        Kind::Group => quote_spanned!(ty.span()=> to.put_group(&self.#ident)?;),
+        Kind::Plain => {
+            let value = quote_spanned!(ty.span()=> <#ty as _tm::Property>::to_value(&self.#ident));
+            quote!(to.put(#property, #value)?;)
+        }
+        Kind::Json => quote_spanned!(ty.span()=> to.put_json::<#ty>(#property, &self.#ident)?;),
+        Kind::Group => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::write_fields(&self.#ident, to)?;),
         Kind::Skipped => return None,
     })
 }
@@ -65,14 +68,15 @@ pub(crate) fn unreachable() -> [TokenStream; 2] {
 /// `field: from.take("Property")?`
 pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
     let Field { ident, ty, .. } = field;
-    let default = field.default.as_ref().map(default);
+    let default = field.default.as_ref().map(|word| default(word, ty));
+    let read = quote_spanned!(ty.span()=> <#ty as _tm::Property>::from_value);
     let value = match (field.kind, default) {
-        (Kind::Plain, None) => quote_spanned!(ty.span()=> from.take(#property)?),
-        (Kind::Plain, Some(default)) => quote_spanned!(ty.span()=> from.take_or(#property, #default)?),
-        (Kind::Json, None) => quote_spanned!(ty.span()=> from.take_json(#property)?),
-        (Kind::Json, Some(default)) => quote_spanned!(ty.span()=> from.take_json_or(#property, #default)?),
-        (Kind::Group, _) => quote_spanned!(ty.span()=> from.take_group()?),
-        (Kind::Skipped, None) => quote_spanned!(ty.span()=> _tm::Default::default()),
+        (Kind::Plain, None) => quote!(from.take(#property, #read)?),
+        (Kind::Plain, Some(default)) => quote!(from.take_or(#property, #read, #default)?),
+        (Kind::Json, None) => quote_spanned!(ty.span()=> from.take_json::<#ty>(#property)?),
+        (Kind::Json, Some(default)) => quote_spanned!(ty.span()=> from.take_json_or::<#ty>(#property, #default)?),
+        (Kind::Group, _) => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::read_fields(from)?),
+        (Kind::Skipped, None) => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default()),
         (Kind::Skipped, Some(default)) => quote!((#default)()),
     };
     quote!(#ident: #value)
@@ -86,9 +90,9 @@ impl Field {
 }
 
 /// A function that gives the default.
-fn default(word: &DefaultWord) -> TokenStream {
+fn default(word: &DefaultWord, ty: &Type) -> TokenStream {
     match word {
-        DefaultWord::Own => quote!(_tm::Default::default),
+        DefaultWord::Own => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default),
         DefaultWord::Function(path) => path.clone(),
         DefaultWord::Expression(value) => quote!(|| #value),
     }

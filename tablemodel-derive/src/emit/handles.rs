@@ -1,5 +1,7 @@
 //! The entity's own items: a typed handle per property, and the functions that begin a path.
 
+use std::rc::Rc;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -27,7 +29,14 @@ pub(crate) fn handles(entity: &Entity, paths: &[Path]) -> TokenStream {
 
 /// `pub const AGE: _tm::Field<Self, u8> = _tm::Field::named("Age");`
 pub(crate) fn constants(entity: &Entity) -> TokenStream {
-    entity.fields.iter().filter(|field| field.is_property()).map(|field| constant(entity, field)).collect()
+    let mut handles: Vec<Ident> = Vec::new();
+    let mut is_first = |field: &&Rc<Field>| {
+        let handle = field.handle();
+        let is_new = field.is_property() && !handles.contains(&handle);
+        handles.push(handle);
+        is_new
+    };
+    entity.fields.iter().filter(|field| is_first(field)).map(|field| constant(entity, field)).collect()
 }
 
 fn constant(entity: &Entity, field: &Field) -> TokenStream {

@@ -81,19 +81,20 @@ impl Method<'_> {
         let doc = format!("The key component `{}`.", self.field.name);
         let key = key_type(self.field);
         let next = quote!(#path<__N> where __S: __next::#name);
+        let span = self.field.ty.span();
         match self.form {
-            Form::Given => quote! {
+            Form::Given => quote_spanned! {span=>
                 #[doc = #doc]
                 pub fn #name<__N>(self, value: impl _tm::KeyArg<#key>) -> #next<__N> {
                     #path(self.0.given(value), _tm::PhantomData)
                 }
             },
-            Form::Between => quote! {
+            Form::Between => quote_spanned! {span=>
                 pub fn #name<__N, __A: _tm::KeyArg<#key>>(self, range: impl _tm::RangeBounds<__A>) -> #next<__N, __A> {
                     #path(self.0.between(range), _tm::PhantomData)
                 }
             },
-            Form::StartsWith => quote! {
+            Form::StartsWith => quote_spanned! {span=>
                 pub fn #name<__N>(self, text: impl _tm::PrefixOf<#key>) -> #next<__N> {
                     #path(self.0.starts_with(text.as_ref()), _tm::PhantomData)
                 }

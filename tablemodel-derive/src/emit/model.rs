@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
+use syn::{Type, spanned::Spanned};
 
 use super::hidden;
 use crate::{
@@ -37,21 +37,19 @@ fn implementation(model: &Model<'_>, schemas: &TokenStream, from_row: &TokenStre
     }
 }
 
-impl Listed<'_> {
-    fn schema(&self) -> TokenStream {
-        let ty = self.ty;
-        quote_spanned!(ty.span()=> <#ty as _tm::TableEntity>::SCHEMA)
-    }
+fn schema(ty: &Type) -> TokenStream {
+    quote_spanned!(ty.span()=> <#ty as _tm::TableEntity>::SCHEMA)
 }
 
 fn schemas(model: &Model<'_>) -> TokenStream {
-    let schemas = model.entities.iter().map(Listed::schema);
+    let schemas = model.entities.iter().map(|listed| schema(listed.ty));
     quote!(#(#schemas),*)
 }
 
 fn from_row(model: &Model<'_>) -> TokenStream {
     let entities = model.entities.iter().map(|Listed { variant, ty }| {
-        quote_spanned!(ty.span()=> if row.is::<#ty>() { return row.read::<#ty>().map(Self::#variant); })
+        let schema = schema(ty);
+        quote_spanned!(ty.span()=> if row.is_of(#schema) { return row.read::<#ty>().map(Self::#variant); })
     });
     let other = match &model.other {
         Some(Listed { variant, ty }) => quote_spanned!(ty.span()=> _tm::Ok(Self::#variant(row.into_row()))),
@@ -87,7 +85,7 @@ fn checks(model: &Model<'_>) -> TokenStream {
 }
 
 fn pair(earlier: &Listed<'_>, later: &Listed<'_>, first: &str, second: &str) -> TokenStream {
-    let (a, b) = (earlier.schema(), later.schema());
+    let (a, b) = (schema(earlier.ty), schema(later.ty));
     let same =
         format!("`{first}` and `{second}` have the same entity type: give one another with `entity_type = \"..\"`");
     let collide = format!(

@@ -2,8 +2,9 @@
 //! The methods of that struct are in `method`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::Visibility;
+use syn::spanned::Spanned;
 
 use super::method::{key_type, methods_of};
 use crate::{
@@ -134,9 +135,9 @@ fn steps(path: &Path) -> TokenStream {
         let from = quote!(_tm::At<__at::#start, #place>);
         let end = quote!(_tm::At<__at::#start, { _tm::END }>);
         let between = component.between().map(|method| {
-            let key = key_type(&component.field);
-            let bound = (component.range == Range::OfFixedWidth).then(|| quote!(: _tm::RangeArg<#key>));
-            quote!(impl<__A #bound> __next::#method<#end, __A> for #from {})
+            let (key, span) = (key_type(&component.field), component.field.ty.span());
+            let bound = (component.range == Range::OfFixedWidth).then(|| quote_spanned!(span=> : _tm::RangeArg<#key>));
+            quote_spanned!(span=> impl<__A #bound> __next::#method<#end, __A> for #from {})
         });
         let starts_with = component.starts_with().map(|method| quote!(impl __next::#method<#end> for #from {}));
         quote! {

@@ -33,7 +33,7 @@ fn implementation(projection: &Projection<'_>, of: &TokenStream) -> TokenStream 
     let read = fields::read_function(lines);
     let checks = fields.iter().map(|field| {
         let (handle, ty) = (handle(of, field), handle_type(field));
-        quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<#of, #ty, _>(&#handle);)
+        quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);)
     });
     quote! {
         #[automatically_derived]

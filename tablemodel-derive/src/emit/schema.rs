@@ -41,11 +41,17 @@ fn field_schema(field: &Field) -> Option<TokenStream> {
     Some(quote!(_tm::FieldSchema::Property(#property)))
 }
 
-/// `_tm::PropertySchema::of::<T>("field", "Property")`, of a field that is one property.
+/// `_tm::PropertySchema::..`, of a field that is one property.
+///
+/// Traits are named as `<T as Property>` throughout: rustc shows the same error once, but one for each function whose
+/// bound it meets.
 fn property(field: &Field) -> Option<TokenStream> {
     let (name, property, ty) = (&field.name, &field.property, &field.ty);
     let schema = match field.kind {
-        Kind::Plain => quote_spanned!(ty.span()=> _tm::PropertySchema::of::<#ty>(#name, #property)),
+        Kind::Plain => {
+            let ty = quote_spanned!(ty.span()=> <#ty as _tm::Property>);
+            quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
+        }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
         Kind::Group | Kind::Skipped => return None,
     };
@@ -74,5 +80,6 @@ pub(crate) fn template(key: &Key) -> TokenStream {
 fn part(part: &Part) -> TokenStream {
     let Field { name, property, ty, .. } = &*part.field;
     let codec = part.codec.tokens();
-    quote_spanned!(ty.span()=> _tm::Part::of::<#ty>(#name, #property, #codec))
+    let ty = quote_spanned!(ty.span()=> <#ty as _tm::KeyPart>);
+    quote!(_tm::Part { field: #name, property: #property, key_type: #ty::TYPE, optional: #ty::OPTIONAL, codec: #codec })
 }

@@ -42,13 +42,14 @@ pub(crate) fn derive_key_part(tokens: TokenStream) -> TokenStream {
         errors.at(value.ident.span(), format!("{message}: put its fields into the key one by one"));
     }
     let items = match &value.kind {
+        Kind::Group(_) => TokenStream::new(),
         _ if !errors.is_empty() => key_part(value.ident, &quote!(_tm::KeyType::Text), &quote!(_tm::Text)),
         Kind::Newtype(inner) => key_part_newtype(value.ident, inner),
         Kind::Names(texts) => {
             let ordered = ascend(texts);
             key_part(value.ident, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &quote!(_tm::Other))
         }
-        Kind::Group(_) | Kind::Unfit => TokenStream::new(),
+        Kind::Unfit => TokenStream::new(),
     };
     with_errors(errors, &value, &items)
 }

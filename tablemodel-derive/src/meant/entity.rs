@@ -56,7 +56,7 @@ impl Entity {
             version: words.version.get().copied().unwrap_or(1),
             adopt: words.adopt.is_given(),
             allow_scan: words.allow_scan.is_given(),
-            append_hotspot: words.append_hotspot.is_given(),
+            append_hotspot: !words.append_hotspot.is_absent(),
             find: words.find.get().cloned().unwrap_or_else(|| format_ident!("find")),
             fields,
             partition,
@@ -110,7 +110,10 @@ fn required(
     fields: &[Rc<Field>],
     errors: &mut Errors,
 ) -> Key {
-    if slot.is_absent() && matches!(input.shape, Container::Named(_)) {
+    if !matches!(input.shape, Container::Named(_)) {
+        return Key::missing();
+    }
+    if slot.is_absent() {
         let message =
             format!("`{}` has no {word} key: add `#[table({word} = \"..\")]`, such as `\"{example}\"`", input.ident);
         errors.at(input.ident.span(), message);

@@ -3,7 +3,10 @@
 
 use proc_macro2::{Ident, Span};
 
-use super::{entity::Entity, field::Field};
+use super::{
+    entity::Entity,
+    field::{Field, Kind},
+};
 use crate::errors::Errors;
 
 /// The terminals of a path, which no field's method may hide, and the two that reach its query.
@@ -21,6 +24,9 @@ pub(crate) const TERMINALS: [&str; 12] = [
     "explain",
     "into_query",
 ];
+
+/// The functions of every entity.
+pub(crate) const FUNCTIONS: [&str; 3] = ["in_partition", "scan_partition", "scan_table"];
 
 /// Asks every rule about names.
 pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
@@ -65,7 +71,7 @@ fn check_methods(entity: &Entity, errors: &mut Errors) {
             check_method(method, &component.field, &mut methods, errors);
         }
     }
-    for field in entity.fields.iter().filter(|field| field.is_property()) {
+    for field in entity.fields.iter().filter(|field| field.kind == Kind::Plain) {
         let in_key = methods.iter().any(|(_, owner)| *owner == field.name);
         if let Some(method) = field.method.as_ref().filter(|_| !in_key) {
             let message = format!("`method` names a path method, and `{}` is in no key: remove it", field.name);
@@ -94,7 +100,7 @@ fn check_method(method: Ident, field: &Field, methods: &mut Vec<(Ident, String)>
 }
 
 fn check_functions(entity: &Entity, errors: &mut Errors) {
-    let mut taken: Vec<String> = vec!["in_partition".into(), "scan_partition".into(), "scan_table".into()];
+    let mut taken: Vec<String> = FUNCTIONS.map(String::from).to_vec();
     check_function(&entity.find, "the primary path", "choose another with `find = \"..\"`", &mut taken, errors);
     for index in &entity.indexes {
         let what = format!("index `{}`", index.name);

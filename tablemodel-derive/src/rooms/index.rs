@@ -26,6 +26,8 @@ pub(crate) struct IndexWords {
     keep: Slot<Vec<Ident>>,
     keys_only: Slot<()>,
     when: Slot<WhenWord>,
+    /// A word that may have been meant for another; rules about the whole would guess.
+    has_unknown: bool,
 }
 
 /// `when = field` or `when = !field`
@@ -51,6 +53,7 @@ impl IndexWords {
             keep: Slot::Absent,
             keys_only: Slot::Absent,
             when: Slot::Absent,
+            has_unknown: false,
         };
         words.for_each(|word| index.take(&word, errors));
         Some(index)
@@ -63,7 +66,10 @@ impl IndexWords {
             "keep" => self.keep.fill(word, word.names(errors), errors),
             "keys_only" => self.keys_only.fill(word, word.flag(errors), errors),
             "when" => self.when.fill(word, when(word, errors), errors),
-            _ => unknown_word(word, "in `index(..)`", &LEGAL, errors),
+            _ => {
+                self.has_unknown = true;
+                unknown_word(word, "in `index(..)`", &LEGAL, errors);
+            }
         }
     }
 }
@@ -112,7 +118,8 @@ impl Index {
             words.keys_only.refuse("`keep(..)` and `keys_only` exclude each other: remove one", errors);
         }
         let when = words.when.get().and_then(|when| condition(when, fields, errors));
-        let row = words.row.get().map_or_else(Key::missing, |row| Key::resolve(row, fields, errors));
+        let mut row = words.row.get().map_or_else(Key::missing, |row| Key::resolve(row, fields, errors));
+        row.is_sound &= !words.has_unknown;
         Self { name, row, is_unique: words.unique.is_given(), cover: cover(words, fields, errors), when }
     }
 

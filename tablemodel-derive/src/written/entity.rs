@@ -75,7 +75,10 @@ impl EntityWords {
         for inner in word.words(errors).unwrap_or_default() {
             match inner.text().as_str() {
                 "append_hotspot" => self.append_hotspot.fill(&inner, inner.flag(errors), errors),
-                _ => unknown_word(&inner, "in `allow(..)`", &["append_hotspot"], errors),
+                _ => {
+                    self.append_hotspot.spoil();
+                    unknown_word(&inner, "in `allow(..)`", &["append_hotspot"], errors);
+                }
             }
         }
     }

@@ -29,6 +29,13 @@ impl<T> Slot<T> {
         *self = value.map_or(Self::Bad, |value| Self::Given(value, word.span()));
     }
 
+    /// Takes the word for one that was meant but given wrongly.
+    pub(crate) fn spoil(&mut self) {
+        if self.is_absent() {
+            *self = Self::Bad;
+        }
+    }
+
     /// The value.
     pub(crate) fn get(&self) -> Option<&T> {
         match self {

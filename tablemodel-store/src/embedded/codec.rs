@@ -1,4 +1,4 @@
-//! The bytes of a row: drawn in `FORMAT-embedded.md`.
+//! The bytes of a row: drawn in `FORMAT.md`.
 //!
 //! Pure: nothing is read from or written to a file here, and no limit is checked.
 

@@ -1,6 +1,6 @@
 //! The records of the system spaces: what the file says about itself, its tables and its names.
 //!
-//! Each is drawn in `FORMAT-embedded.md`. Rows are `codec`'s.
+//! Each is drawn in `FORMAT.md`. Rows are `codec`'s.
 
 use std::ops::{Bound, ControlFlow};
 

@@ -126,7 +126,9 @@ impl Chances {
         Self { random: SplitMix64(seed), chances: Vec::new() }
     }
 
-    /// And this fault at `per_mille` of 1,000 calls. All chances together must not exceed 1,000: what does never comes.
+    /// And this fault at `per_mille` of 1,000 calls, apart from those of the faults before it.
+    ///
+    /// The shares of all faults must not exceed 1,000 together: what lies beyond never happens.
     pub fn with(mut self, per_mille: u32, fault: Fault) -> Self {
         self.chances.push((per_mille, fault));
         self

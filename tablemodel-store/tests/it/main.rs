@@ -16,8 +16,13 @@ mod fault;
 #[cfg(feature = "embedded")]
 mod kill;
 mod memory;
+mod model;
 mod observe;
 #[cfg(feature = "embedded")]
 mod power_cut;
+mod sabotage;
+mod size;
+mod threads;
+mod validate;
 #[cfg(feature = "embedded")]
 mod workload;

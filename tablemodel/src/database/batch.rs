@@ -118,6 +118,19 @@ impl<'a> WriteBatch<'a> {
 
     /// Commits every change in one batch. Cost: one request, and one point read for each upsert and patch.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let mut promoted = Employee::find().department("Sales").id(1).one(&db).await?.unwrap();
+    /// let retired = Employee::find().department("Sales").id(2).one(&db).await?.unwrap();
+    /// promoted.age += 1;
+    /// let mut batch = db.batch(Employee::in_partition("Sales"));
+    /// batch.insert(&employee(9)).save(&mut promoted).delete(retired);
+    /// batch.commit().await?; // all or nothing
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// Before any I/O: `WrongPartition`, `TooMany` (over 100 rows, derived ones counted), `TooLarge` (over 4 MiB),

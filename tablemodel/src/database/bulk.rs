@@ -89,6 +89,15 @@ impl<'a> Bulk<'a> {
     /// Cost: one request per 100 rows of a partition, 32 at a time; at most 20,000 entities are held in memory.
     /// A batch in which one entity is refused is written again entity by entity, so that only that one fails.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let report = db.bulk().insert_all(futures_util::stream::iter((10..500).map(employee))).await?;
+    /// assert_eq!((report.written, report.failed.len()), (490, 0));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those that concern no single entity, such as an entity that the model does not list. The others are reported.

@@ -2,7 +2,9 @@
 //!
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
-use tablemodel_store::{Action, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written};
+use std::{borrow::Cow, collections::HashSet};
+
+use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
     database::{Database, Registered, calls::ATTEMPTS},
@@ -35,24 +37,10 @@ impl Database {
         partition: &str,
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>> {
+        check_count(&changes)?;
         let mut run = Run::new(self, registered, partition);
-        for attempt in 0..ATTEMPTS {
-            run.read_needs(&changes).await?;
-            let plan = run.plan(&changes)?;
-            let batch = plan.batch(&registered.table, partition)?;
-            if batch.operations.is_empty() {
-                return Ok(plan.left.iter().map(|_| None).collect());
-            }
-            match self.commit_store(std::slice::from_ref(&batch), attempt).await {
-                Ok(receipts) => return Ok(outcomes(partition, &plan, receipts)),
-                Err(error) => match run.after(error, &plan).await? {
-                    Next::Again => {}
-                    Next::Later => self.pause(attempt).await,
-                    Next::Done(outcomes) => return Ok(outcomes),
-                },
-            }
-        }
-        Err(run.exhausted())
+        let result = run.attempts(&changes).await;
+        result.map_err(|error| run.settled(error))
     }
 
     /// One change.
@@ -81,6 +69,26 @@ impl<'a> Run<'a> {
         Self { db, registered, partition, known: Known::new(), operation, ambiguous: false, last: None }
     }
 
+    async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
+        for attempt in 0..ATTEMPTS {
+            self.read_needs(changes).await?;
+            let plan = self.plan(changes)?;
+            let batch = plan.batch(&self.registered.table, self.partition)?;
+            if batch.operations.is_empty() {
+                return Ok(plan.left.iter().map(|_| None).collect());
+            }
+            match self.db.commit_store(std::slice::from_ref(&batch), attempt).await {
+                Ok(receipts) => return Ok(outcomes(self.partition, &plan, receipts)),
+                Err(error) => match self.after(error, &plan).await? {
+                    Next::Again => {}
+                    Next::Later => self.db.pause(attempt).await,
+                    Next::Done(outcomes) => return Ok(outcomes),
+                },
+            }
+        }
+        Err(self.exhausted())
+    }
+
     fn key(&self, row: &str) -> RowKey {
         RowKey::new(self.partition, row)
     }
@@ -92,8 +100,13 @@ impl<'a> Run<'a> {
 
     async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
-            for need in needs(change, &self.registered.states)? {
-                if !self.known.contains_key(&need.row) {
+            let registered = self.registered(change)?;
+            loop {
+                let needs = needs(change, &registered.states, &self.known)?;
+                if needs.is_empty() {
+                    break;
+                }
+                for need in needs {
                     self.learn(&need.row).await?;
                 }
             }
@@ -101,12 +114,22 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// The table and index states of the change's own entity: a batch may hold several types.
+    fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
+        if change.schema().entity_type == self.registered.entity_type {
+            return Ok(Cow::Borrowed(self.registered));
+        }
+        self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
+    }
+
     fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
         let context = Context { now: self.db.environment().clock.now().ticks(), operation: self.operation };
         let mut plan = BatchPlan::default();
         for change in changes {
-            plan.add(change.clone(), &self.known, &self.registered.states, context)?;
+            let registered = self.registered(change)?;
+            plan.add(change.clone(), &self.known, &registered.states, context)?;
         }
+        plan.check_unique(&self.known)?;
         Ok(plan)
     }
 
@@ -188,7 +211,8 @@ impl<'a> Run<'a> {
         let mut outcomes = Vec::with_capacity(plan.left.len());
         let mut ours = false;
         for left in &plan.left {
-            let Some(planned) = &left.properties else {
+            // What a later change of the batch took away again proves nothing.
+            let Some(planned) = left.properties.as_ref().filter(|_| written(plan, &left.row).is_some()) else {
                 outcomes.push(None);
                 continue;
             };
@@ -204,6 +228,11 @@ impl<'a> Run<'a> {
         if ours { Ok(outcomes) } else { Err(self.unknown()) }
     }
 
+    /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
+    fn settled(&self, error: Error) -> Error {
+        if self.ambiguous && *error.kind() != ErrorKind::OutcomeUnknown { self.unknown() } else { error }
+    }
+
     fn unknown(&self) -> Error {
         let detail = "a reply of the store was lost, and whether the write happened cannot be told; read the entity before writing again";
         let error = Error::new(ErrorKind::OutcomeUnknown, detail);
@@ -213,7 +242,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn exhausted(self) -> Error {
+    fn exhausted(&self) -> Error {
         if self.ambiguous {
             return self.unknown();
         }
@@ -221,8 +250,8 @@ impl<'a> Run<'a> {
             ErrorKind::Unavailable,
             format!("gave up after {ATTEMPTS} attempts; the store is busy or the rows keep changing"),
         );
-        match self.last {
-            Some(last) => error.caused_by(last),
+        match &self.last {
+            Some(last) => error.caused_by(last.clone()),
             None => error,
         }
     }
@@ -246,17 +275,41 @@ fn operation_id(db: &Database) -> OperationId {
     OperationId(id)
 }
 
+/// That the entities alone are not too many, before any is read.
+fn check_count(changes: &[Change]) -> Result<()> {
+    if changes.len() <= limits::MAX_BATCH_OPERATIONS {
+        return Ok(());
+    }
+    let entities: HashSet<_> = changes.iter().map(|change| change.key().row.as_str()).collect();
+    if entities.len() <= limits::MAX_BATCH_OPERATIONS {
+        return Ok(());
+    }
+    let detail = format!(
+        "the batch writes {} entities, over the {} rows that one may have; use `db.bulk()` to write more",
+        entities.len(),
+        limits::MAX_BATCH_OPERATIONS
+    );
+    Err(Error::new(ErrorKind::TooMany, detail))
+}
+
+/// The properties that the batch leaves in the row, where it writes it.
+fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
+    plan.planned(row)?.action.properties()
+}
+
 fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
     let receipts = receipts.into_iter().next().unwrap_or_default();
-    let written = |row: &str| -> Option<&Written> {
+    let receipt = |row: &str| -> Option<&Written> {
         let at = plan.rows.iter().position(|planned| planned.planned.row == row)?;
         receipts.get(at)
     };
     let outcome = |left: &crate::plan::batch::Left| {
         let properties = left.properties.clone()?;
-        let written = written(&left.row)?;
-        let etag = written.etag.clone().unwrap_or_else(stale_etag);
-        Some(Row { key: RowKey::new(partition, left.row.clone()), etag, timestamp: written.timestamp, properties })
+        let last = system::sequence(written(plan, &left.row)?);
+        let receipt = receipt(&left.row)?;
+        // A later change of the batch wrote the entity again: what this one left is not current.
+        let etag = receipt.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
+        Some(Row { key: RowKey::new(partition, left.row.clone()), etag, timestamp: receipt.timestamp, properties })
     };
     plan.left.iter().map(outcome).collect()
 }

@@ -31,8 +31,10 @@ const PARTITION: &str = "s";
 const FORMAT: i64 = 1;
 
 /// What the store knows of an entity.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Registered {
+    /// The entity.
+    pub(crate) entity_type: &'static str,
     /// The table's full name.
     pub(crate) table: String,
     /// The states of its indexes.
@@ -130,7 +132,11 @@ fn registered(prefix: &str, schema: &EntitySchema, rows: &HashMap<String, Row>) 
         None => Ok(IndexState::Absent),
     });
     let table = TableName { prefix: prefix.to_owned(), table: schema.table, slice: None };
-    Ok(Registered { table: table.to_string(), states: IndexStates(states.collect::<Result<_>>()?) })
+    Ok(Registered {
+        entity_type: schema.entity_type,
+        table: table.to_string(),
+        states: IndexStates(states.collect::<Result<_>>()?),
+    })
 }
 
 fn state(row: &Row) -> Result<IndexState> {

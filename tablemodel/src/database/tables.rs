@@ -16,6 +16,15 @@ impl Database {
     /// paths answer `IndexNotReady` until it is built. Safe to call at every start, by any number of programs.
     /// Cost: one request a table and two an entity.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// db.ensure_tables().await?; // safe to repeat
+    /// assert_eq!(db.list_tables().await?, ["Company", "tmschema"]);
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// `Unsupported` if the store keeps an entity in another table; those of the store.

@@ -27,6 +27,17 @@ impl Database {
     ///
     /// Cost: one request per 1,000 rows. A table is read page by page: what changes meanwhile may or may not be in it.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let mut lines = Vec::new();
+    /// let exported = db.export(&mut lines).await?;
+    /// let copy = Database::in_memory::<Company>().await?;
+    /// assert_eq!(copy.import(lines.as_slice()).await?, exported);
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the store, and `Denied` with the cause when `to` cannot be written.

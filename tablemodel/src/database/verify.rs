@@ -7,7 +7,7 @@ use std::{
     fmt,
 };
 
-use tablemodel_store::{KeyRange, Properties, Query, Row, RowKey, StoreErrorKind};
+use tablemodel_store::{EdmType, KeyRange, Properties, Query, Row, RowKey, StoreErrorKind, ValueRef};
 
 use crate::{
     database::Database,
@@ -19,8 +19,11 @@ use crate::{
         states::{IndexState, IndexStates},
         system::{self, RowKind},
     },
-    schema::EntitySchema,
+    schema::{EntitySchema, PropertySchema},
 };
+
+/// The codec of a field stored as JSON: what its type reads from nothing is not known here.
+const JSON: &str = "json";
 
 /// What a walk found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -81,6 +84,16 @@ impl Database {
     /// Walks every table of the model, and reports each row that is not as the model says.
     ///
     /// Cost: one request per 1,000 rows; memory for the rows of one partition. Can run while the store is in use.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let verified = db.verify().await?;
+    /// assert!(verified.is_clean());
+    /// assert_eq!((verified.entities, verified.derived), (3, 3));
+    /// # Ok(())
+    /// # });
+    /// ```
     ///
     /// # Errors
     ///
@@ -174,6 +187,8 @@ struct Check {
     foreign: u64,
     /// What the entities want: the row key, and the properties without the system's.
     wanted: BTreeMap<String, Wanted>,
+    /// Primary rows that cannot be read: what they want cannot be told.
+    unreadable: BTreeSet<String>,
     violations: Vec<Violation>,
 }
 
@@ -191,21 +206,24 @@ impl Check {
         let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
         for row in rows {
-            let known = |entity: &str| {
+            let kind = system::kind(&row.properties);
+            let schema = kind.entity().and_then(|entity| {
                 db.model().iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
-            };
-            match system::kind(&row.properties) {
-                RowKind::Derived { entity, .. } if known(entity).is_some() => derived.push(row),
-                RowKind::Tombstone { entity } if known(entity).is_some() => {}
-                RowKind::Primary { entity, .. } if let Some(schema) = known(entity) => {
-                    check.primary(db, schema, &row)?;
+            });
+            match (kind, schema) {
+                (RowKind::Derived { name, .. }, Some(schema)) => {
+                    check.derived += 1;
+                    if !is_absent(db, schema, name)? {
+                        derived.push(row);
+                    }
                 }
+                (RowKind::Tombstone { .. }, Some(_)) => {}
+                (RowKind::Primary { .. }, Some(schema)) => check.primary(db, schema, &row)?,
                 _ => check.foreign(db, &row)?,
             }
         }
-        check.derived = derived.len() as u64;
         for row in derived {
-            check.derived(row);
+            check.derived_row(row);
         }
         check.missing();
         Ok(check)
@@ -231,18 +249,11 @@ impl Check {
     fn primary(&mut self, db: &Database, schema: &'static EntitySchema, row: &Row) -> Result<()> {
         self.entities += 1;
         let states = &db.registered(schema)?.states;
-        match Image::stored(schema, &row.clone().into())
-            .and_then(|image| Ok((Image::new(schema, image.fields.clone())?, image)))
-        {
-            Ok((again, image)) if again.key == image.key => {
-                self.want(&image, states, system::sequence(&row.properties))
-            }
-            Ok((again, _)) => {
-                self.report(row.key.clone(), ViolationKind::Corrupt, format!("the key of its fields is {}", again.key));
-                Ok(())
-            }
-            Err(error) => {
-                self.report(row.key.clone(), ViolationKind::Corrupt, error.to_string());
+        match readable(schema, row) {
+            Ok(image) => self.want(&image, states, system::sequence(&row.properties)),
+            Err(detail) => {
+                self.unreadable.insert(row.key.row.clone());
+                self.report(row.key.clone(), ViolationKind::Corrupt, detail);
                 Ok(())
             }
         }
@@ -262,14 +273,21 @@ impl Check {
                 sequence,
                 required: state == IndexState::Readable,
             };
-            self.wanted.insert(entry.row, wanted);
+            let key = RowKey::new(self.partition.clone(), entry.row.clone());
+            if self.wanted.insert(entry.row, wanted).is_some() {
+                let detail = format!("two entities want this row of index `{}`; one of them lacks it", index.name);
+                self.report(key, ViolationKind::Missing, detail);
+            }
         }
         Ok(())
     }
 
-    fn derived(&mut self, row: Row) {
+    fn derived_row(&mut self, row: Row) {
         let Some(wanted) = self.wanted.remove(&row.key.row) else {
             let owner = system::owner_row(&row.properties).unwrap_or("no entity");
+            if self.unreadable.contains(owner) {
+                return;
+            }
             return self.report(row.key, ViolationKind::Dangling, format!("`{owner}` does not want this row"));
         };
         if system::sequence(&row.properties) > wanted.sequence {
@@ -304,4 +322,42 @@ impl Check {
     fn report(&mut self, key: RowKey, kind: ViolationKind, detail: String) {
         self.violations.push(Violation { table: self.table.to_owned(), key, kind, detail });
     }
+}
+
+/// Whether the rows of the index are of no meaning: it is not built, or no longer.
+fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result<bool> {
+    let position = schema.indexes.iter().position(|index| index.name == name);
+    let states = &db.registered(schema)?.states;
+    Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
+}
+
+/// The image of a primary row that is as the schema says, or what is wrong with it.
+fn readable(schema: &'static EntitySchema, row: &Row) -> std::result::Result<Image, String> {
+    let image = Image::stored(schema, &row.clone().into()).map_err(|error| error.to_string())?;
+    if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property)))
+    {
+        return Err(wrong);
+    }
+    let again = Image::new(schema, image.fields.clone()).map_err(|error| error.to_string())?;
+    if again.key != image.key {
+        return Err(format!("the key of its fields is {}", again.key));
+    }
+    Ok(image)
+}
+
+/// What is wrong with a stored value, by its type alone. Other programs' integers and texts are taken as reading does.
+fn misfit(property: &PropertySchema, value: Option<ValueRef<'_>>) -> Option<String> {
+    let Some(value) = value else {
+        let may_be_absent = property.nullable || property.default || property.codec == JSON;
+        return (!may_be_absent).then(|| format!("property `{}` is absent", property.property));
+    };
+    let is_number = matches!(value.edm(), EdmType::Int32 | EdmType::Int64);
+    let fits = match property.edm {
+        edm if edm == value.edm() => true,
+        EdmType::Int32 | EdmType::Int64 | EdmType::Double => is_number,
+        EdmType::String => is_number && matches!(property.codec, "u64" | "u128" | "i128" | "decimal"),
+        EdmType::Guid => value.edm() == EdmType::String,
+        EdmType::Binary | EdmType::Boolean | EdmType::DateTime => false,
+    };
+    (!fits).then(|| format!("property `{}` is {}, not {}", property.property, value.edm(), property.edm))
 }

@@ -30,6 +30,16 @@ impl Database {
     /// Gives the entity as it was written (a time is cut to 100 ns, a skipped field is its default).
     /// Cost: one request; 1 row and one per index entry, atomic.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let stored = db.insert(&employee(7)).await?;
+    /// assert_eq!(stored.key().row, "empid_000007");
+    /// assert_eq!(db.insert(&employee(7)).await.unwrap_err().kind(), &ErrorKind::AlreadyExists);
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// `AlreadyExists`, `UniqueViolation`; `KeyTooLong`, `KeyOverflow`, `Invalid`, `TooLarge` before any I/O.
@@ -44,6 +54,17 @@ impl Database {
     /// Derived rows of the old keys are deleted and those of the new ones written in the same batch; properties that
     /// this version of the struct does not know stay. A changed row key moves the entity within its partition.
     /// Cost: one request; 1 row and one or two per index entry that changed, atomic.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let mut jones = Employee::find().department("Sales").id(1).one(&db).await?.unwrap();
+    /// jones.email = "jones@contoso.com".into();
+    /// db.save(&mut jones).await?; // its old index row is gone, the new one is there
+    /// assert!(Employee::by_email().department("Sales").email("jones@contoso.com").exists(&db).await?);
+    /// # Ok(())
+    /// # });
+    /// ```
     ///
     /// # Errors
     ///
@@ -61,6 +82,15 @@ impl Database {
     ///
     /// Cost: one point read and one batch, repeated (at most 8 times) when another writes at the same moment.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// db.upsert(&Employee { age: 31, ..employee(1) }).await?; // replaces
+    /// db.upsert(&employee(8)).await?; // inserts
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// `UniqueViolation`; `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing.
@@ -73,6 +103,16 @@ impl Database {
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
     ///
     /// Cost: one point read and one batch a round, at most 16 rounds. `change` may run several times.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let path = Employee::find().department("Sales").id(1);
+    /// let older = db.update(path, |e| { e.age += 1; Ok(()) }).await?;
+    /// assert_eq!(older.age, 31);
+    /// # Ok(())
+    /// # });
+    /// ```
     ///
     /// # Errors
     ///
@@ -106,6 +146,14 @@ impl Database {
     /// Only properties that no key and no derived row is made from have a `set`. Cost: one point read and a batch of
     /// one row; `None` values need the row to be replaced as a whole.
     ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// db.patch(Employee::find().department("Sales").id(1), Employee::AGE.set(35)).await?;
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
     /// # Errors
     ///
     /// `NotFound`; `UnknownVersion` for a row of another version; `Invalid` for a value that cannot be stored.
@@ -128,6 +176,15 @@ impl Database {
     /// Deletes an entity, if it is still as it was read, with every derived row.
     ///
     /// Cost: one request; 1 row and one per index entry, atomic.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let jones = Employee::find().department("Sales").id(1).one(&db).await?.unwrap();
+    /// db.delete(jones).await?;
+    /// # Ok(())
+    /// # });
+    /// ```
     ///
     /// # Errors
     ///

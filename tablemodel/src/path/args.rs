@@ -9,6 +9,11 @@ use tablemodel_store::{DateTime, Uuid};
 use crate::key::{KeyArg, KeyPart};
 
 /// What form the keys of a type have. Implemented for every built-in key part, and by `#[derive(KeyPart)]`.
+#[diagnostic::on_unimplemented(
+    message = "the form of `{Self}` in a key is not known",
+    label = "not a key type, or one without `KeyForm`",
+    note = "write `#[derive(KeyPart)]`, or implement `KeyForm` beside `KeyPart`"
+)]
 pub trait KeyForm {
     /// [`Fixed`], [`Text`] or [`Other`].
     type Form;

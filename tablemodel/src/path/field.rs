@@ -12,8 +12,11 @@ use crate::property::{Property, ValueError, json};
 /// The handle of field `T` of entity `E`, such as `Employee::AGE`. `M` says whether a patch may set it.
 pub struct Field<E, T, M = Patchable> {
     property: &'static str,
-    types: PhantomData<fn() -> (E, T, M)>,
+    types: Types<E, T, M>,
 }
+
+/// What a handle knows by type alone.
+type Types<E, T, M> = PhantomData<fn() -> (E, T, M)>;
 
 impl<E, T, M> Clone for Field<E, T, M> {
     fn clone(&self) -> Self {
@@ -88,7 +91,7 @@ impl<T> FieldArg<AsJson<T>> for T {
     }
 }
 
-impl<E, T: Property, M> Field<E, T, M> {
+impl<E, T, M> Field<E, T, M> {
     /// The field stored under this name. For generated code.
     #[doc(hidden)]
     pub const fn named(property: &'static str) -> Self {
@@ -99,7 +102,9 @@ impl<E, T: Property, M> Field<E, T, M> {
     pub const fn property(&self) -> &'static str {
         self.property
     }
+}
 
+impl<E, T: Property, M> Field<E, T, M> {
     /// Sets the field in a patch. See [`Database::patch`](crate::Database::patch).
     pub fn set(self, value: impl FieldArg<T>) -> Patch<E>
     where

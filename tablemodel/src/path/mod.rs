@@ -61,6 +61,15 @@ pub trait Path: Sized + Send + 'static {
     fn into_query(self) -> PathQuery;
 
     /// The entity at a full key. Cost: one point read; on an index that keeps less than a whole copy, two.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let jones = Employee::find().department("Sales").id(1).one(&db).await?;
+    /// assert_eq!(*jones.unwrap(), employee(1));
+    /// # Ok(())
+    /// # });
+    /// ```
     fn one(self, db: &Database) -> impl Future<Output = Result<Option<FoundBy<Self>>>> + Send + 'static
     where
         Self::State: Complete,
@@ -70,6 +79,14 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert!(!Employee::by_email().department("Sales").email("nobody@contoso.com").exists(&db).await?);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn exists(self, db: &Database) -> impl Future<Output = Result<bool>> + Send + 'static
     where
         Self::State: Complete,
@@ -80,6 +97,15 @@ pub trait Path: Sized + Send + 'static {
 
     /// The entities at many full keys that differ in their last component, in the order given; `None` where there is
     /// none. Cost: one point read each, 16 at a time.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let some = Employee::find().department("Sales").get_many([3, 99, 1], &db).await?;
+    /// assert!(some[0].is_some() && some[1].is_none() && some[2].is_some());
+    /// # Ok(())
+    /// # });
+    /// ```
     fn get_many<A>(
         self,
         last: impl IntoIterator<Item = A>,
@@ -96,6 +122,15 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// Every entity in the range, in key order. Cost: one request per 1,000 rows.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let some = Employee::find().department("Sales").id_between(2..).all(&db).await?;
+    /// assert_eq!(some.len(), 2);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn all(self, db: &Database) -> impl Future<Output = Result<Vec<FoundBy<Self>>>> + Send + 'static
     where
         Self::State: Ranged,
@@ -105,6 +140,15 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// The first `n` entities of the range, in key order. Cost: one request per 1,000 rows.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let two = Employee::find().department("Sales").first(2, &db).await?;
+    /// assert_eq!(two[1].id, 2);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn first(self, n: usize, db: &Database) -> impl Future<Output = Result<Vec<FoundBy<Self>>>> + Send + 'static
     where
         Self::State: Ranged,
@@ -114,6 +158,18 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// The entities of the range one by one, in key order; memory holds one page.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// use futures_util::TryStreamExt;
+    /// let mut employees = std::pin::pin!(Employee::find().department("Sales").stream(&db));
+    /// while let Some(employee) = employees.try_next().await? {
+    ///     println!("{}", employee.name);
+    /// }
+    /// # Ok(())
+    /// # });
+    /// ```
     fn stream(self, db: &Database) -> impl Stream<Item = Result<FoundBy<Self>>> + Send + 'static
     where
         Self::State: Ranged,
@@ -124,6 +180,17 @@ pub trait Path: Sized + Send + 'static {
     /// At most `n` entities, from the start or from where an earlier page of the same query stopped.
     ///
     /// A cursor survives deletes (also of the entity it stopped at) and restarts.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let first = Employee::find().department("Sales").page(2, None, &db).await?;
+    /// assert_eq!(first.items.len(), 2);
+    /// let rest = Employee::find().department("Sales").page(2, first.cursor.as_ref(), &db).await?;
+    /// assert_eq!((rest.items.len(), rest.cursor), (1, None));
+    /// # Ok(())
+    /// # });
+    /// ```
     ///
     /// # Errors
     ///
@@ -144,6 +211,14 @@ pub trait Path: Sized + Send + 'static {
     /// The number of entries in the range. Cost: one request per 1,000 rows, without properties.
     ///
     /// On an index path these are index rows, without a look at their entities.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert_eq!(Employee::by_email().department("Sales").email_starts_with("mail").count(&db).await?, 3);
+    /// # Ok(())
+    /// # });
+    /// ```
     fn count(self, db: &Database) -> impl Future<Output = Result<u64>> + Send + 'static
     where
         Self::State: Ranged,
@@ -156,6 +231,15 @@ pub trait Path: Sized + Send + 'static {
     ///
     /// Cost: one request per 1,000 rows read, one per entity deleted. An entity that changes meanwhile is read again, and
     /// spared if it has left the range.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert_eq!(Employee::find().department("Sales").id_between(..3).delete_all(&db).await?, 2);
+    /// assert!(db.verify().await?.is_clean());
+    /// # Ok(())
+    /// # });
+    /// ```
     fn delete_all(self, db: &Database) -> impl Future<Output = Result<u64>> + Send + 'static
     where
         Self::State: Ranged,
@@ -183,6 +267,15 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// What running this path would read: keys, condition, cost class, requests and rows. Reads nothing.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let explain = Employee::find().department("Sales").id(7).explain();
+    /// assert!(explain.to_string().starts_with("point query on Company: PartitionKey eq 'Sales' and RowKey eq 'empid_000007'"));
+    /// # Ok(())
+    /// # });
+    /// ```
     fn explain(&self) -> Explain {
         self.query().explain()
     }

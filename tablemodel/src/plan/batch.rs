@@ -1,19 +1,20 @@
 //! The plan of a batch: the writes of its changes folded per row, each change planned against what its earlier
 //! siblings left, and checked in full before any I/O.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
-use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, limits, size};
+use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, limits, size};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{self, Change, Context, Known, PlannedRow, Role},
+        change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
         fold::{Folded, fold},
         group::Group,
         states::IndexStates,
+        system,
     },
-    schema::EntitySchema,
+    schema::{EntitySchema, IndexSchema},
 };
 
 /// One write of a batch, and which change asked for it.
@@ -24,11 +25,26 @@ pub(crate) struct BatchRow {
     pub(crate) schema: &'static EntitySchema,
 }
 
+impl BatchRow {
+    fn unique_index(&self) -> Option<&'static IndexSchema> {
+        match self.planned.role {
+            Role::Primary => None,
+            Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
+        }
+    }
+
+    fn is_unique(&self) -> bool {
+        self.unique_index().is_some()
+    }
+}
+
 /// What a change leaves: its primary row's properties, and where they stand in the batch.
 #[derive(Debug)]
 pub(crate) struct Left {
     pub(crate) row: String,
     pub(crate) properties: Option<Properties>,
+    /// Whether the entity was not there before: what a caller read cannot be it.
+    born: bool,
 }
 
 /// The folded writes of a batch in one partition.
@@ -37,41 +53,95 @@ pub(crate) struct BatchPlan {
     pub(crate) rows: Vec<BatchRow>,
     pub(crate) left: Vec<Left>,
     positions: HashMap<String, usize>,
+    /// Entities taken away, with their sequence numbers.
+    gone: Vec<(String, i64)>,
+}
+
+/// The rows before a change: as earlier changes of its batch leave them, else as read.
+struct Earlier<'a> {
+    known: &'a Known,
+    plan: &'a BatchPlan,
+    partition: &'a str,
+}
+
+impl Before for Earlier<'_> {
+    fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
+        let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
+        let left = self.plan.left.iter().rev().find(|left| left.row == row).and_then(|left| left.properties.as_ref());
+        // A merge holds only what changed; what the change left is the whole.
+        let properties = planned.action.properties().map(|written| left.unwrap_or(written));
+        Some(properties.map(|properties| {
+            Cow::Owned(Row {
+                key: RowKey::new(self.partition, row),
+                etag: matched(&planned.action).cloned().unwrap_or_else(stale_etag),
+                timestamp: DateTime::UNIX_EPOCH,
+                properties: properties.clone(),
+            })
+        }))
+    }
+
+    fn gone(&self, row: &str) -> i64 {
+        let mut gone = self.plan.gone.iter().rev();
+        gone.find(|(gone, _)| gone == row).map_or(0, |(_, sequence)| *sequence)
+    }
 }
 
 impl BatchPlan {
     /// Plans one more change, against the images that the earlier ones left.
     pub(crate) fn add(&mut self, change: Change, known: &Known, states: &IndexStates, context: Context) -> Result<()> {
         let number = self.left.len();
-        let (schema, key) = (change.schema(), change.key().row.clone());
+        let (schema, key) = (change.schema(), change.key().clone());
+        let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
+        let taken = taken(&change);
         let planned = if number == 0 {
             change::plan(change, known, states, context)
         } else {
-            change::plan(self.over_earlier(change), known, states, context)
+            let before = Earlier { known, plan: self, partition: &key.partition };
+            change::plan(change, &before, states, context)
         };
         let planned = planned.map_err(|error| error.in_operation(number))?;
+        let primary = planned.rows.iter().find(|row| row.role == Role::Primary && row.row == key.row);
+        let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)));
+        let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
         for row in planned.rows {
-            self.push(BatchRow { planned: row, change: number, schema })?;
+            self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
         }
-        self.left.push(Left { row: key, properties: planned.after });
+        self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
+        self.left.push(Left { row: key.row, properties: planned.after, born });
         Ok(())
     }
 
-    /// The change with its old image as an earlier change of this batch left it.
-    fn over_earlier(&self, change: Change) -> Change {
-        let left = |old: &Group| {
-            let earlier = self.left.iter().rev().find(|left| left.row == old.key().row)?;
-            let properties = earlier.properties.clone()?;
-            Some(Group { head: Row { properties, ..old.head.clone() }, parts: old.parts.clone() })
-        };
-        match change {
-            Change::Save { old, new } => Change::Save { old: left(&old).unwrap_or(old), new },
-            Change::Delete { schema, old } => Change::Delete { schema, old: left(&old).unwrap_or(old) },
-            other => other,
-        }
+    /// What the batch does to the row.
+    pub(crate) fn planned(&self, row: &str) -> Option<&PlannedRow> {
+        Some(&self.rows.get(*self.positions.get(row)?)?.planned)
     }
 
-    fn push(&mut self, row: BatchRow) -> Result<()> {
+    /// The change with its old image as an earlier change of this batch left it.
+    fn over_earlier(&self, change: Change) -> Result<Change> {
+        let (Change::Save { old, .. } | Change::Delete { old, .. }) = &change else { return Ok(change) };
+        let Some(left) = self.left.iter().rev().find(|left| left.row == old.key().row) else { return Ok(change) };
+        if left.born {
+            let detail = "an earlier change of the batch inserts the entity; what was read before is not current";
+            let error = Error::new(ErrorKind::Conflict { current: None }, detail);
+            return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
+        }
+        let Some(properties) = left.properties.clone() else { return Ok(change) };
+        let old = Group { head: Row { properties, ..old.head.clone() }, parts: old.parts.clone() };
+        Ok(match change {
+            Change::Save { new, .. } => Change::Save { old, new },
+            Change::Delete { schema, .. } => Change::Delete { schema, old },
+            other => other,
+        })
+    }
+
+    /// Adds one write of a change. `owner` is the entity that the change took rows from.
+    fn push(&mut self, row: BatchRow, owner: &str, known: &Known) -> Result<()> {
+        let releases = row.is_unique() && matches!(row.planned.action, Action::Delete(_));
+        let read = known.get(&row.planned.row).map(Option::as_ref);
+        let holder = read.flatten().and_then(|row| system::owner_row(&row.properties));
+        if releases && holder.is_some_and(|holder| holder != owner) {
+            return Ok(()); // another's value by now: not ours to release
+        }
         let Some(&at) = self.positions.get(&row.planned.row) else {
             self.positions.insert(row.planned.row.clone(), self.rows.len());
             self.rows.push(row);
@@ -83,7 +153,19 @@ impl BatchPlan {
         {
             return Err(twice(&row, "two states of the row were given; one of them is not current"));
         }
-        // A row made and unmade in one batch stays in the list as an insert of nothing, and is dropped in `operations`.
+        if releases && let Some(taker) = first.planned.action.properties().filter(|taker| is_other(taker, owner)) {
+            // Two entities exchange a value: the first took it before the second let it go.
+            let condition = match read {
+                Some(Some(row)) => Condition::Match(row.etag.clone()),
+                None => Condition::Exists,
+                Some(None) => return Ok(()),
+            };
+            if matches!(first.planned.action, Action::Insert(_)) {
+                first.planned.action = Action::Replace(taker.clone(), condition);
+            }
+            return Ok(());
+        }
+        // A row made and unmade in one batch is no write at all.
         let before = std::mem::replace(&mut first.planned.action, Action::Delete(Condition::Exists));
         match fold(before, row.planned.action.clone()) {
             Folded::One(action) => first.planned.action = action,
@@ -93,6 +175,16 @@ impl BatchPlan {
                 self.positions.values_mut().filter(|position| **position > at).for_each(|position| *position -= 1);
             }
             Folded::Impossible => return Err(impossible(&row)),
+        }
+        Ok(())
+    }
+
+    /// That no entity of the batch takes a value that another, by what was read, still has.
+    pub(crate) fn check_unique(&self, known: &Known) -> Result<()> {
+        for row in self.rows.iter().filter(|row| matches!(row.planned.action, Action::Insert(_))) {
+            if let (Some(Some(holder)), Some(index)) = (known.get(&row.planned.row), row.unique_index()) {
+                return Err(violation(row.schema, index, holder).in_operation(row.change));
+            }
         }
         Ok(())
     }
@@ -136,22 +228,35 @@ fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
     }
 }
 
+/// The entity that the change takes away or moves: its row, and its sequence number.
+fn taken(change: &Change) -> Option<(String, i64)> {
+    match change {
+        Change::Save { old, .. } | Change::Delete { old, .. } => {
+            Some((old.key().row.clone(), system::sequence(&old.head.properties)))
+        }
+        Change::Insert(_) | Change::Upsert(_) | Change::Patch { .. } => None,
+    }
+}
+
+fn is_other(properties: &Properties, owner: &str) -> bool {
+    system::owner_row(properties).is_some_and(|taker| taker != owner)
+}
+
 fn impossible(row: &BatchRow) -> Error {
-    match row.planned.role {
-        Role::Primary if matches!(row.planned.action, Action::Insert(_)) => Error::new(
+    match (&row.planned.action, row.unique_index()) {
+        (Action::Insert(_), Some(index)) => {
+            let detail = format!("unique index `{}`: two entities of the batch have this value", index.name);
+            Error::new(ErrorKind::UniqueViolation { index: index.name, owner: None }, detail)
+                .of(row.schema.entity_type)
+                .in_operation(row.change)
+        }
+        (Action::Insert(_), None) => Error::new(
             ErrorKind::AlreadyExists,
             format!("the batch writes row `{}` before it inserts it", row.planned.row),
         )
         .of(row.schema.entity_type)
         .in_operation(row.change),
-        Role::Index(at) if row.schema.indexes.get(at).is_some_and(|index| index.unique) => {
-            let index = row.schema.indexes.get(at).map_or("", |index| index.name);
-            let detail = format!("unique index `{index}`: two entities of the batch have this value");
-            Error::new(ErrorKind::UniqueViolation { index, owner: None }, detail)
-                .of(row.schema.entity_type)
-                .in_operation(row.change)
-        }
-        _ => twice(row, "the batch writes a row that it deleted before"),
+        _ => twice(row, "an earlier change of the batch deletes the row"),
     }
 }
 

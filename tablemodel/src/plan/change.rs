@@ -2,7 +2,7 @@
 //!
 //! A plan is a list of writes to rows of one partition; nothing is read or written here.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use tablemodel_store::{Action, Condition, ETag, Properties, Row, RowKey, Value};
 
@@ -11,7 +11,7 @@ use crate::{
     plan::{
         entries::{Entry, entries},
         group::Group,
-        image::Image,
+        image::{Image, check_version},
         states::{IndexState, IndexStates},
         system::{self, OperationId, RowKind},
     },
@@ -35,6 +35,25 @@ pub(crate) enum Change {
 
 /// What is known of rows of the partition: absent, or as read.
 pub(crate) type Known = HashMap<String, Option<Row>>;
+
+/// The rows that a change is planned over.
+pub(crate) trait Before {
+    /// What is known of the row: absent, or as it is before the change.
+    fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>>;
+
+    /// The sequence number of an entity that an earlier change of the batch took away from this row; 0 if none.
+    fn gone(&self, row: &str) -> i64;
+}
+
+impl Before for Known {
+    fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
+        Some(self.get(row)?.as_ref().map(Cow::Borrowed))
+    }
+
+    fn gone(&self, _: &str) -> i64 {
+        0
+    }
+}
 
 /// What planning is told beside the change.
 #[derive(Debug, Clone, Copy)]
@@ -93,8 +112,9 @@ impl Change {
 
 /// The rows that must be read before the change can be planned.
 ///
+/// Asked again with what was read: an upsert tells of the old image's rows once that is known.
 /// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch.
-pub(crate) fn needs(change: &Change, states: &IndexStates) -> Result<Vec<Need>> {
+pub(crate) fn needs(change: &Change, states: &IndexStates, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
         Change::Patch { key, .. } => vec![Need { row: key.row.clone() }],
@@ -102,16 +122,23 @@ pub(crate) fn needs(change: &Change, states: &IndexStates) -> Result<Vec<Need>> 
     };
     let building = |entry: &Entry| matches!(states.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
     if (0..change.schema().indexes.len()).any(|index| states.of(index) != IndexState::Readable) {
-        for image in known_images(change)? {
+        for image in known_images(change, known)? {
             needs.extend(entries(&image)?.into_iter().filter(building).map(|entry| Need { row: entry.row }));
         }
     }
+    needs.retain(|need| !known.contains_key(&need.row));
     Ok(needs)
 }
 
-fn known_images(change: &Change) -> Result<Vec<Image>> {
+fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
     Ok(match change {
-        Change::Insert(image) | Change::Upsert(image) => vec![image.clone()],
+        Change::Insert(image) => vec![image.clone()],
+        Change::Upsert(image) => match known.get(&image.key.row) {
+            Some(Some(row)) if is_primary(image.schema, row) => {
+                vec![Image::stored(image.schema, &row.clone().into())?, image.clone()]
+            }
+            _ => vec![image.clone()],
+        },
         Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
         Change::Delete { schema, old } => vec![Image::stored(schema, old)?],
         Change::Patch { .. } => Vec::new(),
@@ -119,8 +146,8 @@ fn known_images(change: &Change) -> Result<Vec<Image>> {
 }
 
 /// The writes of a change.
-pub(crate) fn plan(change: Change, known: &Known, states: &IndexStates, context: Context) -> Result<Planned> {
-    let planner = Planner { known, states, context };
+pub(crate) fn plan(change: Change, before: &dyn Before, states: &IndexStates, context: Context) -> Result<Planned> {
+    let planner = Planner { before, states, context };
     match change {
         Change::Insert(image) => planner.insert(image),
         Change::Save { old, new } => planner.save(&old, new),
@@ -131,28 +158,31 @@ pub(crate) fn plan(change: Change, known: &Known, states: &IndexStates, context:
 }
 
 struct Planner<'a> {
-    known: &'a Known,
+    before: &'a dyn Before,
     states: &'a IndexStates,
     context: Context,
 }
 
 impl Planner<'_> {
     fn insert(&self, image: Image) -> Result<Planned> {
-        match self.known.get(&image.key.row) {
-            None | Some(None) => self.put(None, image, self.context.now, None),
+        let dead = self.vacant(&image)?;
+        self.put(None, image, self.context.now, dead.as_deref())
+    }
+
+    /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
+    fn vacant(&self, image: &Image) -> Result<Option<Cow<'_, Row>>> {
+        match self.before.row(&image.key.row) {
+            None | Some(None) => Ok(None),
             Some(Some(row)) => match system::kind(&row.properties) {
-                RowKind::Tombstone { entity } if entity == image.schema.entity_type => {
-                    let sequence = self.context.now.max(system::sequence(&row.properties) + 1);
-                    self.put(None, image, sequence, Some(row))
-                }
-                _ => Err(exists(&image)),
+                RowKind::Tombstone { entity } if entity == image.schema.entity_type => Ok(Some(row)),
+                _ => Err(exists(image)),
             },
         }
     }
 
     fn upsert(&self, image: Image) -> Result<Planned> {
-        match self.known.get(&image.key.row) {
-            Some(Some(row)) if is_primary(image.schema, row) => self.save(&Group::from(row.clone()), image),
+        match self.before.row(&image.key.row) {
+            Some(Some(row)) if is_primary(image.schema, &row) => self.save(&Group::from(row.into_owned()), image),
             _ => self.insert(image),
         }
     }
@@ -168,7 +198,8 @@ impl Planner<'_> {
         if *old.key() == new.key {
             return self.put(Some(&old_image), new, sequence, Some(&old.head));
         }
-        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), None)?;
+        let dead = self.vacant(&new)?;
+        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref())?;
         let gone = PlannedRow {
             row: old.key().row.clone(),
             action: Action::Delete(Condition::Match(old.head.etag.clone())),
@@ -196,18 +227,20 @@ impl Planner<'_> {
         key: RowKey,
         sets: Vec<(&'static str, Option<Value>)>,
     ) -> Result<Planned> {
-        let row = match self.known.get(&key.row) {
-            Some(Some(row)) if is_primary(schema, row) => row,
+        let row = match self.before.row(&key.row) {
+            Some(Some(row)) if is_primary(schema, &row) => row,
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
         };
-        crate::plan::image::check_version(schema, row)?;
-        let clears = sets.iter().any(|(_, value)| value.is_none());
+        check_version(schema, &row)?;
+        // A property set twice takes the later value.
+        let sets: HashMap<_, _> = sets.into_iter().collect();
+        let clears = sets.values().any(Option::is_none);
         let mut changed: Properties =
             sets.iter().filter_map(|(name, value)| value.clone().map(|value| (*name, value))).collect();
-        self.stamp(&mut changed, schema.discriminator, next_sequence(&row.properties, self.context.now), Some(row));
+        self.stamp(&mut changed, schema.discriminator, next_sequence(&row.properties, self.context.now), Some(&row));
         let mut after = row.properties.clone();
         after.merge(&changed);
-        after.retain(|name| !sets.iter().any(|(set, value)| *set == name && value.is_none()));
+        after.retain(|name| !matches!(sets.get(name), Some(None)));
         let condition = Condition::Match(row.etag.clone());
         let action = match clears {
             true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
@@ -217,7 +250,11 @@ impl Planner<'_> {
     }
 
     /// The primary row and its derived rows; `over` is the row that the primary one replaces.
+    ///
+    /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of.
     fn put(&self, old: Option<&Image>, new: Image, sequence: i64, over: Option<&Row>) -> Result<Planned> {
+        let earlier = over.map_or_else(|| self.before.gone(&new.key.row), |row| system::sequence(&row.properties));
+        let sequence = sequence.max(earlier.saturating_add(1));
         let mut properties = new.primary_properties();
         self.stamp(&mut properties, new.schema.discriminator, sequence, over);
         let action = match over {
@@ -245,19 +282,25 @@ impl Planner<'_> {
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
         let mut rows = Vec::with_capacity(old_entries.len() + new_entries.len());
         for entry in &old_entries {
-            if !new_entries.iter().any(|wanted| wanted.row == entry.row) {
+            // What is not written any more must not stay behind as it was.
+            let stays = |wanted: &Entry| match self.states.of(entry.index) {
+                IndexState::DeleteOnly => wanted == entry,
+                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.row == entry.row,
+            };
+            if !new_entries.iter().any(stays) {
                 rows.extend(self.removal(entry));
             }
         }
         for entry in new_entries {
             let before = old_entries.iter().find(|old| old.row == entry.row);
-            rows.extend(self.writing(image, entry, before, sequence)?);
+            let owners = [Some(image), old].map(|image| image.map(|image| image.key.row.as_str()));
+            rows.extend(self.writing(image.schema, entry, before, owners, sequence));
         }
         Ok(rows)
     }
 
     fn removal(&self, entry: &Entry) -> Option<PlannedRow> {
-        let condition = match (self.states.of(entry.index), self.known.get(&entry.row)) {
+        let condition = match (self.states.of(entry.index), self.before.row(&entry.row)) {
             (IndexState::Absent, _) | (_, Some(None)) => return None,
             (_, Some(Some(row))) => Condition::Match(row.etag.clone()),
             (IndexState::Readable, None) => Condition::Exists,
@@ -268,21 +311,27 @@ impl Planner<'_> {
 
     fn writing(
         &self,
-        image: &Image,
+        schema: &'static EntitySchema,
         entry: Entry,
         before: Option<&Entry>,
+        owners: [Option<&str>; 2],
         sequence: i64,
-    ) -> Result<Option<PlannedRow>> {
-        let Some(index) = image.schema.indexes.get(entry.index) else { return Ok(None) };
+    ) -> Option<PlannedRow> {
+        let index = schema.indexes.get(entry.index)?;
+        let there = self.before.row(&entry.row);
         match self.states.of(entry.index) {
-            IndexState::Absent | IndexState::DeleteOnly => return Ok(None),
-            IndexState::Readable if before == Some(&entry) && !self.known.contains_key(&entry.row) => return Ok(None),
+            IndexState::Absent | IndexState::DeleteOnly => return None,
+            IndexState::Readable if before == Some(&entry) && there.is_none() => return None,
             IndexState::Readable | IndexState::WriteOnly => {}
         }
         let mut properties = entry.properties;
         system::stamp(&mut properties, index.discriminator, sequence, None);
-        let action = match self.known.get(&entry.row) {
-            Some(Some(row)) => self.over(image, index, row, properties)?,
+        let action = match there {
+            // Another's row: a later change of the batch may release it, else it is a violation.
+            Some(Some(row)) if index.unique && !owners.contains(&system::owner_row(&row.properties)) => {
+                Action::Insert(properties)
+            }
+            Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
             Some(None) => Action::Insert(properties),
             None if before.is_some() && self.states.of(entry.index) == IndexState::Readable => {
                 Action::Replace(properties, Condition::Exists)
@@ -290,15 +339,7 @@ impl Planner<'_> {
             None if index.unique => Action::Insert(properties),
             None => Action::InsertOrReplace(properties),
         };
-        Ok(Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) }))
-    }
-
-    /// Over an index row that was read: one's own is replaced, another's is a violation.
-    fn over(&self, image: &Image, index: &IndexSchema, row: &Row, properties: Properties) -> Result<Action> {
-        if index.unique && system::owner_row(&row.properties) != Some(image.key.row.as_str()) {
-            return Err(violation(image.schema, index, row));
-        }
-        Ok(Action::Replace(properties, Condition::Match(row.etag.clone())))
+        Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) const ENTITY_TYPE: &str = "EntityType";
 pub(crate) const SEQUENCE: &str = "_seq";
 /// The last operation ids, 16 bytes each, newest last.
 pub(crate) const OPERATIONS: &str = "_ops";
+/// On derived rows in another partition: the partition key of the entity's primary row.
+const OWNER_PARTITION: &str = "_pk";
 /// On derived rows: the row key of the entity's primary row (its partition is the derived row's own).
 pub(crate) const OWNER_ROW: &str = "_rk";
 
@@ -34,6 +36,16 @@ pub(crate) enum RowKind<'a> {
     Tombstone { entity: &'a str },
     /// A row without a discriminator, or with one that is not ours.
     Foreign,
+}
+
+impl<'a> RowKind<'a> {
+    /// The entity type it names.
+    pub(crate) fn entity(&self) -> Option<&'a str> {
+        match *self {
+            Self::Primary { entity, .. } | Self::Derived { entity, .. } | Self::Tombstone { entity } => Some(entity),
+            Self::Foreign => None,
+        }
+    }
 }
 
 /// The raw discriminator.
@@ -100,14 +112,17 @@ pub(crate) fn with_operation(old: Option<&Properties>, operation: OperationId) -
         Some(ValueRef::Binary(bytes)) => bytes,
         _ => &[],
     };
+    if before.ends_with(&operation.0) {
+        return before.to_vec(); // two changes of one batch are one operation
+    }
     let keep = (KEPT_OPERATIONS - 1) * OPERATION_BYTES;
     let tail = before.get(before.len().saturating_sub(keep)..).unwrap_or_default();
     [tail, &operation.0].concat()
 }
 
-/// Whether the framework owns this property.
+/// Whether this version of the framework owns the property. One that a later version adds is kept like any unknown one.
 pub(crate) fn is_system(name: &str) -> bool {
-    name == ENTITY_TYPE || name.starts_with('_')
+    [ENTITY_TYPE, SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION].contains(&name)
 }
 
 /// The stored properties that this version of the struct does not know: they are written back as they are.

@@ -52,6 +52,7 @@ use crate::{
 pub struct TestDatabase {
     database: Database,
     clock: ManualClock,
+    random: Arc<Counter>,
     faults: Arc<FaultStore>,
     observed: Arc<ObservedStore>,
 }
@@ -73,16 +74,17 @@ impl TestDatabase {
         let clock = ManualClock::new(start());
         let observed = Arc::new(ObservedStore::new(store(Arc::new(clock.clone()))));
         let faults = Arc::new(FaultStore::new(observed.clone(), Script::new()));
-        let database = builder(&clock).with_store::<M>(faults.clone()).await?;
+        let random = Arc::new(Counter(AtomicU64::new(1)));
+        let database = builder(&clock, &random).with_store::<M>(faults.clone()).await?;
         database.ensure_tables().await?;
         observed.take();
-        Ok(Self { database, clock, faults, observed })
+        Ok(Self { database, clock, random, faults, observed })
     }
 
     /// Another program over the same store: its own index states, the same clock and faults.
     pub async fn reopen<M: TableModel>(&self) -> Result<Self> {
         self.faults.revive();
-        let database = builder(&self.clock).with_store::<M>(self.faults.clone()).await?;
+        let database = builder(&self.clock, &self.random).with_store::<M>(self.faults.clone()).await?;
         Ok(Self { database, ..self.clone() })
     }
 
@@ -130,10 +132,14 @@ impl Deref for TestDatabase {
     }
 }
 
-fn builder(clock: &ManualClock) -> DatabaseBuilder {
-    let random = Arc::new(Counter(AtomicU64::new(1)));
-    Database::builder().clock(Arc::new(clock.clone())).random(random).sleep(Arc::new(NoSleep))
+/// Two programs over one store share the source of randomness: their operation ids differ, as they do in the world.
+fn builder(clock: &ManualClock, random: &Arc<Counter>) -> DatabaseBuilder {
+    let builder = Database::builder().clock(Arc::new(clock.clone())).random(random.clone());
+    builder.sleep(Arc::new(NoSleep)).deadline(NEVER)
 }
+
+/// No time passes, so no deadline ever comes.
+const NEVER: Duration = Duration::MAX;
 
 /// 2020-01-01T00:00:00Z.
 fn start() -> tablemodel_store::DateTime {
@@ -164,5 +170,9 @@ struct NoSleep;
 
 #[async_trait]
 impl Sleep for NoSleep {
-    async fn sleep(&self, _: Duration) {}
+    async fn sleep(&self, time: Duration) {
+        if time == NEVER {
+            std::future::pending().await
+        }
+    }
 }

@@ -4,6 +4,9 @@
 
 #[cfg(feature = "testing")]
 mod database;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod example;
 mod key_laws;
 
 #[cfg(feature = "testing")]

@@ -10,8 +10,10 @@
 
 mod entities;
 mod entity;
+mod format;
 mod keys;
 mod kill;
 mod properties;
 mod reads;
 mod ui;
+mod writes;

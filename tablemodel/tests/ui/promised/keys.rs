@@ -3,10 +3,10 @@
 use tablemodel::{DateTime, prelude::*};
 
 #[derive(TableEntity)]
-#[table(name = "Company", partition = "{department:06}", row = "{first}{last}")]
+#[table(name = "Company", partition = "{department:06}", row = "{given}{last}")]
 struct Glued {
     department: String,
-    first: String,
+    given: String,
     last: String,
 }
 

@@ -3,13 +3,14 @@
 use tablemodel::prelude::*;
 
 #[derive(TableEntity)]
-#[table(name = "Company", partition = "{department}", row = "{name}_{id:06}")]
+#[table(name = "Company", partition = "{department}", row = "name_{name}_{id:06}")]
 #[table(index(by_email, row = "email_{email}", unique, keep(age)))]
 struct Employee {
     department: String,
     name: String,
     id: u32,
     email: String,
+    nick: String,
     age: u8,
     #[table(json)]
     skills: Vec<String>,
@@ -27,6 +28,7 @@ struct Order {
 #[table(of = Employee)]
 struct Card {
     name: String,
+    nick: String,
     age: u8,
 }
 

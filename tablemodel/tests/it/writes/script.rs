@@ -1,0 +1,515 @@
+//! Sequences of operations: how they are drawn, run against a database, and compared with the model after each.
+//!
+//! What the model says is `txn`'s and `oracle`'s; nothing is decided here.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tablemodel::{ErrorKind, prelude::*, testing::TestDatabase};
+
+use super::{
+    Account, Address, Member,
+    oracle::{self, Entity, Live, Rule},
+    rows_of,
+    txn::{Change, Key, Lives, Refusal, Txn},
+};
+
+const SLOTS: usize = 4;
+
+/// What of an entity an operation sets; the key may change by `id`.
+#[derive(Debug, Clone)]
+pub struct Edit {
+    pub id: Option<u32>,
+    pub member: Member,
+    pub account: Account,
+    /// Which fields of the drawn entity are taken over.
+    pub mask: u16,
+}
+
+/// One step of a sequence.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Reads an entity into a slot.
+    Read {
+        slot: usize,
+        key: Key,
+    },
+    Insert(Entity),
+    Upsert(Entity),
+    Save {
+        slot: usize,
+        edit: Edit,
+    },
+    Update {
+        key: Key,
+        edit: Edit,
+    },
+    Patch {
+        key: Key,
+        balance: i64,
+        memo: Option<String>,
+    },
+    Delete {
+        slot: usize,
+    },
+    Batch {
+        club: String,
+        parts: Vec<Step>,
+    },
+    Bulk(Vec<Entity>),
+    Tick(u64),
+}
+
+fn club() -> impl Strategy<Value = String> {
+    prop_oneof![4 => Just("A".to_owned()), 1 => Just("B".to_owned())]
+}
+
+fn members() -> impl Strategy<Value = Member> {
+    let names = prop::sample::select(vec!["Jones", "O Brien", "a/b", "x_y"]);
+    let email = prop::option::weighted(0.8, prop::sample::select(vec!["a@x", "A@x", "b@x", "C d@x", "e_f@x"]));
+    let note = prop::option::of(prop::sample::select(vec!["", "n1"]));
+    let zip = prop::option::of(Just("9".to_owned()));
+    let keys = (club(), 0..4_u32, names, email, note, zip);
+    (keys, any::<bool>(), 0..3_u8, 0..3_i64, 0..3_usize).prop_map(|(keys, is_active, age, points, skills)| {
+        let (club, id, name, email, note, zip) = keys;
+        Member {
+            club,
+            id,
+            first_name: format!("F{age}"),
+            last_name: name.into(),
+            email: email.map(Into::into),
+            city: if points == 0 { "Oslo" } else { "Rome" }.into(),
+            is_active,
+            note: note.map(Into::into),
+            age,
+            points,
+            skills: vec!["s".into(); skills],
+            address: Address { street: format!("S{points}"), zip },
+        }
+    })
+}
+
+fn accounts() -> impl Strategy<Value = Account> {
+    let badge = prop::option::weighted(0.8, 0..3_u32);
+    let memo = prop::option::of(Just("m".to_owned()));
+    (club(), 0..3_u32, badge, 0..4_i64, memo).prop_map(|(club, id, badge, balance, memo)| Account {
+        club,
+        id,
+        badge,
+        balance,
+        memo,
+    })
+}
+
+fn entities() -> impl Strategy<Value = Entity> {
+    prop_oneof![2 => members().prop_map(Entity::Member), 1 => accounts().prop_map(Entity::Account)]
+}
+
+fn edits() -> impl Strategy<Value = Edit> {
+    let id = prop::option::weighted(0.15, 0..4_u32);
+    (id, members(), accounts(), any::<u16>()).prop_map(|(id, member, account, mask)| Edit { id, member, account, mask })
+}
+
+fn keys() -> impl Strategy<Value = Key> {
+    entities().prop_map(|entity| entity.key())
+}
+
+fn account_keys() -> impl Strategy<Value = Key> {
+    accounts().prop_map(|account| Entity::Account(account).key())
+}
+
+fn patches() -> impl Strategy<Value = Step> {
+    let memo = prop::option::of(Just("p".to_owned()));
+    (account_keys(), 0..9_i64, memo).prop_map(|(key, balance, memo)| Step::Patch { key, balance, memo })
+}
+
+fn changes() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => entities().prop_map(Step::Insert),
+        2 => entities().prop_map(Step::Upsert),
+        4 => (0..SLOTS, edits()).prop_map(|(slot, edit)| Step::Save { slot, edit }),
+        1 => patches(),
+        2 => (0..SLOTS).prop_map(|slot| Step::Delete { slot }),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..SLOTS, keys()).prop_map(|(slot, key)| Step::Read { slot, key }),
+        8 => changes(),
+        2 => (keys(), edits()).prop_map(|(key, edit)| Step::Update { key, edit }),
+        4 => (club(), prop::collection::vec(changes(), 1..6)).prop_map(|(club, parts)| Step::Batch { club, parts }),
+        1 => prop::collection::vec(entities(), 0..6).prop_map(Step::Bulk),
+        1 => (0..5_u64).prop_map(Step::Tick),
+    ]
+}
+
+/// Sequences of so many steps.
+pub fn sequences(count: usize) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(steps(), count..=count)
+}
+
+impl Edit {
+    fn takes(&self, bit: u16) -> bool {
+        self.mask & (1 << bit) != 0
+    }
+
+    fn member(&self, to: &mut Member) {
+        let from = self.member.clone();
+        to.id = self.id.unwrap_or(to.id);
+        let takes = |bit| self.takes(bit);
+        if takes(0) {
+            to.first_name = from.first_name;
+        }
+        if takes(1) {
+            to.last_name = from.last_name;
+        }
+        if takes(2) {
+            to.email = from.email;
+        }
+        if takes(3) {
+            to.city = from.city;
+        }
+        if takes(4) {
+            to.is_active = from.is_active;
+        }
+        if takes(5) {
+            to.note = from.note;
+        }
+        if takes(6) {
+            to.age = from.age;
+        }
+        if takes(7) {
+            to.points = from.points;
+        }
+        if takes(8) {
+            to.skills = from.skills;
+        }
+        if takes(9) {
+            to.address = from.address;
+        }
+    }
+
+    fn account(&self, to: &mut Account) {
+        let from = self.account.clone();
+        to.id = self.id.unwrap_or(to.id);
+        if self.takes(0) {
+            to.badge = from.badge;
+        }
+        if self.takes(1) {
+            to.balance = from.balance;
+        }
+        if self.takes(2) {
+            to.memo = from.memo;
+        }
+    }
+
+    fn entity(&self, to: &mut Entity) {
+        match to {
+            Entity::Member(member) => self.member(member),
+            Entity::Account(account) => self.account(account),
+        }
+    }
+}
+
+/// What was read, as the caller holds it.
+#[derive(Debug, Clone)]
+enum Handle {
+    Member(Stored<Member>),
+    Account(Stored<Account>),
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    handle: Handle,
+    key: Key,
+    version: u64,
+}
+
+impl Slot {
+    fn value(&self) -> Entity {
+        match &self.handle {
+            Handle::Member(stored) => Entity::Member((**stored).clone()),
+            Handle::Account(stored) => Entity::Account((**stored).clone()),
+        }
+    }
+
+    fn edit(&mut self, edit: &Edit) {
+        match &mut self.handle {
+            Handle::Member(stored) => edit.member(stored),
+            Handle::Account(stored) => edit.account(stored),
+        }
+    }
+}
+
+/// A database and the model beside it.
+pub struct Run {
+    pub db: TestDatabase,
+    pub lives: Lives,
+    slots: [Option<Slot>; SLOTS],
+    next_version: u64,
+    pub succeeded: usize,
+    pub refused: usize,
+}
+
+impl Run {
+    pub fn new(db: TestDatabase) -> Self {
+        Self { db, lives: Lives::new(), slots: [const { None }; SLOTS], next_version: 0, succeeded: 0, refused: 0 }
+    }
+
+    /// One step, and the comparison of its answer.
+    pub async fn step(&mut self, step: &Step) {
+        match step {
+            Step::Tick(by) => self.db.clock().advance(Duration::from_nanos(by * 100)),
+            Step::Read { slot, key } => self.slots[*slot] = self.read(key).await,
+            Step::Update { key, edit } => self.update(key, edit).await,
+            Step::Bulk(entities) => self.bulk(entities).await,
+            Step::Batch { club, parts } => self.batch(club, parts).await,
+            single => self.single(single).await,
+        }
+    }
+
+    async fn read(&self, key: &Key) -> Option<Slot> {
+        let (club, id) = (key.0.as_str(), key.1[2..].parse::<u32>().expect("an id"));
+        let handle = if key.1.starts_with("m_") {
+            Handle::Member(Member::find().club(club).id(id).one(&self.db).await.expect("readable")?)
+        } else {
+            Handle::Account(Account::find().club(club).id(id).one(&self.db).await.expect("readable")?)
+        };
+        Some(Slot { handle, key: key.clone(), version: self.lives.get(key).expect("the model has it").version })
+    }
+
+    /// The model's change for a step, with the slot as the caller edited it; none where the slot is empty.
+    fn change(&self, step: &Step) -> Option<(Change, Option<(usize, Slot)>)> {
+        Some(match step {
+            Step::Insert(entity) => (Change::Insert(entity.clone()), None),
+            Step::Upsert(entity) => (Change::Upsert(entity.clone()), None),
+            Step::Patch { key, balance, memo } => {
+                (Change::Patch { key: key.clone(), balance: *balance, memo: memo.clone() }, None)
+            }
+            Step::Save { slot, edit } => {
+                let mut copy = self.slots[*slot].clone()?;
+                copy.edit(edit);
+                let change = Change::Save { key: copy.key.clone(), version: copy.version, entity: copy.value() };
+                (change, Some((*slot, copy)))
+            }
+            Step::Delete { slot } => {
+                let copy = self.slots[*slot].clone()?;
+                (Change::Delete { key: copy.key.clone(), version: copy.version }, Some((*slot, copy)))
+            }
+            _ => unreachable!("not a change"),
+        })
+    }
+
+    fn model(&mut self, changes: &[Change]) -> Result<(Lives, bool), Refusal> {
+        let now = super::ticks(&self.db);
+        let mut txn = Txn::new(&self.lives, now, &mut self.next_version);
+        for change in changes {
+            txn.apply(change)?;
+        }
+        txn.finish()
+    }
+
+    async fn single(&mut self, step: &Step) {
+        let Some((change, slot)) = self.change(step) else { return };
+        let (answer, slot) = self.run_single(&change, slot).await;
+        let expected = self.model(std::slice::from_ref(&change));
+        match (&answer, &expected) {
+            (Err(error), Err(refusal)) => assert!(is(error.kind(), *refusal), "{change:?}: {error:?}, not {refusal:?}"),
+            _ => assert_eq!(answer.is_ok(), expected.is_ok(), "{change:?}: {answer:?}, {expected:?}"),
+        }
+        self.settle(answer.is_ok(), expected.ok(), slot.into_iter().collect());
+    }
+
+    async fn run_single(
+        &self,
+        change: &Change,
+        slot: Option<(usize, Slot)>,
+    ) -> (tablemodel::Result<()>, Option<(usize, Slot)>) {
+        let db = &self.db;
+        let answer = match (change, slot) {
+            (Change::Insert(Entity::Member(member)), _) => db.insert(member).await.map(drop),
+            (Change::Insert(Entity::Account(account)), _) => db.insert(account).await.map(drop),
+            (Change::Upsert(Entity::Member(member)), _) => db.upsert(member).await.map(drop),
+            (Change::Upsert(Entity::Account(account)), _) => db.upsert(account).await.map(drop),
+            (Change::Patch { key, balance, memo }, _) => {
+                let patch = Account::BALANCE.set(*balance).and(Account::MEMO.set(memo.clone()));
+                db.patch(Account::find().club(key.0.as_str()).id(id_of(key)), patch).await
+            }
+            (Change::Save { .. }, Some((at, mut slot))) => {
+                let answer = match &mut slot.handle {
+                    Handle::Member(stored) => db.save(stored).await,
+                    Handle::Account(stored) => db.save(stored).await,
+                };
+                return (answer, Some((at, slot)));
+            }
+            (Change::Delete { .. }, Some((_, slot))) => match slot.handle {
+                Handle::Member(stored) => db.delete(stored).await,
+                Handle::Account(stored) => db.delete(stored).await,
+            },
+            (Change::Save { .. } | Change::Delete { .. }, None) => unreachable!("they come with a slot"),
+        };
+        (answer, None)
+    }
+
+    /// Takes over what happened. Slots that were saved are current again, unless a later change overtook them.
+    fn settle(&mut self, happened: bool, expected: Option<(Lives, bool)>, saved: Vec<(usize, Slot)>) {
+        if !happened {
+            self.refused += 1;
+            return;
+        }
+        self.succeeded += 1;
+        self.lives = expected.expect("the model agrees").0;
+        for (at, mut slot) in saved {
+            slot.key = slot.value().key();
+            let sequence = match &slot.handle {
+                Handle::Member(stored) => stored.sequence(),
+                Handle::Account(stored) => stored.sequence(),
+            };
+            let live = self.lives.get(&slot.key).filter(|live| live.sequence == sequence);
+            slot.version = live.map_or(0, |live| live.version);
+            self.slots[at] = Some(slot);
+        }
+    }
+
+    async fn update(&mut self, key: &Key, edit: &Edit) {
+        let (club, id) = (key.0.as_str(), id_of(key));
+        let answer = if key.1.starts_with("m_") {
+            let path = Member::find().club(club).id(id);
+            self.db.update(path, |member| Ok(edit.member(member))).await.map(drop)
+        } else {
+            let path = Account::find().club(club).id(id);
+            self.db.update(path, |account| Ok(edit.account(account))).await.map(drop)
+        };
+        let expected = match self.lives.get(key).cloned() {
+            None => Err(Refusal::NotFound),
+            Some(Live { mut entity, version, .. }) => {
+                edit.entity(&mut entity);
+                self.model(&[Change::Save { key: key.clone(), version, entity }])
+            }
+        };
+        match (&answer, &expected) {
+            (Err(error), Err(refusal)) => assert!(is(error.kind(), *refusal), "{error:?}, not {refusal:?}"),
+            _ => assert_eq!(answer.is_ok(), expected.is_ok(), "{key:?}: {answer:?}"),
+        }
+        self.settle(answer.is_ok(), expected.ok(), Vec::new());
+    }
+
+    async fn bulk(&mut self, entities: &[Entity]) {
+        let mut written = 0;
+        for entity in entities {
+            if let Ok((lives, _)) = self.model(&[Change::Insert(entity.clone())]) {
+                (self.lives, written) = (lives, written + 1);
+            }
+        }
+        let members = entities.iter().filter_map(|entity| match entity {
+            Entity::Member(member) => Some(member.clone()),
+            Entity::Account(_) => None,
+        });
+        let accounts = entities.iter().filter_map(|entity| match entity {
+            Entity::Account(account) => Some(account.clone()),
+            Entity::Member(_) => None,
+        });
+        let members: Vec<_> = members.collect();
+        let accounts: Vec<_> = accounts.collect();
+        let bulk = || self.db.bulk();
+        let first = bulk().insert_all(futures_util::stream::iter(members)).await.expect("bulk runs");
+        let second = bulk().insert_all(futures_util::stream::iter(accounts)).await.expect("bulk runs");
+        assert_eq!(first.written + second.written, written);
+        assert_eq!(first.failed.len() + second.failed.len() + written as usize, entities.len());
+    }
+
+    async fn batch(&mut self, club: &str, parts: &[Step]) {
+        let parts: Vec<_> = parts.iter().filter_map(|part| self.change(part)).collect();
+        let is_here = |change: &Change| match change {
+            Change::Insert(entity) | Change::Upsert(entity) => entity.club() == club,
+            Change::Save { key, .. } | Change::Patch { key, .. } | Change::Delete { key, .. } => key.0 == club,
+        };
+        let parts: Vec<_> = parts.into_iter().filter(|(change, _)| is_here(change)).collect();
+        if parts.is_empty() {
+            return;
+        }
+        let (changes, mut slots): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let answer = commit(&self.db, club, &changes, &mut slots).await;
+        let expected = self.model(&changes);
+        match &expected {
+            Ok((_, true)) => {}
+            Ok((_, false)) => assert!(answer.is_ok(), "{changes:#?}: {answer:?}"),
+            Err(refusal) => assert!(answer.is_err(), "{changes:#?} succeeded, not {refusal:?}"),
+        }
+        let saved = slots.into_iter().zip(&changes).filter(|(_, change)| matches!(change, Change::Save { .. }));
+        let saved = saved.filter_map(|(slot, _)| slot).collect();
+        self.settle(answer.is_ok(), expected.ok(), saved);
+    }
+
+    /// That the table holds exactly the model's rows, and `verify` agrees.
+    pub async fn check(&self) {
+        let differences = self.differences(Rule::Right).await;
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
+        super::assert_clean(&self.db).await;
+    }
+
+    /// Where the table and the model differ.
+    pub async fn differences(&self, rule: Rule) -> Vec<String> {
+        let stored = rows_of(&self.db.store(), super::TABLE).await;
+        let (physical, sequences) = oracle::physical(&stored);
+        let expected = oracle::rows(self.lives.values(), rule);
+        let mut differences = Vec::new();
+        for key in physical.keys().chain(expected.keys().filter(|key| !physical.contains_key(*key))) {
+            let (is, should) = (physical.get(key), expected.get(key));
+            if is != should {
+                differences.push(format!("{key:?}\n  is     {is:?}\n  should {should:?}"));
+            }
+        }
+        for (key, live) in &self.lives {
+            if sequences.get(key) != Some(&live.sequence) {
+                differences.push(format!("{key:?}: sequence {:?}, not {}", sequences.get(key), live.sequence));
+            }
+        }
+        differences
+    }
+}
+
+async fn commit(
+    db: &TestDatabase,
+    club: &str,
+    changes: &[Change],
+    slots: &mut [Option<(usize, Slot)>],
+) -> tablemodel::Result<()> {
+    let mut batch = db.batch(Member::in_partition(club));
+    for (change, slot) in changes.iter().zip(slots) {
+        match (change, slot) {
+            (Change::Insert(Entity::Member(member)), _) => batch.insert(member),
+            (Change::Insert(Entity::Account(account)), _) => batch.insert(account),
+            (Change::Upsert(Entity::Member(member)), _) => batch.upsert(member),
+            (Change::Upsert(Entity::Account(account)), _) => batch.upsert(account),
+            (Change::Patch { key, balance, memo }, _) => {
+                let patch = Account::BALANCE.set(*balance).and(Account::MEMO.set(memo.clone()));
+                batch.patch(Account::find().club(club).id(id_of(key)), patch)
+            }
+            (Change::Save { .. }, Some((_, slot))) => match &mut slot.handle {
+                Handle::Member(stored) => batch.save(stored),
+                Handle::Account(stored) => batch.save(stored),
+            },
+            (Change::Delete { .. }, Some((_, slot))) => match &slot.handle {
+                Handle::Member(stored) => batch.delete(stored.clone()),
+                Handle::Account(stored) => batch.delete(stored.clone()),
+            },
+            (Change::Save { .. } | Change::Delete { .. }, None) => unreachable!("they come with a slot"),
+        };
+    }
+    batch.commit().await
+}
+
+fn id_of(key: &Key) -> u32 {
+    key.1[2..].parse().expect("an id")
+}
+
+fn is(kind: &ErrorKind, refusal: Refusal) -> bool {
+    match refusal {
+        Refusal::AlreadyExists => matches!(kind, ErrorKind::AlreadyExists),
+        Refusal::NotFound => matches!(kind, ErrorKind::NotFound),
+        Refusal::Conflict => matches!(kind, ErrorKind::Conflict { .. }),
+        Refusal::Unique => matches!(kind, ErrorKind::UniqueViolation { .. }),
+    }
+}
