@@ -8,6 +8,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod bulk;
 mod derives;
 mod entities;
 mod format;
