@@ -9,6 +9,7 @@
 )]
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
+mod bulk;
 mod derives;
 mod entities;
 mod format;
