@@ -162,15 +162,37 @@ pub mod private {
     #[table(name = "Private", partition = "{secret}", row = "{id}")]
     pub struct Public {
         secret: Secret,
-        id: Secret,
+        id: u32,
     }
 
     /// Uses the path where the types are visible.
     #[must_use]
     pub fn explained(entity: &Public) -> String {
-        let path = Public::find().secret(&entity.secret).id(entity.id.clone());
+        let path = Public::find().secret(&entity.secret).id(entity.id);
         tablemodel::Path::explain(&path).to_string()
     }
+
+    /// An entity for some modules only.
+    pub mod inner {
+        #[derive(tablemodel::TableEntity)]
+        #[table(name = "Inner", partition = "{tenant}", row = "{id}")]
+        pub(in crate::private) struct Inner {
+            tenant: String,
+            id: u32,
+        }
+    }
+
+    /// Its paths are used where the entity can be.
+    #[must_use]
+    pub fn inner_explained() -> String {
+        tablemodel::Path::explain(&inner::Inner::find().tenant("a").id(3)).to_string()
+    }
+}
+
+/// Paths are used in other modules than the entity's, also of private fields.
+#[must_use]
+pub fn used_elsewhere() -> String {
+    tablemodel::Path::explain(&types::Path::find().a(types::A("a".to_owned()))).to_string()
 }
 
 /// A struct made by a macro, with types and texts that come as fragments.
