@@ -11,8 +11,8 @@ fn entity() -> TokenStream {
     quote! {
         #[derive(Debug)]
         #[table(name = "Company", entity_type = "Employee", version = 2, rename_all = "camelCase")]
-        #[table(partition = "{department}_{id:shard(16)}", row = "empid_{id:06}_{at:day}_{r#type}", find = "find")]
-        #[table(index(by_email, row = "email_{email}_{id:06}_{at:day}_{type}", keep(first_name, skills), when = !age))]
+        #[table(partition = "{department}_{id:shard(16)}", row = "empid_{id:06}_{at:day}_{r#type}", find = "r#loop")]
+        #[table(index(r#match, row = "email_{email}_{id:06}_{at:day}_{type}", keep(first_name, skills), when = !age))]
         #[table(index(by_name, row = "n_{first_name}!{id:06}_{at}_{type:hash}", keys_only), allow_scan, adopt)]
         pub struct Employee {
             /// A doc comment.

@@ -24,12 +24,6 @@ pub mod shadowed {
     /// Not `Ok`.
     #[allow(non_snake_case)]
     pub fn Ok() {}
-    /// Not the macro.
-    #[macro_export]
-    macro_rules! assert {
-        () => {};
-    }
-
     type Text = std::string::String;
 
     /// An entity among them.
@@ -168,15 +162,37 @@ pub mod private {
     #[table(name = "Private", partition = "{secret}", row = "{id}")]
     pub struct Public {
         secret: Secret,
-        id: Secret,
+        id: u32,
     }
 
     /// Uses the path where the types are visible.
     #[must_use]
     pub fn explained(entity: &Public) -> String {
-        let path = Public::find().secret(&entity.secret).id(entity.id.clone());
+        let path = Public::find().secret(&entity.secret).id(entity.id);
         tablemodel::Path::explain(&path).to_string()
     }
+
+    /// An entity for some modules only.
+    pub mod inner {
+        #[derive(tablemodel::TableEntity)]
+        #[table(name = "Inner", partition = "{tenant}", row = "{id}")]
+        pub(in crate::private) struct Inner {
+            tenant: String,
+            id: u32,
+        }
+    }
+
+    /// Its paths are used where the entity can be.
+    #[must_use]
+    pub fn inner_explained() -> String {
+        tablemodel::Path::explain(&inner::Inner::find().tenant("a").id(3)).to_string()
+    }
+}
+
+/// Paths are used in other modules than the entity's, also of private fields.
+#[must_use]
+pub fn used_elsewhere() -> String {
+    tablemodel::Path::explain(&types::Path::find().a(types::A("a".to_owned()))).to_string()
 }
 
 /// A struct made by a macro, with types and texts that come as fragments.
@@ -219,6 +235,53 @@ pub mod renamed {
     }
 }
 
+/// Keys without fields, and keys with every kind of part.
+pub mod extremes {
+    /// There is one of it.
+    #[derive(tablemodel::TableEntity)]
+    #[table(name = "Settings", partition = "app", row = "main", allow(append_hotspot), allow_scan)]
+    pub struct Settings {
+        /// A field.
+        pub theme: String,
+    }
+
+    /// All codecs.
+    #[derive(tablemodel::TableEntity)]
+    #[table(name = "Codecs", partition = "{at:month}-{at:day}_{id:shard(300)}")]
+    #[table(row = "{{{id}}}_{name:lower}!{name:raw}_{ratio:sortable}{at:hour}{at:desc}{id:hash}_{flag}")]
+    #[table(index(by_flag, row = "f_{flag}_{id:039}_{name}!{ratio:sortable}_{at}", when = !note))]
+    pub struct Codecs {
+        /// A field.
+        pub at: tablemodel::DateTime,
+        /// A field.
+        pub id: u128,
+        /// A field.
+        pub name: String,
+        /// A field.
+        pub ratio: f64,
+        /// A field.
+        pub flag: bool,
+        /// A field.
+        pub note: Option<String>,
+    }
+
+    /// Uses their paths.
+    #[must_use]
+    pub fn explained(at: tablemodel::DateTime) -> Vec<String> {
+        use tablemodel::Path;
+
+        let codecs = || Codecs::find().at_month(at).at_day(at);
+        vec![
+            Settings::find().explain().to_string(),
+            Settings::scan_partition().explain().to_string(),
+            codecs().id_between(3..).explain().to_string(),
+            codecs().id(3).name_starts_with("a").explain().to_string(),
+            codecs().id(3).name("a").ratio(1.5).at_hour(at).at(at).flag(true).explain().to_string(),
+            Codecs::by_flag().at_month(at).at_day(at).flag(true).id(3).name_between("a"..="b").explain().to_string(),
+        ]
+    }
+}
+
 fn main() {
     #[derive(tablemodel::TableEntity)]
     #[table(name = "Local", partition = "{tenant}", row = "{id}", find = "lookup")]
@@ -230,6 +293,7 @@ fn main() {
     #[derive(tablemodel::Property, tablemodel::KeyPart)]
     struct Tenant(String);
 
+    assert_eq!(extremes::explained(tablemodel::DateTime::UNIX_EPOCH).len(), 6);
     let local = Local { tenant: Tenant("a".to_owned()), id: 3 };
     let path = Local::lookup().tenant(local.tenant).id(local.id);
     let _ = tablemodel::Path::explain(&path);
