@@ -1,6 +1,6 @@
-//! Clocks: where a store gets "now" from.
+//! Clocks, which tell the time, and sleeps, which wait for it.
 //!
-//! Nothing else in the crate reads the time; whoever needs it is handed a [`Clock`].
+//! Nothing else in the crate reads the time or waits; whoever needs to is handed a [`Clock`] or a [`Sleep`].
 
 use std::{
     sync::{
@@ -9,6 +9,8 @@ use std::{
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+
+use async_trait::async_trait;
 
 use crate::DateTime;
 
@@ -22,6 +24,13 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
     fn now(&self) -> DateTime {
         (**self).now()
     }
+}
+
+/// Waits. A program on tokio wraps `tokio::time::sleep`; a test moves a [`ManualClock`].
+#[async_trait]
+pub trait Sleep: Send + Sync + 'static {
+    /// Returns after this time.
+    async fn sleep(&self, time: Duration);
 }
 
 /// The clock of the machine.
@@ -84,5 +93,13 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> DateTime {
         DateTime::from_ticks(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Sleeping moves the clock forward, at once.
+#[async_trait]
+impl Sleep for ManualClock {
+    async fn sleep(&self, time: Duration) {
+        self.advance(time);
     }
 }

@@ -47,13 +47,13 @@ fn decode(continuation: &Continuation) -> Option<(u64, RowKey)> {
     Some((u64::from_be_bytes(*made_for), RowKey { partition: text(partition)?, row: text(row)? }))
 }
 
-fn refused(why: &str) -> StoreError {
+pub(crate) fn refused(why: &str) -> StoreError {
     let detail = format!("the continuation cannot be used: {why}; begin the query again without one");
     StoreError::new(StoreErrorKind::InvalidInput, detail)
 }
 
 /// Of table, range and filter. The limit and the projection may change from page to page.
-fn fingerprint(query: &Query) -> u64 {
+pub(crate) fn fingerprint(query: &Query) -> u64 {
     let mut hash = Fnv1a(0xCBF2_9CE4_8422_2325);
     // Hashing never fails, and neither does the formatting of plain data.
     let _ = write!(hash, "{:?}", (query.table.to_ascii_lowercase(), &query.range, &query.filter));

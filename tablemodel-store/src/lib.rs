@@ -8,8 +8,10 @@
 //! | [`TableStore`] | the port: the one way to data |
 //! | [`MemoryStore`] | a store in memory |
 //! | `EmbeddedStore` (feature `embedded`) | a store in a file |
-//! | [`clock`] | where a store gets "now" from |
+//! | [`observe`] | a store around a store that logs the calls |
+//! | [`clock`] | where a store gets "now" from, and how it waits |
 //! | `conformance` (a feature) | the suite that every store passes |
+//! | `fault` (a feature) | a store around a store that makes calls fail |
 //! | [`limits`], [`size`], [`validate`], [`apply`] | the rules of the service, pure functions shared by all stores |
 //!
 //! This crate knows nothing of entities, derives or patterns: those are `tablemodel`'s.
@@ -34,13 +36,16 @@ pub mod apply;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "fault")]
+pub mod fault;
 pub mod key;
 pub mod limits;
+pub mod observe;
 pub mod size;
 pub mod validate;
 
 #[cfg(feature = "embedded")]
-pub use crate::embedded::{Durability, EmbeddedStats, EmbeddedStore, EmbeddedStoreBuilder, TableStats};
+pub use crate::embedded::{Durability, EmbeddedStats, EmbeddedStore, EmbeddedStoreBuilder, StorageBackend, TableStats};
 pub use crate::{
     datetime::{DateTime, DateTimeError},
     error::{FailedAt, StoreError, StoreErrorKind},

@@ -71,6 +71,10 @@ pub fn property_name(name: &str) -> Checked {
 }
 
 fn is_identifier(name: &str) -> bool {
+    if name.is_ascii() {
+        let begins = |byte: &u8| *byte == b'_' || byte.is_ascii_alphabetic();
+        return name.as_bytes().first().is_some_and(begins) && name.bytes().all(|b| begins(&b) || b.is_ascii_digit());
+    }
     let begins = |c: char| c == '_' || c.is_alphabetic();
     name.starts_with(begins) && name.chars().all(|c| begins(c) || c.is_ascii_digit())
 }

@@ -347,3 +347,21 @@ macro_rules! __conformance_test_modules {
         }
     )*};
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryStore;
+
+    #[test]
+    fn no_clause_sees_the_tables_of_another() {
+        let store = Arc::new(MemoryStore::new());
+        let prefixes: Vec<_> = CLAUSES.iter().map(|clause| Bench::new(store.clone(), &clause.path()).name()).collect();
+        for (at, one) in prefixes.iter().enumerate() {
+            crate::validate::table_name(one).unwrap();
+            let one = one.trim_end_matches("X0").to_lowercase();
+            let sharing = prefixes.iter().skip(at + 1).filter(|other| other.to_lowercase().starts_with(&one));
+            assert_eq!(sharing.count(), 0, "{one}");
+        }
+    }
+}

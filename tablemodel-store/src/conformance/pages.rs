@@ -140,7 +140,7 @@ pub(super) async fn inserts_between_pages_repeat_no_row(bench: &Bench) -> Checke
 
 pub(super) async fn a_continuation_of_another_query_is_refused(bench: &Bench) -> Checked {
     let (table, other) = (filled(bench).await?, filled(bench).await?);
-    let (_, query) = first_rows(&table, table.query(KeyRange::partition("p")).limited(4), 4).await?;
+    let (read, query) = first_rows(&table, table.query(KeyRange::partition("p")).limited(4), 4).await?;
     let upper = RowRange { upper: std::ops::Bound::Excluded("15".to_owned()), ..RowRange::all() };
     let others = [
         ("another table", Query { table: other.name.clone(), ..query.clone() }),
@@ -152,7 +152,8 @@ pub(super) async fn a_continuation_of_another_query_is_refused(bench: &Bench) ->
     for (what, other) in others {
         refused(table.page(&other).await, InvalidInput, &format!("a continuation used for {what}"))?;
     }
-    ensure_eq!(table.keys(&query).await?, twenty().split_off(4), "the rest of the query it was made for");
+    let rest: Vec<_> = twenty().into_iter().filter(|key| !read.contains(key)).collect();
+    ensure_eq!(table.keys(&query).await?, rest, "the rest of the query it was made for");
     Ok(())
 }
 

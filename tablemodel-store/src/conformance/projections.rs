@@ -47,6 +47,7 @@ pub(super) async fn a_selection_of_nothing_still_gives_keys_and_etag(bench: &Ben
 
 pub(super) async fn a_filter_may_use_what_is_not_selected(bench: &Bench) -> Checked {
     let table = three_properties(bench).await?;
+    table.insert("p", "other", Properties::from_iter([("A", 4), ("B", 5)])).await?;
     let query = selecting(&table, &["A"]).filtered(Filter::compare("B", Comparison::Equal, 2));
     let found: Vec<_> = table.rows(&query).await?.into_iter().map(|row| row.properties).collect();
     ensure_eq!(found, [one("A", 1)], "the row found by B");

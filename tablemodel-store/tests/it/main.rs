@@ -4,17 +4,24 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test fails by panicking"
+    reason = "tests fail by panics"
 )]
 
 #[cfg(feature = "embedded")]
 mod disk;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod fault;
 #[cfg(feature = "embedded")]
 mod kill;
 mod memory;
+mod model;
+mod observe;
 #[cfg(feature = "embedded")]
 mod power_cut;
+mod sabotage;
+mod size;
+mod threads;
+mod validate;
 #[cfg(feature = "embedded")]
 mod workload;

@@ -1,0 +1,238 @@
+//! The fault store: passes calls on, except where a plan makes them fail, stall, lose their reply or crash.
+//!
+//! It starts no timer, task or randomness of its own: the same plan and calls give the same faults.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tablemodel_store::{MemoryStore, StoreErrorKind, TableStore, fault::{Fault, FaultStore, Script}};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let store = FaultStore::new(Arc::new(MemoryStore::new()), Script::new().at(0, Fault::LostReply));
+//! let created = store.create_table("People").await;
+//! assert_eq!(created.unwrap_err().kind(), StoreErrorKind::OutcomeUnknown);
+//! assert_eq!(store.list_tables().await.unwrap(), ["People"]); // it was carried out all the same
+//! # }
+//! ```
+
+mod plan;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+
+pub use self::plan::{Call, Chances, Fault, FaultPlan, Request, Script};
+use crate::{
+    Batch, Capabilities, Continuation, Page, Query, Receipts, Row, StoreError, StoreErrorKind, TableStore,
+    clock::Sleep, continuation, key::RowKey, validate,
+};
+
+/// A store around a store, with faults by a plan. Clones are one store.
+///
+/// Declares `may_lose_reply`; its other capabilities are those of the store inside.
+#[derive(Clone)]
+pub struct FaultStore {
+    inner: Arc<dyn TableStore>,
+    sleep: Arc<dyn Sleep>,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    plan: Box<dyn FaultPlan>,
+    calls: usize,
+    crashed: bool,
+}
+
+/// How the store treats a call that a plan let through in some way.
+enum Course {
+    Plain,
+    LoseReply,
+    Crash,
+    Tear(usize),
+    Empty,
+    Short(usize),
+}
+
+impl FaultStore {
+    /// The faults of `plan` around `inner`. A delay takes no time (see [`sleeping`](Self::sleeping)).
+    pub fn new(inner: Arc<dyn TableStore>, plan: impl FaultPlan) -> Self {
+        let state = State { plan: Box::new(plan), calls: 0, crashed: false };
+        Self { inner, sleep: Arc::new(NoSleep), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The same, with delays that sleep so.
+    pub fn sleeping(self, sleep: impl Sleep) -> Self {
+        Self { sleep: Arc::new(sleep), ..self }
+    }
+
+    /// How many calls were made; those refused because the store had crashed do not count.
+    pub fn calls(&self) -> usize {
+        self.lock().calls
+    }
+
+    /// Whether it crashed and was not revived since.
+    pub fn is_crashed(&self) -> bool {
+        self.lock().crashed
+    }
+
+    /// Takes calls again after a crash, as a new process over the same store would. The numbering of calls goes on.
+    pub fn revive(&self) {
+        self.lock().crashed = false;
+    }
+
+    /// Another plan from the next call on. The numbering of calls goes on.
+    pub fn replan(&self, plan: impl FaultPlan) {
+        self.lock().plan = Box::new(plan);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn begin(&self, request: Request<'_>) -> Result<Course, StoreError> {
+        let fault = self.lock().next_fault(request)?;
+        Ok(match fault {
+            None => Course::Plain,
+            Some(Fault::Error(error)) => return Err(error),
+            Some(Fault::Torn { operations }) if matches!(request, Request::Commit(_)) => Course::Tear(operations),
+            Some(Fault::CrashBefore | Fault::Torn { .. }) => return Err(self.crash()),
+            Some(Fault::CrashAfter) => Course::Crash,
+            Some(Fault::LostReply) => Course::LoseReply,
+            Some(Fault::EmptyPage) => Course::Empty,
+            Some(Fault::ShortPage { rows }) => Course::Short(rows.max(1)),
+            Some(Fault::Delay(delay)) => {
+                self.sleep.sleep(delay).await;
+                Course::Plain
+            }
+        })
+    }
+
+    /// The answer to a call that was carried out.
+    fn end<T>(&self, course: &Course, writes: bool, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        match course {
+            Course::Crash => Err(self.crash()),
+            Course::LoseReply if writes => Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "the reply was lost")),
+            Course::LoseReply => Err(StoreError::new(StoreErrorKind::Unavailable, "the reply was lost; read again")),
+            _ if self.is_crashed() => Err(closed()), // by another call, while this one was on its way
+            _ => result,
+        }
+    }
+
+    fn crash(&self) -> StoreError {
+        self.lock().crashed = true;
+        closed()
+    }
+
+    async fn through<T>(
+        &self,
+        request: Request<'_>,
+        carried_out: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let course = self.begin(request).await?;
+        let result = carried_out.await;
+        self.end(&course, request.writes(), result)
+    }
+}
+
+impl State {
+    fn next_fault(&mut self, request: Request<'_>) -> Result<Option<Fault>, StoreError> {
+        if self.crashed {
+            return Err(closed());
+        }
+        let call = Call { number: self.calls, request };
+        self.calls += 1;
+        Ok(self.plan.fault(&call))
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::new(StoreErrorKind::Closed, "the store has crashed; revive it")
+}
+
+struct NoSleep;
+
+#[async_trait]
+impl Sleep for NoSleep {
+    async fn sleep(&self, _: std::time::Duration) {}
+}
+
+#[async_trait]
+impl TableStore for FaultStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { may_lose_reply: true, ..self.inner.capabilities() }
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.through(Request::CreateTable(name), self.inner.create_table(name)).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.through(Request::DeleteTable(name), self.inner.delete_table(name)).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.through(Request::ListTables, self.inner.list_tables()).await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.through(Request::Get(table, key), self.inner.get(table, key)).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        let course = self.begin(Request::Query(query)).await?;
+        validate::query(query)?; // before a short page hides its limit
+        let mut inner = unwrapped(query)?;
+        if let Course::Short(rows) = course {
+            inner.limit = inner.limit.min(rows);
+        }
+        // Asked for an empty page too, so that a bad query is refused.
+        let mut result = self.inner.query(&inner).await;
+        if let (Course::Empty, Ok(page)) = (&course, &mut result) {
+            *page = Page { rows: Vec::new(), continuation: Some(wrapped(&inner)) };
+        }
+        self.end(&course, false, result)
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let course = self.begin(Request::Commit(batches)).await?;
+        if let Course::Tear(operations) = course {
+            self.inner.commit(&torn(batches, operations)).await?;
+            return Err(self.crash());
+        }
+        let result = self.inner.commit(batches).await;
+        self.end(&course, true, result)
+    }
+}
+
+/// The first so many operations of all batches.
+fn torn(batches: &[Batch], mut operations: usize) -> Vec<Batch> {
+    let mut torn = batches.to_vec();
+    for batch in &mut torn {
+        batch.operations.truncate(operations);
+        operations -= batch.operations.len();
+    }
+    torn.retain(|batch| !batch.operations.is_empty());
+    torn
+}
+
+/// How the continuation of an injected empty page begins; then the query's fingerprint and what it came with.
+const EMPTY: &str = "empty.";
+
+/// A continuation from which `query` goes on where it is.
+fn wrapped(query: &Query) -> Continuation {
+    let inner = query.continuation.as_ref().map_or("", Continuation::as_str);
+    Continuation::new(format!("{EMPTY}{:016x}.{inner}", continuation::fingerprint(query)))
+}
+
+/// `query` as the store inside understands it.
+fn unwrapped(query: &Query) -> Result<Query, StoreError> {
+    let mut inner = query.clone();
+    let text = query.continuation.as_ref().and_then(|continuation| continuation.as_str().strip_prefix(EMPTY));
+    if let Some(text) = text {
+        let made_for = format!("{:016x}.", continuation::fingerprint(query));
+        let rest =
+            text.strip_prefix(&made_for).ok_or_else(|| continuation::refused("it was made for another query"))?;
+        inner.continuation = (!rest.is_empty()).then(|| Continuation::new(rest));
+    }
+    Ok(inner)
+}

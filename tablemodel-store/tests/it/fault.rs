@@ -1,0 +1,204 @@
+//! The fault store does what its plan says, and nothing else.
+
+use std::{sync::Arc, time::Duration};
+
+use tablemodel_store::{
+    Action, Batch, Capabilities, DateTime, KeyRange, MemoryStore, Page, Properties, Query, RowKey, StoreError,
+    StoreErrorKind,
+    StoreErrorKind::*,
+    TableStore,
+    clock::{Clock, ManualClock},
+    conformance,
+    fault::{Call, Chances, Fault, FaultStore, Request, Script},
+};
+
+/// A memory store with the table `Tab` and rows `0` to `9` in partition `p`, inside a fault store with this script.
+async fn filled(script: Script) -> (MemoryStore, FaultStore) {
+    let inner = MemoryStore::new();
+    inner.create_table("Tab").await.unwrap();
+    let rows = (0..10).map(|i| i.to_string());
+    inner.commit(&[rows.fold(Batch::new("Tab", "p"), |batch, row| batch.with(row, insert()))]).await.unwrap();
+    let store = FaultStore::new(Arc::new(inner.clone()), script);
+    (inner, store)
+}
+
+fn insert() -> Action {
+    Action::Insert(Properties::new())
+}
+
+fn batch(row: &str) -> Batch {
+    Batch::new("Tab", "p").with(row, insert())
+}
+
+async fn exists(store: &impl TableStore, row: &str) -> bool {
+    store.get("Tab", &RowKey::new("p", row)).await.unwrap().is_some()
+}
+
+fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> StoreErrorKind {
+    result.unwrap_err().kind()
+}
+
+async fn all_pages(store: &impl TableStore, mut query: Query) -> Vec<Page> {
+    let mut pages = vec![store.query(&query).await.unwrap()];
+    while let Some(continuation) = pages.last().unwrap().continuation.clone() {
+        query.continuation = Some(continuation);
+        pages.push(store.query(&query).await.unwrap());
+    }
+    pages
+}
+
+mod without_faults {
+    use super::*;
+
+    async fn make() -> Arc<dyn TableStore> {
+        Arc::new(FaultStore::new(Arc::new(MemoryStore::new()), Script::new()))
+    }
+
+    tablemodel_store::conformance_tests!(make);
+}
+
+/// Faults that a store may have within the contract: the suite must not notice.
+#[tokio::test]
+async fn empty_and_short_pages_and_delays_keep_the_contract() {
+    for seed in 0..8 {
+        let make = || async move {
+            let plan = Chances::seeded(seed)
+                .with(250, Fault::EmptyPage)
+                .with(250, Fault::ShortPage { rows: 1 })
+                .with(250, Fault::Delay(Duration::from_millis(1)));
+            Arc::new(FaultStore::new(Arc::new(MemoryStore::new()), plan)) as Arc<dyn TableStore>
+        };
+        let report = conformance::run_all(make).await;
+        assert!(report.broken.is_empty(), "seed {seed}: {:?}", report.broken);
+    }
+}
+
+#[tokio::test]
+async fn an_error_is_given_and_the_call_not_carried_out() {
+    let refusal = StoreError::new(ConditionNotMet, "another writer").at(0, 0);
+    let script = Script::new().at(0, Fault::error(Unavailable)).at(1, Fault::Error(refusal));
+    let (inner, store) = filled(script).await;
+    assert_eq!(kind(store.commit(&[batch("new")]).await), Unavailable);
+    let error = store.commit(&[batch("new")]).await.unwrap_err();
+    assert_eq!((error.kind(), error.failed_at().map(|at| at.operation)), (ConditionNotMet, Some(0)));
+    assert!(!exists(&inner, "new").await);
+    store.commit(&[batch("new")]).await.unwrap();
+    assert!(exists(&inner, "new").await);
+}
+
+#[tokio::test]
+async fn a_lost_reply_hides_what_was_done() {
+    let script = Script::new().at(0, Fault::LostReply).at(2, Fault::LostReply).at(3, Fault::LostReply);
+    let (inner, store) = filled(script).await;
+    assert_eq!(kind(store.commit(&[batch("new")]).await), OutcomeUnknown);
+    assert!(exists(&inner, "new").await);
+    assert_eq!(kind(store.commit(&[batch("new")]).await), RowExists);
+    assert_eq!(kind(store.commit(&[batch("0")]).await), OutcomeUnknown, "also where the call failed");
+    assert_eq!(kind(store.get("Tab", &RowKey::new("p", "0")).await), Unavailable, "a read changes nothing");
+}
+
+#[tokio::test]
+async fn a_crash_before_leaves_nothing_and_closes_the_store_until_it_is_revived() {
+    let (inner, store) = filled(Script::new().at(0, Fault::CrashBefore)).await;
+    assert_eq!(kind(store.commit(&[batch("new")]).await), Closed);
+    assert!(!exists(&inner, "new").await && store.is_crashed());
+    assert_eq!(kind(store.get("Tab", &RowKey::new("p", "0")).await), Closed);
+    assert_eq!(kind(store.query(&Query::new("Tab", KeyRange::table())).await), Closed);
+    assert_eq!(kind(store.create_table("U2x").await), Closed);
+    assert_eq!(kind(store.delete_table("Tab").await), Closed);
+    assert_eq!(kind(store.list_tables().await), Closed);
+    assert_eq!(store.calls(), 1);
+    store.revive();
+    store.commit(&[batch("new")]).await.unwrap();
+    assert_eq!(store.calls(), 2);
+}
+
+#[tokio::test]
+async fn a_crash_after_leaves_what_was_done() {
+    let (inner, store) = filled(Script::new().at(0, Fault::CrashAfter)).await;
+    assert_eq!(kind(store.commit(&[batch("new")]).await), Closed);
+    assert!(exists(&inner, "new").await && store.is_crashed());
+    store.revive();
+    assert!(exists(&store, "new").await);
+}
+
+#[tokio::test]
+async fn a_torn_commit_leaves_its_first_operations() {
+    let (inner, store) = filled(Script::new().at(0, Fault::Torn { operations: 3 })).await;
+    let batches = [batch("a").with("b", insert()), Batch::new("Tab", "q").with("c", insert()).with("d", insert())];
+    assert_eq!(kind(store.commit(&batches).await), Closed);
+    assert!(exists(&inner, "a").await && exists(&inner, "b").await && store.is_crashed());
+    for (row, there) in [("c", true), ("d", false)] {
+        assert_eq!(inner.get("Tab", &RowKey::new("q", row)).await.unwrap().is_some(), there, "{row}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_page_goes_on_where_it_would_have_begun() {
+    let script = Script::new().at(0, Fault::EmptyPage).at(2, Fault::EmptyPage).at(3, Fault::EmptyPage);
+    let (inner, store) = filled(script).await;
+    let query = Query::new("Tab", KeyRange::table()).limited(4);
+    let pages = all_pages(&store, query.clone()).await;
+    let counts: Vec<_> = pages.iter().map(|page| page.rows.len()).collect();
+    assert_eq!(counts, [0, 4, 0, 0, 4, 2]);
+    let rows = |pages: Vec<Page>| pages.into_iter().flat_map(|page| page.rows).collect::<Vec<_>>();
+    assert_eq!(rows(pages), rows(all_pages(&inner, query).await));
+}
+
+#[tokio::test]
+async fn a_short_page_goes_on_after_its_last_row() {
+    let (_, store) =
+        filled(Script::new().at(0, Fault::ShortPage { rows: 0 }).at(1, Fault::ShortPage { rows: 3 })).await;
+    let pages = all_pages(&store, Query::new("Tab", KeyRange::table()).limited(5)).await;
+    let counts: Vec<_> = pages.iter().map(|page| page.rows.len()).collect();
+    assert_eq!(counts, [1, 3, 5, 1]);
+}
+
+#[tokio::test]
+async fn a_delay_sleeps_as_it_was_told_to() {
+    let (_, store) = filled(Script::new().at(0, Fault::Delay(Duration::from_secs(5)))).await;
+    let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+    let store = store.sleeping(clock.clone());
+    store.list_tables().await.unwrap();
+    assert_eq!(Some(clock.now()), DateTime::from_unix_seconds(5));
+}
+
+#[tokio::test]
+async fn the_same_seed_gives_the_same_faults() {
+    let run = |seed| async move {
+        let plan = Chances::seeded(seed).with(200, Fault::error(Unavailable)).with(100, Fault::LostReply);
+        let store = FaultStore::new(Arc::new(MemoryStore::new()), plan);
+        let mut outcomes = Vec::new();
+        for _ in 0..1000 {
+            outcomes.push(store.delete_table("Missing").await.unwrap_err().kind());
+        }
+        outcomes
+    };
+    let outcomes = run(7).await;
+    assert_eq!(outcomes, run(7).await);
+    assert_ne!(outcomes, run(8).await);
+    for (kind, expected) in [(Unavailable, 200), (OutcomeUnknown, 100), (TableNotFound, 700)] {
+        let count = outcomes.iter().filter(|outcome| **outcome == kind).count();
+        assert!(
+            expected * 8 / 10 < count && count < expected * 12 / 10,
+            "{count} of {kind:?}, about {expected} expected"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_closure_decides_by_what_is_asked() {
+    let (_, store) = filled(Script::new()).await;
+    store.replan(|call: &Call<'_>| match call.request {
+        Request::Commit(batches) if batches.len() > 1 => Some(Fault::error(Denied)),
+        _ => None,
+    });
+    store.commit(&[batch("a")]).await.unwrap();
+    assert_eq!(kind(store.commit(&[batch("b"), batch("c")]).await), Denied);
+}
+
+#[tokio::test]
+async fn a_reply_may_always_be_lost() {
+    let (inner, store) = filled(Script::new()).await;
+    assert_eq!(store.capabilities(), Capabilities { may_lose_reply: true, ..inner.capabilities() });
+}

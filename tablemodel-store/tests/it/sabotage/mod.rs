@@ -1,0 +1,190 @@
+//! The conformance suite can fail: each planted bug is caught by the clauses that name its promise, and each clause
+//! catches some planted bug.
+//!
+//! The store under test is right; what goes into it and comes out of it is twisted.
+
+mod bugs;
+mod queries;
+mod rows;
+mod tables;
+mod writes;
+
+use std::{collections::BTreeSet, future::Future, pin::Pin, pin::pin, sync::Arc, task};
+
+use async_trait::async_trait;
+use tablemodel_store::{
+    Batch, Capabilities, MemoryStore, Page, Query, Receipts, Row, RowKey, StoreError, TableStore,
+    conformance::{CLAUSES, Clause},
+};
+
+type Got = Result<Option<Row>, StoreError>;
+type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// A planted bug: what it twists, and the clauses that must catch it (others may).
+struct Bug {
+    name: &'static str,
+    caught_by: &'static [&'static str],
+    twist: Twist,
+}
+
+/// Where a bug is planted.
+#[derive(Clone, Copy)]
+enum Twist {
+    Nothing,
+    /// Not of the store itself: its capabilities.
+    OneBatchOnly(fn(&mut Vec<Batch>)),
+    Batches(fn(&mut Vec<Batch>)),
+    Receipts(fn(&mut Vec<Receipts>)),
+    Commit(for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>),
+    CommitError(fn(StoreError) -> Result<Vec<Receipts>, StoreError>),
+    Key(fn(&mut RowKey)),
+    Got(fn(Got) -> Got),
+    Query(fn(&mut Query)),
+    Pages(for<'a> fn(&'a MemoryStore, &'a Query) -> Answer<'a, Page>),
+    Page(fn(&Query, &mut Page)),
+    /// Each row read, by whatever call.
+    Row(fn(&mut Row)),
+    /// Of the names of tables in each call.
+    Name(fn(&str) -> String),
+    Create(for<'a> fn(&'a MemoryStore, &'a str) -> Answer<'a, ()>),
+    Delete(for<'a> fn(&'a MemoryStore, &'a str) -> Answer<'a, ()>),
+    List(fn(&mut Vec<String>)),
+}
+
+struct Sabotaged {
+    inner: MemoryStore,
+    twist: Twist,
+}
+
+impl Sabotaged {
+    fn name(&self, name: &str) -> String {
+        match self.twist {
+            Twist::Name(twist) => twist(name),
+            _ => name.to_owned(),
+        }
+    }
+}
+
+#[async_trait]
+impl TableStore for Sabotaged {
+    fn capabilities(&self) -> Capabilities {
+        let one_batch = matches!(self.twist, Twist::OneBatchOnly(_));
+        Capabilities { atomic_across: !one_batch, ..self.inner.capabilities() }
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        match self.twist {
+            Twist::Create(twist) => twist(&self.inner, name).await,
+            _ => self.inner.create_table(&self.name(name)).await,
+        }
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        match self.twist {
+            Twist::Delete(twist) => twist(&self.inner, name).await,
+            _ => self.inner.delete_table(&self.name(name)).await,
+        }
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        let mut names = self.inner.list_tables().await?;
+        if let Twist::List(twist) = self.twist {
+            twist(&mut names);
+        }
+        Ok(names)
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        let mut key = key.clone();
+        if let Twist::Key(twist) = self.twist {
+            twist(&mut key);
+        }
+        let mut got = self.inner.get(&self.name(table), &key).await;
+        match self.twist {
+            Twist::Row(twist) => got.iter_mut().flatten().for_each(twist),
+            Twist::Got(twist) => return twist(got),
+            _ => {}
+        }
+        got
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        let mut query = Query { table: self.name(&query.table), ..query.clone() };
+        match self.twist {
+            Twist::Pages(twist) => return twist(&self.inner, &query).await,
+            Twist::Query(twist) => twist(&mut query),
+            _ => {}
+        }
+        let mut page = self.inner.query(&query).await?;
+        match self.twist {
+            Twist::Page(twist) => twist(&query, &mut page),
+            Twist::Row(twist) => page.rows.iter_mut().for_each(twist),
+            _ => {}
+        }
+        Ok(page)
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let mut batches = batches.to_vec();
+        for batch in &mut batches {
+            batch.table = self.name(&batch.table);
+        }
+        match self.twist {
+            Twist::Commit(twist) => return twist(&self.inner, &batches).await,
+            Twist::Batches(twist) | Twist::OneBatchOnly(twist) => twist(&mut batches),
+            _ => {}
+        }
+        let mut receipts = self.inner.commit(&batches).await;
+        match self.twist {
+            Twist::Receipts(twist) => receipts.iter_mut().for_each(twist),
+            Twist::CommitError(twist) => return receipts.or_else(twist),
+            _ => {}
+        }
+        receipts
+    }
+}
+
+/// A store with the planted bug of this name.
+pub(crate) fn store_with(bug: &str) -> Arc<dyn TableStore> {
+    let bug = bugs::BUGS.iter().find(|candidate| candidate.name == bug).expect("the bug exists");
+    Arc::new(Sabotaged { inner: MemoryStore::new(), twist: bug.twist })
+}
+
+/// Runs futures that wait for nothing but each other.
+fn run<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut context = task::Context::from_waker(task::Waker::noop());
+    loop {
+        if let task::Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+    }
+}
+
+/// Whether a store with this twist breaks the clause at `path`; a clause that does not apply is not broken.
+fn breaks(twist: Twist, path: &str) -> bool {
+    let clause = CLAUSES.iter().find(|clause| clause.path() == path).expect("the clause exists");
+    let store = Arc::new(Sabotaged { inner: MemoryStore::new(), twist });
+    matches!(run(clause.check(store)), Some(Err(_)))
+}
+
+#[test]
+fn a_store_without_a_planted_bug_breaks_no_clause() {
+    let broken: Vec<_> = CLAUSES.iter().map(Clause::path).filter(|path| breaks(Twist::Nothing, path)).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn each_planted_bug_is_caught_by_the_clauses_named_for_it() {
+    let named = bugs::BUGS.iter().flat_map(|bug| bug.caught_by.iter().map(move |path| (bug, path)));
+    let missed: Vec<_> = named.filter(|(bug, path)| !breaks(bug.twist, path)).collect();
+    let missed: Vec<_> = missed.into_iter().map(|(bug, path)| (bug.name, path)).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn each_clause_catches_a_planted_bug() {
+    let caught: BTreeSet<_> = bugs::BUGS.iter().flat_map(|bug| bug.caught_by).copied().collect();
+    let idle: Vec<_> = CLAUSES.iter().map(Clause::path).filter(|path| !caught.contains(path.as_str())).collect();
+    assert!(idle.is_empty(), "{idle:#?}");
+}

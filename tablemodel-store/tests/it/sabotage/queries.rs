@@ -1,0 +1,207 @@
+//! What bugs of queries and pages do.
+//!
+//! Each is one function, wrong in one way.
+
+#![allow(clippy::ptr_arg, reason = "the twists of one place have one signature")]
+
+use std::ops::Bound;
+
+use tablemodel_store::{
+    Comparison, Continuation, Filter, KeyRange, MemoryStore, Page, Query, Row, RowRange, StoreError, StoreErrorKind,
+    TableStore, Value, limits, validate,
+};
+
+use super::{Answer, writes::refuse};
+
+pub(super) fn reverse_rows(_: &Query, page: &mut Page) {
+    page.rows.reverse();
+}
+
+pub(super) fn utf8_order(_: &Query, page: &mut Page) {
+    page.rows.sort_by(|a, b| (&a.key.partition, &a.key.row).cmp(&(&b.key.partition, &b.key.row)));
+}
+
+fn plain<T: Clone>(bound: &Bound<T>) -> Option<T> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key.clone()),
+        Bound::Unbounded => None,
+    }
+}
+
+pub(super) fn utf8_bounds<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        let mut page = store.query(query).await?;
+        if let KeyRange::Partition { rows, .. } = &query.range {
+            let above = |row: &Row| plain(&rows.lower).is_none_or(|lower| row.key.row >= lower);
+            let below = |row: &Row| plain(&rows.upper).is_none_or(|upper| row.key.row <= upper);
+            page.rows.retain(|row| above(row) && below(row));
+        }
+        Ok(page)
+    })
+}
+
+pub(super) fn upper_inclusive(query: &mut Query) {
+    if let KeyRange::Partition { rows, .. } = &mut query.range {
+        rows.upper = plain(&rows.upper).map_or(Bound::Unbounded, Bound::Included);
+    }
+}
+
+pub(super) fn lower_exclusive(query: &mut Query) {
+    if let KeyRange::Partition { rows, .. } = &mut query.range {
+        rows.lower = plain(&rows.lower).map_or(Bound::Unbounded, Bound::Excluded);
+    }
+}
+
+pub(super) fn by_prefix(query: &mut Query) {
+    if let KeyRange::Partition { partition, rows } = &query.range
+        && *rows == RowRange::all()
+    {
+        let from = Filter::compare("PartitionKey", Comparison::GreaterOrEqual, partition.as_str());
+        let to = Filter::compare("PartitionKey", Comparison::Less, format!("{partition}\u{ffff}"));
+        query.range = KeyRange::table();
+        query.filter = Some(from.and(to));
+    }
+}
+
+pub(super) fn legal_bounds<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    if let KeyRange::Partition { rows, .. } = &query.range
+        && [&rows.lower, &rows.upper].into_iter().filter_map(plain).any(|key| validate::row_key(&key).is_err())
+    {
+        return refuse("the bound is not a key");
+    }
+    store.query(query)
+}
+
+pub(super) fn whole_table(query: &mut Query) {
+    if let KeyRange::Table { .. } = query.range {
+        query.range = KeyRange::table();
+    }
+}
+
+pub(super) fn lose_empty_partition(query: &Query, page: &mut Page) {
+    if let KeyRange::Table { .. } = query.range {
+        page.rows.retain(|row| !row.key.partition.is_empty());
+    }
+}
+
+pub(super) fn no_filter(query: &mut Query) {
+    query.filter = None;
+}
+
+pub(super) fn push_not_down(query: &mut Query) {
+    if let Some(Filter::Not(inner)) = &query.filter
+        && let Filter::Compare { property, comparison: Comparison::Equal, value } = &**inner
+    {
+        query.filter = Some(Filter::compare(property, Comparison::NotEqual, value.clone()));
+    }
+}
+
+pub(super) fn mix_integers(query: &mut Query) {
+    if let Some(Filter::Compare { property, comparison, value: Value::Int32(number) }) = &query.filter {
+        let wide = Filter::compare(property, *comparison, i64::from(*number));
+        query.filter = query.filter.clone().map(|narrow| narrow.or(wide));
+    }
+}
+
+pub(super) fn select_all(query: &mut Query) {
+    query.select = None;
+}
+
+pub(super) fn select_something(query: &mut Query) {
+    query.select = query.select.take().filter(|select| !select.is_empty());
+}
+
+pub(super) fn filter_after_select(query: &Query, page: &mut Page) {
+    if let Some(filter) = &query.filter {
+        page.rows.retain(|row| filter.matches(row));
+    }
+}
+
+pub(super) fn no_limit(query: &mut Query) {
+    query.limit = limits::MAX_PAGE_ROWS;
+}
+
+/// All rows that are left, in one page.
+async fn rest(store: &MemoryStore, query: &Query) -> Result<Vec<Row>, StoreError> {
+    let (mut query, mut rows) = (query.clone(), Vec::new());
+    loop {
+        let page = store.query(&query).await?;
+        rows.extend(page.rows);
+        query.continuation = page.continuation;
+        if query.continuation.is_none() {
+            return Ok(rows);
+        }
+    }
+}
+
+pub(super) fn one_page<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move { Ok(Page { rows: rest(store, query).await?, continuation: None }) })
+}
+
+/// The page, with the continuation of a page of another size.
+async fn continued(store: &MemoryStore, query: &Query, limit: usize) -> Result<Page, StoreError> {
+    let mut page = store.query(query).await?;
+    if page.continuation.is_some() {
+        page.continuation = store.query(&query.clone().limited(limit)).await?.continuation;
+    }
+    Ok(page)
+}
+
+pub(super) fn inclusive<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(continued(store, query, query.limit.saturating_sub(1).max(1)))
+}
+
+pub(super) fn skipping<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(continued(store, query, (query.limit + 1).min(limits::MAX_PAGE_ROWS)))
+}
+
+pub(super) fn by_offset<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        let token = query.continuation.as_ref().map_or("0", Continuation::as_str);
+        let Ok(offset) = token.parse::<usize>() else { return refuse("no number").await };
+        let mut rows = rest(store, &Query { continuation: None, ..query.clone() }).await?;
+        let end = rows.len().min(offset + query.limit);
+        let continuation = (end < rows.len()).then(|| Continuation::new(end.to_string()));
+        Ok(Page { rows: rows.drain(offset.min(end)..end).collect(), continuation })
+    })
+}
+
+pub(super) fn sticky_limit<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        let mut inner = query.clone();
+        if let Some(continuation) = &query.continuation {
+            let (limit, token) = continuation.as_str().split_once('.').unwrap_or_default();
+            if limit != query.limit.to_string() {
+                return refuse("another limit").await;
+            }
+            inner.continuation = Some(Continuation::new(token));
+        }
+        let mut page = store.query(&inner).await?;
+        let sticky = |token: Continuation| Continuation::new(format!("{}.{}", query.limit, token.as_str()));
+        page.continuation = page.continuation.map(sticky);
+        Ok(page)
+    })
+}
+
+pub(super) fn forgiving<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        match store.query(query).await {
+            Err(error) if error.kind() == StoreErrorKind::InvalidInput => {
+                store.query(&Query { continuation: None, ..query.clone() }).await
+            }
+            result => result,
+        }
+    })
+}
+
+pub(super) fn end(_: &Query, page: &mut Page) {
+    page.continuation = None;
+}
+
+pub(super) fn never_end<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        let mut page = store.query(query).await?;
+        page.continuation = page.continuation.or_else(|| query.continuation.clone());
+        Ok(page)
+    })
+}
