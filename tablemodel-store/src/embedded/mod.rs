@@ -20,6 +20,7 @@ mod seal;
 mod state;
 mod view;
 mod whole;
+mod wire;
 mod writer;
 
 use std::{
@@ -38,7 +39,6 @@ use tokio::{
 pub(crate) use self::packed::{Packed, PackedIter};
 use self::{
     dictionary::Dictionary,
-    engine::Engine,
     pace::Pace,
     page::{Progress, Step},
     prepare::{bytes_of, prepare},
@@ -48,6 +48,8 @@ use self::{
     view::{Views, closed},
     writer::{Message, Request, Writer},
 };
+pub use redb::StorageBackend;
+
 pub use self::{
     options::EmbeddedStoreBuilder,
     pace::Durability,
@@ -70,7 +72,8 @@ const SHARE_BYTES: usize = 1024;
 /// - Readers see a snapshot, never wait for writers, and see every commit acknowledged before they began.
 /// - Several batches may be committed together, over tables and partitions.
 /// - ETags never repeat, whatever the clock does and however often the store is opened.
-/// - Rows carry checksums: damage is told (`Corrupt`), not served.
+/// - Rows carry checksums: damage is told (`Corrupt`), not served. Damage to the inner structure of the file is met by
+///   catching the engine's panics, so a program built with `panic = "abort"` ends there.
 /// - Limits are Azure's, so that what runs here runs there.
 ///
 /// If the disk fails while it commits, all waiting callers get the error (`OutcomeUnknown` only where the commit may
@@ -172,8 +175,8 @@ impl EmbeddedStore {
 
     /// The size of the file, and the number of rows of each table. Cheap: no row is read.
     pub fn stats(&self) -> Result<EmbeddedStats, StoreError> {
-        let file_bytes = self.0.views.with_engine(|engine| engine.file_bytes())?;
-        whole::stats(&*self.0.views.current()?, file_bytes)
+        let view = self.0.views.current()?;
+        self.0.views.with_engine(|engine| whole::stats(&*view, engine))
     }
 
     fn reader(engine: RedbEngine, loaded: Loaded) -> Self {
