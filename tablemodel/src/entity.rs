@@ -3,10 +3,10 @@
 //!
 //! No key is formatted here and no store is known.
 
-use std::fmt;
+use std::{cell::RefCell, cmp::Ordering, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
-use tablemodel_store::{Properties, PropertyName, Row, Value};
+use tablemodel_store::{Properties, PropertiesIter, PropertyName, Row, Value, ValueRef};
 
 use crate::{
     error::Result,
@@ -170,24 +170,55 @@ impl FieldWriter {
 }
 
 /// How a type is read: its `from_value`.
-type ReadValue<T> = fn(Option<tablemodel_store::ValueRef<'_>>) -> std::result::Result<T, ValueError>;
+type ReadValue<T> = fn(Option<ValueRef<'_>>) -> std::result::Result<T, ValueError>;
 
 /// Gives the fields of an entity back; one line per field in generated code.
+///
+/// Fastest when fields are asked for in order of their stored names, as the derive does.
 #[derive(Debug)]
 pub struct FieldReader<'a> {
     properties: &'a Properties,
     keys: &'a [(&'static str, Value)],
+    cursor: RefCell<Cursor<'a>>,
+}
+
+/// How far a reader has come in the properties, which are sorted.
+#[derive(Debug)]
+struct Cursor<'a> {
+    /// The greatest name asked for so far.
+    asked: &'static str,
+    /// The first property whose name is not below that.
+    next: Option<(&'a PropertyName, ValueRef<'a>)>,
+    rest: PropertiesIter<'a>,
 }
 
 impl<'a> FieldReader<'a> {
     /// Reads from stored properties, and from the values that the keys hold.
     pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static str, Value)]) -> Self {
-        Self { properties, keys }
+        let mut rest = properties.iter();
+        let cursor = RefCell::new(Cursor { asked: "", next: rest.next(), rest });
+        Self { properties, keys, cursor }
     }
 
-    fn value(&self, property: &str) -> Option<tablemodel_store::ValueRef<'a>> {
+    fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
         let in_key = self.keys.iter().find(|(name, _)| *name == property);
-        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.properties.get(property))
+        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.stored(property))
+    }
+
+    fn stored(&self, property: &'static str) -> Option<ValueRef<'a>> {
+        let mut cursor = self.cursor.borrow_mut();
+        if property < cursor.asked {
+            return self.properties.get(property);
+        }
+        cursor.asked = property;
+        while let Some((name, value)) = cursor.next {
+            match name.as_str().cmp(property) {
+                Ordering::Less => cursor.next = cursor.rest.next(),
+                Ordering::Equal => return Some(value),
+                Ordering::Greater => return None,
+            }
+        }
+        None
     }
 
     /// A field that is one property, by its type's `from_value`.
@@ -217,5 +248,29 @@ impl<'a> FieldReader<'a> {
         default: impl FnOnce() -> T,
     ) -> std::result::Result<T, FieldError> {
         if self.value(property).is_none() { Ok(default()) } else { self.take_json(property) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::Property;
+    use proptest::prelude::*;
+
+    const NAMES: [&str; 5] = ["A", "B", "Ba", "C", "_seq"];
+
+    proptest! {
+        #[test]
+        fn fields_are_found_whatever_order_they_are_asked_for_in(
+            stored in prop::collection::btree_map(0..NAMES.len(), any::<i32>(), 0..5),
+            asked in prop::collection::vec(0..NAMES.len(), 0..12),
+        ) {
+            let properties: Properties = stored.iter().map(|(name, value)| (NAMES[*name], *value)).collect();
+            let reader = FieldReader::new(&properties, &[]);
+            for name in asked {
+                let found = reader.take_or(NAMES[name], i32::from_value, || -1);
+                prop_assert_eq!(found.unwrap(), stored.get(&name).copied().unwrap_or(-1));
+            }
+        }
     }
 }

@@ -105,6 +105,12 @@ impl Error {
         self
     }
 
+    /// The same error, told of an entity that was written with others: whichever of its rows it was met at.
+    pub(crate) fn for_entity(mut self, entity: &'static str, key: RowKey) -> Self {
+        (self.0.entity, self.0.key, self.0.operation) = (Some(entity), Some(key), None);
+        self
+    }
+
     pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self

@@ -13,7 +13,7 @@ use crate::{
 
 /// `fn write_fields`
 pub(crate) fn write(fields: &[Rc<Field>]) -> TokenStream {
-    let lines = fields.iter().filter_map(|field| write_line(field));
+    let lines = by_property(fields).filter_map(write_line);
     quote! {
         fn write_fields(&self, to: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> {
             #(#lines)*
@@ -37,8 +37,14 @@ fn write_line(field: &Field) -> Option<TokenStream> {
 
 /// `fn read_fields`
 pub(crate) fn read(fields: &[Rc<Field>]) -> TokenStream {
-    let lines = fields.iter().map(|field| read_line(field, &field.property_tokens()));
-    read_function(lines)
+    read_function(by_property(fields).map(|field| read_line(field, &field.property_tokens())))
+}
+
+/// The fields in the order in which rows hold their properties, so that neither side has to search.
+fn by_property(fields: &[Rc<Field>]) -> impl Iterator<Item = &Field> {
+    let mut fields: Vec<_> = fields.iter().map(|field| &**field).collect();
+    fields.sort_by_key(|field| &field.property);
+    fields.into_iter()
 }
 
 /// `fn read_fields` of the given `field: value` lines.

@@ -7,7 +7,9 @@
     clippy::indexing_slicing,
     reason = "tests fail by panicking"
 )]
+#![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
+mod bulk;
 mod derives;
 mod entities;
 mod format;

@@ -18,6 +18,7 @@ struct Customer {
 }
 
 #[derive(Debug, TableModel)]
+#[allow(dead_code, reason = "the tests read by path")]
 enum Legacy {
     Customer(Customer),
     #[table(other)]

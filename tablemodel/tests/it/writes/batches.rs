@@ -18,7 +18,9 @@ async fn a_batch_holds_100_rows_and_derived_ones_count() {
     let db = database().await;
     let plain = |id| Account { badge: None, ..account("A", id) };
     let mut full = db.batch(Account::in_partition("A"));
-    (0..100).for_each(|id| drop(full.insert(&plain(id))));
+    for id in 0..100 {
+        full.insert(&plain(id));
+    }
     full.commit().await.expect("100 rows");
     db.forget_calls();
     for (entities, badges) in [(101, 0), (50, 51), (99, 2)] {
@@ -40,7 +42,9 @@ async fn a_batch_holds_100_rows_and_derived_ones_count() {
 async fn more_than_100_entities_are_refused_before_any_of_them_is_read() {
     let db = database().await;
     let mut over = db.batch(Account::in_partition("A"));
-    (0..101).for_each(|id| drop(over.upsert(&account("A", id))));
+    for id in 0..101 {
+        over.upsert(&account("A", id));
+    }
     assert_eq!(*over.commit().await.expect_err("over 100").kind(), ErrorKind::TooMany);
     assert_eq!(db.calls(), []);
 }
@@ -160,7 +164,9 @@ async fn entities_exchange_unique_values_in_one_batch() {
             stored.email = Some(before[stored.id as usize % 3].clone());
         }
         let mut batch = db.batch(Member::in_partition("A"));
-        stored.iter_mut().for_each(|stored| drop(batch.save(stored)));
+        for stored in &mut stored {
+            batch.save(stored);
+        }
         batch.commit().await.expect("committed");
         assert_eq!(emails().await, [before[1].clone(), before[2].clone(), before[0].clone()]);
         assert_clean(&db).await;

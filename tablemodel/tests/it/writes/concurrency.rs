@@ -15,9 +15,9 @@ use super::{Account, Club, Member, account, assert_clean, member, stored_account
 const TASKS: u32 = 8;
 const ROUNDS: u32 = 25;
 
-async fn databases() -> [Database; 2] {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.keep().join("club.tables");
+/// One in memory, and one in a file of the directory.
+async fn databases(directory: &tempfile::TempDir) -> [Database; 2] {
+    let path = directory.path().join("club.tables");
     let embedded = EmbeddedStore::builder().durability(Durability::Relaxed).open(path).expect("opened");
     let stores: [Arc<dyn TableStore>; 2] = [Arc::new(MemoryStore::new()), Arc::new(embedded)];
     let mut databases = Vec::new();
@@ -31,7 +31,8 @@ async fn databases() -> [Database; 2] {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_update_of_a_counter_is_lost() {
-    for db in databases().await {
+    let directory = tempfile::tempdir().expect("a directory");
+    for db in databases(&directory).await {
         db.insert(&Account { balance: 0, ..account("A", 1) }).await.expect("inserted");
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..TASKS {
@@ -58,7 +59,8 @@ async fn no_update_of_a_counter_is_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_those_who_race_for_a_unique_value_one_wins() {
-    for db in databases().await {
+    let directory = tempfile::tempdir().expect("a directory");
+    for db in databases(&directory).await {
         for round in 0..ROUNDS {
             let mut tasks = tokio::task::JoinSet::new();
             for task in 0..TASKS {
@@ -81,7 +83,8 @@ async fn of_those_who_race_for_a_unique_value_one_wins() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn upserts_of_one_key_all_succeed_or_say_that_others_kept_writing() {
-    for db in databases().await {
+    let directory = tempfile::tempdir().expect("a directory");
+    for db in databases(&directory).await {
         let mut tasks = tokio::task::JoinSet::new();
         for task in 0..TASKS {
             let db = db.clone();

@@ -2,14 +2,20 @@
 //!
 //! Counted, never timed.
 
-use tablemodel::{prelude::*, testing::TestDatabase};
+use tablemodel::testing::TestDatabase;
 
 use super::{Account, Member, account, database, member, plant_row, stored_account, stored_member, tombstone};
 
 async fn cost<T>(db: &TestDatabase, write: impl Future<Output = tablemodel::Result<T>>) -> String {
     db.forget_calls();
     write.await.expect("written");
-    db.tally().to_string()
+    calls(db)
+}
+
+/// The calls in words; a write never scans.
+fn calls(db: &TestDatabase) -> String {
+    let calls = db.tally().to_string();
+    calls.strip_suffix(", 0 scans").map(str::to_owned).unwrap_or(calls)
 }
 
 #[tokio::test]
@@ -64,7 +70,7 @@ async fn a_refusal_costs_one_look_at_what_is_there() {
     db.insert(&member("A", 1)).await.expect("inserted");
     db.forget_calls();
     db.insert(&member("A", 1)).await.expect_err("there");
-    assert_eq!(db.tally().to_string(), "1 point read, 1 commit of 5 operations");
+    assert_eq!(calls(&db), "1 point read, 1 commit of 5 operations");
     plant_row(&db, "A", "m_0002", tombstone("Member", 3, 5)).await;
     let over = cost(&db, db.insert(&member("A", 2))).await;
     assert_eq!(over, "1 point read, 2 commits of 10 operations", "a tombstone costs a second attempt");

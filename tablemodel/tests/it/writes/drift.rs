@@ -35,9 +35,11 @@ impl Subscriber for Warnings {
     fn exit(&self, _: &span::Id) {}
 }
 
+type Edit = fn(&mut Member);
+
 #[tokio::test]
 async fn a_missing_index_row_is_repaired_by_the_next_write_and_reported() {
-    let edits: [(&str, fn(&mut Member)); 4] = [
+    let edits: [(&str, Edit); 4] = [
         ("name_Jones_0001", |member| member.age = 1),
         ("name_Jones_0001", |member| member.last_name = "Smith".into()),
         ("email_m1@x", |member| member.email = Some("other@x".into())),

@@ -68,6 +68,15 @@ const ROOMS: [Room; 9] = [
     ("group and json", |m| (m.address.zip, m.skills) = (Some("1".into()), vec![])),
 ];
 
+/// Every kind with every room that it can touch.
+fn cases() -> impl Iterator<Item = (Kind, &'static str, fn(&mut Member))> {
+    KINDS.into_iter().flat_map(|kind| {
+        // These change no member as the room says.
+        let rooms = if matches!(kind, Kind::Patch | Kind::PatchClear | Kind::Delete) { 1 } else { ROOMS.len() };
+        ROOMS.into_iter().take(rooms).map(move |(room, edit)| (kind, room, edit))
+    })
+}
+
 /// The table without what differs from run to run.
 type Image = BTreeMap<(String, String), Properties>;
 
@@ -223,21 +232,19 @@ async fn faulty(kind: Kind, edit: fn(&mut Member), clean: &Clean, script: Script
 #[tokio::test]
 async fn each_fault_at_each_call_leaves_the_old_or_the_new_state_and_an_honest_answer() {
     let mut runs = 0;
-    for kind in KINDS {
-        for (room, edit) in ROOMS {
-            let clean = clean(kind, edit).await;
-            assert!(clean.calls > 0, "{kind:?} makes no call");
-            assert_eq!(clean.answer.is_ok(), kind != Kind::InsertRefused, "{kind:?} {room}: {:?}", clean.answer);
-            for call in 0..clean.calls {
-                for (fault, dies) in modes() {
-                    let what = format!("{kind:?}, {room}, call {call}, {fault:?}");
-                    faulty(kind, edit, &clean, Script::new().at(call, fault), dies, &what).await;
-                    runs += 1;
-                }
+    for (kind, room, edit) in cases() {
+        let clean = clean(kind, edit).await;
+        assert!(clean.calls > 0, "{kind:?} makes no call");
+        assert_eq!(clean.answer.is_ok(), kind != Kind::InsertRefused, "{kind:?} {room}: {:?}", clean.answer);
+        for call in 0..clean.calls {
+            for (fault, dies) in modes() {
+                let what = format!("{kind:?}, {room}, call {call}, {fault:?}");
+                faulty(kind, edit, &clean, Script::new().at(call, fault), dies, &what).await;
+                runs += 1;
             }
         }
     }
-    assert!(runs >= KINDS.len() * ROOMS.len() * modes().len(), "{runs}");
+    assert!(runs >= cases().count() * modes().len(), "{runs}");
 }
 
 #[tokio::test]
@@ -245,22 +252,20 @@ async fn a_second_fault_in_the_retry_changes_nothing_of_that() {
     let first =
         [Fault::LostReply, Fault::error(StoreErrorKind::Unavailable), Fault::error(StoreErrorKind::OutcomeUnknown)];
     let mut drawn = 0_usize;
-    for kind in KINDS {
-        for (room, edit) in ROOMS {
-            let clean = clean(kind, edit).await;
-            for call in 0..clean.calls {
-                for first in &first {
-                    for (second, dies) in modes() {
-                        drawn += 1;
-                        // One of every three, and not the same for each room; which of the next calls, likewise.
-                        if !drawn.is_multiple_of(3) {
-                            continue;
-                        }
-                        let next = call + 1 + drawn % 4 / 2;
-                        let what = format!("{kind:?}, {room}, call {call} {first:?}, call {next} {second:?}");
-                        let script = Script::new().at(call, first.clone()).at(next, second);
-                        faulty(kind, edit, &clean, script, dies, &what).await;
+    for (kind, room, edit) in cases() {
+        let clean = clean(kind, edit).await;
+        for call in 0..clean.calls {
+            for first in &first {
+                for (second, dies) in modes() {
+                    drawn += 1;
+                    // One of every seven, and not the same for each room; which of the next calls, likewise.
+                    if !drawn.is_multiple_of(7) {
+                        continue;
                     }
+                    let next = call + 1 + drawn % 4 / 2;
+                    let what = format!("{kind:?}, {room}, call {call} {first:?}, call {next} {second:?}");
+                    let script = Script::new().at(call, first.clone()).at(next, second);
+                    faulty(kind, edit, &clean, script, dies, &what).await;
                 }
             }
         }

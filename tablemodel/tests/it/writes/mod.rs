@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use tablemodel::{
-    DateTime, ETag, Properties, Row, RowKey, Value,
+    ETag, Properties, Row, RowKey, Value,
     prelude::*,
     store::{Action, Batch, Condition, KeyRange, Query, TableStore},
     testing::TestDatabase,
@@ -23,6 +23,7 @@ mod script;
 mod sequence_numbers;
 mod sequences;
 mod states;
+mod steps;
 mod tombstones;
 mod txn;
 mod unknown;
@@ -176,5 +177,3 @@ pub(crate) async fn image(db: &TestDatabase) -> BTreeMap<(String, String), (ETag
     let rows = rows_of(&db.store(), TABLE).await;
     rows.into_iter().map(|(key, row)| (key, (row.etag, row.properties))).collect()
 }
-
-pub(crate) const EPOCH: DateTime = DateTime::UNIX_EPOCH;

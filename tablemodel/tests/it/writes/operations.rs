@@ -41,7 +41,8 @@ fn lose_then(db: &TestDatabase, between: impl Future<Output = ()> + Send + 'stat
         match commits {
             1 => Some(Fault::LostReply),
             2 => {
-                between.take().map(|between| between.now_or_never().expect("a store in memory answers at once"));
+                let between = between.take().expect("the second commit comes once");
+                between.now_or_never().expect("a store in memory answers at once");
                 None
             }
             _ => None,

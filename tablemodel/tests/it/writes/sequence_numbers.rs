@@ -4,8 +4,6 @@
 
 use std::time::Duration;
 
-use tablemodel::prelude::*;
-
 use super::{Account, Member, account, assert_clean, database, member, row, stored_account, stored_member, ticks};
 
 #[tokio::test]
