@@ -111,7 +111,6 @@ enum Strict {
 
 #[derive(Debug, TableModel)]
 enum EarlierModel {
-    #[expect(dead_code, reason = "only written")]
     Earlier(Earlier),
 }
 
