@@ -56,7 +56,7 @@ pub use crate::{
     name::PropertyName,
     operation::{Action, Batch, Condition, Operation, Receipts, Written},
     port::{Capabilities, TableStore},
-    properties::Properties,
+    properties::{Properties, PropertiesIter},
     query::{Continuation, Page, Query},
     row::Row,
     value::{EdmType, Value, ValueRef},

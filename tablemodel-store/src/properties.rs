@@ -2,86 +2,203 @@
 //!
 //! No limit is checked here (that is `validate`).
 
+use std::{fmt, sync::Arc};
+
+#[cfg(feature = "embedded")]
+use crate::embedded::{Packed, PackedIter};
 use crate::{PropertyName, Value, ValueRef};
 
 /// The properties of a row, without its keys, ETag and timestamp. Sorted by name, each name once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Properties(Vec<(PropertyName, Value)>);
+///
+/// Clones are cheap: they share the values until one of them is changed. Those of a row read from an embedded store
+/// stay as they lie in the file until then, and each value is decoded when it is asked for.
+#[derive(Clone, Default)]
+pub struct Properties(Repr);
+
+#[derive(Clone, Default)]
+enum Repr {
+    #[default]
+    Empty,
+    Pairs(Arc<Vec<Pair>>),
+    #[cfg(feature = "embedded")]
+    Packed(Packed),
+}
+
+type Pair = (PropertyName, Value);
 
 impl Properties {
     /// No properties.
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self(Repr::Empty)
     }
 
     /// No properties yet, with room for `count`.
     pub fn with_capacity(count: usize) -> Self {
-        Self(Vec::with_capacity(count))
+        Self(Repr::Pairs(Arc::new(Vec::with_capacity(count))))
     }
 
     /// These pairs, which must be sorted by name, each name once.
     #[cfg(feature = "embedded")]
-    pub(crate) const fn from_sorted(pairs: Vec<(PropertyName, Value)>) -> Self {
-        Self(pairs)
+    pub(crate) fn from_sorted(pairs: Vec<Pair>) -> Self {
+        Self(Repr::Pairs(Arc::new(pairs)))
+    }
+
+    /// Those of a row of an embedded store.
+    #[cfg(feature = "embedded")]
+    pub(crate) const fn packed(packed: Packed) -> Self {
+        Self(Repr::Packed(packed))
     }
 
     /// The number of properties.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.iter().len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// The value under `name`.
     pub fn get(&self, name: &str) -> Option<ValueRef<'_>> {
-        let at = self.position(name).ok()?;
-        self.0.get(at).map(|(_, value)| value.as_ref())
+        match &self.0 {
+            Repr::Empty => None,
+            Repr::Pairs(pairs) => pairs.get(position(pairs, name).ok()?).map(|(_, value)| value.as_ref()),
+            #[cfg(feature = "embedded")]
+            Repr::Packed(packed) => packed.get(name),
+        }
     }
 
     /// Sets `name` to `value`; gives what was there before.
     pub fn insert(&mut self, name: impl Into<PropertyName>, value: impl Into<Value>) -> Option<Value> {
         let (name, value) = (name.into(), value.into());
-        if self.0.last().is_none_or(|(last, _)| *last < name) {
-            self.0.push((name, value));
-            return None;
-        }
-        match self.position(name.as_str()) {
-            Ok(at) => self.0.get_mut(at).map(|(_, old)| std::mem::replace(old, value)),
-            Err(at) => {
-                self.0.insert(at, (name, value));
-                None
+        self.change(|pairs| {
+            if pairs.last().is_none_or(|(last, _)| *last < name) {
+                pairs.push((name, value));
+                return None;
             }
-        }
+            match position(pairs, name.as_str()) {
+                Ok(at) => pairs.get_mut(at).map(|(_, old)| std::mem::replace(old, value)),
+                Err(at) => {
+                    pairs.insert(at, (name, value));
+                    None
+                }
+            }
+        })
     }
 
     /// Takes `name` out.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        let at = self.position(name).ok()?;
-        Some(self.0.remove(at).1)
+        self.change(|pairs| position(pairs, name).ok().map(|at| pairs.remove(at).1))
     }
 
     /// Sets every property of `other` here, as an Azure Merge does: what `other` lacks stays.
     pub fn merge(&mut self, other: &Properties) {
-        for (name, value) in &other.0 {
-            self.insert(name.clone(), value.clone());
+        for (name, value) in other.iter() {
+            self.insert(name.clone(), value.to_value());
         }
     }
 
     /// Keeps only the properties for which `keep` holds.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
-        self.0.retain(|(name, _)| keep(name.as_str()));
+        let unshared = if let Repr::Pairs(pairs) = &mut self.0 { Arc::get_mut(pairs) } else { None };
+        match unshared {
+            Some(pairs) => pairs.retain(|(name, _)| keep(name.as_str())),
+            None => self.0 = Repr::Pairs(Arc::new(self.copies(keep))),
+        }
     }
 
     /// All properties, in order of name.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&PropertyName, ValueRef<'_>)> {
-        self.0.iter().map(|(name, value)| (name, value.as_ref()))
+    pub fn iter(&self) -> PropertiesIter<'_> {
+        PropertiesIter(match &self.0 {
+            Repr::Empty => IterRepr::Pairs([].iter()),
+            Repr::Pairs(pairs) => IterRepr::Pairs(pairs.iter()),
+            #[cfg(feature = "embedded")]
+            Repr::Packed(packed) => IterRepr::Packed(packed.iter()),
+        })
     }
 
-    fn position(&self, name: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
+    /// Copies of those for which `keep` holds, and of no other.
+    fn copies(&self, mut keep: impl FnMut(&str) -> bool) -> Vec<Pair> {
+        let kept = self.iter().filter(|(name, _)| keep(name.as_str()));
+        kept.map(|(name, value)| (name.clone(), value.to_value())).collect()
+    }
+
+    /// Changes the pairs, which no clone shares then.
+    fn change<T>(&mut self, work: impl FnOnce(&mut Vec<Pair>) -> T) -> T {
+        let mut pairs = match std::mem::take(&mut self.0) {
+            Repr::Pairs(pairs) => pairs,
+            other => Arc::new(Self(other).copies(|_| true)),
+        };
+        let result = work(Arc::make_mut(&mut pairs));
+        self.0 = Repr::Pairs(pairs);
+        result
+    }
+}
+
+fn position(pairs: &[Pair], name: &str) -> Result<usize, usize> {
+    pairs.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
+}
+
+impl PartialEq for Properties {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Properties {}
+
+impl fmt::Debug for Properties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// Properties of a row, one by one, in order of name. Made by [`Properties::iter`].
+#[derive(Clone)]
+pub struct PropertiesIter<'a>(IterRepr<'a>);
+
+#[derive(Clone)]
+enum IterRepr<'a> {
+    Pairs(std::slice::Iter<'a, Pair>),
+    #[cfg(feature = "embedded")]
+    Packed(PackedIter<'a>),
+}
+
+impl<'a> Iterator for PropertiesIter<'a> {
+    type Item = (&'a PropertyName, ValueRef<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            IterRepr::Pairs(pairs) => pairs.next().map(|(name, value)| (name, value.as_ref())),
+            #[cfg(feature = "embedded")]
+            IterRepr::Packed(packed) => packed.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            IterRepr::Pairs(pairs) => pairs.size_hint(),
+            #[cfg(feature = "embedded")]
+            IterRepr::Packed(packed) => packed.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for PropertiesIter<'_> {}
+
+impl fmt::Debug for PropertiesIter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.clone()).finish()
+    }
+}
+
+impl<'a> IntoIterator for &'a Properties {
+    type Item = (&'a PropertyName, ValueRef<'a>);
+    type IntoIter = PropertiesIter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 
@@ -90,7 +207,11 @@ impl IntoIterator for Properties {
     type IntoIter = std::vec::IntoIter<(PropertyName, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        let pairs = match self.0 {
+            Repr::Pairs(pairs) => Arc::unwrap_or_clone(pairs),
+            other => Self(other).copies(|_| true),
+        };
+        pairs.into_iter()
     }
 }
 

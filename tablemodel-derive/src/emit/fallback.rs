@@ -42,7 +42,6 @@ fn implementation(entity: &Entity) -> TokenStream {
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let ident = &entity.ident;
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
         mod __at { #(pub(super) enum #starts {})* }
         #(
             impl _tm::PathKind for __at::#starts {
@@ -80,8 +79,7 @@ fn path(entity: &Entity) -> TokenStream {
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
-        impl<__S> #path<__S> { #(pub fn #methods<__V>(self, _: __V) -> Self { self })* }
+        impl<__S> #path<__S> { #(#vis fn #methods<__V>(self, _: __V) -> Self { self })* }
     }
 }
 
@@ -89,7 +87,6 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
     let constants = constants(entity);
     quote! {
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl #ident {
             #constants
             #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*

@@ -21,7 +21,6 @@ pub(crate) fn handles(entity: &Entity, paths: &[Path]) -> TokenStream {
     let in_partition = paths.first().map(|primary| in_partition(entity, primary));
     let allow_scan = entity.allow_scan.then(|| quote!(impl<__A> _tm::AllowScan<__A> for #ident {}));
     quote! {
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl #ident { #constants #(#starts)* #in_partition }
         #allow_scan
     }

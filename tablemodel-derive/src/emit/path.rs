@@ -29,15 +29,12 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let path = path_type(entity);
     let markers_vis = from_inside(&entity.vis);
     let structure = structure(entity, &path);
-    let methods = methods.iter().map(|method| method.tokens(&path));
+    let methods = methods.iter().map(|method| method.tokens(entity, &path));
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
         mod __at { #(#markers_vis enum #starts {})* }
-        #[allow(non_camel_case_types, dead_code)]
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl<__S> #path<__S> { #(#methods)* }
     }
 }

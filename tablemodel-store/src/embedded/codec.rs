@@ -2,11 +2,13 @@
 //!
 //! Pure: nothing is read from or written to a file here, and no limit is checked.
 
-use uuid::Uuid;
+use std::sync::Arc;
 
 use super::{
     dictionary::{Dictionary, NameId},
     engine::Space,
+    packed::Packed,
+    property::{StoredName, StoredProperties, put_property, put_varint},
     seal::{Digest, SEAL_BYTES, damaged},
 };
 use crate::{DateTime, ETag, Properties, PropertyName, Row, RowKey, StoreError, ValueRef};
@@ -16,20 +18,6 @@ const ROW_VERSION: u8 = 1;
 const STAMP_BYTES: usize = 8;
 /// Version, checksum, stamp.
 const HEAD_BYTES: usize = 1 + SEAL_BYTES + STAMP_BYTES;
-
-/// The types of values, as the low four bits of a property's head.
-mod tag {
-    pub(super) const BINARY: u64 = 0;
-    pub(super) const FALSE: u64 = 1;
-    pub(super) const TRUE: u64 = 2;
-    pub(super) const DATE_TIME: u64 = 3;
-    pub(super) const DOUBLE: u64 = 4;
-    pub(super) const GUID: u64 = 5;
-    pub(super) const INT32: u64 = 6;
-    pub(super) const INT64: u64 = 7;
-    pub(super) const STRING: u64 = 8;
-    pub(super) const BITS: u32 = 4;
-}
 
 /// A row's value, complete but for its stamp and checksum: those the writer thread adds.
 #[derive(Debug, Clone)]
@@ -105,37 +93,38 @@ impl<'a> StoredRow<'a> {
             StoredName::Id(stored) => Some(*stored) == id,
             StoredName::Text(stored) => *stored == name,
         };
-        let mut rest = self.body;
-        for _ in 0..take_varint(&mut rest)? {
-            let property = take_property(&mut rest)?;
-            if is_it(&property.name) {
-                return property.value();
-            }
-        }
-        None
+        StoredProperties::of(self.body)?.find(|property| is_it(&property.name))?.value()
     }
 
     /// The properties, or the selected ones of them.
-    pub(super) fn properties(self, names: &Dictionary, select: Option<&Selection>) -> Result<Properties, StoreError> {
-        self.decoded(names, select).ok_or_else(|| damaged("a row cannot be decoded"))
+    pub(super) fn properties(
+        self,
+        names: &Arc<Dictionary>,
+        select: Option<&Selection>,
+    ) -> Result<Properties, StoreError> {
+        let packed = if select.is_none() { Packed::new(self.body, names) } else { None };
+        let properties = packed.map(Properties::packed).or_else(|| self.decoded(names, select));
+        properties.ok_or_else(|| damaged("a row cannot be decoded"))
     }
 
     fn decoded(self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
-        let mut rest = self.body;
-        let count = usize::try_from(take_varint(&mut rest)?).ok()?;
-        // A property takes two bytes at least: a count that lies must not reserve memory.
-        let mut pairs = Vec::with_capacity(count.min(rest.len() / 2));
-        for _ in 0..count {
-            let property = take_property(&mut rest)?;
+        let mut stored = StoredProperties::of(self.body)?;
+        let mut pairs = Vec::with_capacity(stored.len());
+        for property in &mut stored {
             if select.is_none_or(|select| select.has(&property.name)) {
                 pairs.push((property.name.resolve(names)?, property.value()?.to_value()));
             }
         }
-        rest.is_empty().then(|| Properties::from_sorted(pairs))
+        stored.is_at_end().then(|| Properties::from_sorted(pairs))
     }
 
     /// The whole row.
-    pub(super) fn row(self, key: RowKey, names: &Dictionary, select: Option<&Selection>) -> Result<Row, StoreError> {
+    pub(super) fn row(
+        self,
+        key: RowKey,
+        names: &Arc<Dictionary>,
+        select: Option<&Selection>,
+    ) -> Result<Row, StoreError> {
         let properties = self.properties(names, select)?;
         Ok(Row { key, etag: self.etag(), timestamp: self.timestamp(), properties })
     }
@@ -164,151 +153,12 @@ impl Selection {
     }
 }
 
-/// A property as it lies in the file.
-struct StoredProperty<'a> {
-    name: StoredName<'a>,
-    tag: u64,
-    payload: Payload<'a>,
-}
-
-enum StoredName<'a> {
-    Id(NameId),
-    Text(&'a str),
-}
-
-enum Payload<'a> {
-    Bits(u64),
-    Bytes(&'a [u8]),
-}
-
-impl StoredName<'_> {
-    fn resolve(&self, names: &Dictionary) -> Option<PropertyName> {
-        match self {
-            Self::Id(id) => names.name(*id).cloned(),
-            Self::Text(text) => Some(PropertyName::from(*text)),
-        }
-    }
-}
-
-impl<'a> StoredProperty<'a> {
-    fn value(&self) -> Option<ValueRef<'a>> {
-        Some(match (self.tag, &self.payload) {
-            (tag::BINARY, Payload::Bytes(bytes)) => ValueRef::Binary(bytes),
-            (tag::FALSE, _) => ValueRef::Boolean(false),
-            (tag::TRUE, _) => ValueRef::Boolean(true),
-            (tag::DATE_TIME, Payload::Bits(bits)) => ValueRef::DateTime(DateTime::from_ticks(bits.cast_signed())),
-            (tag::DOUBLE, Payload::Bits(bits)) => ValueRef::Double(f64::from_bits(*bits)),
-            (tag::GUID, Payload::Bytes(bytes)) => ValueRef::Guid(Uuid::from_slice(bytes).ok()?),
-            (tag::INT32, Payload::Bits(bits)) => ValueRef::Int32(i32::try_from(from_zigzag(*bits)).ok()?),
-            (tag::INT64, Payload::Bits(bits)) => ValueRef::Int64(from_zigzag(*bits)),
-            (tag::STRING, Payload::Bytes(bytes)) => ValueRef::String(std::str::from_utf8(bytes).ok()?),
-            _ => return None,
-        })
-    }
-}
-
-fn take_property<'a>(rest: &mut &'a [u8]) -> Option<StoredProperty<'a>> {
-    let head = take_varint(rest)?;
-    let name = match (head >> tag::BITS).checked_sub(1) {
-        Some(id) => StoredName::Id(NameId(u32::try_from(id).ok()?)),
-        None => StoredName::Text(std::str::from_utf8(take_bytes(rest)?).ok()?),
-    };
-    let tag = head & ((1 << tag::BITS) - 1);
-    let payload = match tag {
-        tag::FALSE | tag::TRUE => Payload::Bits(0),
-        tag::INT32 | tag::INT64 => Payload::Bits(take_varint(rest)?),
-        tag::DATE_TIME | tag::DOUBLE => Payload::Bits(u64::from_le_bytes(*take_array(rest)?)),
-        tag::GUID => Payload::Bytes(take_array::<16>(rest)?),
-        tag::BINARY | tag::STRING => Payload::Bytes(take_bytes(rest)?),
-        _ => return None,
-    };
-    Some(StoredProperty { name, tag, payload })
-}
-
-fn put_property(out: &mut Vec<u8>, name: &PropertyName, id: Option<NameId>, value: ValueRef<'_>) {
-    let tag = match value {
-        ValueRef::Binary(_) => tag::BINARY,
-        ValueRef::Boolean(false) => tag::FALSE,
-        ValueRef::Boolean(true) => tag::TRUE,
-        ValueRef::DateTime(_) => tag::DATE_TIME,
-        ValueRef::Double(_) => tag::DOUBLE,
-        ValueRef::Guid(_) => tag::GUID,
-        ValueRef::Int32(_) => tag::INT32,
-        ValueRef::Int64(_) => tag::INT64,
-        ValueRef::String(_) => tag::STRING,
-    };
-    match id {
-        Some(NameId(id)) => put_varint(out, (u64::from(id) + 1) << tag::BITS | tag),
-        None => {
-            put_varint(out, tag);
-            put_bytes(out, name.as_str().as_bytes());
-        }
-    }
-    match value {
-        ValueRef::Binary(bytes) => put_bytes(out, bytes),
-        ValueRef::Boolean(_) => {}
-        ValueRef::DateTime(at) => out.extend_from_slice(&at.ticks().to_le_bytes()),
-        ValueRef::Double(double) => out.extend_from_slice(&double.to_bits().to_le_bytes()),
-        ValueRef::Guid(guid) => out.extend_from_slice(guid.as_bytes()),
-        ValueRef::Int32(int) => put_varint(out, zigzag(int.into())),
-        ValueRef::Int64(int) => put_varint(out, zigzag(int)),
-        ValueRef::String(text) => put_bytes(out, text.as_bytes()),
-    }
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let len = usize::try_from(take_varint(rest)?).ok()?;
-    let (bytes, tail) = rest.split_at_checked(len)?;
-    *rest = tail;
-    Some(bytes)
-}
-
-fn take_array<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
-    let (bytes, tail) = rest.split_first_chunk()?;
-    *rest = tail;
-    Some(bytes)
-}
-
-/// LEB128: seven bits a byte, lowest first, the top bit set on all but the last.
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn take_varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..u64::BITS).step_by(7) {
-        let (&byte, tail) = rest.split_first()?;
-        *rest = tail;
-        value |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-fn zigzag(value: i64) -> u64 {
-    (value << 1 ^ value >> 63).cast_unsigned()
-}
-
-fn from_zigzag(value: u64) -> i64 {
-    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Value, embedded::engine::TableId};
     use proptest::prelude::*;
+    use uuid::Uuid;
 
     const SPACE: Space = Space::Rows(TableId(3));
 
@@ -333,7 +183,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_row_comes_back_as_it_was_written(properties in any_properties(), stamp in 0..i64::MAX as u64) {
-            let names = Dictionary::new([]);
+            let names = Arc::new(Dictionary::new([]));
             let mut encoded = EncodedRow::new(b"key", &properties, &names);
             let value = encoded.stamped(SPACE, stamp).to_vec();
             let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
@@ -346,12 +196,37 @@ mod tests {
         }
 
         #[test]
+        fn properties_read_from_a_row_change_as_any_others(
+            properties in any_properties(),
+            set in prop::collection::vec(("[A-C][a-b]?", any_value()), 0..6),
+            removed in "[A-C][a-b]?",
+            kept in "[A-Z]",
+        ) {
+            let names = Arc::new(Dictionary::new([]));
+            let value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 9).to_vec();
+            let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
+            let read = stored.properties(&names, None).unwrap();
+            let changed = |mut properties: Properties| {
+                let replaced: Vec<_> = set.iter().map(|(name, value)| properties.insert(name.as_str(), value.clone())).collect();
+                let taken = properties.remove(&removed);
+                properties.retain(|name| name < kept.as_str());
+                (replaced, taken, properties)
+            };
+            prop_assert_eq!(changed(read.clone()), changed(properties.clone()));
+            let mut merged = properties.clone();
+            merged.merge(&read);
+            prop_assert_eq!(&merged, &read);
+            prop_assert_eq!(read.clone().into_iter().collect::<Properties>(), properties.clone());
+            prop_assert_eq!((read.len(), read.is_empty()), (properties.len(), properties.is_empty()));
+        }
+
+        #[test]
         fn a_flipped_bit_of_a_row_is_noticed(
             properties in any_properties(),
             at in any::<prop::sample::Index>(),
             bit in 0..8u32,
         ) {
-            let names = Dictionary::new([]);
+            let names = Arc::new(Dictionary::new([]));
             let mut value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 9).to_vec();
             let at = at.index(value.len());
             value[at] ^= 1 << bit;
@@ -361,24 +236,17 @@ mod tests {
         #[test]
         fn bytes_that_are_no_row_are_refused_without_a_panic(body in prop::collection::vec(any::<u8>(), 0..100)) {
             let stored = StoredRow { stamp: 1, body: &body };
-            let names = Dictionary::new([PropertyName::from("Name")]);
+            let names = Arc::new(Dictionary::new([PropertyName::from("Name")]));
             let _ = stored.get("Name", Some(NameId(0)));
             if let Ok(properties) = stored.properties(&names, None) {
                 prop_assert!(properties.len() <= body.len());
             }
         }
-
-        #[test]
-        fn integers_keep_their_value(value in any::<i64>()) {
-            let mut bytes = Vec::new();
-            put_varint(&mut bytes, zigzag(value));
-            prop_assert_eq!(take_varint(&mut &bytes[..]).map(from_zigzag), Some(value));
-        }
     }
 
     #[test]
     fn names_beyond_the_dictionary_stand_in_the_row() {
-        let names = Dictionary::new((0..super::super::dictionary::MAX_NAMES).map(|n| format!("P{n}").into()));
+        let names = Arc::new(Dictionary::new((0..super::super::dictionary::MAX_NAMES).map(|n| format!("P{n}").into())));
         let properties = Properties::from_iter([("Extra", 1), ("P7", 2)]);
         let value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 9).to_vec();
         let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
@@ -390,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_format_is_what_it_was() {
-        let names = Dictionary::new([]);
+        let names = Arc::new(Dictionary::new([]));
         let properties = Properties::from_iter([("A", Value::Int32(-1)), ("B", Value::from("hi"))]);
         let value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 0x0102).to_vec();
         assert_eq!(value[0], 1);

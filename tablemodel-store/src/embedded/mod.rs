@@ -9,9 +9,11 @@ mod engine;
 mod keys;
 mod options;
 mod pace;
+mod packed;
 mod page;
 mod place;
 mod prepare;
+mod property;
 mod records;
 mod redb_engine;
 mod seal;
@@ -33,6 +35,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
+pub(crate) use self::packed::{Packed, PackedIter};
 use self::{
     dictionary::Dictionary,
     engine::Engine,

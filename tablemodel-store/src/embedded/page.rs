@@ -2,7 +2,7 @@
 //!
 //! Rows that the filter rejects are never decoded.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
 use super::{
     codec::{Selection, StoredRow},
@@ -34,7 +34,7 @@ pub(super) fn page<S: Snapshot>(view: &View<S>, query: &Query) -> Result<Page, S
 struct Scan<'q> {
     query: &'q Query,
     space: Space,
-    names: &'q Dictionary,
+    names: &'q Arc<Dictionary>,
     filter: Option<Condition<'q>>,
     select: Option<Selection>,
     rows: Vec<Row>,
@@ -47,7 +47,7 @@ struct Scan<'q> {
 }
 
 impl<'q> Scan<'q> {
-    fn new(query: &'q Query, space: Space, names: &'q Dictionary) -> Self {
+    fn new(query: &'q Query, space: Space, names: &'q Arc<Dictionary>) -> Self {
         Self {
             query,
             space,

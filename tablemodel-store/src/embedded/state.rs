@@ -187,7 +187,7 @@ impl Place<'_> {
         &self,
         group: &mut impl Group,
         operation: PreparedOperation,
-        names: &Dictionary,
+        names: &Arc<Dictionary>,
     ) -> Result<Change, StoreError> {
         let PreparedOperation { row, key, action, encoded } = operation;
         let existing = self.existing(group, &key, &action, names)?;
@@ -213,7 +213,7 @@ impl Place<'_> {
         group: &mut impl Group,
         key: &[u8],
         action: &Action,
-        names: &Dictionary,
+        names: &Arc<Dictionary>,
     ) -> Result<Option<Existing>, StoreError> {
         let merges = match action {
             Action::InsertOrReplace(_) => return Ok(None),

@@ -9,8 +9,8 @@
 )]
 
 mod bulk;
+mod derives;
 mod entities;
-mod entity;
 mod format;
 mod keys;
 mod kill;

@@ -18,17 +18,17 @@ const SLOTS: usize = 4;
 
 /// What of an entity an operation sets; the key may change by `id`.
 #[derive(Debug, Clone)]
-pub struct Edit {
-    pub id: Option<u32>,
-    pub member: Member,
-    pub account: Account,
+pub(crate) struct Edit {
+    pub(crate) id: Option<u32>,
+    pub(crate) member: Member,
+    pub(crate) account: Account,
     /// Which fields of the drawn entity are taken over.
-    pub mask: u16,
+    pub(crate) mask: u16,
 }
 
 /// One step of a sequence.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub(crate) enum Step {
     /// Reads an entity into a slot.
     Read {
         slot: usize,
@@ -145,7 +145,7 @@ fn steps() -> impl Strategy<Value = Step> {
 }
 
 /// Sequences of so many steps.
-pub fn sequences(count: usize) -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn sequences(count: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(steps(), count..=count)
 }
 
@@ -243,22 +243,22 @@ impl Slot {
 }
 
 /// A database and the model beside it.
-pub struct Run {
-    pub db: TestDatabase,
-    pub lives: Lives,
+pub(crate) struct Run {
+    pub(crate) db: TestDatabase,
+    pub(crate) lives: Lives,
     slots: [Option<Slot>; SLOTS],
     next_version: u64,
-    pub succeeded: usize,
-    pub refused: usize,
+    pub(crate) succeeded: usize,
+    pub(crate) refused: usize,
 }
 
 impl Run {
-    pub fn new(db: TestDatabase) -> Self {
+    pub(crate) fn new(db: TestDatabase) -> Self {
         Self { db, lives: Lives::new(), slots: [const { None }; SLOTS], next_version: 0, succeeded: 0, refused: 0 }
     }
 
     /// One step, and the comparison of its answer.
-    pub async fn step(&mut self, step: &Step) {
+    pub(crate) async fn step(&mut self, step: &Step) {
         match step {
             Step::Tick(by) => self.db.clock().advance(Duration::from_nanos(by * 100)),
             Step::Read { slot, key } => self.slots[*slot] = self.read(key).await,
@@ -443,14 +443,14 @@ impl Run {
     }
 
     /// That the table holds exactly the model's rows, and `verify` agrees.
-    pub async fn check(&self) {
+    pub(crate) async fn check(&self) {
         let differences = self.differences(Rule::Right).await;
         assert!(differences.is_empty(), "{}", differences.join("\n"));
         super::assert_clean(&self.db).await;
     }
 
     /// Where the table and the model differ.
-    pub async fn differences(&self, rule: Rule) -> Vec<String> {
+    pub(crate) async fn differences(&self, rule: Rule) -> Vec<String> {
         let stored = rows_of(&self.db.store(), super::TABLE).await;
         let (physical, sequences) = oracle::physical(&stored);
         let expected = oracle::rows(self.lives.values(), rule);

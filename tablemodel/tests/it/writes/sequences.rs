@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::{
     strategy::{Strategy, ValueTree},
-    test_runner::{Config, TestRunner},
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use tablemodel::{store::EmbeddedStore, testing::TestDatabase};
 
@@ -33,7 +33,10 @@ async fn run(db: TestDatabase, steps: &[Step]) -> Run {
 
 fn run_sequences(count: u32, database: impl AsyncFn() -> TestDatabase) {
     let runtime = runtime();
-    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(count) });
+    // The same sequences in every run.
+    let config = Config { failure_persistence: None, ..Config::with_cases(count) };
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(config, random);
     let result = runner.run(&sequences(STEPS), |steps| {
         runtime.block_on(async { run(database().await, &steps).await });
         Ok(())

@@ -1,0 +1,120 @@
+//! What entities cost to compile: `cargo check` of generated crates, beside serde's two derives on the same structs.
+//!
+//! The crates are written below the target directory; their dependencies are built before the clock starts.
+
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use crate::{Result, paired::median, report::Compile};
+
+/// Entities of a generated crate.
+const ENTITIES: u32 = 50;
+
+/// Types of the fields of a generated entity, beside those of its keys.
+const FIELD_TYPES: [&str; 7] = ["String", "String", "u8", "i64", "bool", "f64", "Option<String>"];
+
+/// Measures all three crates, in turn.
+pub(crate) fn measure(quick: bool) -> Result<Compile> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile");
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the crate has no workspace")?;
+    let tablemodel = format!("tablemodel = {{ path = {:?} }}", env!("CARGO_MANIFEST_DIR"));
+    let serde = "serde = { version = \"1\", features = [\"derive\"] }";
+    let crates = [
+        Crate::write(&directory, workspace, "ours", &tablemodel, &entities())?,
+        Crate::write(&directory, workspace, "with_serde", serde, &serde_structs())?,
+        Crate::write(&directory, workspace, "empty", &tablemodel, "")?,
+    ];
+    for it in &crates {
+        eprintln!("building the dependencies of {}", it.name);
+        it.check()?;
+    }
+    let mut rounds = Vec::new();
+    for _ in 0..if quick { 1 } else { 11 } {
+        let [ours, serde, empty] = crates.each_ref().map(Crate::check);
+        rounds.push((ours?, serde?, empty?));
+    }
+    Ok(Compile {
+        ours: median(rounds.iter().map(|(ours, ..)| *ours)),
+        serde: median(rounds.iter().map(|(_, serde, _)| *serde)),
+        empty: median(rounds.iter().map(|(.., empty)| *empty)),
+        ratio: median(rounds.iter().map(|(ours, serde, _)| ours / serde)),
+    })
+}
+
+/// A generated crate.
+struct Crate {
+    name: &'static str,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Crate {
+    fn write(directory: &Path, workspace: &Path, name: &'static str, dependency: &str, body: &str) -> Result<Self> {
+        let path = directory.join(name);
+        fs::create_dir_all(path.join("src"))?;
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n\n[workspace]\n"
+        );
+        fs::write(path.join("Cargo.toml"), manifest)?;
+        // The same versions of the dependencies, and none that would have to be downloaded.
+        fs::copy(workspace.join("Cargo.lock"), path.join("Cargo.lock"))?;
+        fs::write(path.join("src/lib.rs"), format!("//! Generated.\n\n{body}"))?;
+        Ok(Self { name, path, target: directory.join("target") })
+    }
+
+    /// Seconds of a `cargo check` in which only this crate is compiled.
+    fn check(&self) -> Result<f64> {
+        let source = self.path.join("src/lib.rs");
+        fs::write(&source, fs::read(&source)?)?; // younger than what was compiled
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["check", "--quiet", "--offline", "--target-dir"]).arg(&self.target).current_dir(&self.path);
+        cargo.env_remove("RUSTFLAGS").stdin(Stdio::null());
+        let begun = Instant::now();
+        let output = cargo.output()?;
+        let seconds = begun.elapsed().as_secs_f64();
+        if output.status.success() {
+            return Ok(seconds);
+        }
+        Err(format!("crate `{}` does not compile:\n{}", self.name, String::from_utf8_lossy(&output.stderr)).into())
+    }
+}
+
+/// Entities of ten fields and three paths.
+fn entities() -> String {
+    let attributes = |number: u32| {
+        format!(
+            "#[derive(Debug, Clone, PartialEq, tablemodel::TableEntity)]\n\
+             #[table(name = \"Table{number}\", partition = \"{{office}}\", row = \"id_{{id:08}}\")]\n\
+             #[table(index(by_email, row = \"email_{{email}}\", unique, keep(field0, field1)))]\n\
+             #[table(index(by_field0, row = \"name_{{field0}}_{{id:08}}\", keep(email)))]\n"
+        )
+    };
+    structs(attributes)
+}
+
+/// The same structs with serde's two derives.
+fn serde_structs() -> String {
+    structs(|_| "#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]\n".to_owned())
+}
+
+fn structs(attributes: impl Fn(u32) -> String) -> String {
+    let mut source = String::new();
+    for number in 0..ENTITIES {
+        source.push_str(&attributes(number));
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            source,
+            "pub struct Entity{number} {{\n    pub office: String,\n    pub id: u32,\n    pub email: String,"
+        );
+        for (at, of_type) in FIELD_TYPES.iter().enumerate() {
+            let _ = writeln!(source, "    pub field{at}: {of_type},");
+        }
+        source.push_str("}\n\n");
+    }
+    source
+}

@@ -1,0 +1,59 @@
+//! Tablemodel beside the same work written by hand on redb: every figure is a ratio taken in one run.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `employee` | the entity that both sides keep |
+//! | `side` | what both sides can do; `ours` and `by_hand` are the sides |
+//! | `workload` | one round of each workload |
+//! | `paired` | rounds of both sides and all sizes in turn, and medians |
+//! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
+//! | `options`, `report` | the command line, and the figures as tables or JSON |
+
+mod by_hand;
+mod compile;
+mod employee;
+mod memory;
+mod options;
+mod ours;
+mod paired;
+mod report;
+mod side;
+mod workload;
+
+use self::{options::Options, report::Report, workload::Workload};
+
+/// Whatever went wrong: the run is over.
+type Error = Box<dyn std::error::Error + Send + Sync>;
+/// What a step gives.
+type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The name of the measurement of memory, among those of the workloads.
+const MEMORY: &str = "memory";
+
+fn main() -> Result<()> {
+    let options = Options::read(std::env::args().skip(1))?;
+    if options.help {
+        println!("{}", options::USAGE);
+        return Ok(());
+    }
+    if options.list {
+        Workload::ALL.iter().for_each(|workload| println!("{}", workload.name()));
+        println!("{MEMORY}");
+        return Ok(());
+    }
+    let report = if options.compile {
+        Report { compile: Some(compile::measure(options.quick)?), ..Report::default() }
+    } else {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        match &options.stream {
+            Some((side, path)) => return runtime.block_on(memory::stream(side, path)),
+            None => runtime.block_on(paired::measure(&options))?,
+        }
+    };
+    if options.json {
+        println!("{}", report.json(options.quick));
+    } else {
+        println!("{}", report.text());
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Figures, and how they are shown: tables for people, JSON for programs.
+//!
+//! Nothing is measured here.
+
+use serde_json::{Value, json};
+
+/// How much longer one operation may take in the largest database than in the smallest.
+pub(crate) const MAX_GROWTH: f64 = 1.5;
+/// How much more memory streaming the largest database may take than streaming the smallest.
+pub(crate) const MAX_MEMORY_GROWTH: f64 = 1.2;
+/// How much longer checking our entities may take than serde's derives on the same structs.
+pub(crate) const MAX_COMPILE_RATIO: f64 = 1.5;
+
+/// A workload on databases of one size: medians over its rounds.
+#[derive(Debug)]
+pub(crate) struct Figure {
+    pub(crate) workload: &'static str,
+    pub(crate) entities: u32,
+    /// Entities a second.
+    pub(crate) ours: f64,
+    /// Entities a second.
+    pub(crate) by_hand: f64,
+    /// The median of the ratios of the rounds, each of one moment: not the ratio of the medians.
+    pub(crate) ratio: f64,
+    pub(crate) goal: Option<f64>,
+}
+
+/// Time for one operation in the largest database, as a multiple of that in the smallest.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    pub(crate) workload: &'static str,
+    pub(crate) ours: f64,
+    pub(crate) by_hand: f64,
+}
+
+/// The peak of resident memory of a process that streams a whole database, in KiB.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(crate) entities: u32,
+    pub(crate) ours: u64,
+    pub(crate) by_hand: u64,
+}
+
+/// Seconds of `cargo check`, medians.
+#[derive(Debug)]
+pub(crate) struct Compile {
+    pub(crate) ours: f64,
+    pub(crate) serde: f64,
+    /// An empty crate with the same dependency: what no entity is to blame for.
+    pub(crate) empty: f64,
+    pub(crate) ratio: f64,
+}
+
+/// All that was measured.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) growth: Vec<Growth>,
+    pub(crate) memory: Vec<Memory>,
+    pub(crate) compile: Option<Compile>,
+}
+
+impl Report {
+    /// How memory grows from the smallest database to the largest: ours, and by hand.
+    fn memory_growth(&self) -> Option<(f64, f64)> {
+        let (first, last) = (self.memory.first()?, self.memory.last()?);
+        Some((last.ours as f64 / first.ours as f64, last.by_hand as f64 / first.by_hand as f64))
+    }
+
+    /// The summary for programs.
+    pub(crate) fn json(&self, quick: bool) -> Value {
+        let figures = self.figures.iter().map(|it| {
+            json!({
+                "workload": it.workload, "entities": it.entities, "ours_per_second": it.ours,
+                "by_hand_per_second": it.by_hand, "ratio": it.ratio, "goal": it.goal,
+            })
+        });
+        let growth = self
+            .growth
+            .iter()
+            .map(|it| json!({ "workload": it.workload, "ours": it.ours, "by_hand": it.by_hand, "goal": MAX_GROWTH }));
+        let memory = self
+            .memory
+            .iter()
+            .map(|it| json!({ "entities": it.entities, "ours_kib": it.ours, "by_hand_kib": it.by_hand }));
+        let memory_growth = self
+            .memory_growth()
+            .map(|(ours, by_hand)| json!({ "ours": ours, "by_hand": by_hand, "goal": MAX_MEMORY_GROWTH }));
+        let compile = self.compile.as_ref().map(|it| {
+            json!({
+                "ours_seconds": it.ours, "serde_seconds": it.serde, "empty_seconds": it.empty, "ratio": it.ratio,
+                "goal": MAX_COMPILE_RATIO,
+            })
+        });
+        json!({
+            "quick": quick, "figures": figures.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
+            "memory": memory.collect::<Vec<_>>(), "memory_growth": memory_growth, "compile": compile,
+        })
+    }
+
+    /// The tables for people.
+    pub(crate) fn text(&self) -> String {
+        [self.figures_text(), self.growth_text(), self.memory_text(), self.compile_text()].concat()
+    }
+
+    fn figures_text(&self) -> String {
+        let rows = self.figures.iter().map(|it| {
+            let goal = it.goal.map_or("-".to_owned(), |goal| format!("{goal:.2} {}", mark(it.ratio >= goal)));
+            format!(
+                "{:<42}{:>9}{:>12.0}{:>12.0}{:>8.2}  {goal}\n",
+                it.workload, it.entities, it.ours, it.by_hand, it.ratio
+            )
+        });
+        let head = format!(
+            "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
+            "entities a second", "of", "tablemodel", "by hand", "ratio", "goal (at least)"
+        );
+        table(head, rows)
+    }
+
+    fn growth_text(&self) -> String {
+        let rows = self.growth.iter().map(|it| {
+            let met = mark(it.ours <= MAX_GROWTH);
+            format!(
+                "{:<42}{:>9}{:>12.2}{:>12.2}{:>8}  {MAX_GROWTH:.2} {met}\n",
+                it.workload, "", it.ours, it.by_hand, ""
+            )
+        });
+        let head = format!(
+            "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
+            "time of one, largest to smallest", "", "tablemodel", "by hand", "", "goal (at most)"
+        );
+        table(head, rows)
+    }
+
+    fn memory_text(&self) -> String {
+        let growth = self.memory_growth().map(|(ours, by_hand)| {
+            let met = mark(ours <= MAX_MEMORY_GROWTH);
+            format!("{:<42}{:>9}{ours:>12.2}{by_hand:>12.2}{:>8}  {MAX_MEMORY_GROWTH:.2} {met}\n", "growth", "", "")
+        });
+        let rows = self.memory.iter().map(|it| {
+            format!("{:<42}{:>9}{:>12}{:>12}\n", "peak while streaming all", it.entities, it.ours, it.by_hand)
+        });
+        let head = format!(
+            "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
+            "resident memory, KiB", "of", "tablemodel", "by hand", "", "goal (at most)"
+        );
+        table(head, rows.chain(growth))
+    }
+
+    fn compile_text(&self) -> String {
+        let rows = self.compile.iter().map(|it| {
+            let met = mark(it.ratio <= MAX_COMPILE_RATIO);
+            format!(
+                "{:<42}{:>9.2}{:>12.2}{:>12.2}{:>8.2}  {MAX_COMPILE_RATIO:.2} {met}\n",
+                "cargo check, s: 50 entities", it.empty, it.ours, it.serde, it.ratio
+            )
+        });
+        let head = format!(
+            "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
+            "compiling", "empty", "tablemodel", "serde", "ratio", "goal (at most)"
+        );
+        table(head, rows)
+    }
+}
+
+fn table(head: String, rows: impl Iterator<Item = String>) -> String {
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() { String::new() } else { format!("\n{head}{}", rows.concat()) }
+}
+
+const fn mark(met: bool) -> &'static str {
+    if met { "met" } else { "NOT MET" }
+}
