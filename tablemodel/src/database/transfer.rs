@@ -184,7 +184,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Corrupt` if `backup` is not a store or is damaged; `Denied` if `to` exists or cannot be written.
+    /// `Corrupt` if `backup` is not a store or is damaged; `Denied` if `to` exists or cannot be written, or if `backup` is
+    /// in use, or not a whole file (such as one cut short).
     #[cfg(feature = "embedded")]
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
         let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open(backup.as_ref())?;

@@ -8,6 +8,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod bad_input;
 mod bulk;
 mod derives;
 mod entities;
@@ -16,5 +17,6 @@ mod keys;
 mod kill;
 mod properties;
 mod reads;
+mod transfer;
 mod ui;
 mod writes;
