@@ -40,6 +40,7 @@ use self::{
     dictionary::Dictionary,
     engine::Engine,
     pace::Pace,
+    page::{Progress, Step},
     prepare::{bytes_of, prepare},
     records::Loaded,
     redb_engine::RedbEngine,
@@ -61,8 +62,6 @@ use crate::{
 const QUEUE_SHARES: u32 = 64 * 1024;
 /// The unit in which a request's share of the queue is counted.
 const SHARE_BYTES: usize = 1024;
-/// Rows of a page above which it is read on a thread for blocking work.
-const INLINE_PAGE_ROWS: usize = 128;
 
 /// A store in one file. Clones are one store; the last one to go closes it.
 ///
@@ -282,12 +281,12 @@ impl TableStore for EmbeddedStore {
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {
         validate::query(query)?;
         let view = self.0.views.current()?;
-        let is_short = query.limit <= INLINE_PAGE_ROWS && query.filter.is_none();
-        if is_short {
-            return page::page(&view, query);
-        }
+        let progress = match Progress::begin(query)?.read_short(&view, query)? {
+            Step::Done(page) => return Ok(page),
+            Step::Paused(progress) => progress,
+        };
         let query = query.clone();
-        blocking(move || page::page(&view, &query)).await
+        blocking(move || progress.read_rest(&view, &query)).await
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
