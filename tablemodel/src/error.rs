@@ -111,9 +111,19 @@ impl Error {
         self
     }
 
+    /// The same error, with the place it was met at before its words.
+    pub(crate) fn within(mut self, place: &str) -> Self {
+        self.0.detail = format!("{place}: {}", self.0.detail);
+        self
+    }
+
     pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
     }
 
     /// What went wrong.

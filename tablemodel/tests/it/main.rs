@@ -9,6 +9,7 @@
 )]
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
+mod bad_input;
 mod bulk;
 mod derives;
 mod entities;
@@ -17,5 +18,6 @@ mod keys;
 mod kill;
 mod properties;
 mod reads;
+mod transfer;
 mod ui;
 mod writes;
