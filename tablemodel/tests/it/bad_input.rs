@@ -247,6 +247,7 @@ fn futures_and_streams_are_send_and_static() {
     fn shared<T: Clone + Send + Sync + 'static>() {}
     shared::<Database>();
     shared::<Error>();
+    #[expect(dead_code, reason = "compiled, not run")]
     fn all(db: &Database) {
         let owner = String::from("o");
         let path = || Thing::find().owner(owner.as_str());

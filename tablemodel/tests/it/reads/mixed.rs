@@ -131,6 +131,7 @@ struct Ab {
 #[derive(Debug, Projection)]
 #[table(of = A)]
 struct Id {
+    #[expect(dead_code, reason = "only its errors are looked at")]
     id: u32,
 }
 
