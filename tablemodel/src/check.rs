@@ -1,60 +1,112 @@
 //! Checks that generated constants make while the user's program compiles: what the derive cannot see without types.
 //!
-//! The messages are the derive's, since it knows the user's words; only the facts are found here.
+//! Each fails by a panic with one sentence, which rustc shows under the user's words; nothing here runs later.
 
 use crate::{
-    key::{KeyType, Part, Problem, Segment, Template},
+    key::{Codec, KeyType, Part, Problem, Segment, Template},
     path::field::Field,
-    schema::EntitySchema,
+    schema::{EntitySchema, rows_may_collide, same_entity_type},
 };
 
-/// What can be wrong with a part of a key.
+/// Where a part of a key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The codec does not fit the type.
-    Unfit,
-    /// Nothing stands between the part and the next.
-    Glued,
-    /// The part may hold the character that follows it.
-    Separator,
-    /// The value may be absent.
-    Optional,
-    /// Values grow with time.
-    LedByTime,
+pub enum Place {
+    /// First in a partition key that nothing else spreads.
+    LeadsPartition,
+    /// Elsewhere in the primary key.
+    Primary,
+    /// In the row key of an index.
+    Index,
 }
 
-/// Fails with the message of the first of these faults that the part at `segment` has.
+/// Fails unless the part at `segment`, written `{written}`, can stand there.
 #[track_caller]
-pub const fn check_part(template: &Template, segment: usize, faults: &[(Fault, &str)]) {
-    let mut rest = faults;
-    while let [(fault, message), tail @ ..] = rest {
-        check(!has(template, segment, *fault), message);
-        rest = tail;
+pub const fn check_part(template: &Template, segment: usize, written: &str, place: Place) {
+    let Some((part, next)) = part(template, segment) else { return };
+    match template.check() {
+        Some(Problem::Unfit { segment: at }) if at == segment => unfit(part, written),
+        Some(Problem::Glued { segment: at }) if at == segment => {
+            let remedy = "` ends and the next part begins: write a separator between them, such as `_` or `!`";
+            fail(&["nothing tells where `", written, remedy])
+        }
+        Some(Problem::Separator { segment: at }) if at == segment => {
+            let remedy = "`, which may hold its first character: begin the literal with `_`, `-` or `!`";
+            fail(&["the literal `", literal(next), "` cannot follow `", written, remedy])
+        }
+        _ => {}
+    }
+    if part.optional && !matches!(place, Place::Index) {
+        let remedy = "` is an `Option`, and every entity must have a primary key: use the type inside, or an index";
+        fail(&["field `", part.field, remedy])
+    }
+    if matches!(place, Place::LeadsPartition) && grows(part.key_type) && !matches!(part.codec, Codec::Hash) {
+        let remedy = "`), so that one server takes every write; lead it with a field that spreads the load, or add a part \
+                      such as `{id:shard(16)}`, or say `allow(append_hotspot)`";
+        fail(&["this partition key is led by time (`", written, remedy])
     }
 }
 
-/// Fails if rows of the index at this place could share a key with primary rows or with those of an earlier index:
-/// `messages` are first that of the primary key, then those of the earlier indexes.
 #[track_caller]
-pub const fn check_overlap(schema: &EntitySchema, index: usize, messages: &[&str]) {
-    let row = index_row(schema, index);
-    let mut other = &schema.row;
-    let mut earlier = 0;
-    let mut rest = messages;
-    while let [message, tail @ ..] = rest {
-        check(!row.may_overlap(other), message);
-        other = index_row(schema, earlier);
-        earlier += 1;
-        rest = tail;
+const fn unfit(part: &Part, written: &str) {
+    let fits = match part.codec {
+        Codec::Plain => {
+            let message = "` is a float, which has no plain form in a key: write `{";
+            fail(&["field `", part.field, message, part.field, ":sortable}`"])
+        }
+        Codec::Width(_) => "integers",
+        Codec::Desc => "integers and points in time",
+        Codec::Sortable => "floats",
+        Codec::Hour | Codec::Day => "points in time",
+        Codec::Month => "points in time and dates",
+        Codec::Lower | Codec::Raw => "texts",
+        Codec::Shard(_) | Codec::Hash => "key types",
+    };
+    fail(&["the codec of `", written, "` does not fit the type of field `", part.field, "`: it is for ", fits])
+}
+
+/// Fails if rows of the index at this place could share a key with primary rows or with those of an earlier index.
+#[track_caller]
+pub const fn check_index(schema: &EntitySchema, place: usize) {
+    let mut earlier = schema.indexes;
+    let mut before = place;
+    let Some(index) = nth(schema.indexes, place) else { return };
+    let remedy = "` could produce the same row key: begin their row keys with different literals, such as `";
+    if index.row.may_overlap(&schema.row) {
+        fail(&["the primary key and index `", index.name, remedy, index.name, "_`"])
+    }
+    while let [other, tail @ ..] = earlier
+        && before > 0
+    {
+        if index.row.may_overlap(&other.row) {
+            fail(&["indexes `", other.name, "` and `", index.name, remedy, other.name, "_` and `", index.name, "_`"])
+        }
+        before -= 1;
+        earlier = tail;
     }
 }
 
-/// Fails with `message` unless `promise` holds.
+/// Fails if the fields of groups bring a name twice, or more properties than a row takes.
 #[track_caller]
-#[expect(clippy::panic, reason = "runs while the user's program compiles: this is how a constant reports an error")]
-pub const fn check(promise: bool, message: &str) {
-    if !promise {
-        panic!("{}", message);
+pub const fn check_groups(schema: &EntitySchema) {
+    let of = schema.entity_type;
+    if schema.has_duplicate_property() {
+        fail(&["two properties of `", of, "` have one name: rename a field of a group, or one beside it"])
+    }
+    if schema.has_too_many_properties() {
+        fail(&["`", of, "` and its groups have more properties than a row takes: keep some in a field with `json`"])
+    }
+}
+
+/// Fails if two entities cannot live in one model; `a` and `b` are their types.
+#[track_caller]
+pub const fn check_pair(a: (&str, &EntitySchema), b: (&str, &EntitySchema)) {
+    if same_entity_type(a.1, b.1) {
+        fail(&["`", a.0, "` and `", b.0, "` have the same entity type: give one another by `entity_type = \"..\"`"])
+    }
+    if rows_may_collide(a.1, b.1) {
+        let remedy =
+            "` are kept in one table and could have the same key: begin their row keys with different literals";
+        fail(&["`", a.0, "` and `", b.0, remedy])
     }
 }
 
@@ -62,27 +114,10 @@ pub const fn check(promise: bool, message: &str) {
 pub const fn check_field<E, T, M>(_: &Field<E, T, M>) {}
 
 /// The row key of the index at this place; of the entity where there is none.
-pub const fn index_row(schema: &EntitySchema, index: usize) -> &Template {
-    let mut rest = schema.indexes;
-    let mut before = index;
-    while let [first, tail @ ..] = rest {
-        if before == 0 {
-            return &first.row;
-        }
-        before -= 1;
-        rest = tail;
-    }
-    &schema.row
-}
-
-const fn has(template: &Template, segment: usize, fault: Fault) -> bool {
-    match (fault, template.check()) {
-        (Fault::Unfit, Some(Problem::Unfit { segment: at })) => at == segment,
-        (Fault::Glued, Some(Problem::Glued { segment: at })) => at == segment,
-        (Fault::Separator, Some(Problem::Separator { segment: at })) => at == segment,
-        (Fault::Unfit | Fault::Glued | Fault::Separator, _) => false,
-        (Fault::Optional, _) => matches!(part(template, segment), Some(part) if part.optional),
-        (Fault::LedByTime, _) => matches!(part(template, segment), Some(part) if grows(part.key_type)),
+pub const fn index_row(schema: &EntitySchema, place: usize) -> &Template {
+    match nth(schema.indexes, place) {
+        Some(index) => &index.row,
+        None => &schema.row,
     }
 }
 
@@ -90,18 +125,95 @@ const fn grows(key_type: KeyType) -> bool {
     matches!(key_type, KeyType::Time | KeyType::Date | KeyType::Ulid)
 }
 
-const fn part(template: &Template, segment: usize) -> Option<&Part> {
-    let mut rest = template.0;
-    let mut before = segment;
+/// The part at a place of the template, and what stands after it.
+const fn part(template: &Template, segment: usize) -> Option<(&Part, Option<&Segment>)> {
+    match nth(template.0, segment) {
+        Some(Segment::Part(part)) => Some((part, nth(template.0, segment + 1))),
+        Some(Segment::Literal(_)) | None => None,
+    }
+}
+
+const fn literal(segment: Option<&Segment>) -> &'static str {
+    match segment {
+        Some(Segment::Literal(text)) => text,
+        Some(Segment::Part(_)) | None => "",
+    }
+}
+
+const fn nth<T>(items: &[T], place: usize) -> Option<&T> {
+    let mut rest = items;
+    let mut before = place;
     while let [first, tail @ ..] = rest {
         if before == 0 {
-            return match first {
-                Segment::Part(part) => Some(part),
-                Segment::Literal(_) => None,
-            };
+            return Some(first);
         }
         before -= 1;
         rest = tail;
     }
     None
+}
+
+/// Room for the longest message; what is longer is cut.
+const MAX_MESSAGE: usize = 1024;
+
+/// Fails with the texts joined.
+#[track_caller]
+#[expect(clippy::panic, reason = "runs while the user's program compiles: this is how a constant reports an error")]
+const fn fail(texts: &[&str]) -> ! {
+    let (room, length) = join(texts);
+    let (message, _) = room.split_at(length);
+    match std::str::from_utf8(message) {
+        Ok(message) => panic!("{}", message),
+        Err(_) => panic!("the message of this check is too long"),
+    }
+}
+
+/// The texts one after the other, and their length.
+#[expect(clippy::indexing_slicing, reason = "the length is compared first; `get_mut` is not const")]
+const fn join(mut texts: &[&str]) -> ([u8; MAX_MESSAGE], usize) {
+    let mut room = [0; MAX_MESSAGE];
+    let mut length = 0;
+    while let [text, tail @ ..] = texts {
+        let mut bytes = text.as_bytes();
+        while let [byte, rest @ ..] = bytes
+            && length < MAX_MESSAGE
+        {
+            room[length] = *byte;
+            length += 1;
+            bytes = rest;
+        }
+        texts = tail;
+    }
+    (room, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(check: fn()) -> String {
+        let panic = std::panic::catch_unwind(check).expect_err("the check fails");
+        panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
+            .unwrap()
+    }
+
+    #[test]
+    fn a_message_is_its_texts_joined() {
+        assert_eq!(said(|| fail(&["a `", "b", "` c"])), "a `b` c");
+        let long = said(|| fail(&[&"x".repeat(2000)]));
+        assert_eq!(long.len(), MAX_MESSAGE);
+    }
+
+    #[test]
+    fn a_sound_key_passes_and_a_glued_one_is_named() {
+        const GLUED: Template = Template(&[
+            Segment::Part(Part::of::<String>("a", "A", Codec::Plain)),
+            Segment::Part(Part::of::<u32>("b", "B", Codec::Plain)),
+        ]);
+        assert!(said(|| check_part(&GLUED, 0, "{a}", Place::Primary)).contains("nothing tells where `{a}` ends"));
+        check_part(&GLUED, 1, "{b}", Place::Primary);
+    }
 }

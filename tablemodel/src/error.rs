@@ -105,9 +105,25 @@ impl Error {
         self
     }
 
+    /// The same error, told of an entity that was written with others: whichever of its rows it was met at.
+    pub(crate) fn for_entity(mut self, entity: &'static str, key: RowKey) -> Self {
+        (self.0.entity, self.0.key, self.0.operation) = (Some(entity), Some(key), None);
+        self
+    }
+
+    /// The same error, with the place it was met at before its words.
+    pub(crate) fn within(mut self, place: &str) -> Self {
+        self.0.detail = format!("{place}: {}", self.0.detail);
+        self
+    }
+
     pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
     }
 
     /// What went wrong.

@@ -47,6 +47,7 @@ pub use crate::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
         field::{Field, Patch, Predicate},
         found::Found,
+        state::{Complete, Ranged},
     },
     plan::states::IndexState,
     property::Property,

@@ -15,7 +15,7 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Fault, check, check_field, check_overlap, check_part, index_row},
+    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_row},
     entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
@@ -29,6 +29,6 @@ pub use crate::{
         Property, ValueError,
         variant::{unknown_variant, variant_text},
     },
-    schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When, rows_may_collide, same_entity_type},
+    schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

@@ -65,7 +65,10 @@ pub(crate) fn from_line(line: &str) -> Result<(String, Row), String> {
     object.remove(TIMESTAMP);
     let mut properties = Properties::with_capacity(object.len());
     for (name, json) in &object {
-        if name.ends_with(TYPE_SUFFIX) {
+        if let Some(annotated) = name.strip_suffix(TYPE_SUFFIX) {
+            if !object.contains_key(annotated) {
+                return Err(format!("`{annotated}` has a type and no value"));
+            }
             continue;
         }
         let annotation = match object.get(&format!("{name}{TYPE_SUFFIX}")) {
@@ -89,6 +92,8 @@ fn from_json(json: &Json, annotation: Option<EdmType>) -> Option<Value> {
         (None | Some(EdmType::Int32), Json::Number(number)) if number.is_i64() => {
             Value::Int32(number.as_i64()?.try_into().ok()?)
         }
+        // An integer beyond every type would lose digits as a Double.
+        (None, Json::Number(number)) if number.is_u64() => return None,
         (None | Some(EdmType::Double), Json::Number(number)) => Value::Double(number.as_f64()?),
         (Some(EdmType::Double), Json::String(text)) => Value::Double(special(text)?),
         (Some(EdmType::Int64), Json::String(text)) => Value::Int64(text.parse().ok()?),

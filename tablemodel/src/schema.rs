@@ -228,7 +228,7 @@ impl EntitySchema {
 }
 
 /// Whether rows of two entities kept in one table could have the same key, so that one would overwrite the other.
-pub const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
+pub(crate) const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
     if !same_table(a.table, b.table) || !a.partition.may_overlap(&b.partition) {
         return false;
     }
@@ -249,7 +249,7 @@ pub const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
 }
 
 /// Whether two entities have the same name.
-pub const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool {
+pub(crate) const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool {
     same(a.entity_type, b.entity_type)
 }
 

@@ -4,7 +4,11 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{fields, handles::constants, path::path_type};
+use super::{
+    fields,
+    handles::constants,
+    path::{marker, path_type},
+};
 use crate::meant::{
     entity::Entity,
     names::{FUNCTIONS, TERMINALS},
@@ -40,20 +44,20 @@ fn implementation(entity: &Entity) -> TokenStream {
 
 /// Paths that have reached every terminal.
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
-    let ident = &entity.ident;
+    let (vis, ident) = (&entity.vis, &entity.ident);
+    let markers: Vec<Ident> = starts.iter().map(marker).collect();
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(pub(super) enum #starts {})* }
+        #(#vis enum #markers {})*
         #(
-            impl _tm::PathKind for __at::#starts {
+            impl _tm::PathKind for #markers {
                 type Entity = #ident;
                 type Found = _tm::Stored<#ident>;
                 const INDEX: _tm::Option<usize> = _tm::None;
                 const COMPONENTS: &'static [_tm::Component] = &[];
             }
-            impl _tm::RangedAt<{ _tm::END }> for __at::#starts {}
-            impl _tm::CompleteAt<{ _tm::END }> for __at::#starts {}
-            impl<const __H: u64> _tm::Carries<__H> for __at::#starts {}
+            impl _tm::RangedAt<{ _tm::END }> for #markers {}
+            impl _tm::CompleteAt<{ _tm::END }> for #markers {}
+            impl<const __H: u64> _tm::Carries<__H> for #markers {}
         )*
     }
 }
@@ -80,19 +84,18 @@ fn path(entity: &Entity) -> TokenStream {
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
-        impl<__S> #path<__S> { #(pub fn #methods<__V>(self, _: __V) -> Self { self })* }
+        impl<__S> #path<__S> { #(#vis fn #methods<__V>(self, _: __V) -> Self { self })* }
     }
 }
 
 fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
+    let markers = starts.iter().map(marker);
     let constants = constants(entity);
     quote! {
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl #ident {
             #constants
-            #(#vis fn #starts() -> #path<_tm::At<__at::#starts, { _tm::END }>> { loop {} })*
+            #(#vis fn #starts() -> #path<_tm::At<#markers, { _tm::END }>> { loop {} })*
             #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
             #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
         }

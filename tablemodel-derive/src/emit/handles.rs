@@ -6,7 +6,10 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::{method::key_type, path::path_type};
+use super::{
+    method::key_type,
+    path::{marker, path_type},
+};
 use crate::meant::{
     entity::Entity,
     field::{Field, Kind},
@@ -21,7 +24,6 @@ pub(crate) fn handles(entity: &Entity, paths: &[Path]) -> TokenStream {
     let in_partition = paths.first().map(|primary| in_partition(entity, primary));
     let allow_scan = entity.allow_scan.then(|| quote!(impl<__A> _tm::AllowScan<__A> for #ident {}));
     quote! {
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl #ident { #constants #(#starts)* #in_partition }
         #allow_scan
     }
@@ -61,15 +63,15 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
 }
 
 fn start(entity: &Entity, path: &Path) -> TokenStream {
-    let (vis, start, ty) = (&entity.vis, &path.start, path_type(entity));
+    let (vis, start, marker, ty) = (&entity.vis, &path.start, marker(&path.start), path_type(entity));
     let doc = match path.index {
         None => format!("The path of the primary key: `{}`.", path.told()),
         Some(_) => format!("The path of the index: `{}`.", path.told()),
     };
     quote! {
         #[doc = #doc]
-        #vis fn #start() -> #ty<_tm::At<__at::#start, 0>> {
-            #ty(_tm::PathQuery::new::<__at::#start>(), _tm::PhantomData)
+        #vis fn #start() -> #ty<_tm::At<#marker, 0>> {
+            #ty(_tm::PathQuery::new::<#marker>(), _tm::PhantomData)
         }
     }
 }
@@ -79,11 +81,11 @@ fn in_partition(entity: &Entity, primary: &Path) -> TokenStream {
     if entity.partition.shard().is_some() {
         return TokenStream::new();
     }
-    let (vis, ident, find) = (&entity.vis, &entity.ident, &entity.find);
+    let (vis, ident, marker) = (&entity.vis, &entity.ident, marker(&entity.find));
     let given: Vec<&Component> = primary.components.iter().filter(|component| !component.in_row).collect();
     let names: Vec<Ident> = given.iter().map(|component| component.method()).collect();
     let keys: Vec<TokenStream> = given.iter().map(|component| key_type(&component.field)).collect();
-    let query = quote!(_tm::PathQuery::new::<__at::#find>() #(.given(#names))*);
+    let query = quote!(_tm::PathQuery::new::<#marker>() #(.given(#names))*);
     let scan = scan_partition(entity, &names, &keys, &query);
     quote! {
         /// One partition, as a value: what a batch and a mixed read stay in.

@@ -76,8 +76,8 @@ impl Method<'_> {
     }
 
     /// The method, on `path`.
-    pub(crate) fn tokens(&self, path: &Ident) -> TokenStream {
-        let name = &self.name;
+    pub(crate) fn tokens(&self, entity: &Entity, path: &Ident) -> TokenStream {
+        let (vis, name) = (&entity.vis, &self.name);
         let doc = format!("The key component `{}`.", self.field.name);
         let key = key_type(self.field);
         let next = quote!(#path<__N> where __S: __next::#name);
@@ -85,23 +85,23 @@ impl Method<'_> {
         match self.form {
             Form::Given => quote_spanned! {span=>
                 #[doc = #doc]
-                pub fn #name<__N>(self, value: impl _tm::KeyArg<#key>) -> #next<__N> {
+                #vis fn #name<__N>(self, value: impl _tm::KeyArg<#key>) -> #next<__N> {
                     #path(self.0.given(value), _tm::PhantomData)
                 }
             },
             Form::Between => quote_spanned! {span=>
-                pub fn #name<__N, __A: _tm::KeyArg<#key>>(self, range: impl _tm::RangeBounds<__A>) -> #next<__N, __A> {
+                #vis fn #name<__N, __A: _tm::KeyArg<#key>>(self, range: impl _tm::RangeBounds<__A>) -> #next<__N, __A> {
                     #path(self.0.between(range), _tm::PhantomData)
                 }
             },
             Form::StartsWith => quote_spanned! {span=>
-                pub fn #name<__N>(self, text: impl _tm::PrefixOf<#key>) -> #next<__N> {
+                #vis fn #name<__N>(self, text: impl _tm::PrefixOf<#key>) -> #next<__N> {
                     #path(self.0.starts_with(text.as_ref()), _tm::PhantomData)
                 }
             },
             Form::Teaching => quote! {
                 #[doc(hidden)]
-                pub fn #name<__N, __V>(self, _: __V) -> #next<__N> { #path(self.0, _tm::PhantomData) }
+                #vis fn #name<__N, __V>(self, _: __V) -> #next<__N> { #path(self.0, _tm::PhantomData) }
             },
         }
     }

@@ -16,11 +16,17 @@ pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let Some(input) = Input::read(tokens, &mut errors) else { return errors.into_tokens() };
     let model = Model::resolve(&input, &mut errors);
-    let items = match errors.is_empty() {
-        true => [implementation(&model, &schemas(&model), &from_row(&model)), rows(&model), checks(&model)],
-        false => [implementation(&model, &TokenStream::new(), &quote!(loop {})), rows(&model), TokenStream::new()],
+    let items: TokenStream = match errors.is_empty() {
+        true => {
+            let implementation = implementation(&model, &schemas(&model), &from_row(&model));
+            [implementation, rows(&model), uses(&model), checks(&model)].into_iter().collect()
+        }
+        false => {
+            let fallback = implementation(&model, &TokenStream::new(), &quote!(loop {}));
+            [fallback, rows(&model)].into_iter().collect()
+        }
     };
-    let items = hidden(&model.runtime, &items.into_iter().collect());
+    let items = hidden(&model.runtime, &items);
     let errors = errors.into_tokens();
     quote!(#errors #items)
 }
@@ -31,7 +37,6 @@ fn implementation(model: &Model<'_>, schemas: &TokenStream, from_row: &TokenStre
         #[automatically_derived]
         impl _tm::TableModel for #ident {
             const ENTITIES: &'static [&'static _tm::EntitySchema] = &[#schemas];
-            #[allow(unused_variables)]
             fn from_row(row: _tm::ModelRow) -> _tm::RunResult<Self> { #from_row }
         }
     }
@@ -61,7 +66,6 @@ fn from_row(model: &Model<'_>) -> TokenStream {
 fn rows(model: &Model<'_>) -> TokenStream {
     let (ident, vis) = (model.ident, model.vis);
     quote! {
-        #[allow(dead_code)]
         impl #ident {
             /// The rows of one partition, of every type, in key order.
             #vis fn rows<__E: _tm::TableEntity>(partition: _tm::PartitionOf<__E>) -> _tm::ModelRows<Self> {
@@ -71,32 +75,28 @@ fn rows(model: &Model<'_>) -> TokenStream {
     }
 }
 
+/// Reads every variant's field: a model that only names the entities of a database is not dead code.
+fn uses(model: &Model<'_>) -> TokenStream {
+    let ident = model.ident;
+    let variants = model.entities.iter().chain(&model.other).map(|listed| listed.variant);
+    quote!(const _: fn(&#ident) = |model| match model { #(#ident::#variants(entity) => { let _ = entity; })* };)
+}
+
 /// Each entity against those listed before it.
 fn checks(model: &Model<'_>) -> TokenStream {
     let checks = model.entities.iter().enumerate().skip(1).map(|(place, later)| {
-        let name = type_name(later);
-        let checks = model.entities.iter().take(place).map(|earlier| pair(earlier, later, &type_name(earlier), &name));
-        quote_spanned! {later.variant.span()=>
-            #[allow(long_running_const_eval)]
-            const _: () = { #(#checks)* };
-        }
+        let checks = model.entities.iter().take(place).map(|earlier| pair(earlier, later));
+        quote_spanned!(later.variant.span()=> const _: () = { #(#checks)* };)
     });
     checks.collect()
 }
 
-fn pair(earlier: &Listed<'_>, later: &Listed<'_>, first: &str, second: &str) -> TokenStream {
-    let (a, b) = (schema(earlier.ty), schema(later.ty));
-    let same =
-        format!("`{first}` and `{second}` have the same entity type: give one another with `entity_type = \"..\"`");
-    let collide = format!(
-        "`{first}` and `{second}` are kept in one table and could have the same key: begin their row keys with different literals, such as `{}_` and `{}_`",
-        first.to_lowercase(),
-        second.to_lowercase()
-    );
-    quote_spanned! {later.variant.span()=>
-        _tm::check(!_tm::same_entity_type(#a, #b), #same);
-        _tm::check(!_tm::rows_may_collide(#a, #b), #collide);
-    }
+fn pair(earlier: &Listed<'_>, later: &Listed<'_>) -> TokenStream {
+    let [a, b] = [earlier, later].map(|listed| {
+        let (name, schema) = (type_name(listed), schema(listed.ty));
+        quote!((#name, #schema))
+    });
+    quote_spanned!(later.variant.span()=> _tm::check_pair(#a, #b);)
 }
 
 /// The type as written, without its module.

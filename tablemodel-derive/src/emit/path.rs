@@ -3,8 +3,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::Visibility;
-use syn::spanned::Spanned;
+use syn::{ext::IdentExt, spanned::Spanned};
 
 use super::method::{key_type, methods_of};
 use crate::{
@@ -20,42 +19,26 @@ pub(crate) fn path_type(entity: &Entity) -> Ident {
     format_ident!("{}Path", entity.name())
 }
 
+/// The type that stands for the path which begins with `start`, as visible as the entity.
+pub(crate) fn marker(start: &Ident) -> Ident {
+    format_ident!("__at_{}", start.unraw())
+}
+
 /// Everything about paths.
 pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
-    let starts = paths.iter().map(|path| &path.start);
+    let markers = paths.iter().map(|path| marker(&path.start));
     let methods = methods_of(entity, paths);
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
-    let path = path_type(entity);
-    let markers_vis = from_inside(&entity.vis);
+    let (vis, path) = (&entity.vis, path_type(entity));
     let structure = structure(entity, &path);
-    let methods = methods.iter().map(|method| method.tokens(&path));
+    let methods = methods.iter().map(|method| method.tokens(entity, &path));
     quote! {
-        #[allow(non_camel_case_types, dead_code)]
-        mod __at { #(#markers_vis enum #starts {})* }
-        #[allow(non_camel_case_types, dead_code)]
+        #(#vis enum #markers {})*
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
-        #[allow(dead_code, missing_docs, private_bounds, private_interfaces)]
         impl<__S> #path<__S> { #(#methods)* }
-    }
-}
-
-/// What `vis` is called in a module within: the entity's paths are used wherever the entity is.
-fn from_inside(vis: &Visibility) -> TokenStream {
-    let path = match vis {
-        Visibility::Public(_) => return quote!(pub),
-        Visibility::Inherited => return quote!(pub(super)),
-        Visibility::Restricted(restricted) => &restricted.path,
-    };
-    match path.segments.first() {
-        Some(first) if first.ident == "super" => quote!(pub(in super::#path)),
-        Some(first) if first.ident == "self" => {
-            let rest = path.segments.iter().skip(1);
-            quote!(pub(in super #(::#rest)*))
-        }
-        _ => quote!(#vis),
     }
 }
 
@@ -78,7 +61,7 @@ fn structure(entity: &Entity, path: &Ident) -> TokenStream {
 
 /// A marker's constants, and what may follow what.
 fn kind(entity: &Entity, path: &Path) -> TokenStream {
-    let (ident, start) = (&entity.ident, &path.start);
+    let (ident, marker) = (&entity.ident, marker(&path.start));
     let index = match path.index {
         None => quote!(_tm::None),
         Some(index) => quote!(_tm::Some(#index)),
@@ -90,7 +73,7 @@ fn kind(entity: &Entity, path: &Path) -> TokenStream {
     let components = path.components.iter().map(component);
     let (states, steps, carries) = (states(path), steps(path), carries(entity, path));
     quote! {
-        impl _tm::PathKind for __at::#start {
+        impl _tm::PathKind for #marker {
             type Entity = #ident;
             type Found = _tm::#found<#ident>;
             const INDEX: _tm::Option<usize> = #index;
@@ -111,29 +94,29 @@ fn component(component: &Component) -> TokenStream {
 
 /// Which terminals can be called where.
 fn states(path: &Path) -> TokenStream {
-    let start = &path.start;
+    let marker = marker(&path.start);
     let length = path.components.len();
     let ranged = path.partition_length()..=length;
-    let complete = path.is_complete.then(|| quote!(impl _tm::CompleteAt<#length> for __at::#start {}));
+    let complete = path.is_complete.then(|| quote!(impl _tm::CompleteAt<#length> for #marker {}));
     let last = path.components.last().filter(|last| path.is_complete && last.in_row && last.codec.is_recoverable());
     let lacks_last = last.map(|last| {
         let (key, before) = (key_type(&last.field), length.saturating_sub(1));
-        quote!(impl _tm::LacksLastAt<#before> for __at::#start { type Last = #key; })
+        quote!(impl _tm::LacksLastAt<#before> for #marker { type Last = #key; })
     });
     quote! {
-        #(impl _tm::RangedAt<#ranged> for __at::#start {})*
-        impl _tm::RangedAt<{ _tm::END }> for __at::#start {}
+        #(impl _tm::RangedAt<#ranged> for #marker {})*
+        impl _tm::RangedAt<{ _tm::END }> for #marker {}
         #complete #lacks_last
     }
 }
 
 /// What may come next.
 fn steps(path: &Path) -> TokenStream {
-    let start = &path.start;
+    let marker = marker(&path.start);
     let steps = path.components.iter().enumerate().map(|(place, component)| {
         let (method, next) = (component.method(), place + 1);
-        let from = quote!(_tm::At<__at::#start, #place>);
-        let end = quote!(_tm::At<__at::#start, { _tm::END }>);
+        let from = quote!(_tm::At<#marker, #place>);
+        let end = quote!(_tm::At<#marker, { _tm::END }>);
         let between = component.between().map(|method| {
             let (key, span) = (key_type(&component.field), component.field.ty.span());
             let bound = (component.range == Range::OfFixedWidth).then(|| quote_spanned!(span=> : _tm::RangeArg<#key>));
@@ -141,7 +124,7 @@ fn steps(path: &Path) -> TokenStream {
         });
         let starts_with = component.starts_with().map(|method| quote!(impl __next::#method<#end> for #from {}));
         quote! {
-            impl __next::#method<_tm::At<__at::#start, #next>> for #from {}
+            impl __next::#method<_tm::At<#marker, #next>> for #from {}
             #between #starts_with
         }
     });
@@ -150,12 +133,12 @@ fn steps(path: &Path) -> TokenStream {
 
 /// Which properties the rows of the path carry.
 fn carries(entity: &Entity, path: &Path) -> TokenStream {
-    let start = &path.start;
+    let marker = marker(&path.start);
     let Some(index) = path.index.and_then(|index| entity.indexes.get(index)) else {
-        return quote!(impl<const __H: u64> _tm::Carries<__H> for __at::#start {});
+        return quote!(impl<const __H: u64> _tm::Carries<__H> for #marker {});
     };
     let kept = match &index.cover {
-        Cover::Whole => return quote!(impl<const __H: u64> _tm::Carries<__H> for __at::#start {}),
+        Cover::Whole => return quote!(impl<const __H: u64> _tm::Carries<__H> for #marker {}),
         Cover::Keep(kept) => kept.as_slice(),
         Cover::KeysOnly => &[],
     };
@@ -164,5 +147,5 @@ fn carries(entity: &Entity, path: &Path) -> TokenStream {
         is_kept || entity.in_key(field) || is_recoverable(&index.row, field)
     });
     let names = fields.map(|field| &field.property);
-    quote!(#(impl _tm::Carries<{ _tm::name_hash(#names) }> for __at::#start {})*)
+    quote!(#(impl _tm::Carries<{ _tm::name_hash(#names) }> for #marker {})*)
 }

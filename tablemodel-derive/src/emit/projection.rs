@@ -64,7 +64,6 @@ fn selection(projection: &Projection<'_>, of: &TokenStream) -> TokenStream {
     let traits = fields.iter().map(|field| guard(projection, field));
     let properties = fields.iter().map(|field| property(of, field));
     quote! {
-        #[allow(non_camel_case_types)]
         mod __carries { #(#traits)* }
         #(
             #[diagnostic::do_not_recommend]

@@ -75,22 +75,19 @@ impl Field {
 
     /// The name of the handle: the field in capitals, unless the user chose another.
     pub(crate) fn handle(&self) -> Ident {
-        self.constant.clone().unwrap_or_else(|| {
-            let capitals = self.name.to_uppercase();
-            syn::parse_str(&capitals).map_or_else(
-                |_| Ident::new_raw(&capitals, self.ident.span()),
-                |mut ident: Ident| {
-                    ident.set_span(self.ident.span());
-                    ident
-                },
-            )
-        })
+        let capitals = || syn::parse_str(&self.name.to_uppercase()).ok().map(|ident| at(ident, self.ident.span()));
+        self.constant.clone().or_else(capitals).unwrap_or_else(|| self.ident.clone())
     }
 
     /// Whether the field is one property.
     pub(crate) fn is_property(&self) -> bool {
         matches!(self.kind, Kind::Plain | Kind::Json)
     }
+}
+
+fn at(mut ident: Ident, span: Span) -> Ident {
+    ident.set_span(span);
+    ident
 }
 
 fn kind(words: &FieldWords) -> Kind {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
-use syn::LitStr;
+use syn::{LitStr, ext::IdentExt};
 
 use crate::{
     emit::schema,
@@ -189,8 +189,6 @@ fn cover(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Cover
 
 /// A field that is one property.
 fn property(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
-    use syn::ext::IdentExt;
-
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
     if !field.is_property() {
         errors.at(name.span(), format!("`{name}` is not one stored property, so no index can use it"));

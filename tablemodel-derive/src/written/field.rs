@@ -1,8 +1,8 @@
 //! The words of a field.
 //! Whether they go together is decided in `meant`.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use syn::{Field, LitStr};
+use proc_macro2::{Ident, TokenStream};
+use syn::{Expr, Field, LitStr, Path};
 
 use super::{Slot, Word, attribute_words, unknown_word};
 use crate::errors::Errors;
@@ -61,18 +61,16 @@ impl FieldWords {
 fn default(word: &Word, errors: &mut Errors) -> Option<DefaultWord> {
     match word.value() {
         Some(value) if is_path(&value) => Some(DefaultWord::Function(value)),
-        Some(value) => Some(DefaultWord::Expression(value)),
+        Some(value) if syn::parse2::<Expr>(value.clone()).is_ok() => Some(DefaultWord::Expression(value)),
         None if word.is_alone() => Some(DefaultWord::Own),
-        None => word.wrong("takes a function or an expression", "`default`, `default = path` or `default = 1`", errors),
+        _ => {
+            let write = "`default`, `default = some::function`, or a short expression such as `default = 1`";
+            word.wrong("takes a function or a value", write, errors)
+        }
     }
 }
 
-/// Names and `::` only; `true` and `false` are values.
+/// A path is a function; in parentheses it is a constant.
 fn is_path(value: &TokenStream) -> bool {
-    let is_literal = |tree: &TokenTree| matches!(tree, TokenTree::Ident(name) if *name == "true" || *name == "false");
-    value.clone().into_iter().all(|tree| match &tree {
-        TokenTree::Ident(_) => !is_literal(&tree),
-        TokenTree::Punct(punct) => punct.as_char() == ':',
-        TokenTree::Group(_) | TokenTree::Literal(_) => false,
-    })
+    syn::parse2::<Path>(value.clone()).is_ok()
 }

@@ -1,8 +1,8 @@
 //! The item under a derive: its shape, its fields or variants, and its words.
 //! Which shapes and words a derive takes is the derive's to say.
 
-use proc_macro2::{Ident, TokenStream};
-use syn::{Attribute, Data, DeriveInput, Field, Fields, Type, Visibility, ext::IdentExt};
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Type, Visibility, ext::IdentExt};
 
 use super::{Slot, Word, attribute_words, unknown_word};
 use crate::errors::Errors;
@@ -20,7 +20,7 @@ pub(crate) enum Container {
     /// `struct X { a: A }`
     Named(Vec<Field>),
     /// `struct X(A);`
-    Newtype(Type),
+    Newtype(Box<Type>),
     /// `enum X { A, B(C) }`
     Enum(Vec<Variant>),
     /// A tuple struct of another length, a unit struct or a union.
@@ -46,11 +46,8 @@ impl Input {
         };
         let words = attribute_words(&input.attrs, errors);
         if !input.generics.params.is_empty() || input.generics.where_clause.is_some() {
-            let message = "generic types cannot be stored: the stored format is one constant per type";
-            let first = input.generics.params.first().map(|first| quote::ToTokens::to_token_stream(first));
-            let span =
-                first.and_then(|first| first.into_iter().next()).map_or(input.ident.span(), |first| first.span());
-            errors.at(span, message);
+            let span = input.generics.params.first().map_or(input.ident.span(), name_span);
+            errors.at(span, "generic types cannot be stored: the stored format is one constant per type");
             return None;
         }
         Some(Self { ident: input.ident, vis: input.vis, words, shape: shape(input.data) })
@@ -62,12 +59,21 @@ impl Input {
     }
 }
 
+/// `T`, `'a` or `N`.
+fn name_span(parameter: &GenericParam) -> Span {
+    match parameter {
+        GenericParam::Lifetime(parameter) => parameter.lifetime.ident.span(),
+        GenericParam::Type(parameter) => parameter.ident.span(),
+        GenericParam::Const(parameter) => parameter.ident.span(),
+    }
+}
+
 fn shape(data: Data) -> Container {
     match data {
         Data::Struct(data) => match data.fields {
             Fields::Named(fields) => Container::Named(fields.named.into_iter().collect()),
             Fields::Unnamed(fields) => match single(fields.unnamed.into_iter()) {
-                Some(field) => Container::Newtype(field.ty),
+                Some(field) => Container::Newtype(Box::new(field.ty)),
                 None => Container::Other("a tuple struct"),
             },
             Fields::Unit => Container::Other("a unit struct"),

@@ -7,17 +7,12 @@ use super::Word;
 use crate::errors::Errors;
 
 /// What became of a word.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Slot<T> {
+    #[default]
     Absent,
     Bad,
     Given(T, Span),
-}
-
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self::Absent
-    }
 }
 
 impl<T> Slot<T> {

@@ -7,29 +7,23 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 23] = [
+const LATER: [&str; 17] = [
     "blob",
     "chunked",
     "copy_of",
     "count",
     "each",
     "expires",
+    "latest",
     "list",
     "max",
     "min",
-    "outbox",
     "partition",
-    "prefix",
-    "sas",
     "series",
+    "shard",
     "slice",
-    "soft_delete",
-    "spread",
     "sum",
     "table",
-    "ttl",
-    "unique_across",
-    "upgrade",
     "wide",
 ];
 
@@ -112,7 +106,10 @@ impl Word {
     pub(crate) fn ident(&self, errors: &mut Errors) -> Option<Ident> {
         let literal = self.string(errors)?;
         match syn::parse_str::<Ident>(&literal.value()) {
-            Ok(ident) => Some(Ident::new_raw_as(&ident, literal.span())),
+            Ok(mut ident) => {
+                ident.set_span(literal.span());
+                Some(ident)
+            }
             Err(_) => {
                 errors.at(literal.span(), format!("`{}` is not a Rust name", literal.value()));
                 None
@@ -165,19 +162,6 @@ impl Word {
     pub(crate) fn wrong<T>(&self, takes: &str, write: &str, errors: &mut Errors) -> Option<T> {
         errors.at(self.span(), format!("`{}` {takes}: write {write}", self.name));
         None
-    }
-}
-
-/// A raw identifier stays raw when its place changes.
-trait RawAs {
-    fn new_raw_as(ident: &Ident, span: Span) -> Ident;
-}
-
-impl RawAs for Ident {
-    fn new_raw_as(ident: &Ident, span: Span) -> Ident {
-        let mut copy = ident.clone();
-        copy.set_span(span);
-        copy
     }
 }
 

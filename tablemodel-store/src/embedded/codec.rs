@@ -8,8 +8,9 @@ use super::{
     dictionary::{Dictionary, NameId},
     engine::Space,
     packed::Packed,
-    property::{StoredName, StoredProperties, put_property, put_varint},
+    property::{StoredName, StoredProperties, put_property},
     seal::{Digest, SEAL_BYTES, damaged},
+    wire::put_varint,
 };
 use crate::{DateTime, ETag, Properties, PropertyName, Row, RowKey, StoreError, ValueRef};
 

@@ -52,6 +52,13 @@ pub(crate) enum Sync {
     RecoveryPoint,
 }
 
+/// An amount of entries: whichever of both ends first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Amount {
+    pub(crate) entries: usize,
+    pub(crate) bytes: usize,
+}
+
 /// The range of keys of a scan.
 pub(crate) type Range<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
@@ -87,6 +94,9 @@ pub(crate) trait Engine: Send + std::marker::Sync + 'static {
 
     /// Makes all earlier commits as safe as `sync` says.
     fn sync(&self, sync: Sync) -> Result<(), StoreError>;
+
+    /// Whether opening it took a walk through the file, after a crash without a recovery point.
+    fn was_repaired(&self) -> bool;
 
     /// The size of the file in bytes.
     fn file_bytes(&self) -> Result<u64, StoreError>;
@@ -124,6 +134,6 @@ pub(crate) trait Group {
     /// Removes the entry at `key`, if it is there.
     fn remove(&mut self, space: Space, key: &[u8]) -> Result<(), StoreError>;
 
-    /// Removes about `most` entries of the space, and the space itself once few are left; whether it is gone.
-    fn shrink(&mut self, space: Space, most: usize) -> Result<bool, StoreError>;
+    /// Removes up to `most` of the space's entries, and the space itself once it is empty; whether it is gone.
+    fn shrink(&mut self, space: Space, most: Amount) -> Result<bool, StoreError>;
 }

@@ -20,6 +20,7 @@ mod seal;
 mod state;
 mod view;
 mod whole;
+mod wire;
 mod writer;
 
 use std::{
@@ -38,8 +39,8 @@ use tokio::{
 pub(crate) use self::packed::{Packed, PackedIter};
 use self::{
     dictionary::Dictionary,
-    engine::Engine,
     pace::Pace,
+    page::{Progress, Step},
     prepare::{bytes_of, prepare},
     records::Loaded,
     redb_engine::RedbEngine,
@@ -47,6 +48,8 @@ use self::{
     view::{Views, closed},
     writer::{Message, Request, Writer},
 };
+pub use redb::StorageBackend;
+
 pub use self::{
     options::EmbeddedStoreBuilder,
     pace::Durability,
@@ -61,8 +64,6 @@ use crate::{
 const QUEUE_SHARES: u32 = 64 * 1024;
 /// The unit in which a request's share of the queue is counted.
 const SHARE_BYTES: usize = 1024;
-/// Rows of a page above which it is read on a thread for blocking work.
-const INLINE_PAGE_ROWS: usize = 128;
 
 /// A store in one file. Clones are one store; the last one to go closes it.
 ///
@@ -71,7 +72,8 @@ const INLINE_PAGE_ROWS: usize = 128;
 /// - Readers see a snapshot, never wait for writers, and see every commit acknowledged before they began.
 /// - Several batches may be committed together, over tables and partitions.
 /// - ETags never repeat, whatever the clock does and however often the store is opened.
-/// - Rows carry checksums: damage is told (`Corrupt`), not served.
+/// - Rows carry checksums: damage is told (`Corrupt`), not served. Damage to the inner structure of the file is met by
+///   catching the engine's panics, so a program built with `panic = "abort"` ends there.
 /// - Limits are Azure's, so that what runs here runs there.
 ///
 /// If the disk fails while it commits, all waiting callers get the error (`OutcomeUnknown` only where the commit may
@@ -173,8 +175,8 @@ impl EmbeddedStore {
 
     /// The size of the file, and the number of rows of each table. Cheap: no row is read.
     pub fn stats(&self) -> Result<EmbeddedStats, StoreError> {
-        let file_bytes = self.0.views.with_engine(|engine| engine.file_bytes())?;
-        whole::stats(&*self.0.views.current()?, file_bytes)
+        let view = self.0.views.current()?;
+        self.0.views.with_engine(|engine| whole::stats(&*view, engine))
     }
 
     fn reader(engine: RedbEngine, loaded: Loaded) -> Self {
@@ -282,12 +284,12 @@ impl TableStore for EmbeddedStore {
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {
         validate::query(query)?;
         let view = self.0.views.current()?;
-        let is_short = query.limit <= INLINE_PAGE_ROWS && query.filter.is_none();
-        if is_short {
-            return page::page(&view, query);
-        }
+        let progress = match Progress::begin(query)?.read_short(&view, query)? {
+            Step::Done(page) => return Ok(page),
+            Step::Paused(progress) => progress,
+        };
         let query = query.clone();
-        blocking(move || page::page(&view, &query)).await
+        blocking(move || progress.read_rest(&view, &query)).await
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    EmbeddedStore,
+    EmbeddedStore, StorageBackend,
     engine::{Engine, Snapshot, Sync},
     pace::Durability,
     place::Unplaced,
@@ -23,6 +23,9 @@ use crate::{
 
 /// Memory for pages of the file, unless told otherwise.
 const DEFAULT_CACHE_BYTES: usize = 256 * 1024 * 1024;
+
+/// Memory for pages while an empty store is created.
+const CREATION_CACHE_BYTES: usize = 1024 * 1024;
 
 /// Settings of an [`EmbeddedStore`], then one of the `open` methods.
 ///
@@ -96,26 +99,30 @@ impl EmbeddedStoreBuilder {
     /// damaged), `Unsupported` (written by a newer version of this crate). Each names the file and what to do.
     pub fn open(self, path: impl Into<PathBuf>) -> Result<EmbeddedStore, StoreError> {
         let path = path.into();
+        self.open_file(&path).map_err(|error| error.about(path.display()))
+    }
+
+    /// Opens the store on storage other than a file: a seam for tests, which can lose power or fill up.
+    ///
+    /// An empty backend becomes an empty store. Errors: as [`open`](Self::open); `Unsupported` if read-only.
+    pub fn open_backend(self, backend: impl StorageBackend) -> Result<EmbeddedStore, StoreError> {
+        if self.read_only {
+            return Err(StoreError::new(StoreErrorKind::Unsupported, "only files can be opened read-only"));
+        }
+        let engine = redb_engine::open_backend(Box::new(backend), self.cache_bytes)?;
+        self.start(engine)
+    }
+
+    fn open_file(self, path: &Path) -> Result<EmbeddedStore, StoreError> {
         let access = match (self.read_only, self.create) {
             (true, _) => Access::Read,
             (false, true) => Access::Create,
             (false, false) => Access::Write,
         };
         if access == Access::Create && !path.exists() {
-            create(&path)?;
+            create(path)?;
         }
-        let engine = redb_engine::open_file(&path, access, self.cache_bytes)?;
-        self.start(engine).map_err(|error| error.about(path.display()))
-    }
-
-    /// Opens the store on storage other than a file: a seam for tests, which can lose power or fill up.
-    ///
-    /// An empty backend becomes an empty store. Errors: as [`open`](Self::open); `Unsupported` if read-only.
-    pub fn open_backend(self, backend: impl redb::StorageBackend) -> Result<EmbeddedStore, StoreError> {
-        if self.read_only {
-            return Err(StoreError::new(StoreErrorKind::Unsupported, "only files can be opened read-only"));
-        }
-        let engine = redb_engine::open_backend(Box::new(backend), self.cache_bytes)?;
+        let engine = redb_engine::open_file(path, access, self.cache_bytes)?;
         self.start(engine)
     }
 
@@ -134,13 +141,11 @@ impl EmbeddedStoreBuilder {
 /// Lets an empty store appear at `path`, whole or not at all, unless another process was faster.
 fn create(path: &Path) -> Result<(), StoreError> {
     let unplaced = Unplaced::new(path);
-    let engine = redb_engine::open_file(unplaced.path(), Access::Create, 0).map_err(|error| error.about("creating"))?;
+    let engine = redb_engine::open_file(unplaced.path(), Access::Create, CREATION_CACHE_BYTES)?;
     initialise(&engine)?;
     drop(engine);
     match unplaced.place() {
-        Err(failure) if failure.kind() != ErrorKind::AlreadyExists => {
-            Err(redb_engine::disk_failure(&failure).about(path.display()))
-        }
+        Err(failure) if failure.kind() != ErrorKind::AlreadyExists => Err(redb_engine::disk_failure(&failure)),
         _ => Ok(()),
     }
 }

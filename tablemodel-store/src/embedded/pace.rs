@@ -11,6 +11,7 @@ use super::engine::Sync;
 /// Whatever the choice, a crash (of the process or of the machine) leaves a prefix of the commits, each batch whole
 /// or absent, and ETags never repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Durability {
     /// Every commit is on the disk before it is acknowledged: one sync for all writers waiting at that moment.
     ///

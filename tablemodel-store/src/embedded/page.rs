@@ -13,22 +13,81 @@ use super::{
 };
 use crate::{Filter, Page, Query, Row, RowKey, StoreError, ValueRef, continuation};
 
-/// Rows that a scan looks at for one page; then an empty page may come with a continuation. About 20 ms of work.
-const MAX_LOOKED_AT_ROWS: usize = 32 * 1024;
+/// Rows for which room is made at first.
+const FIRST_ROWS: usize = 128;
+
+/// How much a scan looks at, in rows and in bytes of stored rows.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    rows: usize,
+    bytes: usize,
+}
+
+impl Look {
+    /// What is read where the caller is: about a quarter of a millisecond. Most queries end within it, and for the
+    /// rest a thread for blocking work costs nothing that can be measured.
+    const SHORT: Self = Self { rows: 256, bytes: 256 * 1024 };
+    /// What is looked at for one page, which then may be empty and still have a continuation: about 20 ms.
+    const PAGE: Self = Self { rows: 32 * 1024, bytes: 32 * 1024 * 1024 };
+
+    const fn holds(self, other: Self) -> bool {
+        self.rows > other.rows && self.bytes > other.bytes
+    }
+}
+
 /// Bytes of stored rows that one page holds before it ends.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes of stored rows that a scan looks at for one page.
-const MAX_LOOKED_AT_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads one page.
-pub(super) fn page<S: Snapshot>(view: &View<S>, query: &Query) -> Result<Page, StoreError> {
-    let space = view.catalogue.rows(&query.table)?;
-    let resume = continuation::resume(query)?;
-    let mut scan = Scan::new(query, space, &view.names);
-    if let Some(bounds) = KeyBounds::new(&query.range, resume.as_ref()) {
-        view.snapshot.scan(space, bounds.range(), |key, value| scan.visit(key, value))?;
+/// A page half read, or not yet begun.
+pub(super) struct Progress {
+    rows: Vec<Row>,
+    row_bytes: usize,
+    looked_at: Look,
+    /// Where to go on: strictly after this key.
+    after: Option<RowKey>,
+}
+
+/// What a step of reading came to.
+pub(super) enum Step {
+    Done(Page),
+    Paused(Progress),
+}
+
+impl Progress {
+    /// A page to be read. Errors: `InvalidInput` for a continuation of another query.
+    pub(super) fn begin(query: &Query) -> Result<Self, StoreError> {
+        let after = continuation::resume(query)?;
+        let rows = Vec::with_capacity(query.limit.min(FIRST_ROWS));
+        Ok(Self { rows, row_bytes: 0, looked_at: Look { rows: 0, bytes: 0 }, after })
     }
-    scan.finish()
+
+    /// Reads the page, or as much of it as is read where the caller is.
+    pub(super) fn read_short<S: Snapshot>(self, view: &View<S>, query: &Query) -> Result<Step, StoreError> {
+        let (progress, end) = self.read(view, query, Look::SHORT)?;
+        if end == End::Pause {
+            return Ok(Step::Paused(progress));
+        }
+        Ok(Step::Done(progress.page(query, end)))
+    }
+
+    /// Reads the rest of the page.
+    pub(super) fn read_rest<S: Snapshot>(self, view: &View<S>, query: &Query) -> Result<Page, StoreError> {
+        let (progress, end) = self.read(view, query, Look::PAGE)?;
+        Ok(progress.page(query, end))
+    }
+
+    fn read<S: Snapshot>(self, view: &View<S>, query: &Query, pause: Look) -> Result<(Self, End), StoreError> {
+        let space = view.catalogue.rows(&query.table)?;
+        let Some(bounds) = KeyBounds::new(&query.range, self.after.as_ref()) else { return Ok((self, End::OfRange)) };
+        let mut scan = Scan::new(query, space, &view.names, pause, self);
+        view.snapshot.scan(space, bounds.range(), |key, value| scan.visit(key, value))?;
+        scan.finish()
+    }
+
+    fn page(self, query: &Query, end: End) -> Page {
+        let continuation = self.after.filter(|_| end != End::OfRange).map(|after| continuation::encode(query, &after));
+        Page { rows: self.rows, continuation }
+    }
 }
 
 struct Scan<'q> {
@@ -37,57 +96,66 @@ struct Scan<'q> {
     names: &'q Arc<Dictionary>,
     filter: Option<Condition<'q>>,
     select: Option<Selection>,
-    rows: Vec<Row>,
-    row_bytes: usize,
-    looked_at: usize,
-    looked_at_bytes: usize,
-    /// The last key looked at, unless it is the last row's.
+    pause: Look,
+    progress: Progress,
+    /// The last key looked at, where it is not the last row's.
     rejected: Option<Vec<u8>>,
-    more: bool,
+    end: End,
+}
+
+/// Why a scan ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    OfRange,
+    /// The page is full.
+    OfPage,
+    /// Enough was looked at for now.
+    Pause,
 }
 
 impl<'q> Scan<'q> {
-    fn new(query: &'q Query, space: Space, names: &'q Arc<Dictionary>) -> Self {
+    fn new(query: &'q Query, space: Space, names: &'q Arc<Dictionary>, pause: Look, progress: Progress) -> Self {
         Self {
             query,
             space,
             names,
             filter: query.filter.as_ref().map(|filter| Condition::new(filter, names)),
             select: query.select.as_deref().map(|select| Selection::new(select, names)),
-            rows: Vec::new(),
-            row_bytes: 0,
-            looked_at: 0,
-            looked_at_bytes: 0,
+            pause,
+            progress,
             rejected: None,
-            more: false,
+            end: End::OfRange,
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.rows.len() >= self.query.limit
-            || self.row_bytes >= MAX_PAGE_BYTES
-            || self.looked_at >= MAX_LOOKED_AT_ROWS
-            || self.looked_at_bytes >= MAX_LOOKED_AT_BYTES
+    /// Why to stop before the next row, if so.
+    fn is_due(&self) -> Option<End> {
+        let Progress { rows, row_bytes, looked_at, .. } = &self.progress;
+        if rows.len() >= self.query.limit || *row_bytes >= MAX_PAGE_BYTES || !Look::PAGE.holds(*looked_at) {
+            return Some(End::OfPage);
+        }
+        (!self.pause.holds(*looked_at)).then_some(End::Pause)
     }
 
     fn visit(&mut self, key: &[u8], value: &[u8]) -> Visit {
-        if self.is_full() {
-            self.more = true;
+        if let Some(end) = self.is_due() {
+            self.end = end;
             return Ok(ControlFlow::Break(()));
         }
-        self.looked_at += 1;
-        self.looked_at_bytes += key.len() + value.len();
+        let bytes = key.len() + value.len();
+        self.progress.looked_at.rows += 1;
+        self.progress.looked_at.bytes += bytes;
         let stored = StoredRow::checked(self.space, key, value)?;
         let Some(row_key) = self.accepted(key, stored)? else {
-            // Only a scan that ends here needs the key; reusing the buffer makes it one copy.
+            // Only the end of a scan needs the key; the buffer is used again, so that it is one copy.
             let rejected = self.rejected.get_or_insert_default();
             rejected.clear();
             rejected.extend_from_slice(key);
             return Ok(ControlFlow::Continue(()));
         };
         self.rejected = None;
-        self.row_bytes += key.len() + value.len();
-        self.rows.push(stored.row(row_key, self.names, self.select.as_ref())?);
+        self.progress.row_bytes += bytes;
+        self.progress.rows.push(stored.row(row_key, self.names, self.select.as_ref())?);
         Ok(ControlFlow::Continue(()))
     }
 
@@ -101,12 +169,14 @@ impl<'q> Scan<'q> {
         Ok(filter.holds(stored, Some(&key)).then_some(key))
     }
 
-    fn finish(self) -> Result<Page, StoreError> {
-        let Self { query, rows, rejected, more, .. } = self;
-        let rejected = rejected.as_deref().map(row_key).transpose()?;
-        let last = rejected.as_ref().or(rows.last().map(|row| &row.key)).filter(|_| more);
-        let continuation = last.map(|last| continuation::encode(query, last));
-        Ok(Page { rows, continuation })
+    fn finish(self) -> Result<(Progress, End), StoreError> {
+        let Self { mut progress, rejected, end, .. } = self;
+        let last = match rejected {
+            Some(key) => Some(row_key(&key)?),
+            None => progress.rows.last().map(|row| row.key.clone()),
+        };
+        progress.after = last.or(progress.after);
+        Ok((progress, end))
     }
 }
 

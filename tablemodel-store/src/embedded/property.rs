@@ -1,10 +1,13 @@
-//! The bytes of one property: drawn in `FORMAT-embedded.md`.
+//! The bytes of one property: drawn in `FORMAT.md`.
 //!
 //! Pure: nothing is read from or written to a file here, and no limit is checked.
 
 use uuid::Uuid;
 
-use super::dictionary::{Dictionary, NameId};
+use super::{
+    dictionary::{Dictionary, NameId},
+    wire::{from_zigzag, put_bytes, put_varint, take_array, take_bytes, take_fixed, take_varint, zigzag},
+};
 use crate::{DateTime, PropertyName, ValueRef};
 
 /// The types of values, as the low four bits of a property's head.
@@ -118,7 +121,7 @@ fn take_property<'a>(rest: &mut &'a [u8]) -> Option<StoredProperty<'a>> {
     let payload = match tag {
         tag::FALSE | tag::TRUE => Payload::Bits(0),
         tag::INT32 | tag::INT64 => Payload::Bits(take_varint(rest)?),
-        tag::DATE_TIME | tag::DOUBLE => Payload::Bits(u64::from_le_bytes(*take_array(rest)?)),
+        tag::DATE_TIME | tag::DOUBLE => Payload::Bits(take_fixed(rest)?),
         tag::GUID => Payload::Bytes(take_array::<16>(rest)?),
         tag::BINARY | tag::STRING => Payload::Bytes(take_bytes(rest)?),
         _ => return None,
@@ -155,68 +158,5 @@ pub(super) fn put_property(out: &mut Vec<u8>, name: &PropertyName, id: Option<Na
         ValueRef::Int32(int) => put_varint(out, zigzag(int.into())),
         ValueRef::Int64(int) => put_varint(out, zigzag(int)),
         ValueRef::String(text) => put_bytes(out, text.as_bytes()),
-    }
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let len = usize::try_from(take_varint(rest)?).ok()?;
-    let (bytes, tail) = rest.split_at_checked(len)?;
-    *rest = tail;
-    Some(bytes)
-}
-
-fn take_array<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
-    let (bytes, tail) = rest.split_first_chunk()?;
-    *rest = tail;
-    Some(bytes)
-}
-
-/// LEB128: seven bits a byte, lowest first, the top bit set on all but the last.
-pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn take_varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..u64::BITS).step_by(7) {
-        let (&byte, tail) = rest.split_first()?;
-        *rest = tail;
-        value |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-fn zigzag(value: i64) -> u64 {
-    (value << 1 ^ value >> 63).cast_unsigned()
-}
-
-fn from_zigzag(value: u64) -> i64 {
-    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn integers_keep_their_value(value in any::<i64>()) {
-            let mut bytes = Vec::new();
-            put_varint(&mut bytes, zigzag(value));
-            prop_assert_eq!(take_varint(&mut &bytes[..]).map(from_zigzag), Some(value));
-        }
     }
 }

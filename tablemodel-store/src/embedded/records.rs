@@ -181,3 +181,75 @@ fn each(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::{
+        engine::{Engine, Sync},
+        redb_engine::{RedbEngine, open_backend},
+    };
+
+    fn engine() -> RedbEngine {
+        open_backend(Box::new(redb::backends::InMemoryBackend::new()), 1 << 20).unwrap()
+    }
+
+    fn loaded(
+        write: impl FnOnce(&mut <RedbEngine as Engine>::Group<'_>) -> Result<(), StoreError>,
+    ) -> Result<Loaded, StoreError> {
+        let engine = engine();
+        engine.apply(Sync::Disk, |group| initialise(group).and_then(|()| write(group))).unwrap();
+        load(&engine.snapshot().unwrap())
+    }
+
+    fn kind(loaded: Result<Loaded, StoreError>) -> (StoreErrorKind, String) {
+        let error = loaded.err().unwrap();
+        (error.kind(), error.to_string())
+    }
+
+    #[test]
+    fn a_newer_format_is_unsupported_and_both_versions_are_told() {
+        let (kind, text) = kind(loaded(|group| put(group, Space::Meta, FORMAT_KEY, &7_u32.to_le_bytes())));
+        assert_eq!(kind, StoreErrorKind::Unsupported);
+        assert!(text.contains("format 7") && text.contains("format 1"), "{text}");
+    }
+
+    #[test]
+    fn records_come_back_as_written() {
+        let entry = TableEntry { id: TableId(9), name: "Table".to_owned(), created: DateTime::MAX };
+        let counters = Counters { last_stamp: 5, next_table: 10 };
+        let names = Dictionary::new(["A", "B"].map(PropertyName::from));
+        let loaded = loaded(|group| {
+            put_table(group, "table", &entry)?;
+            put_table(group, "gone", &TableEntry { id: TableId(3), ..entry.clone() })?;
+            drop_table(group, "gone", TableId(3), DateTime::MIN)?;
+            put_names(group, &names, 0)?;
+            put_counters(group, counters)
+        })
+        .unwrap();
+        assert_eq!(loaded.counters, counters);
+        assert_eq!(loaded.dropped, [TableId(3)]);
+        assert_eq!(loaded.names.len(), 2);
+        let found = loaded.catalogue.find("TABLE").unwrap();
+        assert_eq!((found.id, found.name.as_str(), found.created), (TableId(9), "Table", DateTime::MAX));
+        assert!(loaded.catalogue.find("gone").is_none());
+    }
+
+    #[test]
+    fn records_that_make_no_sense_are_told() {
+        for (space, key, body) in [
+            (Space::Meta, FORMAT_KEY, &b"1"[..]),
+            (Space::Meta, FORMAT_KEY, &[0, 0, 0, 0]),
+            (Space::Meta, STATE_KEY, b"short"),
+            (Space::Tables, b"table", b"short"),
+            (Space::Tables, b"\xFF", &[0; 20]),
+            (Space::Dropped, b"short", b""),
+            (Space::Names, b"shrt", b"not the next number"),
+        ] {
+            let (kind, text) = kind(loaded(|group| put(group, space, key, body)));
+            assert_eq!(kind, StoreErrorKind::Corrupt, "{space:?}: {text}");
+        }
+        let (kind, text) = kind(loaded(|group| group.put(Space::Meta, STATE_KEY, &[0; 20])));
+        assert_eq!(kind, StoreErrorKind::Corrupt, "{text}");
+    }
+}

@@ -8,7 +8,7 @@ use super::{
     catalogue::{Catalogue, TableEntry},
     codec::{EncodedRow, StoredRow},
     dictionary::Dictionary,
-    engine::{Group, Space, TableId},
+    engine::{Amount, Group, Space, TableId},
     prepare::{PreparedBatch, PreparedOperation},
     records::{self, Counters},
 };
@@ -19,8 +19,8 @@ use crate::{
     validate,
 };
 
-/// Rows of dropped tables that one commit frees: about a millisecond.
-const RECLAIMED_ROWS: usize = 1_000;
+/// What one commit frees of dropped tables: about a millisecond.
+const RECLAIMED: Amount = Amount { entries: 1_000, bytes: 2 * 1024 * 1024 };
 
 /// What a request asks of the writer thread.
 pub(super) enum Work {
@@ -94,7 +94,7 @@ impl State {
     /// Ends a group: frees some rows of dropped tables, and records what the group used.
     pub(super) fn settle(&mut self, group: &mut impl Group) -> Result<(), StoreError> {
         if let Some(id) = self.dropped.front().copied()
-            && group.shrink(Space::Rows(id), RECLAIMED_ROWS)?
+            && group.shrink(Space::Rows(id), RECLAIMED)?
         {
             records::forget_dropped(group, id)?;
             self.dropped.pop_front();

@@ -34,6 +34,10 @@ pub struct EmbeddedStats {
     pub tables: Vec<TableStats>,
     /// Deleted tables whose rows are still being freed.
     pub tables_being_freed: u64,
+    /// Whether opening it took a walk through the whole file, after a crash amid writes (see [`Durability`]).
+    ///
+    /// [`Durability`]: super::Durability
+    pub repaired_at_open: bool,
 }
 
 /// Figures of a table.
@@ -46,14 +50,18 @@ pub struct TableStats {
     pub rows: u64,
 }
 
-/// The figures of a view.
-pub(super) fn stats<S: Snapshot>(view: &View<S>, file_bytes: u64) -> Result<EmbeddedStats, StoreError> {
+/// The figures of a view and of its engine.
+pub(super) fn stats<E: Engine>(view: &View<E::Snapshot>, engine: &E) -> Result<EmbeddedStats, StoreError> {
     let tables = view.catalogue.sorted().into_iter().map(|(_, table)| {
         let rows = view.snapshot.len(Space::Rows(table.id))?;
         Ok(TableStats { name: table.name.clone(), rows })
     });
-    let tables = tables.collect::<Result<_, StoreError>>()?;
-    Ok(EmbeddedStats { file_bytes, tables, tables_being_freed: view.snapshot.len(Space::Dropped)? })
+    Ok(EmbeddedStats {
+        file_bytes: engine.file_bytes()?,
+        tables: tables.collect::<Result<_, StoreError>>()?,
+        tables_being_freed: view.snapshot.len(Space::Dropped)?,
+        repaired_at_open: engine.was_repaired(),
+    })
 }
 
 /// Reads everything and checks each checksum and count; gives the number of rows.
@@ -77,21 +85,22 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
 
 /// Writes the view as a new store to `path`, which appears when it is complete.
 pub(super) fn backup<S: Snapshot>(view: &View<S>, path: &Path) -> Result<(), StoreError> {
+    write(view, path).map_err(|error| error.about(format!("backup to {}", path.display())))
+}
+
+fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<(), StoreError> {
+    let taken = || StoreError::new(StoreErrorKind::Denied, "there is a file at this path; give another");
     if path.exists() {
-        return Err(exists().about(path.display()));
+        return Err(taken());
     }
     let unplaced = Unplaced::new(path);
     let engine = redb_engine::open_file(unplaced.path(), Access::Create, BACKUP_CACHE_BYTES)?;
-    copy(view, &engine).map_err(|error| error.about(path.display()))?;
+    copy(view, &engine)?;
     drop(engine);
-    unplaced.place().map_err(|failure| {
-        let exists = (failure.kind() == ErrorKind::AlreadyExists).then(exists);
-        exists.unwrap_or_else(|| redb_engine::disk_failure(&failure)).about(path.display())
+    unplaced.place().map_err(|failure| match failure.kind() {
+        ErrorKind::AlreadyExists => taken(),
+        _ => redb_engine::disk_failure(&failure),
     })
-}
-
-fn exists() -> StoreError {
-    StoreError::new(StoreErrorKind::Denied, "there is a file at this path; give another")
 }
 
 fn copy<S: Snapshot>(view: &View<S>, engine: &RedbEngine) -> Result<(), StoreError> {

@@ -127,10 +127,8 @@ async fn verdict(disk: Disk<Note>, known: &Known, durability: Durability, write:
     let store = open(disk, durability).map_err(|error| format!("does not open: {error}"))?;
     let rows = all_rows(&store).await.map_err(|error| format!("cannot be read: {error}"))?;
     let found = numbers(&rows);
-    let floor = match durability {
-        Durability::Durable | Durability::QuickReopen => known.acknowledged,
-        Durability::Relaxed | Durability::Bulk => known.flushed,
-    };
+    let waits = matches!(durability, Durability::Durable | Durability::QuickReopen);
+    let floor = if waits { known.acknowledged } else { known.flushed };
     let mut all = Numbers::new();
     for (writer, (floor, began)) in floor.into_iter().zip(known.began).enumerate() {
         let reached = reached(&found, writer);

@@ -78,6 +78,8 @@ impl<'a> WriteBatch<'a> {
     }
 
     /// Writes a changed entity back, if it is still as it was read; it is current again once the batch is committed.
+    ///
+    /// If a later change of the batch writes the entity too, it is not: its next `save` is a `Conflict`.
     pub fn save<E: TableEntity>(&mut self, entity: &'a mut Stored<E>) -> &mut Self {
         let change = Image::of::<E>(entity).map(|new| Change::Save { old: entity.rows().clone(), new });
         self.add(E::SCHEMA, change, Some(entity))

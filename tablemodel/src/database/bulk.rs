@@ -2,24 +2,34 @@
 //!
 //! Not atomic as a whole, and says so: each batch is all or nothing, and what failed is reported entity by entity.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    pin::{Pin, pin},
+    sync::Arc,
+};
 
 use futures_core::Stream;
-use futures_util::{StreamExt, stream::FuturesUnordered};
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, Either, select},
+    stream::FuturesUnordered,
+};
+use tablemodel_store::{RowKey, limits, size};
 
 use crate::{
-    database::Database,
+    database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, image::Image},
+    schema::{Cover, EntitySchema},
 };
 
 /// Batches in flight.
 const CONCURRENT_BATCHES: usize = 32;
 /// Entities held back so that partitions fill their batches, at most.
 const HELD_ENTITIES: usize = 20_000;
-/// Rows of one batch.
-const BATCH_ROWS: usize = tablemodel_store::limits::MAX_BATCH_OPERATIONS;
+/// Bytes of them, as they are in memory.
+const HELD_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of properties of one batch, as they are in memory: well under the 4 MiB of JSON that a batch may be, whose exact
 /// size is checked when the batch is planned.
 const BATCH_BYTES: usize = 1024 * 1024;
@@ -46,7 +56,7 @@ pub struct BulkReport {
     pub written: u64,
     /// Batches committed.
     pub batches: u64,
-    /// What could not be written, each error with the entity's key; the others were.
+    /// What could not be written, each error with the entity's key, where one can be made; the others were.
     pub failed: Vec<Error>,
 }
 
@@ -86,8 +96,9 @@ impl<'a> Bulk<'a> {
 
     /// Inserts entities that must not exist yet.
     ///
-    /// Cost: one request per 100 rows of a partition, 32 at a time; at most 20,000 entities are held in memory.
-    /// A batch in which one entity is refused is written again entity by entity, so that only that one fails.
+    /// Cost: one request per 100 rows of a partition, 32 at a time; at most 20,000 entities and 64 MiB of them are held in
+    /// memory. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
+    /// entities with one key the first is inserted, and the others are refused.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -100,14 +111,15 @@ impl<'a> Bulk<'a> {
     ///
     /// # Errors
     ///
-    /// Those that concern no single entity, such as an entity that the model does not list. The others are reported.
+    /// Those that concern no single entity: an entity that the model does not list, a database that was opened
+    /// read-only. The others are reported.
     pub async fn insert_all<E: TableEntity>(self, entities: impl Stream<Item = E> + Send) -> Result<BulkReport> {
         self.write_all::<E>(entities, Change::Insert).await
     }
 
     /// Inserts entities, or replaces those with their keys.
     ///
-    /// Cost: as [`Bulk::insert_all`], and one point read an entity.
+    /// Of entities with one key, the last stays. Cost: as [`Bulk::insert_all`], and one point read an entity.
     ///
     /// # Errors
     ///
@@ -117,64 +129,129 @@ impl<'a> Bulk<'a> {
     }
 
     async fn write_all<E: TableEntity>(
-        mut self,
+        self,
         entities: impl Stream<Item = E> + Send,
         change: fn(Image) -> Change,
     ) -> Result<BulkReport> {
         let registered = self.db.registered(E::SCHEMA)?;
-        let rows_per_entity = 1 + E::SCHEMA.indexes.len();
-        let mut held = Held { chunks: HashMap::new(), entities: 0, per_batch: (BATCH_ROWS / rows_per_entity).max(1) };
-        let mut report = BulkReport::default();
-        let mut flights = FuturesUnordered::new();
-        let mut entities = std::pin::pin!(entities);
-        let mut input = true;
-        while input || held.entities > 0 || !flights.is_empty() {
-            if self.stop_on_error && !report.failed.is_empty() {
-                (input, held.entities) = (false, 0);
-                held.chunks.clear();
+        self.db.check_writable()?;
+        let writing = Writing {
+            registered,
+            change,
+            held: Held::of(E::SCHEMA),
+            busy: HashSet::new(),
+            flights: FuturesUnordered::new(),
+            report: BulkReport::default(),
+            bulk: self,
+        };
+        Ok(writing.run::<E>(entities).await)
+    }
+}
+
+/// A bulk write on its way.
+struct Writing<'a> {
+    bulk: Bulk<'a>,
+    registered: Arc<Registered>,
+    change: fn(Image) -> Change,
+    held: Held,
+    /// The keys in flight: a second entity of one key waits for the first, so that writes are never reordered.
+    busy: HashSet<RowKey>,
+    flights: FuturesUnordered<BoxFuture<'static, Landed>>,
+    report: BulkReport,
+}
+
+/// What became of one flight.
+struct Landed {
+    keys: Vec<RowKey>,
+    report: BulkReport,
+}
+
+impl Writing<'_> {
+    async fn run<E: TableEntity>(mut self, entities: impl Stream<Item = E> + Send) -> BulkReport {
+        let mut entities = pin!(entities);
+        while let Some(entity) = self.next_of(&mut entities).await {
+            match Image::of(&entity) {
+                Ok(image) => self.held.add(image),
+                Err(error) => self.report.failed.push(error),
             }
-            if flights.len() >= CONCURRENT_BATCHES || (!input && held.entities == 0) {
-                if let Some(done) = flights.next().await {
-                    self.add(&mut report, done);
-                }
-                continue;
-            }
-            let chunk = match if input { entities.next().await } else { None } {
-                Some(entity) => match Image::of(&entity) {
-                    Ok(image) => held.add(image),
-                    Err(error) => {
-                        report.failed.push(error);
-                        None
-                    }
-                },
-                None => {
-                    input = false;
-                    held.largest()
-                }
-            };
-            if let Some(chunk) = chunk {
-                let (db, registered) = (self.db.clone(), registered.clone());
-                flights.push(async move { write_chunk(&db, &registered, chunk, change).await });
-            }
+            self.launch().await;
         }
-        Ok(report)
+        self.held.release(0, 0);
+        self.launch().await;
+        while !self.flights.is_empty() {
+            self.land().await;
+        }
+        self.report
     }
 
-    fn add(&mut self, report: &mut BulkReport, done: BulkReport) {
-        report.written += done.written;
-        report.batches += done.batches;
-        report.failed.extend(done.failed);
-        if let Some(progress) = &mut self.progress {
-            progress(report.written);
+    /// The next entity; what is in flight goes on meanwhile. None at the end, or where an error stops it.
+    async fn next_of<E: TableEntity>(&mut self, entities: &mut Pin<&mut (impl Stream<Item = E> + Send)>) -> Option<E> {
+        while !self.is_stopped() {
+            if self.flights.is_empty() {
+                return entities.next().await;
+            }
+            match select(entities.next(), self.flights.next()).await {
+                Either::Left((entity, _)) => return entity,
+                Either::Right((landed, _)) => self.note(landed),
+            }
+        }
+        None
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.bulk.stop_on_error && !self.report.failed.is_empty()
+    }
+
+    /// Sends what is due, each batch as soon as there is room.
+    async fn launch(&mut self) {
+        while !self.is_stopped()
+            && let Some(images) = self.held.due.pop_front()
+        {
+            let waits = |writing: &Self| {
+                writing.flights.len() >= CONCURRENT_BATCHES
+                    || images.iter().any(|image| writing.busy.contains(&image.key))
+            };
+            while waits(self) {
+                self.land().await;
+            }
+            let keys: Vec<_> = images.iter().map(|image| image.key.clone()).collect();
+            self.busy.extend(keys.iter().cloned());
+            let (db, registered, change) = (self.bulk.db.clone(), self.registered.clone(), self.change);
+            let flight = async move { Landed { report: write_images(&db, &registered, images, change).await, keys } };
+            self.flights.push(flight.boxed());
+        }
+    }
+
+    async fn land(&mut self) {
+        let landed = self.flights.next().await;
+        self.note(landed);
+    }
+
+    fn note(&mut self, landed: Option<Landed>) {
+        let Some(Landed { keys, report }) = landed else { return };
+        for key in &keys {
+            self.busy.remove(key);
+        }
+        self.report.written += report.written;
+        self.report.batches += report.batches;
+        self.report.failed.extend(report.failed);
+        if let Some(progress) = &mut self.bulk.progress {
+            progress(self.report.written);
         }
     }
 }
 
 /// Images that wait for their partition's batch to fill.
 struct Held {
-    chunks: HashMap<String, Chunk>,
+    open: HashMap<String, Chunk>,
     entities: usize,
+    bytes: usize,
+    /// What waits no longer, in the order in which it has to be written.
+    due: VecDeque<Vec<Image>>,
+    /// Entities of one batch.
     per_batch: usize,
+    /// Rows of one entity that hold all its properties.
+    copies: usize,
 }
 
 #[derive(Default)]
@@ -184,70 +261,88 @@ struct Chunk {
 }
 
 impl Held {
-    /// Holds one more; gives a chunk that is due.
-    fn add(&mut self, image: Image) -> Option<Chunk> {
+    fn of(schema: &'static EntitySchema) -> Self {
+        let copies = schema.indexes.iter().filter(|index| index.cover == Cover::Whole).count();
+        Self {
+            open: HashMap::new(),
+            entities: 0,
+            bytes: 0,
+            due: VecDeque::new(),
+            per_batch: (limits::MAX_BATCH_OPERATIONS / (1 + schema.indexes.len())).max(1),
+            copies: 1 + copies,
+        }
+    }
+
+    /// Holds one more; what fills a batch is due.
+    fn add(&mut self, image: Image) {
         let partition = image.key.partition.clone();
-        let bytes = tablemodel_store::size::row_bytes(&image.key.partition, &image.key.row, &image.fields);
-        let chunk = self.chunks.entry(partition.clone()).or_default();
+        let bytes = size::row_bytes(&image.key.partition, &image.key.row, &image.fields) * self.copies;
+        let chunk = self.open.entry(partition.clone()).or_default();
         chunk.images.push(image);
         chunk.bytes += bytes;
+        let is_full = chunk.images.len() >= self.per_batch || chunk.bytes >= BATCH_BYTES;
         self.entities += 1;
-        if chunk.images.len() >= self.per_batch || chunk.bytes * 4 >= BATCH_BYTES * 4 {
-            return self.take(&partition);
+        self.bytes += bytes;
+        if is_full {
+            self.release_partition(&partition);
         }
-        if self.entities >= HELD_ENTITIES { self.largest() } else { None }
+        if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
+            self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
+        }
     }
 
-    fn largest(&mut self) -> Option<Chunk> {
-        let partition = self.chunks.iter().max_by_key(|(_, chunk)| chunk.images.len()).map(|(key, _)| key.clone())?;
-        self.take(&partition)
+    /// Lets the fullest batches go until at most so many entities and bytes are held.
+    fn release(&mut self, entities: usize, bytes: usize) {
+        let mut partitions: Vec<_> = self.open.iter().map(|(key, chunk)| (chunk.images.len(), key.clone())).collect();
+        partitions.sort_unstable();
+        while (self.entities > entities || self.bytes > bytes)
+            && let Some((_, partition)) = partitions.pop()
+        {
+            self.release_partition(&partition);
+        }
     }
 
-    fn take(&mut self, partition: &str) -> Option<Chunk> {
-        let chunk = self.chunks.remove(partition)?;
-        self.entities -= chunk.images.len();
-        Some(chunk)
+    fn release_partition(&mut self, partition: &str) {
+        if let Some(chunk) = self.open.remove(partition) {
+            self.entities -= chunk.images.len();
+            self.bytes -= chunk.bytes;
+            self.due.push_back(chunk.images);
+        }
     }
 }
 
-/// Writes a chunk as one batch; where that is refused, entity by entity.
-async fn write_chunk(
+/// Writes images of one partition as one batch; where one of them is refused, in halves.
+async fn write_images(
     db: &Database,
-    registered: &crate::database::Registered,
-    chunk: Chunk,
-    change: fn(Image) -> Change,
-) -> BulkReport {
-    let Some(partition) = chunk.images.first().map(|image| image.key.partition.clone()) else {
-        return BulkReport::default();
-    };
-    let count = chunk.images.len() as u64;
-    let changes: Vec<_> = chunk.images.iter().cloned().map(change).collect();
-    match db.write(registered, &partition, changes).await {
-        Ok(_) => BulkReport { written: count, batches: 1, failed: Vec::new() },
-        Err(error) if count == 1 || matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied) => {
-            let failed = chunk.images.into_iter().map(|image| error.clone().at_key(image.key)).collect();
-            BulkReport { written: 0, batches: 0, failed }
-        }
-        Err(_) => write_singly(db, registered, chunk, change).await,
-    }
-}
-
-async fn write_singly(
-    db: &Database,
-    registered: &crate::database::Registered,
-    chunk: Chunk,
+    registered: &Registered,
+    images: Vec<Image>,
     change: fn(Image) -> Change,
 ) -> BulkReport {
     let mut report = BulkReport::default();
-    for image in chunk.images {
-        let key = image.key.clone();
-        match db.write_one(registered, change(image)).await {
+    let mut rest = vec![images];
+    while let Some(mut images) = rest.pop() {
+        let Some(partition) = images.first().map(|image| image.key.partition.clone()) else { continue };
+        let changes: Vec<_> = images.iter().cloned().map(change).collect();
+        match db.write(registered, &partition, changes).await {
             Ok(_) => {
-                report.written += 1;
+                report.written += images.len() as u64;
                 report.batches += 1;
             }
-            Err(error) => report.failed.push(error.at_key(key)),
+            Err(error) if images.len() == 1 || concerns_all(&error) => {
+                report.failed.extend(
+                    images.into_iter().map(|image| error.clone().for_entity(image.schema.entity_type, image.key)),
+                );
+            }
+            Err(_) => {
+                let second = images.split_off(images.len() / 2);
+                rest.extend([second, images]);
+            }
         }
     }
     report
+}
+
+/// Whether each entity of the batch would meet the same error, or may have been written.
+fn concerns_all(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied | ErrorKind::Unavailable)
 }

@@ -2,12 +2,18 @@
 //!
 //! Rows travel as they are stored, system properties included; nothing is planned or upgraded on the way.
 
-use std::io::{BufRead, Write};
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, Write},
+};
 
-use tablemodel_store::{Action, Batch, KeyRange, Query, Row, StoreErrorKind, limits, size};
+use tablemodel_store::{Action, Batch, KeyRange, Operation, Query, Row, RowKey, StoreErrorKind, limits, size};
 
 use crate::{
-    database::Database,
+    database::{
+        Database,
+        calls::{ATTEMPTS, is_transient},
+    },
     error::{Error, ErrorKind, Result},
     row_json,
 };
@@ -80,61 +86,85 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Corrupt` with the line's number for a line that is not a row, `AlreadyExists` for a row that is there.
+    /// `Corrupt` for a line that is not a row, `AlreadyExists` for a row that is there; each names the line.
     pub async fn import(&self, from: impl BufRead) -> Result<Transferred> {
-        let mut moved = Transferred::default();
-        let mut open: Option<Batch> = None;
-        let mut table = String::new();
-        for (number, line) in from.lines().enumerate() {
-            let line =
-                line.map_err(|error| Error::new(ErrorKind::Denied, "the export cannot be read").caused_by(error))?;
+        self.check_writable()?;
+        let mut rows = 0;
+        let mut tables = BTreeSet::new();
+        let mut open: Option<Lines> = None;
+        for (number, line) in (1..).zip(from.lines()) {
+            let line = line.map_err(|error| unreadable(number, error))?;
             if line.trim().is_empty() {
                 continue;
             }
-            let (name, row) = row_json::from_line(&line)
-                .map_err(|detail| Error::corrupt(format!("line {} of the export: {detail}", number + 1)))?;
-            if name != table {
-                self.create_missing(&format!("{}{name}", self.0.prefix)).await?;
-                (table, moved.tables) = (name.clone(), moved.tables + 1);
+            let (name, row) = row_json::from_line(&line).map_err(|detail| corrupt(number, &detail))?;
+            let table = format!("{}{name}", self.0.prefix);
+            if tables.insert(name) {
+                self.create_missing(&table).await.map_err(|error| error.caused_at(number))?;
             }
-            open = Some(self.import_row(open, &format!("{}{name}", self.0.prefix), row).await?);
-            moved.rows += 1;
+            open = Some(self.import_row(open, &table, number, row).await?);
+            rows += 1;
         }
-        if let Some(batch) = open {
-            self.commit_raw(batch).await?;
+        if let Some(lines) = open {
+            self.import_lines(lines).await?;
         }
         self.load_registry().await?;
-        Ok(moved)
+        Ok(Transferred { rows, tables: tables.len() as u64 })
     }
 
     /// Adds the row to the open batch; commits that first where the row does not fit.
-    async fn import_row(&self, open: Option<Batch>, table: &str, row: Row) -> Result<Batch> {
-        let (key, action) = (row.key, Action::Insert(row.properties));
-        let full = |batch: &Batch| {
-            batch.table != table
-                || batch.partition != key.partition
-                || batch.operations.len() >= limits::MAX_BATCH_OPERATIONS
+    async fn import_row(&self, open: Option<Lines>, table: &str, number: u64, row: Row) -> Result<Lines> {
+        let operation = Operation { row: row.key.row, action: Action::Insert(row.properties) };
+        let bytes = size::operation_bytes(table, &row.key.partition, &operation);
+        let mut lines = match open {
+            Some(lines) if lines.takes(table, &row.key.partition, &operation.row, bytes) => lines,
+            other => {
+                if let Some(full) = other {
+                    self.import_lines(full).await?;
+                }
+                let batch = Batch::new(table, row.key.partition);
+                Lines { batch, numbers: Vec::new(), bytes: size::BATCH_OVERHEAD_BYTES }
+            }
         };
-        let fresh = || Batch::new(table, key.partition.clone());
-        let Some(batch) = open else { return Ok(fresh().with(key.row.clone(), action)) };
-        if full(&batch) {
-            self.commit_raw(batch).await?;
-            return Ok(fresh().with(key.row.clone(), action));
-        }
-        let mut longer = batch.with(key.row.clone(), action);
-        if size::batch_bytes(&longer) <= limits::MAX_BATCH_BYTES {
-            return Ok(longer);
-        }
-        let last = longer.operations.pop();
-        self.commit_raw(longer).await?;
-        Ok(Batch { operations: last.into_iter().collect(), ..fresh() })
+        lines.batch.operations.push(operation);
+        lines.numbers.push(number);
+        lines.bytes += bytes;
+        Ok(lines)
     }
 
-    async fn commit_raw(&self, batch: Batch) -> Result<()> {
-        match self.commit_store(&[batch], 0).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
+    /// Commits the lines; retried while the store is busy, and recognised where a reply was lost.
+    async fn import_lines(&self, lines: Lines) -> Result<()> {
+        let batches = [lines.batch];
+        let [batch] = &batches;
+        let mut ambiguous = false;
+        let mut attempt = 0;
+        loop {
+            let Err(error) = self.commit_store(&batches, attempt).await else { return Ok(()) };
+            if error.kind() == StoreErrorKind::RowExists && ambiguous && self.holds(batch).await? {
+                return Ok(());
+            }
+            if !is_transient(&error) || attempt + 1 == ATTEMPTS {
+                let at = error.failed_at().map_or(0, |at| at.operation);
+                let key = batch.operations.get(at).map(|row| RowKey::new(batch.partition.clone(), row.row.clone()));
+                let error = Error::from(error).caused_at(lines.numbers.get(at).copied().unwrap_or_default());
+                return Err(key.into_iter().fold(error, Error::at_key));
+            }
+            ambiguous |= error.kind() == StoreErrorKind::OutcomeUnknown;
+            self.pause(attempt).await;
+            attempt += 1;
         }
+    }
+
+    /// Whether every row of the batch is there as the batch has it.
+    async fn holds(&self, batch: &Batch) -> Result<bool> {
+        for operation in &batch.operations {
+            let key = RowKey::new(batch.partition.clone(), operation.row.clone());
+            let row = self.get_row(&batch.table, &key).await?;
+            if row.as_ref().map(|row| &row.properties) != operation.action.properties() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Copies the file, as it is at one moment, to a new file, while writes go on.
@@ -154,13 +184,54 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Corrupt` if `backup` is not a store or is damaged; `Denied` if `to` exists or cannot be written.
+    /// `Corrupt` if `backup` is not a store or is damaged; `Denied` if `to` exists or cannot be written, or if `backup` is
+    /// in use, or not a whole file (such as one cut short).
     #[cfg(feature = "embedded")]
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
         let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open(backup.as_ref())?;
         store.backup_to(to.as_ref()).await?;
         Ok(store.close().await?)
     }
+}
+
+/// Lines of an export that are committed together.
+struct Lines {
+    batch: Batch,
+    /// The number of each line.
+    numbers: Vec<u64>,
+    /// The size of the batch as Azure measures it.
+    bytes: usize,
+}
+
+impl Lines {
+    /// Whether one more row fits; a row that is there already does not, so that the store refuses it by itself.
+    fn takes(&self, table: &str, partition: &str, row: &str, bytes: usize) -> bool {
+        self.batch.table == table
+            && self.batch.partition == partition
+            && self.batch.operations.len() < limits::MAX_BATCH_OPERATIONS
+            && self.bytes + bytes <= limits::MAX_BATCH_BYTES
+            && self.batch.operations.iter().all(|operation| operation.row != row)
+    }
+}
+
+impl Error {
+    /// The same error, met at a line of an export.
+    fn caused_at(self, number: u64) -> Self {
+        let detail = format!("line {number} of the export: {}", self.detail());
+        Self::new(self.kind().clone(), detail).caused_by(self)
+    }
+}
+
+fn corrupt(number: u64, detail: &str) -> Error {
+    Error::corrupt(format!("line {number} of the export: {detail}"))
+}
+
+fn unreadable(number: u64, error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => corrupt(number, "not UTF-8"),
+        _ => Error::new(ErrorKind::Denied, format!("line {number} of the export cannot be read")),
+    }
+    .caused_by(error)
 }
 
 fn unwritten(error: std::io::Error) -> Error {

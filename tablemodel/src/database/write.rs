@@ -78,7 +78,7 @@ impl Database {
         Ok(())
     }
 
-    /// Inserts the entity, or replaces the one with its key.
+    /// Inserts the entity, or replaces the one with its key; properties that this version of the struct does not know stay.
     ///
     /// Cost: one point read and one batch, repeated (at most 8 times) when another writes at the same moment.
     ///

@@ -99,6 +99,9 @@ fn cost(class: CostClass, ranges: usize, loads: bool) -> (String, String) {
     match (class, loads) {
         (CostClass::Point, false) => ("1".to_owned(), "1".to_owned()),
         (CostClass::Point, true) => ("2".to_owned(), "2".to_owned()),
+        (CostClass::PartitionScan | CostClass::TableScan, false) => {
+            (format!("{spread}1 per {page} rows"), "every row".to_owned())
+        }
         (_, false) => (format!("{spread}1 per {page} rows"), "1 per result".to_owned()),
         (_, true) => {
             (format!("{spread}1 per {page} index rows, and a point read per result"), "2 per result".to_owned())

@@ -52,7 +52,7 @@ pub trait Path: Sized + Send + 'static {
     /// Where the path stands.
     type State: PathState;
     /// What its terminals give.
-    type Found: Found<Entity = <<Self::State as PathState>::Kind as PathKind>::Entity>;
+    type Found: Found;
 
     /// The query so far.
     fn query(&self) -> &PathQuery;

@@ -67,7 +67,7 @@ struct Earlier<'a> {
 impl Before for Earlier<'_> {
     fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
         let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
-        let left = self.plan.left.iter().rev().find(|left| left.row == row).and_then(|left| left.properties.as_ref());
+        let left = self.plan.left_at(row).and_then(|left| left.properties.as_ref());
         // A merge holds only what changed; what the change left is the whole.
         let properties = planned.action.properties().map(|written| left.unwrap_or(written));
         Some(properties.map(|properties| {
@@ -101,7 +101,8 @@ impl BatchPlan {
         };
         let planned = planned.map_err(|error| error.in_operation(number))?;
         let primary = planned.rows.iter().find(|row| row.role == Role::Primary && row.row == key.row);
-        let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)));
+        let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
+            || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
         for row in planned.rows {
             self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
@@ -109,6 +110,11 @@ impl BatchPlan {
         self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
         self.left.push(Left { row: key.row, properties: planned.after, born });
         Ok(())
+    }
+
+    /// What the last change of this entity left.
+    fn left_at(&self, row: &str) -> Option<&Left> {
+        self.left.iter().rev().find(|left| left.row == row)
     }
 
     /// What the batch does to the row.
@@ -119,7 +125,7 @@ impl BatchPlan {
     /// The change with its old image as an earlier change of this batch left it.
     fn over_earlier(&self, change: Change) -> Result<Change> {
         let (Change::Save { old, .. } | Change::Delete { old, .. }) = &change else { return Ok(change) };
-        let Some(left) = self.left.iter().rev().find(|left| left.row == old.key().row) else { return Ok(change) };
+        let Some(left) = self.left_at(&old.key().row) else { return Ok(change) };
         if left.born {
             let detail = "an earlier change of the batch inserts the entity; what was read before is not current";
             let error = Error::new(ErrorKind::Conflict { current: None }, detail);

@@ -35,8 +35,8 @@ impl Image {
 
     /// The image with these fields; the key is made from them.
     pub(crate) fn new(schema: &'static EntitySchema, fields: Properties) -> Result<Self> {
-        let partition = primary_part(schema, schema.partition, &fields)?;
-        let row = primary_part(schema, schema.row, &fields)?;
+        let partition = primary_part(schema, "partition key", schema.partition, &fields)?;
+        let row = primary_part(schema, "row key", schema.row, &fields)?;
         Ok(Self { schema, key: RowKey { partition, row }, fields })
     }
 
@@ -67,8 +67,11 @@ impl Image {
     }
 }
 
-fn primary_part(schema: &'static EntitySchema, template: Template, fields: &Properties) -> Result<String> {
-    let key = template.encode(|part| fields.get(part.property)).map_err(|error| key_error(schema, error, None))?;
+fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, fields: &Properties) -> Result<String> {
+    let key = template.encode(|part| fields.get(part.property)).map_err(|error| match error.field {
+        Some(_) => key_error(schema, error, None),
+        None => key_error(schema, error, None).within(which),
+    })?;
     key.ok_or_else(|| Error::new(ErrorKind::Invalid, "a field of the primary key has no value").of(schema.entity_type))
 }
 

@@ -230,8 +230,9 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
 
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
-    let one = |query| async move { Reader::new(db, query)?.first_found::<F>().await };
-    futures_stream::iter(queries.into_iter().map(one)).buffered(CONCURRENT_READS).try_collect().await
+    let readers = queries.into_iter().map(|query| Reader::new(db, query)).collect::<Result<Vec<_>>>()?;
+    let found = readers.into_iter().map(Reader::first_found::<F>);
+    futures_stream::iter(found).buffered(CONCURRENT_READS).try_collect().await
 }
 
 /// The primary key behind a full key: the key itself, or the owner of the index row.

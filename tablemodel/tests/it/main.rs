@@ -7,13 +7,17 @@
     clippy::indexing_slicing,
     reason = "tests fail by panicking"
 )]
+#![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
+mod bad_input;
+mod bulk;
+mod derives;
 mod entities;
-mod entity;
 mod format;
 mod keys;
 mod kill;
 mod properties;
 mod reads;
+mod transfer;
 mod ui;
 mod writes;

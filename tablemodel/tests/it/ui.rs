@@ -1,12 +1,26 @@
 //! What does not compile, and what is said about it: each message is part of the interface.
 //!
-//! `written`: mistakes in words. `typed`: mistakes that rustc finds by types. `promised`: constants that fail.
+//! `written`: mistakes in words. `typed`: mistakes that rustc finds by types. `promised`: constants that fail. `pass`:
+//! what must compile. Each compiler words its own part of an error differently, so that the texts are those of one
+//! version; `TRYBUILD=overwrite` writes them anew.
+
+use std::process::Command;
+
+/// The compiler whose words the expected texts have.
+const COMPILER: &str = "rustc 1.95.";
+
+fn compiler() -> String {
+    let version = Command::new("rustc").arg("--version").output().expect("rustc is there");
+    String::from_utf8_lossy(&version.stdout).into_owned()
+}
 
 #[test]
 fn every_mistake_is_told_under_the_words_it_is_about() {
     let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/ui/written/*.rs");
-    cases.compile_fail("tests/ui/typed/*.rs");
-    cases.compile_fail("tests/ui/promised/*.rs");
     cases.pass("tests/ui/pass/*.rs");
+    if compiler().starts_with(COMPILER) {
+        cases.compile_fail("tests/ui/written/*.rs");
+        cases.compile_fail("tests/ui/typed/*.rs");
+        cases.compile_fail("tests/ui/promised/*.rs");
+    }
 }

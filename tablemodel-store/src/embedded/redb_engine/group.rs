@@ -4,12 +4,12 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use redb::{ReadableTable, ReadableTableMetadata, Table, WriteTransaction};
+use redb::{ReadableTable, Table, WriteTransaction};
 
 use super::{Definition, error::Failure, table_name};
 use crate::{
     StoreError,
-    embedded::engine::{Group, Space},
+    embedded::engine::{Amount, Group, Space},
 };
 
 type OpenTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
@@ -65,18 +65,20 @@ impl Group for RedbGroup<'_> {
         Ok(())
     }
 
-    fn shrink(&mut self, space: Space, most: usize) -> Result<bool, StoreError> {
-        let table = self.written(space)?;
-        let few = u64::try_from(most).unwrap_or(u64::MAX);
-        if table.len().map_err(Failure::from)? > few {
-            let removed = table.extract_if(|_, _| true).map_err(Failure::from)?;
-            for entry in removed.take(most) {
-                entry.map_err(Failure::from)?;
-            }
-            return Ok(false);
+    fn shrink(&mut self, space: Space, most: Amount) -> Result<bool, StoreError> {
+        let mut left = most;
+        let mut removed = self.written(space)?.extract_if(|_, _| true).map_err(Failure::from)?;
+        while left.entries > 0 && left.bytes > 0 {
+            let Some(entry) = removed.next() else {
+                drop(removed);
+                self.opened.remove(&space);
+                self.transaction.delete_table(Definition::new(&table_name(space))).map_err(Failure::from)?;
+                return Ok(true);
+            };
+            let (key, value) = entry.map_err(Failure::from)?;
+            left.entries -= 1;
+            left.bytes = left.bytes.saturating_sub(key.value().len() + value.value().len());
         }
-        self.opened.remove(&space);
-        self.transaction.delete_table(Definition::new(&table_name(space))).map_err(Failure::from)?;
-        Ok(true)
+        Ok(false)
     }
 }

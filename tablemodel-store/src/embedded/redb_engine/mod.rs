@@ -31,6 +31,7 @@ pub(crate) struct RedbEngine {
     file: FileSize,
     /// Raised by the backend when the page that publishes a commit is about to be written.
     published: Arc<AtomicBool>,
+    repaired: bool,
 }
 
 enum Handle {
@@ -125,6 +126,10 @@ impl Engine for RedbEngine {
     fn sync(&self, sync: Sync) -> Result<(), StoreError> {
         let transaction = self.begin(sync)?;
         self.commit(transaction)
+    }
+
+    fn was_repaired(&self) -> bool {
+        self.repaired
     }
 
     fn file_bytes(&self) -> Result<u64, StoreError> {

@@ -5,7 +5,10 @@
 use std::{
     fs::{self, File, OpenOptions},
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use redb::{Builder, StorageBackend, backends::FileBackend};
@@ -28,13 +31,12 @@ pub(crate) enum Access {
     Read,
 }
 
-/// Opens the file at `path`. Errors name the file.
+/// Opens the file at `path`. The caller names it in errors.
 pub(crate) fn open_file(path: &Path, access: Access, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
-    let opened = match access {
+    match access {
         Access::Read => open_to_read(path, cache_bytes),
         Access::Write | Access::Create => open_to_write(path, access, cache_bytes),
-    };
-    opened.map_err(|error| error.about(path.display()))
+    }
 }
 
 /// Opens what a backend holds; an empty one becomes an empty database.
@@ -42,8 +44,19 @@ pub(crate) fn open_backend(backend: Box<dyn StorageBackend>, cache_bytes: usize)
     let backend: Arc<dyn StorageBackend> = Arc::from(backend);
     let published = Arc::new(AtomicBool::new(false));
     let header_last = HeaderLast::new(Arc::clone(&backend), Arc::clone(&published));
-    let database = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).create_with_backend(header_last)?))?;
-    Ok(RedbEngine { database: Some(Handle::ReadWrite(database)), file: Box::new(move || backend.len()), published })
+    let repaired = Arc::new(AtomicBool::new(false));
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes).set_repair_callback({
+        let repaired = Arc::clone(&repaired);
+        move |_| repaired.store(true, Ordering::Release)
+    });
+    let database = guarded(|| Ok(builder.create_with_backend(header_last)?))?;
+    Ok(RedbEngine {
+        database: Some(Handle::ReadWrite(database)),
+        file: Box::new(move || backend.len()),
+        published,
+        repaired: repaired.load(Ordering::Acquire),
+    })
 }
 
 fn open_to_write(path: &Path, access: Access, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
@@ -66,6 +79,7 @@ fn open_to_read(path: &Path, cache_bytes: usize) -> Result<RedbEngine, StoreErro
         database: Some(Handle::ReadOnly(database)),
         file: Box::new(move || Ok(fs::metadata(&path)?.len())),
         published: Arc::default(),
+        repaired: false,
     })
 }
 

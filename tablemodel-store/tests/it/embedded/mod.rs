@@ -5,6 +5,7 @@
 mod conformance;
 mod damage;
 mod full;
+mod model;
 mod open;
 mod reopen;
 mod whole;

@@ -3,6 +3,7 @@
 #[macro_use]
 mod terminals;
 
+mod explain;
 mod fixture;
 mod indexes;
 mod mixed;

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use tablemodel::{
-    DateTime, ETag, Properties, Row, RowKey, Value,
+    ETag, Properties, Row, RowKey, Value,
     prelude::*,
     store::{Action, Batch, Condition, KeyRange, Query, TableStore},
     testing::TestDatabase,
@@ -23,6 +23,7 @@ mod script;
 mod sequence_numbers;
 mod sequences;
 mod states;
+mod steps;
 mod tombstones;
 mod txn;
 mod unknown;
@@ -30,9 +31,9 @@ mod verify;
 
 /// Where a member lives: properties of the member's own row.
 #[derive(Debug, Clone, PartialEq, Property)]
-pub struct Address {
-    pub street: String,
-    pub zip: Option<String>,
+pub(crate) struct Address {
+    pub(crate) street: String,
+    pub(crate) zip: Option<String>,
 }
 
 /// An entity with every kind of index.
@@ -45,23 +46,23 @@ pub struct Address {
 #[table(index(active, row = "active_{id:04}", when = is_active, keep(points)))]
 #[table(index(lapsed, row = "lapsed_{id:04}", when = !is_active, keys_only))]
 #[table(index(noted, row = "noted_{id:04}", when = note, keys_only))]
-pub struct Member {
-    pub club: String,
-    pub id: u32,
-    pub first_name: String,
-    pub last_name: String,
-    pub email: Option<String>,
-    pub city: String,
-    pub is_active: bool,
-    pub note: Option<String>,
+pub(crate) struct Member {
+    pub(crate) club: String,
+    pub(crate) id: u32,
+    pub(crate) first_name: String,
+    pub(crate) last_name: String,
+    pub(crate) email: Option<String>,
+    pub(crate) city: String,
+    pub(crate) is_active: bool,
+    pub(crate) note: Option<String>,
     #[table(default)]
-    pub age: u8,
+    pub(crate) age: u8,
     #[table(rename = "Score")]
-    pub points: i64,
+    pub(crate) points: i64,
     #[table(json)]
-    pub skills: Vec<String>,
+    pub(crate) skills: Vec<String>,
     #[table(flatten)]
-    pub address: Address,
+    pub(crate) address: Address,
 }
 
 /// An entity without a whole copy, so that it can be patched; in the members' table and partitions.
@@ -69,26 +70,26 @@ pub struct Member {
 #[table(name = "Club", entity_type = "Account")]
 #[table(partition = "{club}", row = "a_{id:04}")]
 #[table(index(by_badge, row = "badge_{badge:06}", unique, keys_only))]
-pub struct Account {
-    pub club: String,
-    pub id: u32,
-    pub badge: Option<u32>,
-    pub balance: i64,
-    pub memo: Option<String>,
+pub(crate) struct Account {
+    pub(crate) club: String,
+    pub(crate) id: u32,
+    pub(crate) badge: Option<u32>,
+    pub(crate) balance: i64,
+    pub(crate) memo: Option<String>,
 }
 
 /// The model of the tests.
 #[derive(Debug, Clone, PartialEq, TableModel)]
-pub enum Club {
+pub(crate) enum Club {
     Member(Member),
     Account(Account),
     #[table(other)]
     Other(Row),
 }
 
-pub const TABLE: &str = "Club";
+pub(crate) const TABLE: &str = "Club";
 
-pub fn member(club: &str, id: u32) -> Member {
+pub(crate) fn member(club: &str, id: u32) -> Member {
     Member {
         club: club.into(),
         id,
@@ -105,24 +106,24 @@ pub fn member(club: &str, id: u32) -> Member {
     }
 }
 
-pub fn account(club: &str, id: u32) -> Account {
+pub(crate) fn account(club: &str, id: u32) -> Account {
     Account { club: club.into(), id, badge: Some(id), balance: 100, memo: None }
 }
 
-pub async fn database() -> TestDatabase {
+pub(crate) async fn database() -> TestDatabase {
     TestDatabase::new::<Club>().await.expect("a database in memory")
 }
 
-pub async fn stored_member(db: &Database, club: &str, id: u32) -> Stored<Member> {
+pub(crate) async fn stored_member(db: &Database, club: &str, id: u32) -> Stored<Member> {
     Member::find().club(club).id(id).one(db).await.expect("readable").expect("there")
 }
 
-pub async fn stored_account(db: &Database, club: &str, id: u32) -> Stored<Account> {
+pub(crate) async fn stored_account(db: &Database, club: &str, id: u32) -> Stored<Account> {
     Account::find().club(club).id(id).one(db).await.expect("readable").expect("there")
 }
 
 /// The physical rows of a table, as the port gives them.
-pub async fn rows_of(store: &Arc<dyn TableStore>, table: &str) -> BTreeMap<(String, String), Row> {
+pub(crate) async fn rows_of(store: &Arc<dyn TableStore>, table: &str) -> BTreeMap<(String, String), Row> {
     let mut query = Query::new(table, KeyRange::table());
     let mut rows = BTreeMap::new();
     loop {
@@ -135,46 +136,44 @@ pub async fn rows_of(store: &Arc<dyn TableStore>, table: &str) -> BTreeMap<(Stri
     }
 }
 
-pub async fn row(db: &TestDatabase, partition: &str, row: &str) -> Option<Row> {
+pub(crate) async fn row(db: &TestDatabase, partition: &str, row: &str) -> Option<Row> {
     db.store().get(TABLE, &RowKey::new(partition, row)).await.expect("a read")
 }
 
 /// A write through the port, as another program does it.
-pub async fn plant(db: &TestDatabase, table: &str, partition: &str, row: &str, action: Action) {
+pub(crate) async fn plant(db: &TestDatabase, table: &str, partition: &str, row: &str, action: Action) {
     db.store().commit(&[Batch::new(table, partition).with(row, action)]).await.expect("planted");
 }
 
-pub async fn plant_row(db: &TestDatabase, partition: &str, row: &str, properties: Properties) {
+pub(crate) async fn plant_row(db: &TestDatabase, partition: &str, row: &str, properties: Properties) {
     plant(db, TABLE, partition, row, Action::InsertOrReplace(properties)).await;
 }
 
-pub async fn remove_row(db: &TestDatabase, partition: &str, row: &str) {
+pub(crate) async fn remove_row(db: &TestDatabase, partition: &str, row: &str) {
     plant(db, TABLE, partition, row, Action::Delete(Condition::Exists)).await;
 }
 
 /// Properties from pairs.
-pub fn properties<const N: usize>(pairs: [(&'static str, Value); N]) -> Properties {
+pub(crate) fn properties<const N: usize>(pairs: [(&'static str, Value); N]) -> Properties {
     pairs.into_iter().collect()
 }
 
 /// A tombstone, as FORMAT.md draws it.
-pub fn tombstone(entity: &str, version: u32, sequence: i64) -> Properties {
+pub(crate) fn tombstone(entity: &str, version: u32, sequence: i64) -> Properties {
     properties([("EntityType", format!("{entity}.~dead@{version}").into()), ("_seq", sequence.into())])
 }
 
-pub fn ticks(db: &TestDatabase) -> i64 {
+pub(crate) fn ticks(db: &TestDatabase) -> i64 {
     tablemodel::store::clock::Clock::now(db.clock()).ticks()
 }
 
-pub async fn assert_clean(db: &Database) {
+pub(crate) async fn assert_clean(db: &Database) {
     let verified = db.verify().await.expect("verify runs");
     assert!(verified.is_clean(), "{:#?}", verified.violations);
 }
 
 /// Keys and properties alone: what a refused write must leave as it was.
-pub async fn image(db: &TestDatabase) -> BTreeMap<(String, String), (ETag, Properties)> {
+pub(crate) async fn image(db: &TestDatabase) -> BTreeMap<(String, String), (ETag, Properties)> {
     let rows = rows_of(&db.store(), TABLE).await;
     rows.into_iter().map(|(key, row)| (key, (row.etag, row.properties))).collect()
 }
-
-pub const EPOCH: DateTime = DateTime::UNIX_EPOCH;

@@ -9,28 +9,28 @@ use tablemodel::{Row, Value};
 use super::{Account, Member};
 
 /// The rows of a table, without ETags, times and operation ids; the sequence number apart.
-pub type Physical = BTreeMap<(String, String), BTreeMap<String, Value>>;
+pub(crate) type Physical = BTreeMap<(String, String), BTreeMap<String, Value>>;
 
 /// An entity of either type.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entity {
+pub(crate) enum Entity {
     Member(Member),
     Account(Account),
 }
 
 /// An entity that lives, and what else its row holds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Live {
-    pub entity: Entity,
-    pub sequence: i64,
+pub(crate) struct Live {
+    pub(crate) entity: Entity,
+    pub(crate) sequence: i64,
     /// Which write made it so: no two writes have the same.
-    pub version: u64,
-    pub unknown: BTreeMap<String, Value>,
+    pub(crate) version: u64,
+    pub(crate) unknown: BTreeMap<String, Value>,
 }
 
 /// Faults of a planner that the comparison must catch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rule {
+pub(crate) enum Rule {
     Right,
     ConditionIgnored,
     CaseKept,
@@ -40,7 +40,7 @@ pub enum Rule {
     OwnerForgotten,
 }
 
-pub const WRONG_RULES: [Rule; 6] = [
+pub(crate) const WRONG_RULES: [Rule; 6] = [
     Rule::ConditionIgnored,
     Rule::CaseKept,
     Rule::KeptForgotten,
@@ -50,7 +50,7 @@ pub const WRONG_RULES: [Rule; 6] = [
 ];
 
 impl Entity {
-    pub fn club(&self) -> &str {
+    pub(crate) fn club(&self) -> &str {
         match self {
             Self::Member(member) => &member.club,
             Self::Account(account) => &account.club,
@@ -58,19 +58,19 @@ impl Entity {
     }
 
     /// The row key of the primary row.
-    pub fn row(&self) -> String {
+    pub(crate) fn row(&self) -> String {
         match self {
             Self::Member(member) => format!("m_{:04}", member.id),
             Self::Account(account) => format!("a_{:04}", account.id),
         }
     }
 
-    pub fn key(&self) -> (String, String) {
+    pub(crate) fn key(&self) -> (String, String) {
         (self.club().to_owned(), self.row())
     }
 
     /// The unique rows that it wants.
-    pub fn unique_rows(&self) -> Vec<String> {
+    pub(crate) fn unique_rows(&self) -> Vec<String> {
         match self {
             Self::Member(member) => member.email.iter().map(|email| email_row(email)).collect(),
             Self::Account(account) => account.badge.iter().map(|badge| format!("badge_{badge:06}")).collect(),
@@ -120,7 +120,7 @@ fn email_row(email: &str) -> String {
 }
 
 /// Every row of these entities.
-pub fn rows<'a>(live: impl IntoIterator<Item = &'a Live>, rule: Rule) -> Physical {
+pub(crate) fn rows<'a>(live: impl IntoIterator<Item = &'a Live>, rule: Rule) -> Physical {
     live.into_iter().flat_map(|live| rows_of(live, rule)).collect()
 }
 
@@ -180,7 +180,7 @@ fn rows_of(live: &Live, rule: Rule) -> Physical {
 }
 
 /// The rows that stand in the table, and their sequence numbers.
-pub fn physical(rows: &BTreeMap<(String, String), Row>) -> (Physical, BTreeMap<(String, String), i64>) {
+pub(crate) fn physical(rows: &BTreeMap<(String, String), Row>) -> (Physical, BTreeMap<(String, String), i64>) {
     let mut physical = Physical::new();
     let mut sequences = BTreeMap::new();
     for (key, row) in rows {

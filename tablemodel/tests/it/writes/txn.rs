@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::oracle::{Entity, Live};
 
-pub type Key = (String, String);
-pub type Lives = BTreeMap<Key, Live>;
+pub(crate) type Key = (String, String);
+pub(crate) type Lives = BTreeMap<Key, Live>;
 
 /// What a caller asks, as far as the model cares.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub(crate) enum Change {
     Insert(Entity),
     Upsert(Entity),
     /// Of what was read at this key in this version.
@@ -33,7 +33,7 @@ pub enum Change {
 
 /// Why a change fails.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     AlreadyExists,
     NotFound,
     Conflict,
@@ -41,9 +41,9 @@ pub enum Refusal {
 }
 
 /// Changes of one partition on their way, over what lives.
-pub struct Txn<'a> {
+pub(crate) struct Txn<'a> {
     before: &'a Lives,
-    pub lives: Lives,
+    pub(crate) lives: Lives,
     now: i64,
     next_version: &'a mut u64,
     born: BTreeSet<Key>,
@@ -53,11 +53,11 @@ pub struct Txn<'a> {
     takers: BTreeMap<Key, Key>,
     kept: BTreeMap<Key, Key>,
     /// A holder that was changed in the batch lets its value go after another took it: the order decides.
-    pub either: bool,
+    pub(crate) either: bool,
 }
 
 impl<'a> Txn<'a> {
-    pub fn new(before: &'a Lives, now: i64, next_version: &'a mut u64) -> Self {
+    pub(crate) fn new(before: &'a Lives, now: i64, next_version: &'a mut u64) -> Self {
         let holders = before.values().flat_map(|live| {
             let club = live.entity.club().to_owned();
             live.entity.unique_rows().into_iter().map(move |row| ((club.clone(), row), live.entity.key()))
@@ -78,7 +78,7 @@ impl<'a> Txn<'a> {
     }
 
     /// One change after the others.
-    pub fn apply(&mut self, change: &Change) -> Result<(), Refusal> {
+    pub(crate) fn apply(&mut self, change: &Change) -> Result<(), Refusal> {
         match change {
             Change::Insert(entity) => self.insert(entity),
             Change::Upsert(entity) => match self.lives.get(&entity.key()).cloned() {
@@ -97,8 +97,10 @@ impl<'a> Txn<'a> {
                     return Err(Refusal::NotFound);
                 };
                 let new = super::Account { balance: *balance, memo: memo.clone(), ..old.clone() };
+                // Derived rows are left alone, so that no value is taken or kept.
                 let live = self.lives[key].clone();
-                self.replace(&live, Entity::Account(new))
+                self.put(Entity::Account(new), live.sequence + 1, live.unknown);
+                Ok(())
             }
             Change::Delete { key, version } => {
                 let old = self.current(key, *version)?;
@@ -109,7 +111,7 @@ impl<'a> Txn<'a> {
     }
 
     /// That no value is held twice.
-    pub fn finish(self) -> Result<(Lives, bool), Refusal> {
+    pub(crate) fn finish(self) -> Result<(Lives, bool), Refusal> {
         let contested = |row: &Key| self.holders.contains_key(row) && !self.released.contains(row);
         match self.takers.keys().any(contested) {
             true => Err(Refusal::Unique),

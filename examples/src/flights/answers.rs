@@ -1,0 +1,99 @@
+//! The application's answers: each runs its paths and puts the rows together.
+//! No key is written here, and nothing is read but by a typed path.
+
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use chrono::{Months, NaiveDate};
+use tablemodel::{Result, prelude::*};
+
+use super::{
+    first_of_month,
+    model::{Airline, Connection, FleetPlane, Flight, Leg, Timetable},
+    paths,
+};
+
+/// (a) The flights of an airport on a day, in departure order.
+pub async fn flights_of_day(db: &Database, origin: &str, date: NaiveDate) -> Result<Vec<Stored<Flight>>> {
+    paths::flights_of_day(origin, date).all(db).await
+}
+
+/// (b) One flight.
+pub async fn flight(
+    db: &Database,
+    origin: &str,
+    date: NaiveDate,
+    carrier: &str,
+    number: u16,
+) -> Result<Option<Stored<Flight>>> {
+    paths::flight(origin, date, carrier, number).one(db).await
+}
+
+/// (c) A tail number's departures from an airport in a month, in their order.
+pub async fn legs(db: &Database, origin: &str, month: NaiveDate, tail: &str) -> Result<Vec<Leg>> {
+    paths::legs(origin, month, tail).all(db).await
+}
+
+/// (d) The latest departures from an airport in a month, the last one first.
+pub async fn latest(db: &Database, origin: &str, month: NaiveDate, count: usize) -> Result<Vec<Seen<Flight>>> {
+    paths::latest(origin, month).first(count, db).await
+}
+
+/// (e) The flights from an airport to a destination on some days, by airline. One range query a month.
+pub async fn connections(
+    db: &Database,
+    origin: &str,
+    destination: &str,
+    days: RangeInclusive<NaiveDate>,
+) -> Result<BTreeMap<String, Vec<Connection>>> {
+    let mut by_airline: BTreeMap<String, Vec<Connection>> = BTreeMap::new();
+    for days in by_month(days) {
+        for connection in paths::connections(origin, destination, days).all(db).await? {
+            by_airline.entry(connection.carrier.clone()).or_default().push(connection);
+        }
+    }
+    Ok(by_airline)
+}
+
+/// (f) A carrier's name and fleet.
+pub async fn fleet(db: &Database, carrier: &str) -> Result<(Option<Stored<Airline>>, Vec<Stored<FleetPlane>>)> {
+    Ok((paths::airline(carrier).one(db).await?, paths::fleet(carrier).all(db).await?))
+}
+
+/// (g) Everything about an airport's month: its header, then each day's header before the day's flights.
+pub async fn month(db: &Database, origin: &str, month: NaiveDate) -> Result<Vec<Timetable>> {
+    paths::month(origin, month).all(db).await
+}
+
+/// (h) The hour in which most flights of a day are scheduled, the first of several, with their number.
+pub async fn busiest_hour(db: &Database, origin: &str, date: NaiveDate) -> Result<Option<(u8, u32)>> {
+    let day = paths::day(origin, date).one(db).await?;
+    Ok(day.and_then(|day| day.by_hour.iter().map(|(hour, flights)| (*hour, *flights)).rev().max_by_key(|(_, n)| *n)))
+}
+
+/// The days, cut where months end.
+pub fn by_month(days: RangeInclusive<NaiveDate>) -> impl Iterator<Item = RangeInclusive<NaiveDate>> {
+    let (begin, end) = days.into_inner();
+    let next_month = |date: NaiveDate| first_of_month(date).checked_add_months(Months::new(1));
+    let begins = std::iter::successors(Some(begin), move |date| next_month(*date));
+    begins.take_while(move |date| *date <= end).map(move |date| {
+        let last = next_month(date).and_then(|next| next.pred_opt()).unwrap_or(end);
+        date..=last.min(end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn date(month: u32, day: u32) -> NaiveDate {
+        NaiveDate::from_ymd_opt(2013, month, day).unwrap()
+    }
+
+    #[test]
+    fn days_are_cut_where_months_end() {
+        let cut: Vec<_> = by_month(date(1, 28)..=date(3, 2)).collect();
+        assert_eq!(cut, [date(1, 28)..=date(1, 31), date(2, 1)..=date(2, 28), date(3, 1)..=date(3, 2)]);
+        assert_eq!(by_month(date(5, 1)..=date(5, 1)).collect::<Vec<_>>(), [date(5, 1)..=date(5, 1)]);
+        assert_eq!(by_month(date(5, 2)..=date(5, 1)).count(), 0);
+    }
+}

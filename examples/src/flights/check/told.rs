@@ -1,0 +1,118 @@
+//! What the database gave, told as the plain pass tells it: flights as the lines they came from.
+//! Nothing is compared here.
+
+use std::{collections::BTreeMap, fmt::Display};
+
+use chrono::{Datelike, NaiveDate};
+
+use super::plain::joined;
+use crate::flights::model::{Airframe, Airport, Connection, Day, FleetPlane, Flight, Leg, Month, Timetable};
+
+/// A value as it stands in the files.
+fn field(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
+}
+
+fn line<const N: usize>(fields: [String; N]) -> String {
+    joined(fields.iter().map(String::as_str))
+}
+
+/// The line of flights.csv.gz that the flight came from.
+pub(crate) fn flight(flight: &Flight) -> String {
+    let f = flight;
+    line([
+        f.date.year().to_string(),
+        f.date.month().to_string(),
+        f.date.day().to_string(),
+        field(f.departed.map(|time| time.0)),
+        f.scheduled.0.to_string(),
+        field(f.departure_delay),
+        field(f.arrived.map(|time| time.0)),
+        f.arrival_scheduled.0.to_string(),
+        field(f.arrival_delay),
+        f.carrier.clone(),
+        f.number.to_string(),
+        field(f.tail.as_deref()),
+        f.origin.clone(),
+        f.destination.clone(),
+        field(f.air_time),
+        f.distance.to_string(),
+        f.scheduled.hour().to_string(),
+        f.scheduled.minute().to_string(),
+        f.scheduled_at.format("%Y-%m-%dT%H:00:00Z").to_string(),
+    ])
+}
+
+/// The line of planes.csv.gz without its key.
+pub(crate) fn airframe(airframe: &Airframe) -> String {
+    let a = airframe;
+    line([
+        field(a.built),
+        field(a.kind.as_deref()),
+        field(a.manufacturer.as_deref()),
+        field(a.model.as_deref()),
+        field(a.engines),
+        field(a.seats),
+        field(a.speed),
+        field(a.engine.as_deref()),
+    ])
+}
+
+/// The line of airports.csv.gz.
+pub(crate) fn airport(airport: &Airport) -> String {
+    let a = airport;
+    line([
+        a.code.clone(),
+        a.name.clone(),
+        a.latitude.to_string(),
+        a.longitude.to_string(),
+        a.altitude.to_string(),
+        a.utc_offset.to_string(),
+        a.daylight_saving.clone(),
+        field(a.time_zone.as_deref()),
+    ])
+}
+
+/// As [`Plain::legs`](super::plain::Plain::legs) tells it.
+pub(crate) fn leg(leg: &Leg) -> String {
+    let Leg { date, scheduled, carrier, number, destination, arrival_delay } = leg;
+    format!("{date} {} {carrier} {number} to {destination}: {}", scheduled.0, field(*arrival_delay))
+}
+
+/// As [`Plain::connections`](super::plain::Plain::connections) tells it.
+pub(crate) fn connections(found: BTreeMap<String, Vec<Connection>>) -> BTreeMap<String, Vec<String>> {
+    let told = |Connection { date, scheduled, number, departure_delay, arrival_delay, .. }: Connection| {
+        format!("{date} {} {number}: {} {}", scheduled.0, field(departure_delay), field(arrival_delay))
+    };
+    found.into_iter().map(|(airline, flights)| (airline, flights.into_iter().map(told).collect())).collect()
+}
+
+/// As [`Plain::fleets`](super::plain::Plain::fleets) tells it.
+pub(crate) fn fleet_plane(plane: &FleetPlane) -> String {
+    format!("{} {} {} {}", plane.flights, plane.first, plane.last, airframe(&plane.airframe))
+}
+
+/// As [`Plain::month`](super::plain::Plain::month) tells it.
+pub(crate) fn entity(entity: &Timetable) -> String {
+    match entity {
+        Timetable::Flight(found) => flight(found),
+        Timetable::Day(Day { date, flights, cancelled, by_hour, .. }) => {
+            let by_hour = by_hour.iter().map(|(hour, count)| (hour.to_string(), *count)).collect();
+            header(&date.to_string(), *flights, *cancelled, &by_hour)
+        }
+        Timetable::Month(Month { date, flights, cancelled, by_carrier, .. }) => {
+            header(&month(*date), *flights, *cancelled, by_carrier)
+        }
+        other => format!("not expected here: {other:?}"),
+    }
+}
+
+/// `2013-01`
+pub(crate) fn month(date: NaiveDate) -> String {
+    date.format("%Y-%m").to_string()
+}
+
+fn header(of: &str, flights: u32, cancelled: u32, counts: &BTreeMap<String, u32>) -> String {
+    let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{name}={count}")).collect();
+    format!("{of}: {flights} flights, {cancelled} cancelled, {}", counts.join(" "))
+}

@@ -1,0 +1,141 @@
+//! The flights application on the first days of January: clean as loaded, and each planted mistake is found.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::Command,
+};
+
+use chrono::NaiveDate;
+use examples::flights::{
+    check::{Checked, check},
+    load::load,
+    model::Timetable,
+    paths,
+};
+use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
+use tablemodel::{
+    prelude::{Database, Path as _},
+    store::{Action, Batch, Condition, KeyRange, Query},
+};
+use tempfile::TempDir;
+
+/// Lines of the bundled flights that the tests take: most of the first day's.
+const FLIGHTS: usize = 700;
+
+/// A directory with the small tables and the first flights, each line as `change` gives it.
+fn data(change: impl Fn(usize, String) -> String) -> TempDir {
+    let (bundled, folder) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("data"), tempfile::tempdir().unwrap());
+    for name in ["airlines", "airports", "planes", "flights"] {
+        let name = format!("{name}.csv.gz");
+        let lines = BufReader::new(GzDecoder::new(BufReader::new(File::open(bundled.join(&name)).unwrap()))).lines();
+        let mut target = GzEncoder::new(File::create(folder.path().join(&name)).unwrap(), Compression::fast());
+        let is_flights = name.starts_with("flights");
+        for (number, line) in lines.enumerate().take_while(|(number, _)| !is_flights || *number <= FLIGHTS) {
+            let line = line.unwrap();
+            writeln!(target, "{}", if is_flights { change(number, line) } else { line }).unwrap();
+        }
+        target.finish().unwrap();
+    }
+    folder
+}
+
+async fn loaded(data: &TempDir) -> Database {
+    let db = Database::in_memory::<Timetable>().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    load(&db, data.path(), |_| {}).await.unwrap();
+    db
+}
+
+fn first_of_january() -> NaiveDate {
+    NaiveDate::from_ymd_opt(2013, 1, 1).unwrap()
+}
+
+/// That the check finds something, and all of these among it.
+fn finds(checked: &Checked, letters: &[&str]) {
+    assert!(checked.failed > 0, "the planted mistake was not found");
+    for letter in letters {
+        let found = checked.differences.iter().any(|difference| difference.starts_with(letter));
+        assert!(found, "{letter} not among {:#?}", checked.differences);
+    }
+}
+
+#[tokio::test]
+async fn every_answer_is_that_of_the_plain_pass() {
+    let data = data(|_, line| line);
+    let checked = check(&loaded(&data).await, data.path()).await.unwrap();
+    assert_eq!(checked.differences, Vec::<String>::new());
+    assert!(checked.failed == 0 && checked.made > 4_900, "{} comparisons", checked.made);
+}
+
+#[tokio::test]
+async fn a_changed_flight_is_found_on_every_path() {
+    let data = data(|_, line| line);
+    let db = loaded(&data).await;
+    let mut flight = paths::flight("EWR", first_of_january(), "UA", 1545).one(&db).await.unwrap().unwrap();
+    flight.arrival_delay = Some(999);
+    db.save(&mut flight).await.unwrap();
+    let checked = check(&db, data.path()).await.unwrap();
+    finds(
+        &checked,
+        &["(a) flights of EWR on 2013-01-01", "(b) UA 1545 from EWR", "(c) departures of N14228", "(e)", "(g)"],
+    );
+}
+
+#[tokio::test]
+async fn a_lost_flight_and_a_wrong_header_are_found() {
+    let data = data(|_, line| line);
+    let db = loaded(&data).await;
+    let flight = paths::flight("EWR", first_of_january(), "UA", 1545).one(&db).await.unwrap().unwrap();
+    db.delete(flight).await.unwrap();
+    let mut day = paths::day("JFK", first_of_january()).one(&db).await.unwrap().unwrap();
+    day.by_hour.clear();
+    db.save(&mut day).await.unwrap();
+    let checked = check(&db, data.path()).await.unwrap();
+    finds(&checked, &["(b) UA 1545 from EWR", "(h) busiest hour of JFK", "the number of entities"]);
+}
+
+#[tokio::test]
+async fn a_lost_index_row_is_found() {
+    let data = data(|_, line| line);
+    let db = loaded(&data).await;
+    let page = db.store().query(&Query::new("Departures", KeyRange::partition("EWR_2013-01"))).await.unwrap();
+    let row = page.rows.into_iter().find(|row| row.key.row.starts_with("tail_N14228_")).unwrap();
+    let delete = Batch::new("Departures", row.key.partition).with(row.key.row, Action::Delete(Condition::Exists));
+    db.store().commit(&[delete]).await.unwrap();
+    let checked = check(&db, data.path()).await.unwrap();
+    finds(&checked, &["(c) departures of N14228", "rows that are not as the model says", "the number of index rows"]);
+}
+
+#[tokio::test]
+async fn a_malformed_file_is_refused_with_its_line_and_column() {
+    let broken = |number: usize, line: String| if number == 650 { line.replace("2013,1,1", "2013,1,x") } else { line };
+    let data = data(broken);
+    let db = Database::in_memory::<Timetable>().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let error = load(&db, data.path(), |_| {}).await.unwrap_err().to_string();
+    assert!(error.starts_with("flights.csv.gz, line 651, column `day`: `x`: "), "{error}");
+}
+
+#[test]
+fn the_program_tells_its_figures_and_spares_a_file_that_exists() {
+    let data = data(|_, line| line);
+    let store = data.path().join("kept.tablemodel");
+    let run = |keep: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flights"));
+        command.args(["--check", "--json", "--data"]).arg(data.path()).arg("--store").arg(&store);
+        command.args(keep.then_some("--keep")).output().unwrap()
+    };
+    let output = run(true);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&figures["flights"], &figures["check"]["failed"]), (&FLIGHTS.into(), &0.into()));
+    assert_eq!(figures["queries"].as_array().unwrap().len(), 8);
+    assert!(store.exists(), "`--keep` keeps it");
+
+    let refused = run(false);
+    assert!(!refused.status.success() && store.exists(), "a file that exists is neither written nor removed");
+    std::fs::remove_file(&store).unwrap();
+    assert!(run(false).status.success() && !store.exists(), "without `--keep` it is removed");
+}

@@ -1,0 +1,64 @@
+//! While a user types, a derive sees anything: it must answer with errors, not panic, and leave items that parse.
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+
+use super::{DERIVES, items};
+
+/// Every input that is one change away: a token dropped, doubled, or all that follow it dropped.
+fn neighbours(tokens: &TokenStream) -> Vec<TokenStream> {
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let mut all = Vec::new();
+    for (place, tree) in trees.iter().enumerate() {
+        let (before, after) = trees.split_at(place);
+        let with = |middle: &[TokenTree], rest: &[TokenTree]| -> TokenStream {
+            before.iter().chain(middle).chain(rest).cloned().collect()
+        };
+        let rest = after.get(1..).unwrap_or_default();
+        all.push(with(&[], rest));
+        all.push(with(&[], &[]));
+        all.push(with(&[tree.clone(), tree.clone()], rest));
+        if let TokenTree::Group(group) = tree {
+            for inside in neighbours(&group.stream()) {
+                let mut changed = Group::new(group.delimiter(), inside);
+                changed.set_span(group.span());
+                all.push(with(&[TokenTree::Group(changed)], rest));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn no_input_makes_a_derive_panic_and_every_answer_parses() {
+    let mut tried = 0;
+    for item in items() {
+        for input in neighbours(&item) {
+            for expand in DERIVES {
+                let expansion = expand(input.clone());
+                assert!(syn::parse2::<syn::File>(expansion.clone()).is_ok(), "{input}\nbecame\n{expansion}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 4_000, "only {tried} inputs were tried");
+}
+
+#[test]
+fn every_word_can_have_any_kind_of_value() {
+    let values =
+        ["", "= ", "= 3", "= \"\"", "= \"{\"", "= true", "= -1", "()", "(x)", "(x = )", "[x]", "= r#\"{a\"#", "::x"];
+    let words =
+        ["name", "row", "version", "index", "keep", "when", "default", "of", "crate", "allow", "rename_all", "method"];
+    for word in words {
+        for value in values {
+            let item = format!(
+                "#[table({word} {value}, index(a, {word} {value}))] struct A {{ #[table({word} {value})] a: u8 }}"
+            );
+            let tokens: TokenStream = item.parse().expect("tokens");
+            for expand in DERIVES {
+                let expansion = expand(tokens.clone());
+                assert!(syn::parse2::<syn::File>(expansion).is_ok(), "{item}");
+            }
+        }
+    }
+}

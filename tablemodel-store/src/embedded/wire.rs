@@ -1,0 +1,96 @@
+//! The pieces that rows are made of in bytes: lengths, numbers, runs of bytes.
+//!
+//! Knows nothing of rows. Reading takes from the front of a slice; `None` where the bytes end or make no sense.
+
+pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+#[inline(always)]
+pub(super) fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = usize::try_from(take_varint(rest)?).ok()?;
+    let (bytes, tail) = rest.split_at_checked(len)?;
+    *rest = tail;
+    Some(bytes)
+}
+
+#[inline(always)]
+pub(super) fn take_array<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (bytes, tail) = rest.split_first_chunk()?;
+    *rest = tail;
+    Some(bytes)
+}
+
+#[inline(always)]
+pub(super) fn take_fixed(rest: &mut &[u8]) -> Option<u64> {
+    take_array(rest).map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// LEB128: seven bits a byte, lowest first, the top bit set on all but the last.
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[inline(always)]
+pub(super) fn take_varint(rest: &mut &[u8]) -> Option<u64> {
+    let (&first, tail) = rest.split_first()?;
+    *rest = tail;
+    if first < 0x80 { Some(u64::from(first)) } else { take_long_varint(first, rest) }
+}
+
+fn take_long_varint(first: u8, rest: &mut &[u8]) -> Option<u64> {
+    let mut value = u64::from(first & 0x7F);
+    for shift in (7..u64::BITS).step_by(7) {
+        let (&byte, tail) = rest.split_first()?;
+        *rest = tail;
+        value |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+pub(super) fn zigzag(value: i64) -> u64 {
+    (value << 1 ^ value >> 63).cast_unsigned()
+}
+
+pub(super) fn from_zigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn integers_keep_their_value(value in any::<i64>()) {
+            let mut bytes = Vec::new();
+            put_varint(&mut bytes, zigzag(value));
+            let mut rest = &bytes[..];
+            prop_assert_eq!(take_varint(&mut rest).map(from_zigzag), Some(value));
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn runs_of_bytes_come_back_and_cut_ones_are_refused(run in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut bytes = Vec::new();
+            put_bytes(&mut bytes, &run);
+            prop_assert_eq!(take_bytes(&mut &bytes[..]), Some(&run[..]));
+            prop_assert_eq!(take_bytes(&mut &bytes[..bytes.len() - 1]), None);
+        }
+    }
+
+    #[test]
+    fn a_number_of_more_than_ten_bytes_is_refused() {
+        assert_eq!(take_varint(&mut &[0x80; 11][..]), None);
+        assert_eq!(take_varint(&mut &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1][..]), Some(u64::MAX));
+    }
+}
