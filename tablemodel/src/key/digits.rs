@@ -38,7 +38,13 @@ fn fits(fits: bool) -> Result<(), TooWide> {
 
 /// Reads what [`push_decimal`] wrote: digits alone, no sign.
 pub(crate) fn decimal(text: &str) -> Option<u128> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    match text.len() {
+        ..20 => text.parse::<u64>().ok().map(u128::from), // no 19 digits overflow; half the work
+        _ => text.parse().ok(),
+    }
 }
 
 /// Appends the `width` low hexadecimal digits of `value`, in lower case.

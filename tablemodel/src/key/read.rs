@@ -44,6 +44,16 @@ impl Part {
         value.map(Some).ok_or(KeyFault::NotThisTemplate)
     }
 
+    /// Whether a code that [`read`](Part::read) took is the only one for its value, without writing it again.
+    pub(super) fn is_only_form(&self, code: &str, separator: Option<u8>) -> bool {
+        match (self.codec, self.key_type) {
+            (Codec::Plain, KeyType::Text) => text::is_verbatim(code, separator),
+            // So few digits that no number of them is out of range.
+            (Codec::Width(width), KeyType::Unsigned(bits)) => width < digits::digits_of(bits),
+            _ => false,
+        }
+    }
+
     fn read_plain(&self, code: &str) -> Option<Value> {
         match self.key_type {
             KeyType::Text | KeyType::Enum { .. } => text::decode(code).map(Value::String),

@@ -108,9 +108,12 @@ impl Template {
                 values.push((cut.part, value));
             }
         }
-        let mut again = String::with_capacity(key.len());
+        let mut again = String::new();
         for Cut { part, code, separator } in cuts {
-            for (_, value) in values.iter().filter(|(holder, _)| holder.property == part.property) {
+            for (holder, value) in values.iter().filter(|(holder, _)| holder.property == part.property) {
+                if std::ptr::eq(*holder, part) && part.is_only_form(code, separator) {
+                    continue;
+                }
                 again.clear();
                 let written = part.write(&mut again, value.as_ref(), separator);
                 if written.is_err() || again != code {

@@ -20,20 +20,31 @@ pub(super) const fn separates(byte: u8) -> bool {
 
 /// Appends the encoded form of `text`, which `separator` follows.
 pub(super) fn push(out: &mut String, text: &str, separator: Option<u8>) {
-    let verbatim = match separator {
-        Some(byte) => VERBATIM.without(&[byte]),
-        None => VERBATIM,
-    };
+    let verbatim = verbatim_before(separator);
     let mut rest = text;
     loop {
-        let run = rest.bytes().take_while(|byte| verbatim.has(*byte)).count();
-        let (plain, tail) = rest.split_at(run);
+        let (plain, tail) = rest.split_at(run(rest, verbatim));
         out.push_str(plain);
         let mut chars = tail.chars();
         let Some(c) = chars.next() else { return };
         rest = chars.as_str();
         push_special(out, c, rest.chars().next(), separator);
     }
+}
+
+/// What stays as it is in a text that `separator` follows.
+fn verbatim_before(separator: Option<u8>) -> Alphabet {
+    separator.map_or(VERBATIM, |byte| VERBATIM.without(&[byte]))
+}
+
+/// How many bytes at the front of `text` are of this alphabet.
+fn run(text: &str, alphabet: Alphabet) -> usize {
+    text.bytes().take_while(|byte| alphabet.has(*byte)).count()
+}
+
+/// Whether the text that has this code is the code itself: then no other code is read as that text.
+pub(super) fn is_verbatim(code: &str, separator: Option<u8>) -> bool {
+    run(code, verbatim_before(separator)) == code.len()
 }
 
 fn push_special(out: &mut String, c: char, next: Option<char>, separator: Option<u8>) {
@@ -68,7 +79,11 @@ fn push_dollar(out: &mut String, c: char) {
 pub(super) fn decode(code: &str) -> Option<String> {
     let mut text = String::with_capacity(code.len());
     let mut rest = code;
-    while let Some(c) = rest.chars().next() {
+    loop {
+        let (plain, tail) = rest.split_at(run(rest, VERBATIM));
+        text.push_str(plain);
+        rest = tail;
+        let Some(c) = rest.chars().next() else { return Some(text) };
         let (decoded, width) = match c {
             '$' => (char::from(u8::from_str_radix(rest.get(1..3)?, 16).ok()?), 3),
             '~' => (char::from(b'~'.checked_add(u8::try_from(digits::decimal(rest.get(1..3)?)?).ok()?)?), 3),
@@ -83,7 +98,6 @@ pub(super) fn decode(code: &str) -> Option<String> {
         text.push(decoded);
         rest = rest.get(width..)?;
     }
-    Some(text)
 }
 
 /// Whether [`push`] writes `text` as `code`.

@@ -65,7 +65,7 @@ impl Explain {
             table: plan.schema.table,
             index: index.map(|index| index.name),
             keys: plan.ranges.iter().map(keys).collect(),
-            condition: plan.condition.as_ref().map(crate::path::scan::odata),
+            condition: plan.condition().as_ref().map(crate::path::scan::odata),
             class,
             requests,
             rows,
@@ -75,8 +75,8 @@ impl Explain {
 
     /// Of one range without a condition.
     pub(crate) fn of_range(schema: &'static EntitySchema, range: KeyRange, class: CostClass) -> Self {
-        let plan = ReadPlan { schema, index: None, ranges: vec![range], condition: None, select: None };
-        Self { class, ..Self::of(&plan, None, false) }
+        let plan = ReadPlan { schema, index: None, ranges: vec![range], filter: None, select: None };
+        Self { class, condition: None, ..Self::of(&plan, None, false) }
     }
 
     pub(crate) fn failed(schema: &'static EntitySchema, error: Error) -> Self {

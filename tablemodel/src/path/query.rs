@@ -4,7 +4,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use tablemodel_store::{Filter, KeyRange, RowKey, RowRange, Value, ValueRef};
+use tablemodel_store::{Filter, KeyRange, Row, RowKey, RowRange, Value, ValueRef};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -13,7 +13,12 @@ use crate::{
         explain::{CostClass, Explain},
         state::PathKind,
     },
-    plan::{image::key_error, states::IndexState, system},
+    plan::{
+        change::is_primary,
+        image::{key_error, key_values},
+        states::IndexState,
+        system,
+    },
     property::ValueError,
     schema::{EntitySchema, IndexSchema},
 };
@@ -54,8 +59,8 @@ pub(crate) struct ReadPlan {
     pub(crate) index: Option<usize>,
     /// Merged in row key order when there are several.
     pub(crate) ranges: Vec<KeyRange>,
-    /// Only rows that satisfy this; none for an `adopt` entity, whose rows are checked after reading.
-    pub(crate) condition: Option<Filter>,
+    /// What else the store is to test; nothing for an `adopt` entity, whose rows are looked at after reading.
+    pub(crate) filter: Option<Filter>,
     pub(crate) select: Option<&'static [&'static str]>,
 }
 
@@ -133,11 +138,6 @@ impl PathQuery {
         self.index_schema().map_or(self.schema.row, |index| index.row)
     }
 
-    /// The discriminator of the rows that the path reads.
-    fn discriminator(&self) -> &'static str {
-        self.index_schema().map_or(self.schema.discriminator, |index| index.discriminator)
-    }
-
     fn check(&self) -> Result<()> {
         let Some((at, error)) = &self.error else { return Ok(()) };
         let property = self.components.get(*at).map_or("", |component| component.property);
@@ -198,17 +198,7 @@ impl PathQuery {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
-        Ok(ReadPlan {
-            schema: self.schema,
-            index: self.index,
-            ranges,
-            condition: (!self.is_adopted()).then(|| system::type_condition(self.discriminator())),
-            select: self.select,
-        })
-    }
-
-    fn is_adopted(&self) -> bool {
-        self.schema.adopt && self.index.is_none()
+        Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
     }
 
     /// That the path's index is complete.
@@ -245,6 +235,27 @@ impl ReadPlan {
     pub(crate) fn row_type(&self) -> &'static str {
         let index = self.index.and_then(|index| self.schema.indexes.get(index));
         index.map_or(self.schema.discriminator, |index| index.discriminator)
+    }
+
+    /// Only rows that satisfy this are the path's; none where each row has to be looked at.
+    pub(crate) fn condition(&self) -> Option<Filter> {
+        let of_type = (!self.is_adopted()).then(|| system::type_condition(self.row_type()))?;
+        Some(match &self.filter {
+            Some(filter) => of_type.and(filter.clone()),
+            None => of_type,
+        })
+    }
+
+    /// Whether a row, read by its key or without a condition, is one of the path's.
+    pub(crate) fn owns(&self, row: &Row) -> bool {
+        match self.is_adopted() {
+            true => is_primary(self.schema, row) && key_values(self.schema, &row.key).is_ok(),
+            false => system::is_of_type(&row.properties, self.row_type()),
+        }
+    }
+
+    fn is_adopted(&self) -> bool {
+        self.schema.adopt && self.index.is_none()
     }
 
     /// The one row key of the one range, where the plan is a point query.

@@ -16,7 +16,7 @@ use crate::{
         query::{PathQuery, ReadPlan},
         state::AllowScan,
     },
-    plan::{image, system},
+    plan::image,
     read,
     schema::EntitySchema,
     stored::Stored,
@@ -72,13 +72,8 @@ impl<E: TableEntity> Scan<E> {
             Some(query) => query.partitions()?.into_iter().map(KeyRange::partition).collect(),
             None => vec![KeyRange::table()],
         };
-        let mut condition = (!schema.adopt).then(|| system::type_condition(schema.discriminator));
-        if let (Some(condition), Some(filter)) =
-            (&mut condition, self.test.as_ref().and_then(|test| pushed(schema, test)))
-        {
-            *condition = condition.clone().and(filter);
-        }
-        Ok(ReadPlan { schema, index: None, ranges, condition, select: None })
+        let test = self.test.as_ref().filter(|_| !schema.adopt);
+        Ok(ReadPlan { schema, index: None, ranges, filter: test.and_then(|test| pushed(schema, test)), select: None })
     }
 
     /// Every entity that matches, in key order. Cost: one request per 1,000 rows read; what can be tested by the

@@ -1,8 +1,8 @@
 //! The rows of a read plan, pulled page by page; several ranges are merged in row key order.
 //!
-//! Only rows that belong to the path come out: the plan's condition, or for adopted tables a look at each row.
+//! Only rows that belong to the path come out: by the plan's condition, or by a look at each row.
 
-use std::{collections::VecDeque, ops::Bound, sync::Arc};
+use std::{cmp::Ordering, collections::VecDeque, ops::Bound, sync::Arc};
 
 use tablemodel_store::{Continuation, KeyRange, Query, Row, RowKey, key, limits};
 
@@ -10,7 +10,6 @@ use crate::{
     database::{Database, Registered},
     error::Result,
     path::{found::selection, query::ReadPlan},
-    plan::{change::is_primary, image::key_values},
 };
 
 /// Rows of a plan.
@@ -18,6 +17,8 @@ pub(crate) struct Rows {
     db: Database,
     registered: Arc<Registered>,
     plan: ReadPlan,
+    /// The key of a point query that has not run yet; it has no range.
+    point: Option<RowKey>,
     ranges: Vec<Range>,
 }
 
@@ -30,17 +31,9 @@ struct Range {
 
 impl Rows {
     pub(crate) fn new(db: Database, registered: Arc<Registered>, plan: ReadPlan) -> Self {
-        let select = plan.select.map(|properties| selection(properties, plan.index.is_some()));
-        let range = |range: &KeyRange| Range {
-            query: Some(Query {
-                filter: plan.condition.clone(),
-                select: select.clone(),
-                ..Query::new(registered.table.clone(), range.clone())
-            }),
-            page: VecDeque::new(),
-        };
-        let ranges = plan.ranges.iter().map(range).collect();
-        Self { db, registered, plan, ranges }
+        let point = plan.point();
+        let ranges = if point.is_some() { Vec::new() } else { ranges(&plan, &registered.table) };
+        Self { db, registered, plan, point, ranges }
     }
 
     pub(crate) fn plan(&self) -> &ReadPlan {
@@ -56,6 +49,7 @@ impl Rows {
     /// Only rows after this row key of the range at `place`. Of two ranges that hold one row key, the earlier one gave
     /// its row first: a later one still has it to give.
     pub(crate) fn resume_after(&mut self, place: usize, row: &str) {
+        self.point = None; // the row was the one
         self.queries().enumerate().for_each(|(at, query)| {
             if let KeyRange::Partition { rows, .. } = &mut query.range {
                 let row = row.to_owned();
@@ -70,7 +64,7 @@ impl Rows {
 
     /// The next row; `wanted` rows are asked for at once where a page has to be read.
     pub(crate) async fn next(&mut self, wanted: usize) -> Result<Option<Row>> {
-        if let Some(key) = self.point() {
+        if let Some(key) = self.point.take() {
             return self.get(key).await;
         }
         self.fill(wanted).await?;
@@ -79,7 +73,7 @@ impl Rows {
 
     /// Some rows, at most `wanted`; none at the end.
     pub(crate) async fn some(&mut self, wanted: usize) -> Result<Vec<Row>> {
-        if let Some(key) = self.point() {
+        if let Some(key) = self.point.take() {
             return Ok(self.get(key).await?.into_iter().collect());
         }
         self.fill(wanted).await?;
@@ -101,45 +95,32 @@ impl Rows {
 
     /// Whether another row follows.
     pub(crate) async fn has_more(&mut self) -> Result<bool> {
+        if let Some(key) = self.point.take() {
+            let page = self.get(key).await?.into_iter().collect();
+            self.ranges.push(Range { query: None, page });
+        }
         self.fill(1).await?;
         Ok(self.ranges.iter().any(|range| !range.page.is_empty()))
     }
 
-    /// The key of a point query that has not run yet.
-    fn point(&self) -> Option<RowKey> {
-        let fresh = matches!(self.ranges.as_slice(), [Range { query: Some(Query { continuation: None, .. }), page }] if page.is_empty());
-        if fresh && self.resumed().is_none() { self.plan.point() } else { None }
-    }
-
-    /// A point query that was resumed by a cursor is a range like any other.
-    fn resumed(&self) -> Option<()> {
-        let [Range { query: Some(query), .. }] = self.ranges.as_slice() else { return None };
-        (Some(&query.range) != self.plan.ranges.first()).then_some(())
-    }
-
-    async fn get(&mut self, key: RowKey) -> Result<Option<Row>> {
-        self.ranges.clear();
+    async fn get(&self, key: RowKey) -> Result<Option<Row>> {
         let row = self.db.get_row(&self.registered.table, &key).await;
         let row = row.map_err(|error| error.of(self.plan.schema.entity_type).at_key(key))?;
-        Ok(row.filter(|row| self.belongs(row)))
+        Ok(row.filter(|row| self.plan.owns(row)))
     }
 
     /// Reads pages until every range has a row, or is exhausted.
     async fn fill(&mut self, wanted: usize) -> Result<()> {
-        for at in 0..self.ranges.len() {
-            while let Some(query) = self.ranges.get_mut(at).and_then(Range::due) {
+        let Self { db, plan, ranges, .. } = self;
+        for range in ranges {
+            while let Some(query) = range.due() {
                 query.limit = wanted.clamp(1, limits::MAX_PAGE_ROWS);
-                let query = query.clone();
-                let page = self.db.query_page(&query).await;
-                let page = page.map_err(|error| error.of(self.plan.schema.entity_type))?;
-                let rows: VecDeque<Row> = if self.plan.condition.is_some() {
-                    page.rows.into()
-                } else {
-                    page.rows.into_iter().filter(|row| self.belongs(row)).collect()
-                };
-                if let Some(range) = self.ranges.get_mut(at) {
-                    range.take(rows, page.continuation);
+                let page = db.query_page(query).await;
+                let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;
+                if query.filter.is_none() {
+                    page.rows.retain(|row| plan.owns(row));
                 }
+                range.take(page.rows.into(), page.continuation);
             }
         }
         Ok(())
@@ -151,21 +132,23 @@ impl Rows {
 
     /// The range whose next row is the least.
     fn least(&mut self) -> Option<&mut Range> {
-        let next = |range: &Range| range.page.front().map(|row| row.key.row.clone());
         let with_rows = self.ranges.iter_mut().filter(|range| !range.page.is_empty());
-        with_rows.min_by(|a, b| match (next(a), next(b)) {
-            (Some(a), Some(b)) => key::compare(&a, &b),
-            _ => std::cmp::Ordering::Equal,
+        with_rows.min_by(|a, b| match (a.page.front(), b.page.front()) {
+            (Some(a), Some(b)) => key::compare(&a.key.row, &b.key.row),
+            _ => Ordering::Equal,
         })
     }
+}
 
-    /// Whether the row is one of the path's: by the condition, or by a look at a row of an adopted table.
-    fn belongs(&self, row: &Row) -> bool {
-        match &self.plan.condition {
-            Some(condition) => condition.matches(row),
-            None => is_primary(self.plan.schema, row) && key_values(self.plan.schema, &row.key).is_ok(),
-        }
-    }
+/// The ranges of a plan, from their beginnings.
+fn ranges(plan: &ReadPlan, table: &str) -> Vec<Range> {
+    let select = plan.select.map(|properties| selection(properties, plan.index.is_some()));
+    let filter = plan.condition();
+    let range = |range: &KeyRange| {
+        let query = Query { filter: filter.clone(), select: select.clone(), ..Query::new(table, range.clone()) };
+        Range { query: Some(query), page: VecDeque::new() }
+    };
+    plan.ranges.iter().map(range).collect()
 }
 
 impl Range {
