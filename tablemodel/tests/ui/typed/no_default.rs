@@ -1,0 +1,16 @@
+//! A skipped field without a default. One mistake a file: rustc gives no order to those of one function.
+
+use tablemodel::prelude::*;
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{id}")]
+struct Employee {
+    department: String,
+    id: u32,
+    #[table(skip)]
+    cache: Cache,
+}
+
+struct Cache;
+
+fn main() {}

@@ -1,0 +1,13 @@
+//! A type that is no property. One mistake a file: rustc gives no order to those of one function.
+
+use tablemodel::prelude::*;
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{id}")]
+struct Employee {
+    department: String,
+    id: u32,
+    since: std::time::Instant,
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! A default of another type. One mistake a file: rustc gives no order to those of one function.
+
+use tablemodel::prelude::*;
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{id}")]
+struct Employee {
+    department: String,
+    id: u32,
+    #[table(default = "x")]
+    age: u8,
+}
+
+fn main() {}
