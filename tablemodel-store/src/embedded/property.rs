@@ -94,6 +94,15 @@ impl StoredName<'_> {
 }
 
 impl<'a> StoredProperty<'a> {
+    /// Whether it has a value; cheaper than to make it.
+    pub(super) fn has_value(&self) -> bool {
+        match (self.tag, &self.payload) {
+            (tag::STRING, Payload::Bytes(bytes)) => bytes.is_ascii() || self.value().is_some(),
+            (tag::INT32, _) => self.value().is_some(),
+            _ => true, // `take_property` took the tag, and its payload
+        }
+    }
+
     /// Its value, if it is one.
     pub(super) fn value(&self) -> Option<ValueRef<'a>> {
         Some(match (self.tag, &self.payload) {
