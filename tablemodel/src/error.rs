@@ -100,6 +100,12 @@ impl Error {
         self
     }
 
+    /// The same error of a change that was alone: it names no operation of a batch.
+    pub(crate) fn alone(mut self) -> Self {
+        self.0.operation = None;
+        self
+    }
+
     pub(crate) fn in_operation(mut self, operation: usize) -> Self {
         self.0.operation.get_or_insert(operation);
         self

@@ -46,7 +46,8 @@ impl Database {
     /// One change.
     pub(crate) async fn write_one(&self, registered: &Registered, change: Change) -> Result<Outcome> {
         let partition = change.key().partition.clone();
-        let outcomes = self.write(registered, &partition, vec![change]).await?;
+        let outcomes = self.write(registered, &partition, vec![change]).await;
+        let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
 }

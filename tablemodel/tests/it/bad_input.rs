@@ -26,7 +26,6 @@ struct Thing {
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entity")]
 enum Model {
     Thing(Thing),
 }

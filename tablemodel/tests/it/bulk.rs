@@ -29,7 +29,6 @@ struct Thing {
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entity")]
 enum Model {
     Thing(Thing),
 }

@@ -35,7 +35,6 @@ struct Counter {
 
 #[derive(Debug, TableModel)]
 enum Model {
-    #[expect(dead_code, reason = "read by no query of this test")]
     Counter(Counter),
 }
 

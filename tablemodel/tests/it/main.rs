@@ -7,6 +7,10 @@
     clippy::indexing_slicing,
     reason = "tests fail by panicking"
 )]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "two indexes may keep one field, which the lint takes for a repeated attribute"
+)]
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
 mod bad_input;

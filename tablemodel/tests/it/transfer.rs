@@ -26,7 +26,6 @@ struct Employee {
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entity")]
 enum Company {
     Employee(Employee),
     #[table(other)]
@@ -38,7 +37,7 @@ fn employee(id: u32) -> Employee {
         department: format!("d{}/ä", id % 3),
         id,
         name: format!("n{id}"),
-        email: (id % 2 == 0).then(|| format!("{id}@x")),
+        email: id.is_multiple_of(2).then(|| format!("{id}@x")),
     }
 }
 

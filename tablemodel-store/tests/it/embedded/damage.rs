@@ -10,7 +10,7 @@ use super::{fill, numbered, place, put};
 use crate::disk::{Disk, Random};
 
 const ROWS: i64 = 600;
-const FLIPS: usize = 1_000;
+const FLIPS: usize = 600;
 
 type Rows = BTreeMap<String, Properties>;
 

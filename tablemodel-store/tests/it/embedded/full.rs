@@ -47,7 +47,7 @@ async fn fill_up(durability: Durability, room: usize) {
 
 #[tokio::test]
 async fn a_full_disk_is_told_and_loses_nothing_acknowledged() {
-    for room in (0..40).map(|step| 20_000 + 7_919 * step) {
+    for room in (0..16).map(|step| 20_000 + 19_997 * step) {
         fill_up(Durability::Durable, room).await;
         fill_up(Durability::QuickReopen, room).await;
     }

@@ -26,7 +26,6 @@ struct Shared {
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entities")]
 enum Others {
     Spread(Spread),
     Shared(Shared),

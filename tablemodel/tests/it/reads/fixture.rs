@@ -31,7 +31,6 @@ pub(super) struct Event {
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entity")]
 pub(super) enum Model {
     Event(Event),
 }

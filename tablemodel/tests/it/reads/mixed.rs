@@ -37,7 +37,6 @@ enum Company {
 }
 
 #[derive(Debug, TableModel)]
-#[expect(dead_code, reason = "only its errors are looked at")]
 enum Closed {
     Employee(Employee),
     Review(Review),
@@ -131,13 +130,12 @@ struct Ab {
 
 #[derive(Debug, Projection)]
 #[table(of = A)]
-#[expect(dead_code, reason = "only its errors are looked at")]
 struct Id {
+    #[expect(dead_code, reason = "only its errors are looked at")]
     id: u32,
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entities")]
 enum Prefixes {
     A(A),
     Ab(Ab),

@@ -18,7 +18,6 @@ struct Thing {
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entity")]
 enum Things {
     Thing(Thing),
 }

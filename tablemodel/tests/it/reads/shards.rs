@@ -25,7 +25,6 @@ struct Known {
 }
 
 #[derive(TableModel)]
-#[expect(dead_code, reason = "the model only lists the entities")]
 enum Spread {
     Request(Request),
     Known(Known),
