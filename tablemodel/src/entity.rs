@@ -3,13 +3,14 @@
 //!
 //! No key is formatted here and no store is known.
 
-use std::{cell::RefCell, cmp::Ordering, fmt};
+use std::{cell::RefCell, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
 use tablemodel_store::{Properties, PropertiesIter, PropertyName, Row, Value, ValueRef};
 
 use crate::{
     error::Result,
+    key::{KeyValue, Part},
     plan::group::Group,
     property::{ValueError, json},
     schema::{EntitySchema, PropertySchema},
@@ -178,47 +179,55 @@ type ReadValue<T> = fn(Option<ValueRef<'_>>) -> std::result::Result<T, ValueErro
 #[derive(Debug)]
 pub struct FieldReader<'a> {
     properties: &'a Properties,
-    keys: &'a [(&'static str, Value)],
+    keys: &'a [(&'static Part, KeyValue<'a>)],
     cursor: RefCell<Cursor<'a>>,
 }
 
 /// How far a reader has come in the properties, which are sorted.
 #[derive(Debug)]
 struct Cursor<'a> {
-    /// The greatest name asked for so far.
-    asked: &'static str,
-    /// The first property whose name is not below that.
+    /// The name of the last property passed.
+    passed: &'a str,
     next: Option<(&'a PropertyName, ValueRef<'a>)>,
     rest: PropertiesIter<'a>,
 }
 
+impl<'a> Cursor<'a> {
+    /// The value under this name, if it is the next one, or one further on; `Err` if it was passed.
+    fn find(&mut self, property: &str) -> std::result::Result<Option<ValueRef<'a>>, Passed> {
+        while let Some((name, value)) = self.next {
+            // The usual case, and cheaper than to compare by order.
+            let is_it = name.as_str() == property;
+            if !is_it && name.as_str() > property {
+                break;
+            }
+            self.passed = name.as_str();
+            self.next = self.rest.next();
+            if is_it {
+                return Ok(Some(value));
+            }
+        }
+        if property <= self.passed { Err(Passed) } else { Ok(None) }
+    }
+}
+
+/// What was asked for may lie behind.
+struct Passed;
+
 impl<'a> FieldReader<'a> {
     /// Reads from stored properties, and from the values that the keys hold.
-    pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static str, Value)]) -> Self {
+    pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static Part, KeyValue<'a>)]) -> Self {
         let mut rest = properties.iter();
-        let cursor = RefCell::new(Cursor { asked: "", next: rest.next(), rest });
+        let cursor = RefCell::new(Cursor { passed: "", next: rest.next(), rest });
         Self { properties, keys, cursor }
     }
 
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
-        let in_key = self.keys.iter().find(|(name, _)| *name == property);
-        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.stored(property))
-    }
-
-    fn stored(&self, property: &'static str) -> Option<ValueRef<'a>> {
-        let mut cursor = self.cursor.borrow_mut();
-        if property < cursor.asked {
-            return self.properties.get(property);
+        if let Some((_, value)) = self.keys.iter().find(|(part, _)| part.property == property) {
+            return Some(value.as_ref());
         }
-        cursor.asked = property;
-        while let Some((name, value)) = cursor.next {
-            match name.as_str().cmp(property) {
-                Ordering::Less => cursor.next = cursor.rest.next(),
-                Ordering::Equal => return Some(value),
-                Ordering::Greater => return None,
-            }
-        }
-        None
+        let found = self.cursor.borrow_mut().find(property);
+        found.unwrap_or_else(|Passed| self.properties.get(property))
     }
 
     /// A field that is one property, by its type's `from_value`.
@@ -233,7 +242,10 @@ impl<'a> FieldReader<'a> {
         read: ReadValue<T>,
         default: impl FnOnce() -> T,
     ) -> std::result::Result<T, FieldError> {
-        if self.value(property).is_none() { Ok(default()) } else { self.take(property, read) }
+        match self.value(property) {
+            None => Ok(default()),
+            value => read(value).map_err(|error| FieldError { property, error }),
+        }
     }
 
     /// A field marked `json`.
@@ -247,7 +259,10 @@ impl<'a> FieldReader<'a> {
         property: &'static str,
         default: impl FnOnce() -> T,
     ) -> std::result::Result<T, FieldError> {
-        if self.value(property).is_none() { Ok(default()) } else { self.take_json(property) }
+        match self.value(property) {
+            None => Ok(default()),
+            value => json::from_value(value).map_err(|error| FieldError { property, error }),
+        }
     }
 }
 

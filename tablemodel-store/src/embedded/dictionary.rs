@@ -36,6 +36,7 @@ impl Dictionary {
     }
 
     /// The name with this number.
+    #[inline]
     pub(super) fn name(&self, id: NameId) -> Option<&PropertyName> {
         let (chunk, place) = place(id);
         self.by_id.get(chunk)?.get()?.get(place)?.get()

@@ -21,14 +21,15 @@ impl Packed {
     /// The properties of `body`, if each has a name with a number and a value that can be read.
     pub(super) fn new(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
         let mut properties = StoredProperties::of(body)?;
-        let all_read = properties.all(|property| named(&property, names).is_some());
+        let all_read = properties.all(|property| name_of(&property, names).is_some() && property.has_value());
         (all_read && properties.is_at_end()).then(|| Self { body: body.into(), names: Arc::clone(names) })
     }
 
     /// The value under `name`.
     pub(crate) fn get(&self, name: &str) -> Option<ValueRef<'_>> {
-        let mut from_name_on = self.iter().skip_while(|(stored, _)| stored.as_str() < name);
-        from_name_on.next().filter(|(stored, _)| stored.as_str() == name).map(|(_, value)| value)
+        let is_it =
+            |property: &StoredProperty<'_>| name_of(property, &self.names).is_some_and(|it| it.as_str() == name);
+        StoredProperties::of(&self.body)?.find(is_it)?.value()
     }
 
     /// All, in order of name.
@@ -48,7 +49,8 @@ impl<'a> Iterator for PackedIter<'a> {
     type Item = (&'a PropertyName, ValueRef<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        named(&self.stored.as_mut()?.next()?, self.names)
+        let property = self.stored.as_mut()?.next()?;
+        Some((name_of(&property, self.names)?, property.value()?))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -57,7 +59,7 @@ impl<'a> Iterator for PackedIter<'a> {
     }
 }
 
-fn named<'a>(property: &StoredProperty<'a>, names: &'a Dictionary) -> Option<(&'a PropertyName, ValueRef<'a>)> {
+fn name_of<'a>(property: &StoredProperty<'_>, names: &'a Dictionary) -> Option<&'a PropertyName> {
     let StoredName::Id(id) = property.name else { return None };
-    Some((names.name(id)?, property.value()?))
+    names.name(id)
 }

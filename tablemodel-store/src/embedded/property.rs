@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use super::{
     dictionary::{Dictionary, NameId},
-    wire::{from_zigzag, put_bytes, put_varint, take_array, take_bytes, take_fixed, take_varint, zigzag},
+    wire::{
+        from_zigzag, put_bytes, put_varint, take_array, take_bytes, take_fixed, take_varint, take_varint_bytes, zigzag,
+    },
 };
 use crate::{DateTime, PropertyName, ValueRef};
 
@@ -54,9 +56,10 @@ impl<'a> StoredProperties<'a> {
 impl<'a> Iterator for StoredProperties<'a> {
     type Item = StoredProperty<'a>;
 
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         let left = self.left.checked_sub(1)?;
-        let property = take_property(&mut self.rest)?;
+        let property = StoredProperty::take(&mut self.rest)?;
         self.left = left;
         Some(property)
     }
@@ -67,7 +70,8 @@ impl<'a> Iterator for StoredProperties<'a> {
 pub(super) struct StoredProperty<'a> {
     pub(super) name: StoredName<'a>,
     tag: u64,
-    payload: Payload<'a>,
+    /// The bytes of the value, without their length.
+    payload: &'a [u8],
 }
 
 /// What a property says its name is.
@@ -75,12 +79,6 @@ pub(super) struct StoredProperty<'a> {
 pub(super) enum StoredName<'a> {
     Id(NameId),
     Text(&'a str),
-}
-
-#[derive(Debug)]
-enum Payload<'a> {
-    Bits(u64),
-    Bytes(&'a [u8]),
 }
 
 impl StoredName<'_> {
@@ -94,39 +92,52 @@ impl StoredName<'_> {
 }
 
 impl<'a> StoredProperty<'a> {
+    #[inline(always)]
+    fn take(rest: &mut &'a [u8]) -> Option<Self> {
+        let head = take_varint(rest)?;
+        let name = match (head >> tag::BITS).checked_sub(1) {
+            Some(id) => StoredName::Id(NameId(u32::try_from(id).ok()?)),
+            None => StoredName::Text(std::str::from_utf8(take_bytes(rest)?).ok()?),
+        };
+        let tag = head & ((1 << tag::BITS) - 1);
+        let payload = match tag {
+            tag::FALSE | tag::TRUE => &[],
+            tag::INT32 | tag::INT64 => take_varint_bytes(rest)?,
+            tag::DATE_TIME | tag::DOUBLE => take_array::<8>(rest)?,
+            tag::GUID => take_array::<16>(rest)?,
+            tag::BINARY | tag::STRING => take_bytes(rest)?,
+            _ => return None,
+        };
+        Some(Self { name, tag, payload })
+    }
+
+    /// Whether it has a value; cheaper than to make it.
+    #[inline(always)]
+    pub(super) fn has_value(&self) -> bool {
+        match self.tag {
+            tag::STRING => self.payload.is_ascii() || std::str::from_utf8(self.payload).is_ok(),
+            tag::INT32 | tag::INT64 => self.value().is_some(),
+            _ => true,
+        }
+    }
+
     /// Its value, if it is one.
+    #[inline(always)]
     pub(super) fn value(&self) -> Option<ValueRef<'a>> {
-        Some(match (self.tag, &self.payload) {
-            (tag::BINARY, Payload::Bytes(bytes)) => ValueRef::Binary(bytes),
-            (tag::FALSE, _) => ValueRef::Boolean(false),
-            (tag::TRUE, _) => ValueRef::Boolean(true),
-            (tag::DATE_TIME, Payload::Bits(bits)) => ValueRef::DateTime(DateTime::from_ticks(bits.cast_signed())),
-            (tag::DOUBLE, Payload::Bits(bits)) => ValueRef::Double(f64::from_bits(*bits)),
-            (tag::GUID, Payload::Bytes(bytes)) => ValueRef::Guid(Uuid::from_slice(bytes).ok()?),
-            (tag::INT32, Payload::Bits(bits)) => ValueRef::Int32(i32::try_from(from_zigzag(*bits)).ok()?),
-            (tag::INT64, Payload::Bits(bits)) => ValueRef::Int64(from_zigzag(*bits)),
-            (tag::STRING, Payload::Bytes(bytes)) => ValueRef::String(std::str::from_utf8(bytes).ok()?),
+        let mut payload = self.payload;
+        Some(match self.tag {
+            tag::BINARY => ValueRef::Binary(payload),
+            tag::FALSE => ValueRef::Boolean(false),
+            tag::TRUE => ValueRef::Boolean(true),
+            tag::DATE_TIME => ValueRef::DateTime(DateTime::from_ticks(take_fixed(&mut payload)?.cast_signed())),
+            tag::DOUBLE => ValueRef::Double(f64::from_bits(take_fixed(&mut payload)?)),
+            tag::GUID => ValueRef::Guid(Uuid::from_slice(payload).ok()?),
+            tag::INT32 => ValueRef::Int32(i32::try_from(from_zigzag(take_varint(&mut payload)?)).ok()?),
+            tag::INT64 => ValueRef::Int64(from_zigzag(take_varint(&mut payload)?)),
+            tag::STRING => ValueRef::String(std::str::from_utf8(payload).ok()?),
             _ => return None,
         })
     }
-}
-
-fn take_property<'a>(rest: &mut &'a [u8]) -> Option<StoredProperty<'a>> {
-    let head = take_varint(rest)?;
-    let name = match (head >> tag::BITS).checked_sub(1) {
-        Some(id) => StoredName::Id(NameId(u32::try_from(id).ok()?)),
-        None => StoredName::Text(std::str::from_utf8(take_bytes(rest)?).ok()?),
-    };
-    let tag = head & ((1 << tag::BITS) - 1);
-    let payload = match tag {
-        tag::FALSE | tag::TRUE => Payload::Bits(0),
-        tag::INT32 | tag::INT64 => Payload::Bits(take_varint(rest)?),
-        tag::DATE_TIME | tag::DOUBLE => Payload::Bits(take_fixed(rest)?),
-        tag::GUID => Payload::Bytes(take_array::<16>(rest)?),
-        tag::BINARY | tag::STRING => Payload::Bytes(take_bytes(rest)?),
-        _ => return None,
-    };
-    Some(StoredProperty { name, tag, payload })
 }
 
 /// Appends a property, by the number of its name if that has one.

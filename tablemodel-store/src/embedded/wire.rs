@@ -38,14 +38,31 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 
 #[inline(always)]
 pub(super) fn take_varint(rest: &mut &[u8]) -> Option<u64> {
-    let (&first, tail) = rest.split_first()?;
-    *rest = tail;
-    if first < 0x80 { Some(u64::from(first)) } else { take_long_varint(first, rest) }
+    match **rest {
+        [first @ 0..0x80, ref tail @ ..] => {
+            *rest = tail;
+            Some(u64::from(first))
+        }
+        [first, second @ 0..0x80, ref tail @ ..] => {
+            *rest = tail;
+            Some(u64::from(first & 0x7F) | u64::from(second) << 7)
+        }
+        _ => take_long_varint(rest),
+    }
 }
 
-fn take_long_varint(first: u8, rest: &mut &[u8]) -> Option<u64> {
-    let mut value = u64::from(first & 0x7F);
-    for shift in (7..u64::BITS).step_by(7) {
+/// The bytes of a varint, which must be one.
+#[inline(always)]
+pub(super) fn take_varint_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = 1 + rest.iter().position(|byte| *byte < 0x80)?;
+    let (bytes, tail) = rest.split_at_checked(len)?;
+    *rest = tail;
+    Some(bytes)
+}
+
+fn take_long_varint(rest: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..u64::BITS).step_by(7) {
         let (&byte, tail) = rest.split_first()?;
         *rest = tail;
         value |= u64::from(byte & 0x7F) << shift;

@@ -33,7 +33,6 @@ mod write;
 pub(crate) mod calendar;
 pub(crate) mod digits;
 
-pub(crate) use self::range::beginning_with;
 pub use self::{
     check::Problem,
     codec::Codec,
@@ -43,6 +42,7 @@ pub use self::{
     range::Next,
     template::Template,
 };
+pub(crate) use self::{range::beginning_with, read::KeyValue};
 
 /// Decimal digits of a time's ticks: `DateTime::MAX` has 19.
 const TICK_DIGITS: u8 = 19;

@@ -1,10 +1,33 @@
 //! One component of a key, read back into its stored value.
 //! Where it begins and ends is the template's business.
 
-use tablemodel_store::{DateTime, Value};
+use tablemodel_store::{DateTime, Value, ValueRef};
 
 use super::{Codec, KeyFault, KeyType, Part, calendar::Date, digits, shape::Shape, text, write};
 use crate::property::integer;
+
+/// A value read from a key: a text that stands there as it is is not copied.
+#[derive(Debug, Clone)]
+pub(crate) enum KeyValue<'k> {
+    Text(&'k str),
+    Value(Value),
+}
+
+impl KeyValue<'_> {
+    pub(crate) fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Self::Text(text) => ValueRef::String(text),
+            Self::Value(value) => value.as_ref(),
+        }
+    }
+
+    pub(crate) fn into_value(self) -> Value {
+        match self {
+            Self::Text(text) => Value::from(text),
+            Self::Value(value) => value,
+        }
+    }
+}
 
 impl Part {
     /// Cuts this component off the front of `key`: what it wrote, and what is left.
@@ -27,9 +50,9 @@ impl Part {
 
     /// The value whose encoded form this is, or `None` where the codec is lossy. Under the others a code that
     /// [`write`](Part::write) would not make may give any value: whoever reads writes again and compares.
-    pub(super) fn read(&self, code: &str, separator: Option<u8>) -> Result<Option<Value>, KeyFault> {
+    pub(super) fn read<'k>(&self, code: &'k str, separator: Option<u8>) -> Result<Option<KeyValue<'k>>, KeyFault> {
         let value = match self.codec {
-            Codec::Plain => self.read_plain(code),
+            Codec::Plain => return self.read_plain(code, separator).map(Some).ok_or(KeyFault::NotThisTemplate),
             Codec::Width(_) => digits::decimal(code).and_then(|number| match self.key_type {
                 KeyType::Signed(bits) => integer::signed_value(i128::try_from(number).ok()?, bits),
                 KeyType::Unsigned(bits) => integer::unsigned_value(number, bits),
@@ -38,35 +61,37 @@ impl Part {
             Codec::Desc => {
                 digits::decimal(code).and_then(|number| self.value_at(self.greatest()?.checked_sub(number)?))
             }
-            Codec::Raw => Some(Value::String(code.to_owned())),
+            Codec::Raw => return Ok(Some(KeyValue::Text(code))),
             _ => return if self.is_lossy_form(code, separator) { Ok(None) } else { Err(KeyFault::NotThisTemplate) },
         };
-        value.map(Some).ok_or(KeyFault::NotThisTemplate)
+        value.map(|value| Some(KeyValue::Value(value))).ok_or(KeyFault::NotThisTemplate)
     }
 
-    /// Whether a code that [`read`](Part::read) took is the only one for its value, without writing it again.
-    pub(super) fn is_only_form(&self, code: &str, separator: Option<u8>) -> bool {
-        match (self.codec, self.key_type) {
-            (Codec::Plain, KeyType::Text) => text::is_verbatim(code, separator),
+    /// Whether no other code is read as this value, so that it need not be written again to be compared.
+    pub(super) fn is_only_form(&self, value: &KeyValue<'_>) -> bool {
+        match (self.codec, self.key_type, value) {
+            (Codec::Plain, KeyType::Text, KeyValue::Text(_)) => true,
             // So few digits that no number of them is out of range.
-            (Codec::Width(width), KeyType::Unsigned(bits)) => width < digits::digits_of(bits),
+            (Codec::Width(width), KeyType::Unsigned(bits), _) => width < digits::digits_of(bits),
             _ => false,
         }
     }
 
-    fn read_plain(&self, code: &str) -> Option<Value> {
-        match self.key_type {
+    fn read_plain<'k>(&self, code: &'k str, separator: Option<u8>) -> Option<KeyValue<'k>> {
+        let value = match self.key_type {
+            KeyType::Text if text::is_verbatim(code, separator) => return Some(KeyValue::Text(code)),
+            KeyType::Ulid | KeyType::Date => return Some(KeyValue::Text(code)),
             KeyType::Text | KeyType::Enum { .. } => text::decode(code).map(Value::String),
             KeyType::Unsigned(_) | KeyType::Signed(_) | KeyType::Time => self.value_at(digits::decimal(code)?),
             KeyType::Float => None,
             KeyType::Bool => Some(Value::Boolean(code == "true")),
             KeyType::Uuid => uuid::Uuid::try_parse(code).ok().map(Value::Guid),
-            KeyType::Ulid | KeyType::Date => Some(Value::String(code.to_owned())),
             KeyType::Binary => {
                 let pairs = (0..code.len().div_ceil(2)).map(|at| digits::hex(code.get(2 * at..2 * at + 2)?));
                 pairs.map(|byte| byte.map(|byte| byte as u8)).collect::<Option<_>>().map(Value::Binary)
             }
-        }
+        };
+        value.map(KeyValue::Value)
     }
 
     /// The value at this place in the order of its type.

@@ -3,7 +3,7 @@
 
 use tablemodel_store::{Value, ValueRef, limits};
 
-use super::{Codec, KeyError, KeyFault, Part, Segment, write};
+use super::{Codec, KeyError, KeyFault, KeyValue, Part, Segment, write};
 
 /// Room for most keys without growing.
 const USUAL_KEY_BYTES: usize = 64;
@@ -101,46 +101,75 @@ impl Template {
     ///
     /// [`KeyFault::NotThisTemplate`] unless encoding the values gives this very key.
     pub fn decode(&self, key: &str) -> Result<Vec<(&'static Part, Value)>, KeyError> {
-        let cuts = self.cut(key).ok_or(KeyFault::NotThisTemplate.alone())?;
-        let mut values = Vec::with_capacity(cuts.len());
-        for cut in &cuts {
-            if let Some(value) = cut.part.read(cut.code, cut.separator).map_err(|fault| fault.of(cut.part.field))? {
-                values.push((cut.part, value));
-            }
-        }
-        let mut again = String::new();
-        for Cut { part, code, separator } in cuts {
-            for (holder, value) in values.iter().filter(|(holder, _)| holder.property == part.property) {
-                if std::ptr::eq(*holder, part) && part.is_only_form(code, separator) {
-                    continue;
-                }
-                again.clear();
-                let written = part.write(&mut again, value.as_ref(), separator);
-                if written.is_err() || again != code {
-                    return Err(KeyFault::NotThisTemplate.of(part.field));
-                }
-            }
-        }
-        Ok(values)
+        let mut values = Vec::new();
+        self.read(key, &mut values)?;
+        Ok(values.into_iter().map(|(part, value)| (part, value.into_value())).collect())
     }
 
-    fn cut<'k>(&self, key: &'k str) -> Option<Vec<Cut<'k>>> {
-        let mut cuts = Vec::with_capacity(self.0.len());
+    /// As [`decode`](Template::decode), appending to `values`.
+    pub(crate) fn read<'k>(
+        &self,
+        key: &'k str,
+        values: &mut Vec<(&'static Part, KeyValue<'k>)>,
+    ) -> Result<(), KeyError> {
+        let first = values.len();
+        let mut again = String::new();
+        self.each_cut(key, |Cut { part, code, separator }| {
+            let Some(value) = part.read(code, separator).map_err(|fault| fault.of(part.field))? else { return Ok(()) };
+            if !part.is_only_form(&value) && !part.writes(&value, separator, code, &mut again) {
+                return Err(KeyFault::NotThisTemplate.of(part.field));
+            }
+            values.push((part, value));
+            Ok(())
+        })?;
+        if self.repeats_a_property() {
+            self.check_repeated(key, values.get(first..).unwrap_or_default())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// That all components of one property are written from one value.
+    fn check_repeated(&self, key: &str, values: &[(&'static Part, KeyValue<'_>)]) -> Result<(), KeyError> {
+        let mut again = String::new();
+        self.each_cut(key, |Cut { part, code, separator }| {
+            let mut same = values.iter().filter(|(holder, _)| holder.property == part.property);
+            let agree = same.all(|(_, value)| part.writes(value, separator, code, &mut again));
+            if agree { Ok(()) } else { Err(KeyFault::NotThisTemplate.of(part.field)) }
+        })
+    }
+
+    /// Cuts `key` into its components, and shows each.
+    fn each_cut<'k>(&self, key: &'k str, mut see: impl FnMut(Cut<'k>) -> Result<(), KeyError>) -> Result<(), KeyError> {
+        const FOREIGN: KeyError = KeyFault::NotThisTemplate.alone();
         let mut left = self.without_empty_mark(key);
         let mut rest = self.0;
         while let [segment, tail @ ..] = rest {
             match segment {
-                Segment::Literal(text) => left = left.strip_prefix(text)?,
+                Segment::Literal(text) => left = left.strip_prefix(text).ok_or(FOREIGN)?,
                 Segment::Part(part) => {
                     let separator = separator(tail);
-                    let (code, after) = part.cut(left, separator)?;
-                    cuts.push(Cut { part, code, separator });
+                    let (code, after) = part.cut(left, separator).ok_or(FOREIGN)?;
+                    see(Cut { part, code, separator })?;
                     left = after;
                 }
             }
             rest = tail;
         }
-        left.is_empty().then_some(cuts)
+        if left.is_empty() { Ok(()) } else { Err(FOREIGN) }
+    }
+
+    fn repeats_a_property(&self) -> bool {
+        let mut rest = self.0;
+        while let [segment, tail @ ..] = rest {
+            if let Segment::Part(part) = segment
+                && tail.iter().any(|other| matches!(other, Segment::Part(other) if other.property == part.property))
+            {
+                return true;
+            }
+            rest = tail;
+        }
+        false
     }
 
     /// A whole key: not empty, not reserved, not too long.
@@ -178,6 +207,14 @@ struct Cut<'k> {
     part: &'static Part,
     code: &'k str,
     separator: Option<u8>,
+}
+
+impl Part {
+    /// Whether this value is written as `code`. `again` is room to write it in.
+    fn writes(&self, value: &KeyValue<'_>, separator: Option<u8>, code: &str, again: &mut String) -> bool {
+        again.clear();
+        self.write(again, value.as_ref(), separator).is_ok() && again == code
+    }
 }
 
 /// What follows a component; a part that follows directly needs nothing kept free.

@@ -2,13 +2,17 @@
 //!
 //! No I/O: loading what an index row names is `read`'s.
 
-use tablemodel_store::{PropertyName, Row, RowKey, Value};
+use tablemodel_store::{PropertyName, Row, RowKey};
 
 use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
     key::Template,
-    plan::{group::Group, image, system},
+    plan::{
+        group::Group,
+        image::{self, KeyValues},
+        system,
+    },
     schema::EntitySchema,
     stored::{Seen, Stored},
 };
@@ -52,27 +56,27 @@ impl<E: TableEntity> Found for Seen<E> {
 pub(crate) fn project<P: Projection>(index: Option<usize>, row: &Row) -> Result<P> {
     let schema = P::Of::SCHEMA;
     image::check_version(schema, row)?;
-    let read = |keys: &[(&'static str, Value)]| {
+    let read = |keys: &KeyValues<'_>| {
         let value = P::read_fields(&FieldReader::new(&row.properties, keys));
         value.map_err(|error| image::corrupt(schema, row, error))
     };
     match index.and_then(|index| schema.indexes.get(index)) {
         None => read(&image::key_values(schema, &row.key)?),
         Some(index) => {
-            let mut keys = image::key_values(schema, &owner(schema, row)?)?;
-            keys.extend(index_values(index.row, row)?);
+            let owner = owner(schema, row)?;
+            let mut keys = image::key_values(schema, &owner)?;
+            read_index_key(index.row, row, &mut keys)?;
             read(&keys)
         }
     }
 }
 
-fn index_values(template: Template, row: &Row) -> Result<Vec<(&'static str, Value)>> {
-    let parts = template.decode(&row.key.row).map_err(|error| {
+fn read_index_key<'k>(template: Template, row: &'k Row, to: &mut KeyValues<'k>) -> Result<()> {
+    template.read(&row.key.row, to).map_err(|error| {
         Error::corrupt("the key of an index row is not in the form of its index")
             .at_key(row.key.clone())
             .caused_by(error)
-    })?;
-    Ok(parts.into_iter().map(|(part, value)| (part.property, value)).collect())
+    })
 }
 
 /// The primary key that an index row belongs to.

@@ -2,7 +2,7 @@
 //!
 //! A scan reads as what it is; no path ends here by accident.
 
-use std::{collections::HashMap, marker::PhantomData};
+use std::marker::PhantomData;
 
 use tablemodel_store::{Comparison, Filter, KeyRange, Row, Value, ValueRef};
 
@@ -154,9 +154,9 @@ fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {
 }
 
 fn matches(schema: &'static EntitySchema, row: &Row, test: &Test) -> Result<bool> {
-    let keys: HashMap<_, _> = image::key_values(schema, &row.key)?.into_iter().collect();
-    let value = |property: &str| match keys.get(property) {
-        Some(value) => Some(value.as_ref()),
+    let keys = image::key_values(schema, &row.key)?;
+    let value = |property: &str| match keys.iter().find(|(part, _)| part.property == property) {
+        Some((_, value)) => Some(value.as_ref()),
         None => row.properties.get(property),
     };
     Ok(holds(&value, test))

@@ -2,12 +2,12 @@
 //!
 //! The bridge between a user's struct, its stored primary row, and untyped planning.
 
-use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value};
+use tablemodel_store::{Properties, PropertyName, Row, RowKey};
 
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     error::{Error, ErrorKind, Result},
-    key::{KeyError, KeyFault, Template},
+    key::{KeyError, KeyFault, KeyValue, Part, Template},
     plan::{
         group::Group,
         system::{self, RowKind},
@@ -46,8 +46,8 @@ impl Image {
         check_version(schema, row)?;
         let mut fields = row.properties.clone();
         fields.retain(|name| !system::is_system(name));
-        for (property, value) in key_values(schema, &row.key)? {
-            fields.insert(PropertyName::from_static(property), value);
+        for (part, value) in key_values(schema, &row.key)? {
+            fields.insert(PropertyName::from_static(part.property), value.into_value());
         }
         Ok(Self { schema, key: row.key.clone(), fields })
     }
@@ -75,17 +75,19 @@ fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, 
     key.ok_or_else(|| Error::new(ErrorKind::Invalid, "a field of the primary key has no value").of(schema.entity_type))
 }
 
+/// Values that stand in keys, each with its component.
+pub(crate) type KeyValues<'k> = Vec<(&'static Part, KeyValue<'k>)>;
+
 /// The values that the primary keys hold.
-pub(crate) fn key_values(schema: &'static EntitySchema, key: &RowKey) -> Result<Vec<(&'static str, Value)>> {
+pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> Result<KeyValues<'k>> {
     let mut values = Vec::with_capacity(4);
     for (template, text) in [(schema.partition, &key.partition), (schema.row, &key.row)] {
-        let parts = template.decode(text).map_err(|error| {
+        template.read(text, &mut values).map_err(|error| {
             Error::corrupt("the keys of the row are not in the form of its type; another program wrote it, or a key template changed")
                 .of(schema.entity_type)
                 .at_key(key.clone())
                 .caused_by(error)
         })?;
-        values.extend(parts.into_iter().map(|(part, value)| (part.property, value)));
     }
     Ok(values)
 }
@@ -100,6 +102,9 @@ pub(crate) fn decode<E: TableEntity>(rows: &Group) -> Result<E> {
 
 /// That this program knows the version that wrote the row.
 pub(crate) fn check_version(schema: &'static EntitySchema, row: &Row) -> Result<()> {
+    if system::entity_type(&row.properties) == Some(schema.discriminator) {
+        return Ok(()); // the usual case
+    }
     let version = match system::kind(&row.properties) {
         RowKind::Primary { version, .. } | RowKind::Derived { version, .. } => version,
         RowKind::Foreign if schema.adopt => 1,

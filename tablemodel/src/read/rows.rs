@@ -78,8 +78,10 @@ impl Rows {
         }
         self.fill(wanted).await?;
         if let [range] = self.ranges.as_mut_slice() {
-            let count = range.page.len().min(wanted);
-            return Ok(range.page.drain(..count).collect());
+            if range.page.len() <= wanted {
+                return Ok(std::mem::take(&mut range.page).into());
+            }
+            return Ok(range.page.drain(..wanted).collect());
         }
         let mut rows = Vec::new();
         // Merging may go on until one range has to read its next page.
