@@ -44,7 +44,7 @@ pub use crate::{
     key::KeyPart,
     observe::{Observer, StoreCall},
     path::{
-        CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Scan, Selected,
+        CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
         field::{Field, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},

@@ -2,6 +2,9 @@
 //!
 //! Nothing is defined here.
 
+// Also without a name: a program that imports `std::path::Path` keeps the terminals.
+pub use crate::Path as _;
+
 pub use tablemodel_derive::*;
 
 pub use crate::{Database, EntityScan, ErrorKind, Path, Projection, Row, Seen, Stored, TableEntity, TableModel};

@@ -68,6 +68,21 @@ impl Database {
         &self.0.store
     }
 
+    /// Ends the database: what it holds back is on the disk, and the file is free for others. Clones are closed too.
+    ///
+    /// Dropping the last clone does the same, without telling of failures. Does nothing for stores without a file.
+    ///
+    /// # Errors
+    ///
+    /// `Denied` or `OutcomeUnknown` if the disk failed.
+    pub async fn close(self) -> Result<()> {
+        #[cfg(feature = "embedded")]
+        if let Some(embedded) = &self.0.embedded {
+            embedded.close().await?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn environment(&self) -> &Environment {
         &self.0.environment
     }

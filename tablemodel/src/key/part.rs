@@ -8,7 +8,7 @@ use crate::property::{Property, ValueError};
 
 /// A type that can stand in a key template.
 ///
-/// Implement it by `#[derive(KeyPart)]` on a newtype or an enum;
+/// Implement it by `#[derive(Property, KeyPart)]` on a newtype or an enum;
 /// [`key_laws`](crate::testing::key_laws) checks what an implementation promises.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand in a key",
@@ -16,7 +16,7 @@ use crate::property::{Property, ValueError};
     note = "key types are: bool, integers, String, char, Uuid, DateTime, SystemTime, Vec<u8>, [u8; N], f32 and \
             f64 (as `{{field:sortable}}`), Option of these in index keys, and by feature the dates and times of \
             chrono and time, and Ulid",
-    note = "write `#[derive(KeyPart)]` on a newtype or an enum"
+    note = "write `#[derive(Property, KeyPart)]` on a newtype or an enum"
 )]
 pub trait KeyPart: Property {
     /// The kind of value; its stored form must be the one of this kind.

@@ -14,7 +14,7 @@ pub(crate) mod state;
 
 mod args;
 
-use std::future::Future;
+use std::{future::Future, pin::Pin};
 
 use futures_core::Stream;
 use tablemodel_store::{Row, RowKey};
@@ -44,6 +44,14 @@ use crate::{
 /// What the terminals of a path give.
 type FoundBy<P> = <P as Path>::Found;
 
+/// A terminal on its way: `Send`, and free of what it was made from.
+///
+/// Boxed and named, so that a path that is not ready for its terminal is one error and not one for each use of a type.
+pub type Running<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+/// The results of a path one by one: `Send`, and free of what it was made from.
+pub type Results<T> = Pin<Box<dyn Stream<Item = Result<T>> + Send>>;
+
 /// A typed path, from its first component to its terminals.
 ///
 /// Every terminal takes the database last, and its future is `Send + 'static`. Costs are those of
@@ -70,12 +78,12 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn one(self, db: &Database) -> impl Future<Output = Result<Option<FoundBy<Self>>>> + Send + 'static
+    fn one(self, db: &Database) -> Running<Option<FoundBy<Self>>>
     where
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Reader::new(&db, query)?.first_found::<FoundBy<Self>>().await }
+        Box::pin(async move { Reader::new(&db, query)?.first_found::<FoundBy<Self>>().await })
     }
 
     /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.
@@ -87,12 +95,12 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn exists(self, db: &Database) -> impl Future<Output = Result<bool>> + Send + 'static
+    fn exists(self, db: &Database) -> Running<bool>
     where
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Reader::new(&db, query)?.keys_only().has_any::<FoundBy<Self>>().await }
+        Box::pin(async move { Reader::new(&db, query)?.keys_only().has_any::<FoundBy<Self>>().await })
     }
 
     /// The entities at many full keys that differ in their last component, in the order given; `None` where there is
@@ -106,11 +114,7 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn get_many<A>(
-        self,
-        last: impl IntoIterator<Item = A>,
-        db: &Database,
-    ) -> impl Future<Output = Result<Vec<Option<FoundBy<Self>>>>> + Send + 'static
+    fn get_many<A>(self, last: impl IntoIterator<Item = A>, db: &Database) -> Running<Vec<Option<FoundBy<Self>>>>
     where
         Self::State: LacksLast,
         A: KeyArg<<Self::State as LacksLast>::Last>,
@@ -118,7 +122,7 @@ pub trait Path: Sized + Send + 'static {
         let query = self.into_query();
         let queries: Vec<_> = last.into_iter().map(|value| query.clone().given(value)).collect();
         let db = db.clone();
-        async move { crate::read::many(&db, queries).await }
+        Box::pin(async move { crate::read::many(&db, queries).await })
     }
 
     /// Every entity in the range, in key order. Cost: one request per 1,000 rows.
@@ -131,12 +135,12 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn all(self, db: &Database) -> impl Future<Output = Result<Vec<FoundBy<Self>>>> + Send + 'static
+    fn all(self, db: &Database) -> Running<Vec<FoundBy<Self>>>
     where
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Reader::new(&db, query)?.collect::<FoundBy<Self>>(None).await }
+        Box::pin(async move { Reader::new(&db, query)?.collect::<FoundBy<Self>>(None).await })
     }
 
     /// The first `n` entities of the range, in key order. Cost: one request per 1,000 rows.
@@ -149,12 +153,12 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn first(self, n: usize, db: &Database) -> impl Future<Output = Result<Vec<FoundBy<Self>>>> + Send + 'static
+    fn first(self, n: usize, db: &Database) -> Running<Vec<FoundBy<Self>>>
     where
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Reader::new(&db, query)?.collect::<FoundBy<Self>>(Some(n)).await }
+        Box::pin(async move { Reader::new(&db, query)?.collect::<FoundBy<Self>>(Some(n)).await })
     }
 
     /// The entities of the range one by one, in key order; memory holds one page.
@@ -170,11 +174,11 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn stream(self, db: &Database) -> impl Stream<Item = Result<FoundBy<Self>>> + Send + 'static
+    fn stream(self, db: &Database) -> Results<FoundBy<Self>>
     where
         Self::State: Ranged,
     {
-        crate::read::stream(db.clone(), self.into_query())
+        Box::pin(crate::read::stream(db.clone(), self.into_query()))
     }
 
     /// At most `n` entities, from the start or from where an earlier page of the same query stopped.
@@ -195,17 +199,12 @@ pub trait Path: Sized + Send + 'static {
     /// # Errors
     ///
     /// `Invalid` for a cursor of another query, text that is no cursor, and pages of 0.
-    fn page(
-        self,
-        n: usize,
-        cursor: Option<&Cursor>,
-        db: &Database,
-    ) -> impl Future<Output = Result<PathPage<FoundBy<Self>>>> + Send + 'static
+    fn page(self, n: usize, cursor: Option<&Cursor>, db: &Database) -> Running<PathPage<FoundBy<Self>>>
     where
         Self::State: Ranged,
     {
         let (query, db, cursor) = (self.into_query(), db.clone(), cursor.cloned());
-        async move { Reader::new(&db, query)?.page(n, cursor.as_ref()).await }
+        Box::pin(async move { Reader::new(&db, query)?.page(n, cursor.as_ref()).await })
     }
 
     /// The number of entries in the range. Cost: one request per 1,000 rows, without properties.
@@ -219,12 +218,12 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn count(self, db: &Database) -> impl Future<Output = Result<u64>> + Send + 'static
+    fn count(self, db: &Database) -> Running<u64>
     where
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { Reader::new(&db, query)?.keys_only().count_rows().await }
+        Box::pin(async move { Reader::new(&db, query)?.keys_only().count_rows().await })
     }
 
     /// Deletes every entity in the range with its derived rows, and gives their number. Not atomic: entity by entity.
@@ -240,19 +239,19 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn delete_all(self, db: &Database) -> impl Future<Output = Result<u64>> + Send + 'static
+    fn delete_all(self, db: &Database) -> Running<u64>
     where
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move {
+        Box::pin(async move {
             let mut deleted = 0;
             let mut reader = Reader::new(&db, query)?;
             while let Some(row) = reader.next_row().await? {
                 deleted += u64::from(delete_found::<<Self::Found as Found>::Entity>(&db, &reader, &row).await?);
             }
             Ok(deleted)
-        }
+        })
     }
 
     /// Only the properties of projection `P`, from the path's own rows, in one request.
@@ -282,12 +281,12 @@ pub trait Path: Sized + Send + 'static {
 
     /// The primary key of the entity at a full key; on an index path, by one point read.
     #[doc(hidden)]
-    fn primary_key(self, db: &Database) -> impl Future<Output = Result<RowKey>> + Send + 'static
+    fn primary_key(self, db: &Database) -> Running<RowKey>
     where
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        async move { crate::read::primary_key(&db, query).await }
+        Box::pin(async move { crate::read::primary_key(&db, query).await })
     }
 }
 

@@ -95,3 +95,17 @@ async fn a_changed_entity_moves_its_index_row() -> tablemodel::Result<()> {
     batch.commit().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_closed_file_is_free_for_the_next() -> tablemodel::Result<()> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("company.tablemodel");
+    let db = Database::open::<Company>(&file).await?;
+    db.ensure_tables().await?;
+    let clone = db.clone();
+    db.close().await?;
+    assert!(clone.insert(&jones()).await.is_err(), "clones are closed too");
+    let again = Database::open::<Company>(&file).await?;
+    again.insert(&jones()).await?;
+    Ok(())
+}
