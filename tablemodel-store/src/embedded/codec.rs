@@ -97,6 +97,16 @@ impl<'a> StoredRow<'a> {
         StoredProperties::of(self.body)?.find(|property| is_it(&property.name))?.value()
     }
 
+    /// Whether every property can be read. The checksum has said so, unless this program wrote nonsense.
+    pub(super) fn verify(self, names: &Dictionary) -> Result<(), StoreError> {
+        let whole = || {
+            let mut stored = StoredProperties::of(self.body)?;
+            let all = stored.all(|property| property.name.is_known(names) && property.value().is_some());
+            (all && stored.is_at_end()).then_some(())
+        };
+        whole().ok_or_else(unreadable)
+    }
+
     /// The properties, or the selected ones of them.
     pub(super) fn properties(
         self,
@@ -104,8 +114,7 @@ impl<'a> StoredRow<'a> {
         select: Option<&Selection>,
     ) -> Result<Properties, StoreError> {
         let packed = if select.is_none() { Packed::new(self.body, names) } else { None };
-        let properties = packed.map(Properties::packed).or_else(|| self.decoded(names, select));
-        properties.ok_or_else(|| damaged("a row cannot be decoded"))
+        packed.map(Properties::packed).or_else(|| self.decoded(names, select)).ok_or_else(unreadable)
     }
 
     fn decoded(self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
@@ -129,6 +138,10 @@ impl<'a> StoredRow<'a> {
         let properties = self.properties(names, select)?;
         Ok(Row { key, etag: self.etag(), timestamp: self.timestamp(), properties })
     }
+}
+
+fn unreadable() -> StoreError {
+    damaged("a row cannot be decoded")
 }
 
 /// The properties that a query selects, by number where they have one.

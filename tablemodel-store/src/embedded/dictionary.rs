@@ -68,6 +68,11 @@ impl Dictionary {
         u32::try_from(count).unwrap_or(MAX_NAMES)
     }
 
+    /// Whether names may have been refused a number.
+    pub(super) fn is_full(&self) -> bool {
+        self.name(NameId(MAX_NAMES - 1)).is_some()
+    }
+
     fn intern(&self, name: &PropertyName) -> Option<NameId> {
         let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = by_name.get(name) {
@@ -98,12 +103,14 @@ mod tests {
         assert_eq!(dictionary.name(NameId(2)).map(PropertyName::as_str), Some("City"));
         assert_eq!(dictionary.since(2).map(|(id, name)| (id.0, name.as_str())).collect::<Vec<_>>(), [(2, "City")]);
         assert_eq!(dictionary.len(), 3);
+        assert!(!dictionary.is_full());
     }
 
     #[test]
     fn a_full_dictionary_gives_out_no_number() {
         let dictionary = Dictionary::new((0..MAX_NAMES).map(|n| PropertyName::from(format!("P{n}"))));
         assert_eq!(dictionary.len(), MAX_NAMES);
+        assert!(dictionary.is_full());
         assert_eq!(dictionary.ids([PropertyName::from("Extra")].iter()), [None]);
         assert_eq!(dictionary.id("P65535"), Some(NameId(65_535)));
         assert_eq!(dictionary.name(NameId(MAX_NAMES)), None);

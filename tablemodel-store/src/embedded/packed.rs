@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{PropertyName, ValueRef};
 
-/// The properties of a row read from a file. All of them can be read; clones share their bytes.
+/// The properties of a row read from a file. Clones share their bytes.
 #[derive(Clone)]
 pub(crate) struct Packed {
     body: Arc<[u8]>,
@@ -18,11 +18,11 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// The properties of `body`, if each has a name with a number and a value that can be read.
+    /// The properties of `body`, which has been found to be as it was written.
+    ///
+    /// `None` if the dictionary is full: then a name may stand in the body, where none can be borrowed from.
     pub(super) fn new(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
-        let mut properties = StoredProperties::of(body)?;
-        let all_read = properties.all(|property| name_of(&property, names).is_some() && property.has_value());
-        (all_read && properties.is_at_end()).then(|| Self { body: body.into(), names: Arc::clone(names) })
+        (!names.is_full()).then(|| Self { body: body.into(), names: Arc::clone(names) })
     }
 
     /// The value under `name`.

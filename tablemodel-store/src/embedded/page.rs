@@ -201,12 +201,18 @@ impl<'q> Condition<'q> {
     }
 
     fn holds<'a>(&self, stored: StoredRow<'a>, key: Option<&'a RowKey>) -> bool {
-        self.filter.holds(&|property| match property {
+        let operand = |property: &str| match property {
             "PartitionKey" => key.map(|key| ValueRef::String(&key.partition)),
             "RowKey" => key.map(|key| ValueRef::String(&key.row)),
             "Timestamp" => Some(ValueRef::DateTime(stored.timestamp())),
             name => stored.get(name, self.id(name)),
-        })
+        };
+        // The usual case: the range of types that belong to a path. The row is searched once.
+        if let [(only, _)] = self.ids.as_slice() {
+            let value = operand(only);
+            return self.filter.holds(&|_| value);
+        }
+        self.filter.holds(&operand)
     }
 
     fn id(&self, name: &str) -> Option<NameId> {

@@ -82,6 +82,14 @@ pub(super) enum StoredName<'a> {
 }
 
 impl StoredName<'_> {
+    /// Whether it stands for a name.
+    pub(super) fn is_known(&self, names: &Dictionary) -> bool {
+        match self {
+            Self::Id(id) => names.name(*id).is_some(),
+            Self::Text(_) => true,
+        }
+    }
+
     /// The name itself.
     pub(super) fn resolve(&self, names: &Dictionary) -> Option<PropertyName> {
         match self {
@@ -109,16 +117,6 @@ impl<'a> StoredProperty<'a> {
             _ => return None,
         };
         Some(Self { name, tag, payload })
-    }
-
-    /// Whether it has a value; cheaper than to make it.
-    #[inline(always)]
-    pub(super) fn has_value(&self) -> bool {
-        match self.tag {
-            tag::STRING => self.payload.is_ascii() || std::str::from_utf8(self.payload).is_ok(),
-            tag::INT32 | tag::INT64 => self.value().is_some(),
-            _ => true,
-        }
     }
 
     /// Its value, if it is one.

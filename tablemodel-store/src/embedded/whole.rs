@@ -71,7 +71,8 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
         let space = Space::Rows(table.id);
         let mut rows = 0;
         view.snapshot.scan(space, ALL, |key, value| {
-            StoredRow::checked(space, key, value)?.row(row_key(key)?, &view.names, None)?;
+            row_key(key)?;
+            StoredRow::checked(space, key, value)?.verify(&view.names)?;
             rows += 1;
             Ok(ControlFlow::Continue(()))
         })?;

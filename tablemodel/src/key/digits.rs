@@ -67,13 +67,7 @@ pub(super) fn is_hex(text: &str) -> bool {
 
 /// The decimal digits of the greatest unsigned number of so many bits.
 pub(super) const fn digits_of(bits: u8) -> u8 {
-    let mut left = max_of(bits);
-    let mut digits = 0;
-    while left > 0 {
-        left /= 10;
-        digits += 1;
-    }
-    digits
+    max_of(bits).ilog10() as u8 + 1
 }
 
 /// The greatest unsigned number of so many bits, from 1 to 128.
