@@ -94,15 +94,17 @@ impl<'a> StoredRow<'a> {
             StoredName::Id(stored) => Some(*stored) == id,
             StoredName::Text(stored) => *stored == name,
         };
-        StoredProperties::of(self.body)?.find(|property| is_it(&property.name))?.value()
+        StoredProperties::of(self.body)?.find(is_it)
     }
 
     /// Whether every property can be read. The checksum has said so, unless this program wrote nonsense.
     pub(super) fn verify(self, names: &Dictionary) -> Result<(), StoreError> {
         let whole = || {
             let mut stored = StoredProperties::of(self.body)?;
-            let all = stored.all(|property| property.name.is_known(names) && property.value().is_some());
-            (all && stored.is_at_end()).then_some(())
+            while let Some((name, tag)) = stored.take_name() {
+                stored.take_value(tag).filter(|_| name.is_known(names))?;
+            }
+            stored.is_at_end().then_some(())
         };
         whole().ok_or_else(unreadable)
     }
@@ -120,9 +122,10 @@ impl<'a> StoredRow<'a> {
     fn decoded(self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
         let mut stored = StoredProperties::of(self.body)?;
         let mut pairs = Vec::with_capacity(stored.len());
-        for property in &mut stored {
-            if select.is_none_or(|select| select.has(&property.name)) {
-                pairs.push((property.name.resolve(names)?, property.value()?.to_value()));
+        while let Some((name, tag)) = stored.take_name() {
+            match select.is_none_or(|select| select.has(&name)) {
+                true => pairs.push((name.resolve(names)?, stored.take_value(tag)?.to_value())),
+                false => stored.skip_value(tag)?,
             }
         }
         stored.is_at_end().then(|| Properties::from_sorted(pairs))

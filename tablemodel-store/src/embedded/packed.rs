@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     dictionary::Dictionary,
-    property::{StoredName, StoredProperties, StoredProperty},
+    property::{StoredName, StoredProperties},
 };
 use crate::{PropertyName, ValueRef};
 
@@ -27,9 +27,8 @@ impl Packed {
 
     /// The value under `name`.
     pub(crate) fn get(&self, name: &str) -> Option<ValueRef<'_>> {
-        let is_it =
-            |property: &StoredProperty<'_>| name_of(property, &self.names).is_some_and(|it| it.as_str() == name);
-        StoredProperties::of(&self.body)?.find(is_it)?.value()
+        let is_it = |stored: &StoredName<'_>| name_of(stored, &self.names).is_some_and(|it| it.as_str() == name);
+        StoredProperties::of(&self.body)?.find(is_it)
     }
 
     /// All, in order of name.
@@ -49,8 +48,9 @@ impl<'a> Iterator for PackedIter<'a> {
     type Item = (&'a PropertyName, ValueRef<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let property = self.stored.as_mut()?.next()?;
-        Some((name_of(&property, self.names)?, property.value()?))
+        let stored = self.stored.as_mut()?;
+        let (name, tag) = stored.take_name()?;
+        Some((name_of(&name, self.names)?, stored.take_value(tag)?))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -59,7 +59,10 @@ impl<'a> Iterator for PackedIter<'a> {
     }
 }
 
-fn name_of<'a>(property: &StoredProperty<'_>, names: &'a Dictionary) -> Option<&'a PropertyName> {
-    let StoredName::Id(id) = property.name else { return None };
-    names.name(id)
+#[inline]
+fn name_of<'a>(name: &StoredName<'_>, names: &'a Dictionary) -> Option<&'a PropertyName> {
+    match name {
+        StoredName::Id(id) => names.name(*id),
+        StoredName::Text(_) => None, // not while the dictionary has room
+    }
 }

@@ -6,9 +6,7 @@ use uuid::Uuid;
 
 use super::{
     dictionary::{Dictionary, NameId},
-    wire::{
-        from_zigzag, put_bytes, put_varint, take_array, take_bytes, take_fixed, take_varint, take_varint_bytes, zigzag,
-    },
+    wire::{from_zigzag, put_bytes, put_varint, take_array, take_bytes, take_fixed, take_varint, zigzag},
 };
 use crate::{DateTime, PropertyName, ValueRef};
 
@@ -26,12 +24,25 @@ mod tag {
     pub(super) const BITS: u32 = 4;
 }
 
-/// The properties of a row's body, in order of name. Stops early at what cannot be read: then it is not at the end.
+/// The properties of a row's body, in order of name: the name of each, then its value, which is taken or skipped.
+///
+/// Stops early at what cannot be read: then it is not at the end.
 #[derive(Debug, Clone)]
 pub(super) struct StoredProperties<'a> {
     left: usize,
     rest: &'a [u8],
 }
+
+/// What a property says its name is.
+#[derive(Debug)]
+pub(super) enum StoredName<'a> {
+    Id(NameId),
+    Text(&'a str),
+}
+
+/// The type of the value that follows a name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tag(u64);
 
 impl<'a> StoredProperties<'a> {
     /// Those of `body`: their count, then one after the other.
@@ -51,34 +62,64 @@ impl<'a> StoredProperties<'a> {
     pub(super) fn is_at_end(&self) -> bool {
         self.left == 0 && self.rest.is_empty()
     }
-}
 
-impl<'a> Iterator for StoredProperties<'a> {
-    type Item = StoredProperty<'a>;
-
+    /// The next name. Its value must be taken or skipped before the name after it.
     #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
+    pub(super) fn take_name(&mut self) -> Option<(StoredName<'a>, Tag)> {
         let left = self.left.checked_sub(1)?;
-        let property = StoredProperty::take(&mut self.rest)?;
+        let head = take_varint(&mut self.rest)?;
+        let name = match (head >> tag::BITS).checked_sub(1) {
+            Some(id) => StoredName::Id(NameId(u32::try_from(id).ok()?)),
+            None => StoredName::Text(std::str::from_utf8(take_bytes(&mut self.rest)?).ok()?),
+        };
         self.left = left;
-        Some(property)
+        Some((name, Tag(head & ((1 << tag::BITS) - 1))))
     }
-}
 
-/// A property as it lies in the file.
-#[derive(Debug)]
-pub(super) struct StoredProperty<'a> {
-    pub(super) name: StoredName<'a>,
-    tag: u64,
-    /// The bytes of the value, without their length.
-    payload: &'a [u8],
-}
+    /// The value after the name.
+    #[inline(always)]
+    pub(super) fn take_value(&mut self, Tag(tag): Tag) -> Option<ValueRef<'a>> {
+        let rest = &mut self.rest;
+        Some(match tag {
+            tag::STRING => ValueRef::String(std::str::from_utf8(take_bytes(rest)?).ok()?),
+            tag::INT32 => ValueRef::Int32(i32::try_from(from_zigzag(take_varint(rest)?)).ok()?),
+            tag::INT64 => ValueRef::Int64(from_zigzag(take_varint(rest)?)),
+            tag::FALSE => ValueRef::Boolean(false),
+            tag::TRUE => ValueRef::Boolean(true),
+            tag::BINARY => ValueRef::Binary(take_bytes(rest)?),
+            tag::DATE_TIME => ValueRef::DateTime(DateTime::from_ticks(take_fixed(rest)?.cast_signed())),
+            tag::DOUBLE => ValueRef::Double(f64::from_bits(take_fixed(rest)?)),
+            tag::GUID => ValueRef::Guid(Uuid::from_bytes(*take_array(rest)?)),
+            _ => return None,
+        })
+    }
 
-/// What a property says its name is.
-#[derive(Debug)]
-pub(super) enum StoredName<'a> {
-    Id(NameId),
-    Text(&'a str),
+    /// Passes over the value after the name.
+    #[inline(always)]
+    pub(super) fn skip_value(&mut self, Tag(tag): Tag) -> Option<()> {
+        let rest = &mut self.rest;
+        match tag {
+            tag::STRING | tag::BINARY => drop(take_bytes(rest)?),
+            tag::INT32 | tag::INT64 => drop(take_varint(rest)?),
+            tag::FALSE | tag::TRUE => {}
+            tag::DATE_TIME | tag::DOUBLE => drop(take_fixed(rest)?),
+            tag::GUID => drop(take_array::<16>(rest)?),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The value of the first property, from here on, whose name is the one wanted.
+    #[inline(always)]
+    pub(super) fn find(&mut self, is_it: impl Fn(&StoredName<'a>) -> bool) -> Option<ValueRef<'a>> {
+        loop {
+            let (name, tag) = self.take_name()?;
+            if is_it(&name) {
+                return self.take_value(tag);
+            }
+            self.skip_value(tag)?;
+        }
+    }
 }
 
 impl StoredName<'_> {
@@ -96,45 +137,6 @@ impl StoredName<'_> {
             Self::Id(id) => names.name(*id).cloned(),
             Self::Text(text) => Some(PropertyName::from(*text)),
         }
-    }
-}
-
-impl<'a> StoredProperty<'a> {
-    #[inline(always)]
-    fn take(rest: &mut &'a [u8]) -> Option<Self> {
-        let head = take_varint(rest)?;
-        let name = match (head >> tag::BITS).checked_sub(1) {
-            Some(id) => StoredName::Id(NameId(u32::try_from(id).ok()?)),
-            None => StoredName::Text(std::str::from_utf8(take_bytes(rest)?).ok()?),
-        };
-        let tag = head & ((1 << tag::BITS) - 1);
-        let payload = match tag {
-            tag::FALSE | tag::TRUE => &[],
-            tag::INT32 | tag::INT64 => take_varint_bytes(rest)?,
-            tag::DATE_TIME | tag::DOUBLE => take_array::<8>(rest)?,
-            tag::GUID => take_array::<16>(rest)?,
-            tag::BINARY | tag::STRING => take_bytes(rest)?,
-            _ => return None,
-        };
-        Some(Self { name, tag, payload })
-    }
-
-    /// Its value, if it is one.
-    #[inline(always)]
-    pub(super) fn value(&self) -> Option<ValueRef<'a>> {
-        let mut payload = self.payload;
-        Some(match self.tag {
-            tag::BINARY => ValueRef::Binary(payload),
-            tag::FALSE => ValueRef::Boolean(false),
-            tag::TRUE => ValueRef::Boolean(true),
-            tag::DATE_TIME => ValueRef::DateTime(DateTime::from_ticks(take_fixed(&mut payload)?.cast_signed())),
-            tag::DOUBLE => ValueRef::Double(f64::from_bits(take_fixed(&mut payload)?)),
-            tag::GUID => ValueRef::Guid(Uuid::from_slice(payload).ok()?),
-            tag::INT32 => ValueRef::Int32(i32::try_from(from_zigzag(take_varint(&mut payload)?)).ok()?),
-            tag::INT64 => ValueRef::Int64(from_zigzag(take_varint(&mut payload)?)),
-            tag::STRING => ValueRef::String(std::str::from_utf8(payload).ok()?),
-            _ => return None,
-        })
     }
 }
 

@@ -51,15 +51,6 @@ pub(super) fn take_varint(rest: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// The bytes of a varint, which must be one.
-#[inline(always)]
-pub(super) fn take_varint_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let len = 1 + rest.iter().position(|byte| *byte < 0x80)?;
-    let (bytes, tail) = rest.split_at_checked(len)?;
-    *rest = tail;
-    Some(bytes)
-}
-
 fn take_long_varint(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
