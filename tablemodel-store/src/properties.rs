@@ -72,19 +72,7 @@ impl Properties {
     /// Sets `name` to `value`; gives what was there before.
     pub fn insert(&mut self, name: impl Into<PropertyName>, value: impl Into<Value>) -> Option<Value> {
         let (name, value) = (name.into(), value.into());
-        self.change(|pairs| {
-            if pairs.last().is_none_or(|(last, _)| *last < name) {
-                pairs.push((name, value));
-                return None;
-            }
-            match position(pairs, name.as_str()) {
-                Ok(at) => pairs.get_mut(at).map(|(_, old)| std::mem::replace(old, value)),
-                Err(at) => {
-                    pairs.insert(at, (name, value));
-                    None
-                }
-            }
-        })
+        self.change(|pairs| put(pairs, name, value))
     }
 
     /// Takes `name` out.
@@ -133,6 +121,21 @@ impl Properties {
         let result = work(Arc::make_mut(&mut pairs));
         self.0 = Repr::Pairs(pairs);
         result
+    }
+}
+
+/// Sets `name` to `value`; cheapest where names come in order.
+fn put(pairs: &mut Vec<Pair>, name: PropertyName, value: Value) -> Option<Value> {
+    if pairs.last().is_none_or(|(last, _)| *last < name) {
+        pairs.push((name, value));
+        return None;
+    }
+    match position(pairs, name.as_str()) {
+        Ok(at) => pairs.get_mut(at).map(|(_, old)| std::mem::replace(old, value)),
+        Err(at) => {
+            pairs.insert(at, (name, value));
+            None
+        }
     }
 }
 
@@ -217,10 +220,11 @@ impl IntoIterator for Properties {
 
 impl<N: Into<PropertyName>, V: Into<Value>> FromIterator<(N, V)> for Properties {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        let mut properties = Self::new();
+        let pairs = pairs.into_iter();
+        let mut sorted = Vec::with_capacity(pairs.size_hint().0);
         for (name, value) in pairs {
-            properties.insert(name, value);
+            put(&mut sorted, name.into(), value.into());
         }
-        properties
+        Self(Repr::Pairs(Arc::new(sorted)))
     }
 }

@@ -60,6 +60,16 @@ pub fn batch_bytes(batch: &Batch) -> usize {
         + operations.map(|operation| operation_bytes(&batch.table, &batch.partition, operation)).sum::<usize>()
 }
 
+/// [`batch_bytes`] of a batch that has over `limit` of them; costs little where it is far below.
+pub fn batch_bytes_over(batch: &Batch, limit: usize) -> Option<usize> {
+    let operations = batch.operations.iter();
+    let bounds = operations.map(|operation| operation_bytes_bound(&batch.table, &batch.partition, operation));
+    if BATCH_OVERHEAD_BYTES + bounds.sum::<usize>() <= limit {
+        return None;
+    }
+    Some(batch_bytes(batch)).filter(|bytes| *bytes > limit)
+}
+
 /// Bytes that one operation adds to [`batch_bytes`].
 pub fn operation_bytes(table: &str, partition: &str, operation: &Operation) -> usize {
     operation_bytes_with(&EXACT, table, partition, operation)

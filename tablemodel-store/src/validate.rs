@@ -71,6 +71,9 @@ pub fn property_name(name: &str) -> Checked {
 }
 
 fn is_identifier(name: &str) -> bool {
+    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+    }
     if name.is_ascii() {
         let begins = |byte: &u8| *byte == b'_' || byte.is_ascii_alphabetic();
         return name.as_bytes().first().is_some_and(begins) && name.bytes().all(|b| begins(&b) || b.is_ascii_digit());
@@ -174,16 +177,12 @@ fn checked_operation(partition: &str, operation: &Operation) -> Checked {
 }
 
 fn batch_size(index: usize, batch: &Batch) -> Checked {
-    let sizes = |measure: fn(&str, &str, &Operation) -> usize| {
-        batch.operations.iter().map(move |operation| measure(&batch.table, &batch.partition, operation))
-    };
-    let bound: usize = sizes(size::operation_bytes_bound).sum();
-    if size::BATCH_OVERHEAD_BYTES + bound <= limits::MAX_BATCH_BYTES {
+    if size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES).is_none() {
         return Ok(());
     }
     let mut bytes = size::BATCH_OVERHEAD_BYTES;
-    for (at, operation) in sizes(size::operation_bytes).enumerate() {
-        bytes += operation;
+    for (at, operation) in batch.operations.iter().enumerate() {
+        bytes += size::operation_bytes(&batch.table, &batch.partition, operation);
         if bytes > limits::MAX_BATCH_BYTES {
             let limit = limits::MAX_BATCH_BYTES;
             let detail = format!("the batch has {bytes} bytes up to this operation, the limit is {limit}; split it");

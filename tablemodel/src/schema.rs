@@ -157,8 +157,9 @@ impl EntitySchema {
     }
 
     /// Whether the property can be read back from the entity's own keys, and is therefore not stored beside them.
-    pub const fn in_key(&self, property: &str) -> bool {
-        self.partition.is_recoverable(property) || self.row.is_recoverable(property)
+    pub fn in_key(&self, property: &str) -> bool {
+        let mut parts = self.partition.parts().chain(self.row.parts());
+        parts.any(|part| part.property == property && !part.codec.is_lossy())
     }
 
     /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.

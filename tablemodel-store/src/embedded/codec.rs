@@ -31,7 +31,8 @@ impl EncodedRow {
     /// The value of a row with these properties, under the key with these bytes.
     pub(super) fn new(key: &[u8], properties: &Properties, names: &Dictionary) -> Self {
         let ids = names.ids(properties.iter().map(|(name, _)| name));
-        let mut value = vec![0; HEAD_BYTES];
+        let mut value = Vec::with_capacity(HEAD_BYTES + room(properties));
+        value.resize(HEAD_BYTES, 0);
         put_varint(&mut value, properties.len() as u64);
         for ((name, property), id) in properties.iter().zip(ids) {
             put_property(&mut value, name, id, property);
@@ -52,6 +53,19 @@ impl EncodedRow {
     pub(super) fn len(&self) -> usize {
         self.value.len()
     }
+}
+
+/// Room for a body with these properties; enough, unless names have to be written out.
+fn room(properties: &Properties) -> usize {
+    const COUNT_BYTES: usize = 2;
+    // The longest value of fixed length, behind a name's number.
+    const PROPERTY_BYTES: usize = 20;
+    let each = properties.iter().map(|(_, value)| match value {
+        ValueRef::String(text) => PROPERTY_BYTES + text.len(),
+        ValueRef::Binary(bytes) => PROPERTY_BYTES + bytes.len(),
+        _ => PROPERTY_BYTES,
+    });
+    COUNT_BYTES + each.sum::<usize>()
 }
 
 /// A row's value as it lies in the file: checked, not yet decoded.

@@ -300,10 +300,7 @@ fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
 
 fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
     let receipts = receipts.into_iter().next().unwrap_or_default();
-    let receipt = |row: &str| -> Option<&Written> {
-        let at = plan.rows.iter().position(|planned| planned.planned.row == row)?;
-        receipts.get(at)
-    };
+    let receipt = |row: &str| -> Option<&Written> { receipts.get(plan.position(row)?) };
     let outcome = |left: &crate::plan::batch::Left| {
         let properties = left.properties.clone()?;
         let last = system::sequence(written(plan, &left.row)?);

@@ -119,7 +119,12 @@ impl BatchPlan {
 
     /// What the batch does to the row.
     pub(crate) fn planned(&self, row: &str) -> Option<&PlannedRow> {
-        Some(&self.rows.get(*self.positions.get(row)?)?.planned)
+        Some(&self.rows.get(self.position(row)?)?.planned)
+    }
+
+    /// The place of the row among the writes of the batch.
+    pub(crate) fn position(&self, row: &str) -> Option<usize> {
+        self.positions.get(row).copied()
     }
 
     /// The change with its old image as an earlier change of this batch left it.
@@ -203,8 +208,7 @@ impl BatchPlan {
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let batch = Batch { operations: operations.collect(), ..Batch::new(table, partition) };
-        let bytes = size::batch_bytes(&batch);
-        if bytes > limits::MAX_BATCH_BYTES {
+        if let Some(bytes) = size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES) {
             let detail = format!(
                 "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; use `db.bulk()` to write more",
                 limits::MAX_BATCH_BYTES
