@@ -29,7 +29,7 @@ pub(super) struct Dictionary {
 }
 
 /// Hashes names in a fraction of the standard library's time: each row written asks for all of its names. Seeded, so
-/// that nobody can prepare names which collide.
+/// that names which collide are harder to prepare.
 #[derive(Clone, Copy)]
 struct NameHash(u64);
 
