@@ -4,10 +4,10 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicI64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use async_trait::async_trait;
@@ -18,11 +18,21 @@ use crate::DateTime;
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> DateTime;
+
+    /// Time since some fixed point; never steps back. For how long something has taken, not for when it was.
+    fn monotonic(&self) -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
 }
 
 impl<C: Clock + ?Sized> Clock for Arc<C> {
     fn now(&self) -> DateTime {
         (**self).now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        (**self).monotonic()
     }
 }
 
@@ -93,6 +103,11 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> DateTime {
         DateTime::from_ticks(self.0.load(Ordering::SeqCst))
+    }
+
+    /// Follows the clock, so that a test moves both; who steps the clock back steps this back too.
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.now().ticks().max(0).cast_unsigned() / 10)
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::{
     key::{Codec, KeyType, Part, Problem, Segment, Template},
     path::field::Field,
-    schema::{EntitySchema, rows_may_collide, same_entity_type},
+    schema::{EntitySchema, IndexSchema, rows_may_collide, same_entity_type},
 };
 
 /// Where a part of a key stands.
@@ -67,20 +67,20 @@ const fn unfit(part: &Part, written: &str) {
 /// Fails if rows of the index at this place could share a key with primary rows or with those of an earlier index.
 #[track_caller]
 pub const fn check_index(schema: &EntitySchema, place: usize) {
-    let mut earlier = schema.indexes;
-    let mut before = place;
     let Some(index) = nth(schema.indexes, place) else { return };
+    let here = schema.place(place + 1);
     let remedy = "` could produce the same row key: begin their row keys with different literals, such as `";
-    if index.row.may_overlap(&schema.row) {
+    if here.may_meet(&schema.place(0)) {
         fail(&["the primary key and index `", index.name, remedy, index.name, "_`"])
     }
+    let (mut earlier, mut before) = (schema.indexes, 0);
     while let [other, tail @ ..] = earlier
-        && before > 0
+        && before < place
     {
-        if index.row.may_overlap(&other.row) {
+        if here.may_meet(&schema.place(before + 1)) {
             fail(&["indexes `", other.name, "` and `", index.name, remedy, other.name, "_` and `", index.name, "_`"])
         }
-        before -= 1;
+        before += 1;
         earlier = tail;
     }
 }
@@ -112,6 +112,14 @@ pub const fn check_pair(a: (&str, &EntitySchema), b: (&str, &EntitySchema)) {
 
 /// Compiles only if the handle is of a field of type `T` of entity `E`.
 pub const fn check_field<E, T, M>(_: &Field<E, T, M>) {}
+
+/// The partition key of the index at this place; the entity's own where that is the same.
+pub const fn index_partition(schema: &EntitySchema, place: usize) -> &Template {
+    match nth(schema.indexes, place) {
+        Some(IndexSchema { elsewhere: Some(elsewhere), .. }) => &elsewhere.partition,
+        _ => &schema.partition,
+    }
+}
 
 /// The row key of the index at this place; of the entity where there is none.
 pub const fn index_row(schema: &EntitySchema, place: usize) -> &Template {

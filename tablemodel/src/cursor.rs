@@ -97,6 +97,6 @@ pub struct PathPage<T> {
 
 /// Of what the query asks for: the entity, the path, and its ranges.
 fn fingerprint(plan: &ReadPlan) -> u64 {
-    let path = (plan.schema.table, plan.schema.entity_type, plan.row_type(), &plan.ranges);
+    let path = (plan.table(), plan.schema.entity_type, plan.row_type(), &plan.ranges);
     XxHash3_64::oneshot(format!("{path:?}").as_bytes())
 }

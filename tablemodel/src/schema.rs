@@ -3,9 +3,12 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
-use tablemodel_store::{EdmType, limits};
+use tablemodel_store::{EdmType, Value, ValueRef, limits};
 
-use crate::{key::Template, property::Property};
+use crate::{
+    key::Template,
+    property::{Property, ValueError},
+};
 
 /// Properties that the framework itself puts on a primary row: `EntityType`, `_seq`, `_ops` (see FORMAT.md).
 pub(crate) const SYSTEM_PROPERTIES: usize = 3;
@@ -71,14 +74,38 @@ pub struct IndexSchema {
     pub name: &'static str,
     /// What its rows carry as `EntityType`: `Employee.by_email@2`.
     pub discriminator: &'static str,
-    /// The template of the row key; the partition is the entity's own.
+    /// Where its rows stand; none where that is the entity's own partition.
+    pub elsewhere: Option<Elsewhere>,
+    /// The template of the row key.
     pub row: Template,
+    /// One row for each element of a list.
+    pub each: Option<Each>,
     /// What an index row holds.
     pub cover: Cover,
     /// Whether the index's own key determines the entity.
     pub unique: bool,
     /// The row exists only while this holds.
     pub when: Option<When>,
+    /// Whether its reads look at the entity before they give a row.
+    pub verified: bool,
+}
+
+/// Where the rows of an index in another partition stand.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// The table, without the run-time prefix.
+    pub table: &'static str,
+    /// The template of the partition key.
+    pub partition: Template,
+}
+
+/// A list of which every element has a row of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Each {
+    /// The stored name of the list's property.
+    pub property: &'static str,
+    /// The stored forms of its elements.
+    pub elements: fn(Option<ValueRef<'_>>) -> Result<Vec<Value>, ValueError>,
 }
 
 /// What an index row holds beside the keys of its entity.
@@ -183,17 +210,13 @@ impl EntitySchema {
         self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
     }
 
-    /// Whether two paths of this entity could produce the same row key.
+    /// Whether two paths of this entity could produce the same key.
     pub const fn has_overlapping_paths(&self) -> bool {
         let mut i = 0;
         while i < self.indexes.len() {
-            let index = at(self.indexes, i);
-            if index.row.may_overlap(&self.row) {
-                return true;
-            }
-            let mut j = i + 1;
-            while j < self.indexes.len() {
-                if index.row.may_overlap(&at(self.indexes, j).row) {
+            let mut j = 0;
+            while j <= i {
+                if self.place(i + 1).may_meet(&self.place(j)) {
                     return true;
                 }
                 j += 1;
@@ -201,6 +224,30 @@ impl EntitySchema {
             i += 1;
         }
         false
+    }
+
+    /// Whether some of its rows stand outside its own partition.
+    pub const fn has_rows_elsewhere(&self) -> bool {
+        let mut rest = self.indexes;
+        while let [index, tail @ ..] = rest {
+            if index.elsewhere.is_some() {
+                return true;
+            }
+            rest = tail;
+        }
+        false
+    }
+
+    /// Where rows stand: primary ones for 0, those of the index before this number for others.
+    pub(crate) const fn place(&self, number: usize) -> Place<'_> {
+        if number == 0 {
+            return Place { table: self.table, partition: &self.partition, row: &self.row };
+        }
+        let index = at(self.indexes, number - 1);
+        match &index.elsewhere {
+            None => Place { table: self.table, partition: &self.partition, row: &index.row },
+            Some(elsewhere) => Place { table: elsewhere.table, partition: &elsewhere.partition, row: &index.row },
+        }
     }
 
     /// The number of properties, flattened.
@@ -228,18 +275,31 @@ impl EntitySchema {
     }
 }
 
-/// Whether rows of two entities kept in one table could have the same key, so that one would overwrite the other.
-pub(crate) const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
-    if !same_table(a.table, b.table) || !a.partition.may_overlap(&b.partition) {
-        return false;
+/// Where rows of one kind stand.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    table: &'a str,
+    partition: &'a Template,
+    row: &'a Template,
+}
+
+impl Place<'_> {
+    /// Whether rows of the two could have one key.
+    pub(crate) const fn may_meet(&self, other: &Place<'_>) -> bool {
+        // Rows first: they begin with different literals nearly always.
+        same_table(self.table, other.table)
+            && self.row.may_overlap(other.row)
+            && self.partition.may_overlap(other.partition)
     }
+}
+
+/// Whether rows of two entities could have the same key, so that one would overwrite the other.
+pub(crate) const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
     let mut i = 0;
     while i <= a.indexes.len() {
-        let row = if i == 0 { &a.row } else { &at(a.indexes, i - 1).row };
         let mut j = 0;
         while j <= b.indexes.len() {
-            let other = if j == 0 { &b.row } else { &at(b.indexes, j - 1).row };
-            if row.may_overlap(other) {
+            if a.place(i).may_meet(&b.place(j)) {
                 return true;
             }
             j += 1;

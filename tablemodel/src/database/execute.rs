@@ -7,10 +7,10 @@ use std::{borrow::Cow, collections::HashSet};
 use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS},
+    database::{Database, Registered, calls::ATTEMPTS, outbox},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow},
+        batch::{BatchPlan, BatchRow, Missing},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
         system::{self, OperationId, RowKind},
     },
@@ -58,6 +58,8 @@ struct Run<'a> {
     registered: &'a Registered,
     partition: &'a str,
     known: Known,
+    /// Rows of other partitions that a commit expected and did not find.
+    missing: Missing,
     operation: Option<OperationId>,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
@@ -67,25 +69,34 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
-        Self { db, registered, partition, known: Known::new(), operation, ambiguous: false, last: None }
+        Self { db, registered, partition, known: Known::new(), missing: Missing::new(), operation, ambiguous: false, last: None }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
             self.read_needs(changes).await?;
             let plan = self.plan(changes)?;
-            let batch = plan.batch(&self.registered.table, self.partition)?;
-            if batch.operations.is_empty() {
+            let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
+            let batches = plan.batches(table, self.partition, prefix, &self.missing)?;
+            if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
-            match self.db.commit_store(std::slice::from_ref(&batch), attempt).await {
-                Ok(receipts) => return Ok(outcomes(self.partition, &plan, receipts)),
-                Err(error) => match self.after(error, &plan).await? {
-                    Next::Again => {}
-                    Next::Later => self.db.pause(attempt).await,
-                    Next::Done(outcomes) => return Ok(outcomes),
-                },
+            if !plan.outgoing.is_empty() {
+                self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }
+            let outcomes = match self.db.commit_store(&batches, attempt).await {
+                Ok(receipts) => outcomes(self.partition, &plan, receipts),
+                Err(error) => match self.after(error, &plan).await? {
+                    Next::Again => continue,
+                    Next::Later => {
+                        self.db.pause(attempt).await;
+                        continue;
+                    }
+                    Next::Done(outcomes) => outcomes,
+                },
+            };
+            self.db.deliver_written(self.partition, &plan).await;
+            return Ok(outcomes);
         }
         Err(self.exhausted())
     }
@@ -103,7 +114,7 @@ impl<'a> Run<'a> {
         for change in changes {
             let registered = self.registered(change)?;
             loop {
-                let needs = needs(change, &registered.states, &self.known)?;
+                let needs = needs(change, &registered.setting, &self.known)?;
                 if needs.is_empty() {
                     break;
                 }
@@ -124,11 +135,12 @@ impl<'a> Run<'a> {
     }
 
     fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
-        let context = Context { now: self.db.environment().clock.now().ticks(), operation: self.operation };
+        let now = self.db.environment().clock.now();
+        let context = Context { now: now.ticks(), operation: self.operation, due: outbox::due(now) };
         let mut plan = BatchPlan::default();
         for change in changes {
             let registered = self.registered(change)?;
-            plan.add(change.clone(), &self.known, &registered.states, context)?;
+            plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
         plan.check_unique(&self.known)?;
         Ok(plan)
@@ -148,11 +160,14 @@ impl<'a> Run<'a> {
         if self.ambiguous {
             return self.recognise(plan).await.map(Next::Done);
         }
-        let Some(failed) = error.failed_at().and_then(|at| plan.rows.get(at.operation)) else {
-            return Err(error.into());
-        };
+        if error.failed_at().is_some_and(|at| at.batch > 0) {
+            return self.after_away(error, plan).await;
+        }
+        let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
         match failed.planned.role {
             Role::Primary => self.after_primary(&error, failed).await,
+            // The row's key holds the sequence of the change: another wrote the entity at the same moment.
+            Role::Outbox => Ok(Next::Later),
             Role::Index(index) => self.after_index(&error, failed, index, plan).await,
         }
     }
@@ -206,22 +221,40 @@ impl<'a> Run<'a> {
         Ok(Next::Again)
     }
 
+    /// A refused row of another partition: it was not there, as its entity says it is.
+    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+        let before = self.missing.len();
+        for away in &plan.away {
+            let (place, row) = (&away.row.away, &away.row.row);
+            let table = self.db.table_name(&place.table);
+            let key = RowKey::new(place.partition.clone(), row.clone());
+            if self.db.get_row(&table, &key).await?.is_none() && self.missing.insert((place.clone(), row.clone())) && away.row.was {
+                tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
+            }
+        }
+        if self.missing.len() > before { Ok(Next::Again) } else { Err(error.into()) }
+    }
+
     /// After a lost reply: whether the rows carry this run's operation id.
     async fn recognise(&mut self, plan: &BatchPlan) -> Result<Vec<Outcome>> {
         let Some(operation) = self.operation else { return Err(self.unknown()) };
         let mut outcomes = Vec::with_capacity(plan.left.len());
         let mut ours = false;
         for left in &plan.left {
-            // What a later change of the batch took away again proves nothing.
-            let Some(planned) = left.properties.as_ref().filter(|_| written(plan, &left.row).is_some()) else {
+            // What a later change of the batch took away again proves nothing, unless by a tombstone.
+            if written(plan, &left.row).is_none() {
                 outcomes.push(None);
                 continue;
-            };
+            }
             let found = self.learn(&left.row).await?.cloned();
             let Some(found) = found.filter(|row| system::was_written_by(&row.properties, operation)) else {
                 return Err(self.unknown());
             };
             ours = true;
+            let Some(planned) = left.properties.as_ref() else {
+                outcomes.push(None);
+                continue;
+            };
             let moved_on = system::sequence(&found.properties) != system::sequence(planned);
             let etag = if moved_on { stale_etag() } else { found.etag };
             outcomes.push(Some(Row { etag, properties: planned.clone(), ..found }));
@@ -258,13 +291,18 @@ impl<'a> Run<'a> {
     }
 
     fn typed(&self, error: StoreError, plan: &BatchPlan) -> Error {
-        let failed = error.failed_at().and_then(|at| plan.rows.get(at.operation));
+        let failed = failed_row(&error, plan);
         let typed = Error::from(error);
         match failed {
             Some(row) => typed.of(row.schema.entity_type).at_key(self.key(&row.planned.row)).in_operation(row.change),
             None => typed,
         }
     }
+}
+
+/// The write of the entities' own batch that failed.
+fn failed_row<'p>(error: &StoreError, plan: &'p BatchPlan) -> Option<&'p BatchRow> {
+    error.failed_at().filter(|at| at.batch == 0).and_then(|at| plan.rows.get(at.operation))
 }
 
 fn operation_id(db: &Database) -> OperationId {

@@ -7,7 +7,9 @@ mod bulk;
 mod calls;
 mod execute;
 mod open;
+mod outbox;
 mod registry;
+mod relay;
 mod tables;
 mod transfer;
 mod verify;
@@ -21,7 +23,8 @@ pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
-    open::DatabaseBuilder,
+    open::{Consistency, DatabaseBuilder},
+    relay::{Poisoned, Relay, RelayReport},
     transfer::Transferred,
     verify::{Verified, Violation, ViolationKind},
 };
@@ -48,6 +51,9 @@ struct Inner {
     registry: registry::Registry,
     observed: Observed,
     deadline: Duration,
+    consistency: Consistency,
+    fence: Duration,
+    markers: outbox::Markers,
     read_only: bool,
     #[cfg(feature = "embedded")]
     embedded: Option<tablemodel_store::EmbeddedStore>,
@@ -85,6 +91,11 @@ impl Database {
 
     pub(crate) fn environment(&self) -> &Environment {
         &self.0.environment
+    }
+
+    /// The full name of a table.
+    pub(crate) fn table_name(&self, table: &str) -> String {
+        format!("{}{table}", self.0.prefix)
     }
 
     pub(crate) fn model(&self) -> &'static [&'static EntitySchema] {

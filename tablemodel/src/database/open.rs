@@ -10,10 +10,10 @@ use tablemodel_store::{
 };
 
 use crate::{
-    database::{Database, Inner, registry::Registry},
+    database::{Database, Inner, outbox::Markers, registry::Registry},
     entity::TableModel,
     environment::{Environment, Random},
-    error::Result,
+    error::{Error, Result},
     observe::{Observed, Observer},
 };
 
@@ -25,7 +25,23 @@ pub struct DatabaseBuilder {
     environment: Environment,
     observed: Observed,
     deadline: Duration,
+    consistency: Option<Consistency>,
+    fence: Duration,
 }
+
+/// How rows in other partitions follow their entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Consistency {
+    /// In the same commit: only on a store that commits several partitions atomically, where it is the default.
+    Atomic,
+    /// After it, as on Azure: an outbox row is committed with the entity, and what it stands for is written at once by the
+    /// writer, or by a [`Relay`](crate::Relay) after a crash.
+    Azure,
+}
+
+/// After how long nobody acts any more on what was read before: longer than any relay holds an intent, plus the longest
+/// request, plus a margin.
+const FENCE: Duration = Duration::from_secs(600);
 
 /// How long a store that answers over a network may take for one call. Azure gives up after 30 s itself ("Query timeout
 /// and pagination").
@@ -39,6 +55,8 @@ impl Default for DatabaseBuilder {
             environment: Environment::default(),
             observed: Observed::default(),
             deadline: DEADLINE,
+            consistency: None,
+            fence: FENCE,
         }
     }
 }
@@ -111,6 +129,20 @@ impl DatabaseBuilder {
         self
     }
 
+    /// How rows in other partitions follow their entity. By default as atomically as the store allows.
+    ///
+    /// One store is kept in one mode at a time: opening it in [`Consistency::Atomic`] first delivers what an outbox holds.
+    pub fn consistency(mut self, consistency: Consistency) -> Self {
+        self.consistency = Some(consistency);
+        self
+    }
+
+    /// After how long tombstones are swept (10 min): the same for every program that uses the store.
+    pub fn fence(mut self, fence: Duration) -> Self {
+        self.fence = fence;
+        self
+    }
+
     /// Opens a file; see [`Database::open`].
     #[cfg(feature = "embedded")]
     pub async fn open<M: TableModel>(self, path: impl AsRef<std::path::Path>) -> Result<Database> {
@@ -139,8 +171,13 @@ impl DatabaseBuilder {
     }
 
     fn inner<M: TableModel>(self, store: Arc<dyn TableStore>) -> Inner {
+        let capabilities = store.capabilities();
+        let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
         Inner {
-            capabilities: store.capabilities(),
+            capabilities,
+            consistency: self.consistency.unwrap_or(possible),
+            fence: self.fence,
+            markers: Markers::default(),
             store,
             prefix: self.prefix,
             environment: self.environment,
@@ -157,8 +194,15 @@ impl DatabaseBuilder {
 
 impl Inner {
     async fn start(self) -> Result<Database> {
+        if self.consistency == Consistency::Atomic && !self.capabilities.atomic_across {
+            let detail = "this store does not commit several partitions atomically; open it with `Consistency::Azure`";
+            return Err(Error::unsupported(detail));
+        }
         let database = Database(Arc::new(self));
         database.load_registry().await?;
+        if database.0.consistency == Consistency::Atomic && !database.0.read_only {
+            database.relay().drain().await?;
+        }
         Ok(database)
     }
 }

@@ -12,12 +12,12 @@ use tablemodel_store::{Action, Batch, KeyRange, Properties, Query, Row, RowRange
 
 use crate::{
     database::{
-        Database,
+        Consistency, Database,
         calls::{ATTEMPTS, is_transient},
     },
     error::{Error, ErrorKind, Result},
     plan::{
-        states::{IndexState, IndexStates},
+        states::{IndexState, IndexStates, Setting},
         system,
         table::TableName,
     },
@@ -37,8 +37,10 @@ pub(crate) struct Registered {
     pub(crate) entity_type: &'static str,
     /// The table's full name.
     pub(crate) table: String,
-    /// The states of its indexes.
-    pub(crate) states: IndexStates,
+    /// Its format.
+    pub(crate) schema: &'static EntitySchema,
+    /// How it is kept.
+    pub(crate) setting: Setting,
 }
 
 /// The registered entities, by name.
@@ -61,7 +63,7 @@ impl Database {
         let rows = self.registry_rows().await?;
         let known = self.model().iter().filter(|schema| rows.contains_key(&entity_row(schema)));
         let entities = known.map(|schema| {
-            let registered = registered(&self.0.prefix, schema, &rows)?;
+            let registered = registered(self, schema, &rows)?;
             Ok((schema.entity_type, Arc::new(registered)))
         });
         self.0.registry.set(entities.collect::<Result<_>>()?);
@@ -126,16 +128,22 @@ fn index_row(schema: &EntitySchema, index: &str) -> String {
     format!("index|{}|{index}", schema.entity_type)
 }
 
-fn registered(prefix: &str, schema: &EntitySchema, rows: &HashMap<String, Row>) -> Result<Registered> {
+fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Registered> {
     let states = schema.indexes.iter().map(|index| match rows.get(&index_row(schema, index.name)) {
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
-    let table = TableName { prefix: prefix.to_owned(), table: schema.table, slice: None };
+    let deferred = db.0.consistency == Consistency::Azure;
+    let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
     Ok(Registered {
         entity_type: schema.entity_type,
         table: table.to_string(),
-        states: IndexStates(states.collect::<Result<_>>()?),
+        schema,
+        setting: Setting {
+            states: IndexStates(states.collect::<Result<_>>()?),
+            deferred,
+            tombstones: deferred && schema.has_rows_elsewhere(),
+        },
     })
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    database::{Database, registry::SCHEMA_TABLE},
+    database::{Database, outbox::DIRTY_TABLE, registry::SCHEMA_TABLE},
     error::Result,
 };
 
@@ -58,7 +58,10 @@ impl Database {
 
     /// The full names of the model's tables, the schema table last.
     pub(super) fn table_names(&self) -> Vec<String> {
-        let entities: BTreeSet<_> = self.model().iter().map(|schema| schema.table).collect();
-        entities.into_iter().chain([SCHEMA_TABLE]).map(|table| format!("{}{table}", self.0.prefix)).collect()
+        let elsewhere = self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        let elsewhere: BTreeSet<_> = elsewhere.map(|elsewhere| elsewhere.table).collect();
+        let outbox = (!elsewhere.is_empty()).then_some(DIRTY_TABLE);
+        let entities: BTreeSet<_> = self.model().iter().map(|schema| schema.table).chain(elsewhere).collect();
+        entities.into_iter().chain(outbox).chain([SCHEMA_TABLE]).map(|table| format!("{}{table}", self.0.prefix)).collect()
     }
 }

@@ -248,7 +248,7 @@ impl Check {
 
     fn primary(&mut self, db: &Database, schema: &'static EntitySchema, row: &Row) -> Result<()> {
         self.entities += 1;
-        let states = &db.registered(schema)?.states;
+        let states = &db.registered(schema)?.setting.states;
         match readable(schema, row) {
             Ok(image) => self.want(&image, states, system::sequence(&row.properties)),
             Err(detail) => {
@@ -327,7 +327,7 @@ impl Check {
 /// Whether the rows of the index are of no meaning: it is not built, or no longer.
 fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result<bool> {
     let position = schema.indexes.iter().position(|index| index.name == name);
-    let states = &db.registered(schema)?.states;
+    let states = &db.registered(schema)?.setting.states;
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }
 

@@ -62,7 +62,7 @@ impl Explain {
         let class = plan.class();
         let (requests, rows) = cost(class, plan.ranges.len(), loads);
         Self {
-            table: plan.schema.table,
+            table: plan.table(),
             index: index.map(|index| index.name),
             keys: plan.ranges.iter().map(keys).collect(),
             condition: plan.condition().as_ref().map(crate::path::scan::odata),

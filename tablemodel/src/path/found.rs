@@ -8,6 +8,7 @@ use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
     key::Template,
+    path::query::ReadPlan,
     plan::{
         group::Group,
         image::{self, KeyValues},
@@ -42,10 +43,13 @@ impl<E: TableEntity> Found for Seen<E> {
     type Entity = E;
     const OF_PRIMARY: bool = false;
 
-    fn read(_index: Option<usize>, rows: Group) -> Result<Self> {
+    fn read(index: Option<usize>, rows: Group) -> Result<Self> {
         let row = rows.head;
         image::check_version(E::SCHEMA, &row)?;
-        let key = owner(E::SCHEMA, &row)?;
+        let key = match index {
+            Some(_) => owner(E::SCHEMA, &row)?,
+            None => row.key.clone(),
+        };
         let keys = image::key_values(E::SCHEMA, &key)?;
         let value = E::read_fields(&FieldReader::new(&row.properties, &keys));
         Ok(Self::new(value.map_err(|error| image::corrupt(E::SCHEMA, &row, error))?, key))
@@ -65,14 +69,19 @@ pub(crate) fn project<P: Projection>(index: Option<usize>, row: &Row) -> Result<
         Some(index) => {
             let owner = owner(schema, row)?;
             let mut keys = image::key_values(schema, &owner)?;
-            read_index_key(index.row, row, &mut keys)?;
+            if let Some(elsewhere) = &index.elsewhere {
+                read_index_key(elsewhere.partition, row, &row.key.partition, &mut keys)?;
+            }
+            read_index_key(index.row, row, &row.key.row, &mut keys)?;
+            // An element of a list in the key is not the list.
+            keys.retain(|(part, _)| index.each.is_none_or(|each| each.property != part.property));
             read(&keys)
         }
     }
 }
 
-fn read_index_key<'k>(template: Template, row: &'k Row, to: &mut KeyValues<'k>) -> Result<()> {
-    template.read(&row.key.row, to).map_err(|error| {
+fn read_index_key<'k>(template: Template, row: &Row, text: &'k str, to: &mut KeyValues<'k>) -> Result<()> {
+    template.read(text, to).map_err(|error| {
         Error::corrupt("the key of an index row is not in the form of its index")
             .at_key(row.key.clone())
             .caused_by(error)
@@ -81,16 +90,18 @@ fn read_index_key<'k>(template: Template, row: &'k Row, to: &mut KeyValues<'k>) 
 
 /// The primary key that an index row belongs to.
 pub(crate) fn owner(schema: &'static EntitySchema, row: &Row) -> Result<RowKey> {
-    match system::owner_row(&row.properties) {
-        Some(owner) => Ok(RowKey::new(row.key.partition.clone(), owner)),
-        None => {
-            Err(Error::corrupt("an index row does not name its entity").of(schema.entity_type).at_key(row.key.clone()))
-        }
-    }
+    system::owner(row).ok_or_else(|| {
+        Error::corrupt("an index row does not name its entity").of(schema.entity_type).at_key(row.key.clone())
+    })
 }
 
 /// The stored properties to ask for, so that these can be read: those of keys need none, an index row's owner does.
-pub(crate) fn selection(properties: &[&'static str], index: bool) -> Vec<PropertyName> {
-    let system = [system::ENTITY_TYPE].into_iter().chain(index.then_some(system::OWNER_ROW));
+pub(crate) fn selection(properties: &[&'static str], plan: &ReadPlan) -> Vec<PropertyName> {
+    let owner: &[&str] = match (plan.index, plan.elsewhere()) {
+        (None, _) => &[],
+        (Some(_), None) => &[system::OWNER_ROW],
+        (Some(_), Some(_)) => &[system::OWNER_ROW, system::OWNER_PARTITION, system::DEAD],
+    };
+    let system = [system::ENTITY_TYPE].into_iter().chain(owner.iter().copied());
     properties.iter().copied().chain(system).map(PropertyName::from_static).collect()
 }

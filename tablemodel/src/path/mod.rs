@@ -11,6 +11,7 @@ pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod select;
 pub(crate) mod state;
+pub(crate) mod verified;
 
 mod args;
 
@@ -27,6 +28,7 @@ pub use self::{
     rows::ModelRows,
     scan::{EntityScan, Scan},
     select::Selected,
+    verified::VerifiedPath,
 };
 use crate::{
     cursor::{Cursor, PathPage},
@@ -263,6 +265,15 @@ pub trait Path: Sized + Send + 'static {
             + crate::Projection<Of = <<Self::State as PathState>::Kind as PathKind>::Entity>,
     {
         Selected::new(self.into_query())
+    }
+
+    /// The same path, with each row of an index checked against its entity: what another partition has not caught up with
+    /// is left out, and a result is read from the entity itself.
+    ///
+    /// For an index in another partition, which follows its entity a little later; an entity that the index does not hold
+    /// yet is not found by this either. Cost: one more point read a result, 16 at a time.
+    fn verified(self) -> VerifiedPath<Self> {
+        VerifiedPath::new(self)
     }
 
     /// What running this path would read: keys, condition, cost class, requests and rows. Reads nothing.

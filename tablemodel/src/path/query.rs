@@ -20,7 +20,7 @@ use crate::{
         system,
     },
     property::ValueError,
-    schema::{EntitySchema, IndexSchema},
+    schema::{Elsewhere, EntitySchema, IndexSchema},
 };
 
 /// What one method of a path gives: a field, or a bucket of time of one.
@@ -49,6 +49,7 @@ pub struct PathQuery {
     given: Vec<Value>,
     tail: Tail,
     select: Option<&'static [&'static str]>,
+    verified: bool,
     error: Option<(usize, ValueError)>,
 }
 
@@ -74,6 +75,7 @@ impl PathQuery {
             given: Vec::with_capacity(K::COMPONENTS.len()),
             tail: Tail::Any,
             select: None,
+            verified: false,
             error: None,
         }
     }
@@ -103,6 +105,15 @@ impl PathQuery {
 
     pub(crate) fn selecting(self, properties: &'static [&'static str]) -> Self {
         Self { select: Some(properties), ..self }
+    }
+
+    /// Each index row is checked against its entity.
+    pub(crate) fn verified(self) -> Self {
+        Self { verified: true, ..self }
+    }
+
+    pub(crate) fn is_verified(&self) -> bool {
+        self.verified || self.index_schema().is_some_and(|index| index.verified)
     }
 
     fn push(mut self, value: std::result::Result<Value, ValueError>) -> Self {
@@ -150,11 +161,16 @@ impl PathQuery {
         key_error(self.schema, error, self.index_schema().map(|index| index.name))
     }
 
+    fn partition_template(&self) -> Template {
+        let elsewhere = self.index_schema().and_then(|index| index.elsewhere.as_ref());
+        elsewhere.map_or(self.schema.partition, |elsewhere| elsewhere.partition)
+    }
+
     /// The partition keys: one, or one per bucket where the buckets cannot be told yet.
     pub(crate) fn partitions(&self) -> Result<Vec<String>> {
         self.check()?;
-        let encoded = self.schema.partition.encode(|part| self.value_of(part));
-        match (encoded, self.schema.partition.shards()) {
+        let encoded = self.partition_template().encode(|part| self.value_of(part));
+        match (encoded, self.partition_template().shards()) {
             (Ok(Some(partition)), _) => Ok(vec![partition]),
             (Ok(None) | Err(_), Some(shards)) => (0..shards).map(|shard| self.in_shard(shard)).collect(),
             (Err(error), None) => Err(self.key_error(error)),
@@ -163,7 +179,7 @@ impl PathQuery {
     }
 
     fn in_shard(&self, shard: u16) -> Result<String> {
-        let key = self.schema.partition.encode_in_shard(|part| self.value_of(part), shard);
+        let key = self.partition_template().encode_in_shard(|part| self.value_of(part), shard);
         key.map_err(|error| self.key_error(error))?.ok_or_else(|| self.incomplete())
     }
 
@@ -213,8 +229,8 @@ impl PathQuery {
     }
 
     pub(crate) fn explain(&self) -> Explain {
-        let loads = self.select.is_none()
-            && self.index_schema().is_some_and(|index| index.cover != crate::schema::Cover::Whole);
+        let is_covered = |index: &IndexSchema| self.select.is_some() || index.cover == crate::schema::Cover::Whole;
+        let loads = self.index_schema().is_some_and(|index| self.is_verified() || !is_covered(index));
         match self.plan() {
             Ok(plan) => Explain::of(&plan, self.index_schema(), loads),
             Err(error) => Explain::failed(self.schema, error),
@@ -231,6 +247,16 @@ fn borrowed(bound: &Bound<Value>) -> Bound<ValueRef<'_>> {
 }
 
 impl ReadPlan {
+    /// Where its rows stand, if not in the entity's own partition.
+    pub(crate) fn elsewhere(&self) -> Option<&'static Elsewhere> {
+        self.schema.indexes.get(self.index?)?.elsewhere.as_ref()
+    }
+
+    /// The table, without the run-time prefix.
+    pub(crate) fn table(&self) -> &'static str {
+        self.elsewhere().map_or(self.schema.table, |elsewhere| elsewhere.table)
+    }
+
     /// The discriminator of the rows it reads.
     pub(crate) fn row_type(&self) -> &'static str {
         let index = self.index.and_then(|index| self.schema.indexes.get(index));
@@ -250,7 +276,7 @@ impl ReadPlan {
     pub(crate) fn owns(&self, row: &Row) -> bool {
         match self.is_adopted() {
             true => is_primary(self.schema, row) && key_values(self.schema, &row.key).is_ok(),
-            false => system::is_of_type(&row.properties, self.row_type()),
+            false => system::is_of_type(&row.properties, self.row_type()) && !system::is_dead(&row.properties),
         }
     }
 

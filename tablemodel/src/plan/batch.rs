@@ -1,7 +1,10 @@
 //! The plan of a batch: the writes of its changes folded per row, each change planned against what its earlier
 //! siblings left, and checked in full before any I/O.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, limits, size};
 
@@ -9,10 +12,13 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
+        entries::Away,
         fold::{Folded, fold},
         group::Group,
-        states::IndexStates,
+        outbox::{AwayRow, intents},
+        states::Setting,
         system,
+        table::TableName,
     },
     schema::{EntitySchema, IndexSchema},
 };
@@ -28,7 +34,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary => None,
+            Role::Primary | Role::Outbox => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -36,6 +42,14 @@ impl BatchRow {
     fn is_unique(&self) -> bool {
         self.unique_index().is_some()
     }
+}
+
+/// A row of another partition, and which change asked for it.
+#[derive(Debug)]
+pub(crate) struct BatchAway {
+    pub(crate) row: AwayRow,
+    pub(crate) change: usize,
+    pub(crate) schema: &'static EntitySchema,
 }
 
 /// What a change leaves: its primary row's properties, and where they stand in the batch.
@@ -52,6 +66,10 @@ pub(crate) struct Left {
 pub(crate) struct BatchPlan {
     pub(crate) rows: Vec<BatchRow>,
     pub(crate) left: Vec<Left>,
+    /// Rows of other partitions, to be written in the same commit.
+    pub(crate) away: Vec<BatchAway>,
+    /// What other partitions are to follow later: the outbox row, and the entity's schema.
+    pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
     positions: HashMap<String, usize>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
@@ -88,16 +106,16 @@ impl Before for Earlier<'_> {
 
 impl BatchPlan {
     /// Plans one more change, against the images that the earlier ones left.
-    pub(crate) fn add(&mut self, change: Change, known: &Known, states: &IndexStates, context: Context) -> Result<()> {
+    pub(crate) fn add(&mut self, change: Change, known: &Known, setting: &Setting, context: Context) -> Result<()> {
         let number = self.left.len();
         let (schema, key) = (change.schema(), change.key().clone());
         let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
         let taken = taken(&change);
         let planned = if number == 0 {
-            change::plan(change, known, states, context)
+            change::plan(change, known, setting, context)
         } else {
             let before = Earlier { known, plan: self, partition: &key.partition };
-            change::plan(change, &before, states, context)
+            change::plan(change, &before, setting, context)
         };
         let planned = planned.map_err(|error| error.in_operation(number))?;
         let primary = planned.rows.iter().find(|row| row.role == Role::Primary && row.row == key.row);
@@ -107,8 +125,31 @@ impl BatchPlan {
         for row in planned.rows {
             self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
         }
+        match setting.deferred {
+            true => self.defer(number, schema, &planned.away, context, &owner, known)?,
+            false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
+        }
         self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
         self.left.push(Left { row: key.row, properties: planned.after, born });
+        Ok(())
+    }
+
+    /// Puts an outbox row beside the entity for what other partitions are to follow.
+    fn defer(
+        &mut self,
+        change: usize,
+        schema: &'static EntitySchema,
+        away: &[AwayRow],
+        context: Context,
+        owner: &str,
+        known: &Known,
+    ) -> Result<()> {
+        for intent in intents(schema, away) {
+            let action = Action::Insert(intent.properties(schema, context.due));
+            let planned = PlannedRow { row: intent.row(), action, role: Role::Outbox };
+            self.outgoing.push((intent.row(), schema));
+            self.push(BatchRow { planned, change, schema }, owner, known)?;
+        }
         Ok(())
     }
 
@@ -200,22 +241,51 @@ impl BatchPlan {
         Ok(())
     }
 
-    /// The batch to commit, checked against the limits of a batch: 100 rows and 4 MiB, derived rows counted.
-    pub(crate) fn batch(&self, table: &str, partition: &str) -> Result<Batch> {
+    /// The batches to commit: that of the entities, then those of other partitions. Each is checked against the limits of
+    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain.
+    pub(crate) fn batches(&self, table: &str, partition: &str, prefix: &str, missing: &Missing) -> Result<Vec<Batch>> {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
-        let batch = Batch { operations: operations.collect(), ..Batch::new(table, partition) };
-        if let Some(bytes) = size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES) {
-            let detail = format!(
-                "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; use `db.bulk()` to write more",
-                limits::MAX_BATCH_BYTES
-            );
-            return Err(Error::new(ErrorKind::TooLarge, detail));
+        let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
+        for away in self.folded_away(missing)? {
+            let (place, row, action) = away;
+            let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
+            let operation = Operation { row, action };
+            match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
+                Some(batch) => batch.operations.push(operation),
+                None => batches.push(Batch { operations: vec![operation], ..Batch::new(table, place.partition) }),
+            }
         }
-        Ok(batch)
+        batches.iter().try_for_each(check_size)?;
+        Ok(batches)
+    }
+
+    /// The writes in other partitions, one for each row.
+    fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
+        let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
+        for BatchAway { row, change, schema } in &self.away {
+            let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
+            let Some(action) = row.action(is_missing) else { continue };
+            let earlier = writes.iter_mut().find(|(away, key, _)| *away == row.away && *key == row.row);
+            let Some((_, _, first)) = earlier else {
+                writes.push((row.away.clone(), row.row.clone(), Some(action)));
+                continue;
+            };
+            *first = match first.take().map(|first| fold(first, action.clone())) {
+                None => Some(action),
+                Some(Folded::One(action)) => Some(action),
+                Some(Folded::Nothing) => None,
+                Some(Folded::Impossible) => {
+                    let detail = format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
+                    let error = Error::new(ErrorKind::Conflict { current: None }, detail);
+                    return Err(error.of(schema.entity_type).in_operation(*change));
+                }
+            };
+        }
+        Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
     }
 
     fn too_many(&self) -> Error {
@@ -227,6 +297,28 @@ impl BatchPlan {
         );
         Error::new(ErrorKind::TooMany, detail)
     }
+}
+
+/// Rows of other partitions that were looked for in vain.
+pub(crate) type Missing = HashSet<(Away, String)>;
+
+/// That the batch has not too many rows or bytes.
+fn check_size(batch: &Batch) -> Result<()> {
+    if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
+        let detail = format!(
+            "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
+            batch.operations.len(),
+            batch.partition,
+            limits::MAX_BATCH_OPERATIONS
+        );
+        return Err(Error::new(ErrorKind::TooMany, detail));
+    }
+    let Some(bytes) = size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES) else { return Ok(()) };
+    let detail = format!(
+        "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; use `db.bulk()` to write more",
+        limits::MAX_BATCH_BYTES
+    );
+    Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
 fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
@@ -244,7 +336,7 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
             Some((old.key().row.clone(), system::sequence(&old.head.properties)))
         }
-        Change::Insert(_) | Change::Upsert(_) | Change::Patch { .. } => None,
+        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } | Change::Patch { .. } => None,
     }
 }
 

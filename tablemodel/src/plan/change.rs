@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use tablemodel_store::{Action, Condition, ETag, Properties, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -12,7 +12,8 @@ use crate::{
         entries::{Entry, entries},
         group::Group,
         image::{Image, check_version},
-        states::{IndexState, IndexStates},
+        outbox::{AwayKey, AwayRow},
+        states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
     schema::{EntitySchema, IndexSchema},
@@ -29,6 +30,9 @@ pub(crate) enum Change {
     Upsert(Image),
     /// The entity must still be as `old` was read.
     Delete { schema: &'static EntitySchema, old: Group },
+    /// The entity is written as it is, and every derived row with it. `strays` are rows elsewhere that may be there and
+    /// are taken away unless the entity wants them.
+    Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
 }
@@ -62,6 +66,8 @@ pub(crate) struct Context {
     pub(crate) now: i64,
     /// Put on primary rows when the store can lose a reply.
     pub(crate) operation: Option<OperationId>,
+    /// When a relay may take over what is to be done in other partitions.
+    pub(crate) due: DateTime,
 }
 
 /// Which row of the entity a write is for.
@@ -69,6 +75,8 @@ pub(crate) struct Context {
 pub(crate) enum Role {
     Primary,
     Index(usize),
+    /// What is to be done in other partitions.
+    Outbox,
 }
 
 /// One write of a plan.
@@ -83,7 +91,16 @@ pub(crate) struct PlannedRow {
 #[derive(Debug, Default)]
 pub(crate) struct Planned {
     pub(crate) rows: Vec<PlannedRow>,
+    /// Rows of other partitions that differ after the change.
+    pub(crate) away: Vec<AwayRow>,
     pub(crate) after: Option<Properties>,
+}
+
+/// The derived rows of a change, here and elsewhere.
+#[derive(Debug, Default)]
+struct Derived {
+    rows: Vec<PlannedRow>,
+    away: Vec<AwayRow>,
 }
 
 /// A row to read before planning.
@@ -96,7 +113,7 @@ impl Change {
     pub(crate) fn schema(&self) -> &'static EntitySchema {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
-            Self::Delete { schema, .. } | Self::Patch { schema, .. } => schema,
+            Self::Delete { schema, .. } | Self::Touch { schema, .. } | Self::Patch { schema, .. } => schema,
         }
     }
 
@@ -104,7 +121,7 @@ impl Change {
     pub(crate) fn key(&self) -> &RowKey {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
-            Self::Delete { old, .. } => old.key(),
+            Self::Delete { old, .. } | Self::Touch { old, .. } => old.key(),
             Self::Patch { key, .. } => key,
         }
     }
@@ -114,16 +131,20 @@ impl Change {
 ///
 /// Asked again with what was read: an upsert tells of the old image's rows once that is known.
 /// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch.
-pub(crate) fn needs(change: &Change, states: &IndexStates, known: &Known) -> Result<Vec<Need>> {
+pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
         Change::Patch { key, .. } => vec![Need { row: key.row.clone() }],
-        Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } => Vec::new(),
+        Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
     };
-    let building = |entry: &Entry| matches!(states.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
-    if (0..change.schema().indexes.len()).any(|index| states.of(index) != IndexState::Readable) {
+    let touches = matches!(change, Change::Touch { .. });
+    let is_needed = |entry: &Entry| {
+        let building = matches!(setting.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
+        entry.away.is_none() && (touches || building)
+    };
+    if touches || (0..change.schema().indexes.len()).any(|index| setting.of(index) != IndexState::Readable) {
         for image in known_images(change, known)? {
-            needs.extend(entries(&image)?.into_iter().filter(building).map(|entry| Need { row: entry.row }));
+            needs.extend(entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row }));
         }
     }
     needs.retain(|need| !known.contains_key(&need.row));
@@ -140,33 +161,34 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
             _ => vec![image.clone()],
         },
         Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
-        Change::Delete { schema, old } => vec![Image::stored(schema, old)?],
+        Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
         Change::Patch { .. } => Vec::new(),
     })
 }
 
 /// The writes of a change.
-pub(crate) fn plan(change: Change, before: &dyn Before, states: &IndexStates, context: Context) -> Result<Planned> {
-    let planner = Planner { before, states, context };
+pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, context: Context) -> Result<Planned> {
+    let planner = Planner { before, setting, context };
     match change {
         Change::Insert(image) => planner.insert(image),
         Change::Save { old, new } => planner.save(&old, new),
         Change::Upsert(image) => planner.upsert(image),
         Change::Delete { schema, old } => planner.delete(schema, &old),
+        Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
     }
 }
 
 struct Planner<'a> {
     before: &'a dyn Before,
-    states: &'a IndexStates,
+    setting: &'a Setting,
     context: Context,
 }
 
 impl Planner<'_> {
     fn insert(&self, image: Image) -> Result<Planned> {
         let dead = self.vacant(&image)?;
-        self.put(None, image, self.context.now, dead.as_deref())
+        self.put(None, image, self.context.now, dead.as_deref(), None)
     }
 
     /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
@@ -196,29 +218,49 @@ impl Planner<'_> {
         new.keep_unknown(&old.head.properties);
         let sequence = next_sequence(&old.head.properties, self.context.now);
         if *old.key() == new.key {
-            return self.put(Some(&old_image), new, sequence, Some(&old.head));
+            return self.put(Some(&old_image), new, sequence, Some(&old.head), None);
         }
         let dead = self.vacant(&new)?;
-        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref())?;
-        let gone = PlannedRow {
-            row: old.key().row.clone(),
-            action: Action::Delete(Condition::Match(old.head.etag.clone())),
-            role: Role::Primary,
-        };
-        planned.rows.insert(0, gone);
+        let end = Some(sequence);
+        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
+        planned.rows.insert(0, self.gone(old_image.schema, &old.head));
         Ok(planned)
     }
 
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
-        let primary = PlannedRow {
-            row: old.key().row.clone(),
-            action: Action::Delete(Condition::Match(old.head.etag.clone())),
-            role: Role::Primary,
+        let derived = self.derived(Some(&image), None, 0, next_sequence(&old.head.properties, self.context.now))?;
+        let mut rows = vec![self.gone(schema, &old.head)];
+        rows.extend(derived.rows);
+        Ok(Planned { rows, away: derived.away, after: None })
+    }
+
+    /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
+    fn gone(&self, schema: &'static EntitySchema, old: &Row) -> PlannedRow {
+        let condition = Condition::Match(old.etag.clone());
+        let action = match self.setting.tombstones {
+            false => Action::Delete(condition),
+            true => {
+                let sequence = next_sequence(&old.properties, self.context.now);
+                let operations = self.context.operation.map(|id| system::with_operation(Some(&old.properties), id));
+                Action::Replace(system::tombstone(schema, sequence, operations), condition)
+            }
         };
-        let mut rows = vec![primary];
-        rows.extend(self.derived(Some(&image), None, 0)?);
-        Ok(Planned { rows, after: None })
+        PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
+    }
+
+    fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
+        let image = Image::stored(schema, old)?;
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let mut planned = self.put(None, image, sequence, Some(&old.head), None)?;
+        let owner = &old.key().row;
+        let wanted = |stray: &AwayKey, planned: &Planned| planned.away.iter().any(|row| stray.is_of(schema, row));
+        for stray in strays {
+            if !wanted(&stray, &planned) {
+                planned.away.extend(stray.removal(schema, owner, sequence));
+            }
+        }
+        Ok(planned)
     }
 
     fn patch(
@@ -246,13 +288,22 @@ impl Planner<'_> {
             true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
             false => Action::Merge(changed, condition),
         };
-        Ok(Planned { rows: vec![PlannedRow { row: key.row, action, role: Role::Primary }], after: Some(after) })
+        let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
+        Ok(Planned { rows, away: Vec::new(), after: Some(after) })
     }
 
     /// The primary row and its derived rows; `over` is the row that the primary one replaces.
     ///
-    /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of.
-    fn put(&self, old: Option<&Image>, new: Image, sequence: i64, over: Option<&Row>) -> Result<Planned> {
+    /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of; `end` is
+    /// that of the old image's end, where the entity moves to another key.
+    fn put(
+        &self,
+        old: Option<&Image>,
+        new: Image,
+        sequence: i64,
+        over: Option<&Row>,
+        end: Option<i64>,
+    ) -> Result<Planned> {
         let earlier = over.map_or_else(|| self.before.gone(&new.key.row), |row| system::sequence(&row.properties));
         let sequence = sequence.max(earlier.saturating_add(1));
         let mut properties = new.primary_properties();
@@ -262,8 +313,9 @@ impl Planner<'_> {
             Some(row) => Action::Replace(properties.clone(), Condition::Match(row.etag.clone())),
         };
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
-        rows.extend(self.derived(old, Some(&new), sequence)?);
-        Ok(Planned { rows, after: Some(properties) })
+        let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
+        rows.extend(derived.rows);
+        Ok(Planned { rows, away: derived.away, after: Some(properties) })
     }
 
     fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
@@ -272,35 +324,60 @@ impl Planner<'_> {
         system::stamp(properties, discriminator, sequence, operations);
     }
 
-    /// Entries that only `old` wants are deleted, those that `new` wants newly or differently are written.
-    fn derived(&self, old: Option<&Image>, new: Option<&Image>, sequence: i64) -> Result<Vec<PlannedRow>> {
-        let Some(image) = new.or(old) else { return Ok(Vec::new()) };
-        if image.schema.indexes.is_empty() {
-            return Ok(Vec::new());
-        }
+    /// Entries that only `old` wants are deleted, those that `new` wants newly or differently are written: at the
+    /// `sequence` of the new image, or at that of the old one's end, which `released` tells.
+    fn derived(&self, old: Option<&Image>, new: Option<&Image>, sequence: i64, released: i64) -> Result<Derived> {
+        let mut derived = Derived::default();
+        let Some(image) = new.or(old).filter(|image| !image.schema.indexes.is_empty()) else { return Ok(derived) };
         let old_entries = old.map(entries).transpose()?.unwrap_or_default();
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
-        let mut rows = Vec::with_capacity(old_entries.len() + new_entries.len());
         for entry in &old_entries {
             // What is not written any more must not stay behind as it was.
-            let stays = |wanted: &Entry| match self.states.of(entry.index) {
+            let stays = |wanted: &Entry| match self.setting.of(entry.index) {
                 IndexState::DeleteOnly => wanted == entry,
-                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.row == entry.row,
+                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
             };
             if !new_entries.iter().any(stays) {
-                rows.extend(self.removal(entry));
+                let owner = old.map_or("", |old| &old.key.row);
+                match &entry.away {
+                    None => derived.rows.extend(self.removal(entry)),
+                    Some(_) => derived.away.extend(self.removal_away(entry, owner, released)),
+                }
             }
         }
         for entry in new_entries {
-            let before = old_entries.iter().find(|old| old.row == entry.row);
+            let before = old_entries.iter().find(|old| old.is_at(&entry));
+            if entry.away.is_some() {
+                derived.away.extend(self.writing_away(image, entry, before, sequence));
+                continue;
+            }
             let owners = [Some(image), old].map(|image| image.map(|image| image.key.row.as_str()));
-            rows.extend(self.writing(image.schema, entry, before, owners, sequence));
+            derived.rows.extend(self.writing(image.schema, entry, before, owners, sequence));
         }
-        Ok(rows)
+        Ok(derived)
+    }
+
+    fn removal_away(&self, entry: &Entry, owner: &str, sequence: i64) -> Option<AwayRow> {
+        let state = self.setting.of(entry.index);
+        match state {
+            IndexState::Absent => None,
+            _ => AwayRow::removed(entry, owner, sequence, state == IndexState::Readable),
+        }
+    }
+
+    fn writing_away(&self, image: &Image, entry: Entry, before: Option<&Entry>, sequence: i64) -> Option<AwayRow> {
+        let state = self.setting.of(entry.index);
+        match state {
+            IndexState::Absent | IndexState::DeleteOnly => return None,
+            IndexState::Readable if before == Some(&entry) => return None,
+            IndexState::Readable | IndexState::WriteOnly => {}
+        }
+        let was = before.is_some() && state == IndexState::Readable;
+        AwayRow::wanted(image.schema, entry, &image.key.row, sequence, was)
     }
 
     fn removal(&self, entry: &Entry) -> Option<PlannedRow> {
-        let condition = match (self.states.of(entry.index), self.before.row(&entry.row)) {
+        let condition = match (self.setting.of(entry.index), self.before.row(&entry.row)) {
             (IndexState::Absent, _) | (_, Some(None)) => return None,
             (_, Some(Some(row))) => Condition::Match(row.etag.clone()),
             (IndexState::Readable, None) => Condition::Exists,
@@ -319,7 +396,7 @@ impl Planner<'_> {
     ) -> Option<PlannedRow> {
         let index = schema.indexes.get(entry.index)?;
         let there = self.before.row(&entry.row);
-        match self.states.of(entry.index) {
+        match self.setting.of(entry.index) {
             IndexState::Absent | IndexState::DeleteOnly => return None,
             IndexState::Readable if before == Some(&entry) && there.is_none() => return None,
             IndexState::Readable | IndexState::WriteOnly => {}
@@ -333,7 +410,7 @@ impl Planner<'_> {
             }
             Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
             Some(None) => Action::Insert(properties),
-            None if before.is_some() && self.states.of(entry.index) == IndexState::Readable => {
+            None if before.is_some() && self.setting.of(entry.index) == IndexState::Readable => {
                 Action::Replace(properties, Condition::Exists)
             }
             None if index.unique => Action::Insert(properties),

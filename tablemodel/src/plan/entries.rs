@@ -12,17 +12,35 @@ use crate::{error::Result, plan::image::Image, rooms};
 pub(crate) struct Entry {
     /// Which index wants it, by its position in the schema.
     pub(crate) index: usize,
-    /// The row key; the partition is the image's own.
+    /// Where it stands; none for the image's own partition.
+    pub(crate) away: Option<Away>,
+    /// The row key.
     pub(crate) row: String,
     /// Its properties, without the system's.
     pub(crate) properties: Properties,
+}
+
+/// A partition other than an image's own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Away {
+    /// The table, without the run-time prefix.
+    pub(crate) table: &'static str,
+    /// The partition key.
+    pub(crate) partition: String,
+}
+
+impl Entry {
+    /// Whether both are the same row.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        self.row == other.row && self.away == other.away
+    }
 }
 
 /// Every derived row of an image.
 pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
     let mut entries = Vec::with_capacity(image.schema.indexes.len());
     for index in 0..image.schema.indexes.len() {
-        entries.extend(rooms::index::entry(image, index)?);
+        rooms::index::entries(image, index, &mut entries)?;
     }
     Ok(entries)
 }

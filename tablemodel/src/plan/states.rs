@@ -42,3 +42,21 @@ impl IndexStates {
         self.0.get(index).copied().unwrap_or(IndexState::Absent)
     }
 }
+
+/// How an entity is kept in this store, as far as planning must know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// How far each index is built.
+    pub(crate) states: IndexStates,
+    /// Whether rows in other partitions are written after the entity, by its outbox, rather than in one commit with it.
+    pub(crate) deferred: bool,
+    /// Whether a deleted entity leaves a tombstone.
+    pub(crate) tombstones: bool,
+}
+
+impl Setting {
+    /// The state of the index at this position of the schema.
+    pub(crate) fn of(&self, index: usize) -> IndexState {
+        self.states.of(index)
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! The one place that knows their names.
 
-use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Value, ValueRef};
+use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Row, RowKey, Value, ValueRef};
 
 use crate::schema::EntitySchema;
 
@@ -13,7 +13,9 @@ pub(crate) const SEQUENCE: &str = "_seq";
 /// The last operation ids, 16 bytes each, newest last.
 pub(crate) const OPERATIONS: &str = "_ops";
 /// On derived rows in another partition: the partition key of the entity's primary row.
-const OWNER_PARTITION: &str = "_pk";
+pub(crate) const OWNER_PARTITION: &str = "_pk";
+/// On what was an index row in another partition: that it is none any more.
+pub(crate) const DEAD: &str = "_dead";
 /// On derived rows: the row key of the entity's primary row (its partition is the derived row's own).
 pub(crate) const OWNER_ROW: &str = "_rk";
 
@@ -105,6 +107,20 @@ pub(crate) fn owner_row(properties: &Properties) -> Option<&str> {
     }
 }
 
+/// The key of the primary row, on a derived row: in the row's own partition unless it says otherwise.
+pub(crate) fn owner(row: &Row) -> Option<RowKey> {
+    let partition = match row.properties.get(OWNER_PARTITION) {
+        Some(ValueRef::String(partition)) => partition,
+        _ => &row.key.partition,
+    };
+    owner_row(&row.properties).map(|owner| RowKey::new(partition, owner))
+}
+
+/// Whether the row only remembers that an index row stood here.
+pub(crate) fn is_dead(properties: &Properties) -> bool {
+    matches!(properties.get(DEAD), Some(ValueRef::Boolean(true)))
+}
+
 /// Whether the row was written by this operation, or by one after which at most three others came.
 pub(crate) fn was_written_by(properties: &Properties, operation: OperationId) -> bool {
     match properties.get(OPERATIONS) {
@@ -127,9 +143,16 @@ pub(crate) fn with_operation(old: Option<&Properties>, operation: OperationId) -
     [tail, &operation.0].concat()
 }
 
+/// The properties of a primary tombstone.
+pub(crate) fn tombstone(schema: &EntitySchema, sequence: i64, operations: Option<Vec<u8>>) -> Properties {
+    let mut properties = Properties::new();
+    stamp(&mut properties, format!("{}.~dead@{}", schema.entity_type, schema.version), sequence, operations);
+    properties
+}
+
 /// Whether this version of the framework owns the property. One that a later version adds is kept like any unknown one.
 pub(crate) fn is_system(name: &str) -> bool {
-    [ENTITY_TYPE, SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION].contains(&name)
+    [ENTITY_TYPE, SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD].contains(&name)
 }
 
 /// The stored properties that this version of the struct does not know: they are written back as they are.
@@ -143,7 +166,7 @@ pub(crate) fn unknown<'a>(
 /// The system properties of a row.
 pub(crate) fn stamp(
     properties: &mut Properties,
-    discriminator: &'static str,
+    discriminator: impl Into<Value>,
     sequence: i64,
     operations: Option<Vec<u8>>,
 ) {

@@ -8,7 +8,8 @@
 use serde::{Serialize, de::DeserializeOwned};
 use tablemodel_store::{EdmType, Value, ValueRef};
 
-use super::{ValueError, text};
+use super::{Property, ValueError, text};
+use crate::key::KeyPart;
 
 /// The type of the stored value.
 pub const EDM: EdmType = EdmType::String;
@@ -48,4 +49,21 @@ pub fn from_value<T: DeserializeOwned>(value: Option<ValueRef<'_>>) -> Result<T,
         return serde_json::from_str(ABSENT).map_err(|_| ValueError::Missing);
     }
     serde_json::from_str(text::read(value)?).map_err(|error| ValueError::malformed("JSON of the field's type", error))
+}
+
+/// The elements of a list stored as JSON, each in its own stored form; none of an absent list.
+///
+/// # Errors
+///
+/// [`ValueError`] where the text is no such list, or an element has no stored form.
+pub fn elements<C>(value: Option<ValueRef<'_>>) -> Result<Vec<Value>, ValueError>
+where
+    C: DeserializeOwned + IntoIterator<Item: KeyPart>,
+{
+    if value.is_none() {
+        return Ok(Vec::new());
+    }
+    let list: C = from_value(value)?;
+    let values = list.into_iter().filter_map(|element| element.to_value().transpose());
+    values.collect()
 }

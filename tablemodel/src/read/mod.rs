@@ -38,16 +38,18 @@ pub(crate) struct Reader {
     db: Database,
     rows: Rows,
     index: Option<usize>,
+    /// Whether a result of an index row is read from its entity, also where the row would do.
+    verified: bool,
 }
 
 impl Reader {
     /// Plans the query; an index that is not readable is refused.
     pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
         let registered = db.registered(query.schema())?;
-        query.check_ready(&registered.states)?;
+        query.check_ready(&registered.setting.states)?;
         let plan = query.plan()?;
-        let index = plan.index;
-        Ok(Self { db: db.clone(), rows: Rows::new(db.clone(), registered, plan), index })
+        let (index, verified) = (plan.index, query.is_verified());
+        Ok(Self { db: db.clone(), rows: Rows::new(db.clone(), &registered, plan), index, verified })
     }
 
     /// Without properties, but for the discriminator and the owner.
@@ -59,7 +61,7 @@ impl Reader {
     /// One result, of the first row that gives one.
     pub(crate) async fn first_found<F: Found>(mut self) -> Result<Option<F>> {
         while let Some(row) = self.rows.next(1).await? {
-            if let Some(found) = resolve(&self.db, self.index, row).await? {
+            if let Some(found) = resolve(&self.db, self.index, self.verified, row).await? {
                 return Ok(Some(found));
             }
         }
@@ -75,7 +77,7 @@ impl Reader {
             if rows.is_empty() {
                 break;
             }
-            resolve_all(&self.db, self.index, rows, &mut results).await?;
+            resolve_all(&self.db, self.index, self.verified, rows, &mut results).await?;
         }
         Ok(results)
     }
@@ -84,7 +86,7 @@ impl Reader {
     pub(crate) async fn has_any<F: Found>(mut self) -> Result<bool> {
         while let Some(row) = self.rows.next(1).await? {
             match self.index {
-                Some(index) if F::OF_PRIMARY => {
+                Some(index) if F::OF_PRIMARY || self.verified => {
                     if load(&self.db, <F::Entity as TableEntity>::SCHEMA, index, row).await?.is_some() {
                         return Ok(true);
                     }
@@ -114,7 +116,7 @@ impl Reader {
                 return Ok(PathPage { items, cursor: None });
             };
             last = Some(end);
-            resolve_all(&self.db, self.index, rows, &mut items).await?;
+            resolve_all(&self.db, self.index, self.verified, rows, &mut items).await?;
         }
         let cursor = match last {
             Some(key) if self.rows.has_more().await? => Some(Cursor::after(&plan, &key)),
@@ -142,7 +144,7 @@ impl Reader {
 
     /// The entity of a row that the path gave, as it was read with the row.
     pub(crate) async fn entity<E: TableEntity>(&self, row: &Row) -> Result<Option<Stored<E>>> {
-        resolve(&self.db, self.index, row.clone()).await
+        resolve(&self.db, self.index, self.verified, row.clone()).await
     }
 
     /// The entity of a row that the path gave, as it is now; none if it no longer wants the row.
@@ -161,7 +163,7 @@ impl Reader {
                 return Ok(None);
             }
             let mut results = Vec::new();
-            resolve_all(&self.db, self.index, rows, &mut results).await?;
+            resolve_all(&self.db, self.index, self.verified, rows, &mut results).await?;
             if !results.is_empty() {
                 return Ok(Some(results));
             }
@@ -172,13 +174,13 @@ impl Reader {
 /// The rows of a plan that was made elsewhere.
 pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
     let registered = db.registered(plan.schema)?;
-    Ok(Rows::new(db.clone(), registered, plan))
+    Ok(Rows::new(db.clone(), &registered, plan))
 }
 
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
-async fn resolve<F: Found>(db: &Database, index: Option<usize>, row: Row) -> Result<Option<F>> {
+async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Row) -> Result<Option<F>> {
     match index {
-        Some(index) if F::OF_PRIMARY => match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
+        Some(index) if F::OF_PRIMARY || verified => match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
             Some(primary) => F::read(None, primary.into()).map(Some),
             None => Ok(None),
         },
@@ -186,8 +188,14 @@ async fn resolve<F: Found>(db: &Database, index: Option<usize>, row: Row) -> Res
     }
 }
 
-async fn resolve_all<F: Found>(db: &Database, index: Option<usize>, rows: Vec<Row>, to: &mut Vec<F>) -> Result<()> {
-    if index.is_none() || !F::OF_PRIMARY {
+async fn resolve_all<F: Found>(
+    db: &Database,
+    index: Option<usize>,
+    verified: bool,
+    rows: Vec<Row>,
+    to: &mut Vec<F>,
+) -> Result<()> {
+    if index.is_none() || !(F::OF_PRIMARY || verified) {
         to.reserve(rows.len());
         for row in rows {
             to.push(F::read(index, row.into())?);
@@ -195,7 +203,7 @@ async fn resolve_all<F: Found>(db: &Database, index: Option<usize>, rows: Vec<Ro
         return Ok(());
     }
     let mut loads =
-        futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, row))).buffered(CONCURRENT_READS);
+        futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, verified, row))).buffered(CONCURRENT_READS);
     while let Some(found) = loads.next().await {
         to.extend(found?);
     }
@@ -211,8 +219,9 @@ async fn load(
 ) -> Result<Option<Row>> {
     let owner = found::owner(schema, &row)?;
     let Some(primary) = db.primary_row(schema, &owner).await? else { return Ok(None) };
-    let wanted = rooms::index::entry(&Image::stored(schema, &primary.clone().into())?, index)?;
-    Ok(wanted.is_some_and(|entry| entry.row == row.key.row).then_some(primary))
+    let image = Image::stored(schema, &primary.clone().into())?;
+    let wants = rooms::index::wants(&image, index, &row.key.partition, &row.key.row)?;
+    Ok(wants.then_some(primary))
 }
 
 /// The results one by one.

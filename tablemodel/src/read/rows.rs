@@ -2,7 +2,7 @@
 //!
 //! Only rows that belong to the path come out: by the plan's condition, or by a look at each row.
 
-use std::{cmp::Ordering, collections::VecDeque, ops::Bound, sync::Arc};
+use std::{cmp::Ordering, collections::VecDeque, ops::Bound};
 
 use tablemodel_store::{Continuation, KeyRange, Query, Row, RowKey, key, limits};
 
@@ -15,7 +15,7 @@ use crate::{
 /// Rows of a plan.
 pub(crate) struct Rows {
     db: Database,
-    registered: Arc<Registered>,
+    table: String,
     plan: ReadPlan,
     /// The key of a point query that has not run yet; it has no range.
     point: Option<RowKey>,
@@ -30,10 +30,14 @@ struct Range {
 }
 
 impl Rows {
-    pub(crate) fn new(db: Database, registered: Arc<Registered>, plan: ReadPlan) -> Self {
+    pub(crate) fn new(db: Database, registered: &Registered, plan: ReadPlan) -> Self {
         let point = plan.point();
-        let ranges = if point.is_some() { Vec::new() } else { ranges(&plan, &registered.table) };
-        Self { db, registered, plan, point, ranges }
+        let table = match plan.elsewhere() {
+            None => registered.table.clone(),
+            Some(elsewhere) => db.table_name(elsewhere.table),
+        };
+        let ranges = if point.is_some() { Vec::new() } else { ranges(&plan, &table) };
+        Self { db, table, plan, point, ranges }
     }
 
     pub(crate) fn plan(&self) -> &ReadPlan {
@@ -42,7 +46,7 @@ impl Rows {
 
     /// Only these properties travel.
     pub(crate) fn select(&mut self, properties: &[&'static str]) {
-        let select = selection(properties, self.plan.index.is_some());
+        let select = selection(properties, &self.plan);
         self.queries().for_each(|query| query.select = Some(select.clone()));
     }
 
@@ -106,7 +110,7 @@ impl Rows {
     }
 
     async fn get(&self, key: RowKey) -> Result<Option<Row>> {
-        let row = self.db.get_row(&self.registered.table, &key).await;
+        let row = self.db.get_row(&self.table, &key).await;
         let row = row.map_err(|error| error.of(self.plan.schema.entity_type).at_key(key))?;
         Ok(row.filter(|row| self.plan.owns(row)))
     }
@@ -119,7 +123,7 @@ impl Rows {
                 query.limit = wanted.clamp(1, limits::MAX_PAGE_ROWS);
                 let page = db.query_page(query).await;
                 let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;
-                if query.filter.is_none() {
+                if query.filter.is_none() || plan.elsewhere().is_some() {
                     page.rows.retain(|row| plan.owns(row));
                 }
                 range.take(page.rows.into(), page.continuation);
@@ -144,7 +148,7 @@ impl Rows {
 
 /// The ranges of a plan, from their beginnings.
 fn ranges(plan: &ReadPlan, table: &str) -> Vec<Range> {
-    let select = plan.select.map(|properties| selection(properties, plan.index.is_some()));
+    let select = plan.select.map(|properties| selection(properties, plan));
     let filter = plan.condition();
     let range = |range: &KeyRange| {
         let query = Query { filter: filter.clone(), select: select.clone(), ..Query::new(table, range.clone()) };

@@ -3,25 +3,69 @@
 use tablemodel_store::{Properties, PropertyName, Value, ValueRef};
 
 use crate::{
+    entity::FieldError,
     error::Result,
     plan::{
-        entries::Entry,
-        image::{Image, key_error},
+        entries::{Away, Entry},
+        image::{Image, invalid, key_error},
         system,
     },
-    schema::{Cover, When},
+    schema::{Cover, IndexSchema, When},
 };
 
-/// The row that the index at this position of the schema wants for the image; none while its condition does not hold
-/// or a part of its key is `None`.
-pub(crate) fn entry(image: &Image, position: usize) -> Result<Option<Entry>> {
-    let Some(index) = image.schema.indexes.get(position) else { return Ok(None) };
+/// Adds the rows that the index at this position of the schema wants for the image; none while its condition does not
+/// hold or a part of its key is `None`; with `each`, one for every different element.
+pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Result<()> {
+    let Some(index) = image.schema.indexes.get(position) else { return Ok(()) };
     if !index.when.is_none_or(|when| holds(when, &image.fields)) {
-        return Ok(None);
+        return Ok(());
     }
-    let key = index.row.encode(|part| image.fields.get(part.property));
-    let row = key.map_err(|error| key_error(image.schema, error, Some(index.name)))?;
-    Ok(row.map(|row| Entry { index: position, row, properties: covered(image, index.cover) }))
+    let Some(each) = index.each else {
+        to.extend(entry(image, index, position, &|name| image.fields.get(name))?);
+        return Ok(());
+    };
+    let first = to.len();
+    let elements = (each.elements)(image.fields.get(each.property));
+    for element in elements.map_err(|error| invalid(image.schema, FieldError { property: each.property, error }))? {
+        let value = |name: &str| if name == each.property { Some(element.as_ref()) } else { image.fields.get(name) };
+        let Some(entry) = entry(image, index, position, &value)? else { continue };
+        if !to.iter().skip(first).any(|earlier| earlier.is_at(&entry)) {
+            to.push(entry);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the image wants this row of the index.
+pub(crate) fn wants(image: &Image, position: usize, partition: &str, row: &str) -> Result<bool> {
+    let mut wanted = Vec::with_capacity(1);
+    entries(image, position, &mut wanted)?;
+    let here = |entry: &Entry| entry.away.as_ref().map_or(image.key.partition.as_str(), |away| &away.partition) == partition;
+    Ok(wanted.iter().any(|entry| entry.row == row && here(entry)))
+}
+
+/// The row for these values of the key's fields.
+fn entry<'v>(
+    image: &Image,
+    index: &'static IndexSchema,
+    position: usize,
+    value: &impl Fn(&str) -> Option<ValueRef<'v>>,
+) -> Result<Option<Entry>> {
+    let failed = |error| key_error(image.schema, error, Some(index.name));
+    let Some(row) = index.row.encode(|part| value(part.property)).map_err(failed)? else { return Ok(None) };
+    let mut properties = covered(image, index.cover);
+    properties.insert(PropertyName::from_static(system::OWNER_ROW), Value::String(image.key.row.clone()));
+    let away = match &index.elsewhere {
+        None => None,
+        Some(elsewhere) => {
+            let partition = elsewhere.partition.encode(|part| value(part.property)).map_err(failed)?;
+            let Some(partition) = partition else { return Ok(None) };
+            let owner = Value::String(image.key.partition.clone());
+            properties.insert(PropertyName::from_static(system::OWNER_PARTITION), owner);
+            Some(Away { table: elsewhere.table, partition })
+        }
+    };
+    Ok(Some(Entry { index: position, away, row, properties }))
 }
 
 /// Whether the condition holds for these fields.
@@ -31,13 +75,11 @@ fn holds(when: When, fields: &Properties) -> bool {
 }
 
 fn covered(image: &Image, cover: Cover) -> Properties {
-    let mut properties = match cover {
+    match cover {
         Cover::Whole => image.primary_properties(),
         Cover::Keep(names) => kept(&image.fields, names),
         Cover::KeysOnly => Properties::new(),
-    };
-    properties.insert(PropertyName::from_static(system::OWNER_ROW), Value::String(image.key.row.clone()));
-    properties
+    }
 }
 
 fn kept(fields: &Properties, names: &'static [&'static str]) -> Properties {

@@ -1,0 +1,238 @@
+//! Delivery of the outbox: brings the rows of other partitions that an intent names to what their entity wants.
+//!
+//! By the entity as it is now, never by what the intent once meant; delivered twice, late or out of order, the result is
+//! the same. What was held for half the fence is given up: another may have swept what it was read from.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Row, RowKey, StoreErrorKind};
+use twox_hash::XxHash3_64;
+
+use crate::{
+    database::{Consistency, Database, calls::{ATTEMPTS, is_transient}},
+    error::{Error, ErrorKind, Result},
+    plan::{
+        batch::BatchPlan,
+        outbox::{self, Intent, Target, is_tombstone, targets},
+        system,
+    },
+    schema::EntitySchema,
+};
+
+/// The table of dirty markers, after the prefix: which partitions have outbox rows.
+pub(super) const DIRTY_TABLE: &str = "tmdirty";
+/// Partitions of that table.
+pub(super) const MARKER_SHARDS: u64 = 16;
+/// What stands in a marker.
+pub(super) const EXPIRES: &str = "_expires";
+/// How long relays leave an intent to its writer.
+const WRITERS_TIME: Duration = Duration::from_secs(10);
+/// Rows of one intent that are written at the same time.
+const CONCURRENT_TARGETS: usize = 8;
+/// Markers remembered; beyond that they are written once more.
+const REMEMBERED_MARKERS: usize = 100_000;
+
+/// The markers that this program wrote, with the time until which they need not be written again.
+#[derive(Debug, Default)]
+pub(super) struct Markers(Mutex<HashMap<RowKey, Duration>>);
+
+impl Markers {
+    fn is_fresh(&self, marker: &RowKey, now: Duration) -> bool {
+        let markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        markers.get(marker).is_some_and(|until| now < *until)
+    }
+
+    fn remember(&self, marker: RowKey, until: Duration) {
+        let mut markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if markers.len() >= REMEMBERED_MARKERS {
+            markers.clear();
+        }
+        markers.insert(marker, until);
+    }
+}
+
+/// An outbox row on its way.
+pub(super) struct Outgoing {
+    pub(super) schema: &'static EntitySchema,
+    /// The entity's table, with the prefix.
+    pub(super) table: String,
+    pub(super) row: RowKey,
+    pub(super) etag: ETag,
+    pub(super) intent: Intent,
+    /// When it was read, by the monotonic clock.
+    pub(super) since: Duration,
+}
+
+impl Outgoing {
+    pub(super) fn owner(&self) -> RowKey {
+        RowKey::new(self.row.partition.clone(), self.intent.owner.clone())
+    }
+}
+
+/// When a relay may take an intent over from its writer.
+pub(super) fn due(now: DateTime) -> DateTime {
+    later(now, WRITERS_TIME)
+}
+
+/// The time after `now` by `wait`.
+pub(super) fn later(now: DateTime, wait: Duration) -> DateTime {
+    let ticks = i64::try_from(wait.as_nanos() / 100).unwrap_or(i64::MAX);
+    DateTime::from_ticks(now.ticks().saturating_add(ticks).min(DateTime::MAX.ticks()))
+}
+
+/// Where the marker of a partition stands.
+pub(super) fn marker(table: &str, partition: &str) -> RowKey {
+    let row = format!("{table}|{partition}");
+    let shard = XxHash3_64::oneshot(row.as_bytes()) % MARKER_SHARDS;
+    RowKey { partition: format!("{shard:02}"), row }
+}
+
+impl Database {
+    /// Sees to it that relays find the partition, before its outbox gets a row: a crash in between must not hide the row.
+    ///
+    /// Cost: one write for each partition every half fence.
+    pub(super) async fn mark_dirty(&self, schema: &'static EntitySchema, partition: &str) -> Result<()> {
+        let marker = marker(schema.table, partition);
+        let clock = &self.environment().clock;
+        let since = clock.monotonic();
+        if self.0.markers.is_fresh(&marker, since) {
+            return Ok(());
+        }
+        let now = clock.now();
+        let mut properties = Properties::new();
+        system::stamp(&mut properties, "~dirty@1", now.ticks(), None);
+        properties.insert(EXPIRES, later(now, self.0.fence));
+        let batch = Batch::new(self.dirty_table(), marker.partition.clone())
+            .with(marker.row.clone(), Action::InsertOrReplace(properties));
+        let written = self.commit_surely(batch).await?;
+        if let Some(written) = written {
+            self.check_clock(now, written)?;
+        }
+        self.0.markers.remember(marker, since + self.0.fence / 2);
+        Ok(())
+    }
+
+    pub(super) fn dirty_table(&self) -> String {
+        self.table_name(DIRTY_TABLE)
+    }
+
+    /// That the clock is near enough to the store's for sequence numbers that begin at it.
+    fn check_clock(&self, ours: DateTime, stores: DateTime) -> Result<()> {
+        let apart = Duration::from_nanos(ours.ticks().abs_diff(stores.ticks()).saturating_mul(100));
+        if apart <= self.0.fence / 3 {
+            return Ok(());
+        }
+        let detail = format!("this machine's clock and the store's are {apart:?} apart; set the clock before writing");
+        Err(Error::new(ErrorKind::Denied, detail))
+    }
+
+    /// A write that may happen twice without harm; gives the store's time, where it was told.
+    async fn commit_surely(&self, batch: Batch) -> Result<Option<DateTime>> {
+        let batches = [batch];
+        let mut attempt = 0;
+        loop {
+            match self.commit_store(&batches, attempt).await {
+                Ok(receipts) => return Ok(receipts.first().and_then(|batch| batch.first()).map(|row| row.timestamp)),
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                Err(error) => return Err(error.into()),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Delivers what a committed plan left in the outbox. What fails is left to a relay: the write has happened.
+    pub(super) async fn deliver_written(&self, partition: &str, plan: &BatchPlan) {
+        for (row, schema) in &plan.outgoing {
+            if let Err(error) = self.deliver_row(schema, RowKey::new(partition, row.clone())).await {
+                tracing::warn!(entity = schema.entity_type, %error, "left to the relay: rows of other partitions");
+            }
+        }
+    }
+
+    async fn deliver_row(&self, schema: &'static EntitySchema, key: RowKey) -> Result<()> {
+        let since = self.environment().clock.monotonic();
+        let table = self.table_name(&schema.table);
+        let Some(row) = self.get_row(&table, &key).await? else { return Ok(()) };
+        let intent = Intent::read(&row)?;
+        self.deliver(&Outgoing { schema, table, row: key, etag: row.etag, intent, since }).await
+    }
+
+    /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away.
+    pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<()> {
+        let registered = self.registered(outgoing.schema)?;
+        let primary = self.get_row(&outgoing.table, &outgoing.owner()).await?;
+        let owner = outgoing.owner();
+        let targets = targets(outgoing.schema, &registered.setting, &outgoing.intent, &owner, primary.as_ref())?;
+        let leaves_dead = targets.iter().any(|target| !target.is_live) || primary.as_ref().is_none_or(is_tombstone);
+        let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
+        let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
+        stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
+        let action = match leaves_dead {
+            true => Action::Merge(
+                outbox::delivered(self.environment().clock.now(), sequence),
+                Condition::Match(outgoing.etag.clone()),
+            ),
+            false => Action::Delete(Condition::Match(outgoing.etag.clone())),
+        };
+        self.write_outbox(outgoing, action).await
+    }
+
+    /// One affected row. Cost: a point read and at most one write, again while others write it.
+    async fn settle_target(&self, target: &Target, since: Duration) -> Result<()> {
+        let table = self.table_name(&target.entry.table);
+        for attempt in 0..ATTEMPTS {
+            let there = self.get_row(&table, &target.entry.key).await?;
+            let Some(action) = target.over(there.as_ref())? else { return Ok(()) };
+            self.check_held(since)?;
+            let batch = Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
+            match self.commit_store(&[batch], attempt).await {
+                Ok(_) => return Ok(()),
+                Err(error) if is_transient(&error) => self.pause(attempt).await,
+                Err(error) if is_race(error.kind()) => {}
+                Err(error) => return Err(Error::from(error).at_key(target.entry.key.clone())),
+            }
+        }
+        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing").at_key(target.entry.key.clone()))
+    }
+
+    /// That the intent is not held for so long that what it was read from may have been swept.
+    pub(super) fn check_held(&self, since: Duration) -> Result<()> {
+        if self.environment().clock.monotonic().saturating_sub(since) < self.0.fence / 2 {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Unavailable, "delivery took half the fence and was given up; it begins again"))
+    }
+
+    /// Writes the outbox row, unless another has written it meanwhile.
+    pub(super) async fn write_outbox(&self, outgoing: &Outgoing, action: Action) -> Result<()> {
+        let batch = Batch::new(&outgoing.table, outgoing.row.partition.clone()).with(outgoing.row.row.clone(), action);
+        match self.commit_store(&[batch], 0).await {
+            Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(outgoing.row.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a row away if it is still as it was read.
+    pub(super) async fn remove_row(&self, table: &str, row: &Row) -> Result<()> {
+        let action = Action::Delete(Condition::Match(row.etag.clone()));
+        let batch = Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action);
+        match self.commit_store(&[batch], 0).await {
+            Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(row.key.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_atomic(&self) -> bool {
+        self.0.consistency == Consistency::Atomic
+    }
+}
+
+/// Another was faster.
+pub(super) fn is_race(kind: StoreErrorKind) -> bool {
+    matches!(kind, StoreErrorKind::RowExists | StoreErrorKind::RowNotFound | StoreErrorKind::ConditionNotMet)
+}

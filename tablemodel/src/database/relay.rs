@@ -1,0 +1,411 @@
+//! The relay: finds partitions with outbox rows by their markers, delivers what a crash or a failure left, and sweeps
+//! tombstones once the fence has passed.
+//!
+//! Any number of relays may run, and any may stall or die. How an intent is delivered is `outbox`'s.
+
+use std::{convert::Infallible, time::Duration};
+
+use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind};
+
+use crate::{
+    database::{
+        Database,
+        outbox::{MARKER_SHARDS, Outgoing, later},
+    },
+    error::{Error, ErrorKind, Result},
+    key::beginning_with,
+    plan::{
+        change::{Change, is_primary},
+        outbox::{self, Intent, OUTBOX, Progress, is_tombstone},
+        system::{self, RowKind},
+    },
+    schema::EntitySchema,
+};
+
+/// Attempts after which an outbox row is set aside.
+const MAX_ATTEMPTS: i32 = 10;
+/// The pause after the first failed attempt; doubled each time up to [`LONGEST_PAUSE`], plus up to as much again at random.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// Where the store's time is asked for, in the table of markers.
+const CLOCK_PARTITION: &str = "clock";
+
+/// Finishes what writers left in the outbox. Made by [`Database::relay`].
+///
+/// ```
+/// # use tablemodel::{prelude::*, testing::example::*};
+/// # run(|db| async move {
+/// let report = db.relay().run_once().await?; // one round; `run` goes on for ever, for a task of its own
+/// assert_eq!((report.delivered, report.failed), (0, 0));
+/// # Ok(())
+/// # });
+/// ```
+#[derive(Debug, Clone)]
+pub struct Relay {
+    db: Database,
+    pause: Duration,
+}
+
+/// What one round of a relay did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RelayReport {
+    /// Partitions looked at.
+    pub partitions: u64,
+    /// Outbox rows whose work was done.
+    pub delivered: u64,
+    /// Outbox rows whose work failed: they are tried again later.
+    pub failed: u64,
+    /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago.
+    pub waiting: u64,
+    /// Outbox rows that failed too often: see [`Relay::poisoned`].
+    pub poisoned: u64,
+    /// Delivered outbox rows whose tombstones wait for the fence.
+    pub fenced: u64,
+    /// Delivered outbox rows whose tombstones were swept.
+    pub swept: u64,
+}
+
+impl RelayReport {
+    /// Whether every change has reached every row; tombstones may be left.
+    pub fn is_settled(&self) -> bool {
+        self.failed + self.waiting + self.poisoned == 0
+    }
+}
+
+/// An outbox row that could not be delivered, and was set aside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Poisoned {
+    /// The table, without the run-time prefix.
+    pub table: String,
+    /// The outbox row.
+    pub row: RowKey,
+    /// The entity that changed.
+    pub entity: RowKey,
+    /// How often it was tried.
+    pub attempts: i32,
+    /// The last error.
+    pub error: String,
+}
+
+impl Database {
+    /// A relay over this database's outbox.
+    pub fn relay(&self) -> Relay {
+        Relay { db: self.clone(), pause: Duration::from_secs(5) }
+    }
+}
+
+/// One round on its way.
+struct Round {
+    report: RelayReport,
+    /// Whether rows are taken that are not due, and tombstones that are not past the fence: nobody else is at work.
+    alone: bool,
+    /// The store's time, once it was asked for.
+    now: Option<DateTime>,
+}
+
+/// A marker, and the rows of the outbox it stands for.
+struct Dirty {
+    marker: Row,
+    table: String,
+    partition: String,
+    rows: Vec<Row>,
+}
+
+impl Relay {
+    /// How long [`Relay::run`] waits between rounds (5 s).
+    pub fn every(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
+    }
+
+    /// One round over every dirty partition.
+    ///
+    /// Cost: one request for each of 16 lists of markers and each dirty partition, and what delivery takes: a read of the
+    /// entity, a read and a write for each affected row, and one write to the outbox row.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store while it looks for work; what fails in delivery is counted.
+    pub async fn run_once(&self) -> Result<RelayReport> {
+        self.round(false).await
+    }
+
+    /// Delivers everything, whether it is due or not. In the atomic mode, where nothing is delivered later, tombstones go
+    /// too. For a store that nobody else writes to.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Relay::run_once`].
+    pub async fn drain(&self) -> Result<RelayReport> {
+        self.round(true).await
+    }
+
+    /// Rounds for ever. Give it a task of its own, and drop the task to end it: nothing is lost at any point.
+    ///
+    /// # Errors
+    ///
+    /// Only those that waiting does not mend, such as `Denied`.
+    pub async fn run(&self) -> Result<Infallible> {
+        loop {
+            match self.run_once().await {
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) => {
+                    tracing::warn!(%error, "the relay could not look for work");
+                }
+                Err(error) => return Err(error),
+            }
+            self.db.environment().sleep.sleep(self.pause).await;
+        }
+    }
+
+    /// What was set aside. Cost: one request for each dirty partition.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn poisoned(&self) -> Result<Vec<Poisoned>> {
+        let mut poisoned = Vec::new();
+        for dirty in self.dirty().await? {
+            for row in dirty.rows {
+                let progress = Progress::of(&row);
+                let Some(error) = progress.poison else { continue };
+                let owner = system::owner_row(&row.properties).unwrap_or_default();
+                poisoned.push(Poisoned {
+                    table: dirty.table.clone(),
+                    entity: RowKey::new(dirty.partition.clone(), owner),
+                    row: row.key,
+                    attempts: progress.attempts,
+                    error,
+                });
+            }
+        }
+        Ok(poisoned)
+    }
+
+    /// Has it tried again, from the first attempt on.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it is gone; those of the store.
+    pub async fn retry(&self, poisoned: &Poisoned) -> Result<()> {
+        let (table, row) = self.set_aside(poisoned).await?;
+        let mut properties = row.properties.clone();
+        properties.retain(|name| name != outbox::POISON);
+        let now = self.db.environment().clock.now();
+        properties.merge(&outbox::failed(0, now, None));
+        let action = Action::Replace(properties, Condition::Match(row.etag));
+        self.db.commit_store(&[Batch::new(table, row.key.partition).with(row.key.row, action)], 0).await?;
+        Ok(())
+    }
+
+    /// Takes it out of the outbox without its work done: the rows that it names may stay wrong until `repair`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it is gone; those of the store.
+    pub async fn discard(&self, poisoned: &Poisoned) -> Result<()> {
+        let (table, row) = self.set_aside(poisoned).await?;
+        self.db.remove_row(&table, &row).await
+    }
+
+    async fn set_aside(&self, poisoned: &Poisoned) -> Result<(String, Row)> {
+        let table = self.db.table_name(&poisoned.table);
+        let row = self.db.get_row(&table, &poisoned.row).await?.filter(|row| Progress::of(row).poison.is_some());
+        match row {
+            Some(row) => Ok((table, row)),
+            None => Err(Error::new(ErrorKind::NotFound, "the outbox row is no longer set aside").at_key(poisoned.row.clone())),
+        }
+    }
+
+    async fn round(&self, alone: bool) -> Result<RelayReport> {
+        let mut round = Round { report: RelayReport::default(), alone, now: None };
+        self.db.check_writable()?;
+        for dirty in self.dirty().await? {
+            self.partition(&dirty, &mut round).await?;
+        }
+        Ok(round.report)
+    }
+
+    /// The dirty partitions. A marker is read before its partition, so that a row written meanwhile is seen or its marker
+    /// has changed.
+    async fn dirty(&self) -> Result<Vec<Dirty>> {
+        let mut dirty = Vec::new();
+        for shard in 0..MARKER_SHARDS {
+            let range = KeyRange::rows(format!("{shard:02}"), RowRange::all());
+            for marker in self.rows(&self.db.dirty_table(), range).await? {
+                let Some((table, partition)) = marker.key.row.split_once('|') else { continue };
+                let (table, partition) = (table.to_owned(), partition.to_owned());
+                let range = KeyRange::rows(partition.clone(), beginning_with(OUTBOX));
+                let rows = self.rows(&self.db.table_name(&table), range).await?;
+                dirty.push(Dirty { marker, table, partition, rows });
+            }
+        }
+        Ok(dirty)
+    }
+
+    /// Every row of a range; none where the table is not there.
+    async fn rows(&self, table: &str, range: KeyRange) -> Result<Vec<Row>> {
+        let mut query = Query::new(table, range);
+        let mut rows = Vec::new();
+        loop {
+            let page = match self.db.query_store(&query).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(rows),
+                other => other?,
+            };
+            rows.extend(page.rows);
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(rows),
+            }
+        }
+    }
+
+    async fn partition(&self, dirty: &Dirty, round: &mut Round) -> Result<()> {
+        round.report.partitions += 1;
+        for row in &dirty.rows {
+            self.row(dirty, row, round).await?;
+        }
+        if dirty.rows.is_empty() && (round.alone || self.is_past_fence(&dirty.marker, round).await?) {
+            self.db.remove_row(&self.db.dirty_table(), &dirty.marker).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the fence has passed since the row was written: both times are the store's.
+    async fn is_past_fence(&self, row: &Row, round: &mut Round) -> Result<bool> {
+        let now = match round.now {
+            Some(now) => now,
+            None => self.store_time().await?,
+        };
+        round.now = Some(now);
+        Ok(later(row.timestamp, self.db.0.fence) <= now)
+    }
+
+    /// The store's time, by a write.
+    async fn store_time(&self) -> Result<DateTime> {
+        let mut properties = Properties::new();
+        system::stamp(&mut properties, "~clock@1", self.db.environment().clock.now().ticks(), None);
+        let action = Action::InsertOrReplace(properties);
+        let batch = Batch::new(self.db.dirty_table(), CLOCK_PARTITION).with(CLOCK_PARTITION, action);
+        let receipts = self.db.commit_store(&[batch], 0).await?;
+        let written = receipts.first().and_then(|batch| batch.first());
+        written.map(|row| row.timestamp).ok_or_else(|| Error::corrupt("the store acknowledged a write without a receipt"))
+    }
+
+    async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {
+        let Some(schema) = self.schema_of(&dirty.table, row) else { return Ok(()) };
+        let progress = Progress::of(row);
+        if progress.poison.is_some() && !round.alone {
+            round.report.poisoned += 1;
+            return Ok(());
+        }
+        let is_done = progress.delivered.is_some();
+        if is_done && !(round.alone && self.db.is_atomic()) && !self.is_past_fence(row, round).await? {
+            round.report.fenced += 1;
+            return Ok(());
+        }
+        let now = self.db.environment().clock.now();
+        if !is_done && !round.alone && progress.due.is_some_and(|due| now < due) {
+            round.report.waiting += 1;
+            return Ok(());
+        }
+        match self.work(dirty, row, schema, is_done).await {
+            Ok(()) if is_done => round.report.swept += 1,
+            Ok(()) => round.report.delivered += 1,
+            Err(error) => {
+                round.report.failed += 1;
+                tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "an outbox row was not delivered");
+                self.note_failure(dirty, row, progress.attempts + 1, &error).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn schema_of(&self, table: &str, row: &Row) -> Option<&'static EntitySchema> {
+        let RowKind::Derived { entity, .. } = system::kind(&row.properties) else { return None };
+        self.db.model().iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
+    }
+
+    async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<()> {
+        let outgoing = Outgoing {
+            schema,
+            table: self.db.table_name(&dirty.table),
+            row: row.key.clone(),
+            etag: row.etag.clone(),
+            intent: Intent::read(row)?,
+            since: self.db.environment().clock.monotonic(),
+        };
+        match (is_done, self.db.is_atomic()) {
+            (false, false) => self.db.deliver(&outgoing).await,
+            (false, true) => {
+                self.touch(&outgoing).await?;
+                self.sweep(&outgoing, row).await
+            }
+            (true, _) => self.sweep(&outgoing, row).await,
+        }
+    }
+
+    /// Writes the entity once more, with every row elsewhere, in one commit: how an intent is delivered in the atomic mode.
+    async fn touch(&self, outgoing: &Outgoing) -> Result<()> {
+        let schema = outgoing.schema;
+        let registered = self.db.registered(schema)?;
+        let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
+        let Some(primary) = primary.filter(|row| is_primary(schema, row)) else { return Ok(()) };
+        let strays = outgoing.intent.entries.clone();
+        let change = Change::Touch { schema, old: primary.into(), strays };
+        self.db.write_one(&registered, change).await.map(drop)
+    }
+
+    /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
+    async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
+        let range = KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
+        let others: Vec<_> = self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
+        if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
+            return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
+        }
+        for entry in &outgoing.intent.entries {
+            let table = self.db.table_name(&entry.table);
+            let there = self.db.get_row(&table, &entry.key).await?;
+            let sequence = outgoing.intent.sequence;
+            let is_left = |row: &Row| {
+                let ours = system::owner(row) == Some(outgoing.owner()) && system::sequence(&row.properties) <= sequence;
+                ours && (system::is_dead(&row.properties) || self.db.is_atomic())
+            };
+            // Read again after the entry: a live entity's rows are not swept.
+            if let Some(there) = there.filter(is_left)
+                && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
+            {
+                self.db.remove_row(&table, &there).await?;
+            }
+        }
+        if others.is_empty() {
+            let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
+            let is_left = |row: &Row| is_tombstone(row) && system::sequence(&row.properties) <= outgoing.intent.sequence;
+            if let Some(primary) = primary.filter(is_left) {
+                self.db.remove_row(&outgoing.table, &primary).await?;
+            }
+        }
+        self.db.remove_row(&outgoing.table, row).await
+    }
+
+    async fn is_gone(&self, outgoing: &Outgoing) -> Result<bool> {
+        let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
+        Ok(!primary.is_some_and(|row| is_primary(outgoing.schema, &row)))
+    }
+
+    async fn note_failure(&self, dirty: &Dirty, row: &Row, attempts: i32, error: &Error) -> Result<()> {
+        let doubled = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(attempts.unsigned_abs().saturating_sub(1)));
+        let pause = doubled.min(LONGEST_PAUSE);
+        let environment = self.db.environment();
+        let jitter = Duration::from_millis(environment.random.next() % (pause.as_millis() as u64).max(1));
+        let due = later(environment.clock.now(), pause + jitter);
+        let poison = (attempts >= MAX_ATTEMPTS).then(|| error.to_string());
+        let action = Action::Merge(outbox::failed(attempts, due, poison), Condition::Match(row.etag.clone()));
+        let table = self.db.table_name(&dirty.table);
+        let batch = Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action);
+        match self.db.commit_store(&[batch], 0).await {
+            Err(error) if matches!(error.kind(), StoreErrorKind::Denied | StoreErrorKind::Closed) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}

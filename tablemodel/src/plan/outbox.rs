@@ -1,0 +1,303 @@
+//! The outbox: what a change means for rows in other partitions.
+//!
+//! An intent says "this entity changed, these rows may be affected", never "write this": whoever delivers it reads the
+//! entity and makes the rows match. Pure; delivery is `database::outbox`'s.
+
+use serde_json::Value as Json;
+use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, Value, ValueRef};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::is_primary,
+        entries::{Away, Entry, entries},
+        image::Image,
+        states::{IndexState, Setting},
+        system::{self, RowKind},
+    },
+    schema::EntitySchema,
+};
+
+/// What the row keys of outbox rows begin with.
+pub(crate) const OUTBOX: &str = "~~out|";
+/// The affected entries.
+const ENTRIES: &str = "_entries";
+/// How often delivery failed.
+pub(crate) const ATTEMPTS: &str = "_attempts";
+/// When delivery is due.
+pub(crate) const DUE: &str = "_due";
+/// Why delivery was given up.
+pub(crate) const POISON: &str = "_poison";
+/// When everything was delivered: the row stays until its tombstones are swept.
+pub(crate) const DELIVERED: &str = "_delivered";
+
+/// A row of another partition that differs after a change.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AwayRow {
+    /// Which index wants it, by its position in the schema.
+    pub(crate) index: usize,
+    pub(crate) away: Away,
+    pub(crate) row: String,
+    /// The row key of its entity.
+    pub(crate) owner: String,
+    /// The sequence of the change.
+    pub(crate) sequence: i64,
+    /// What it is to hold, system properties included; nothing: it is to go.
+    pub(crate) want: Option<Properties>,
+    /// Whether it is there, if all is as it should be.
+    pub(crate) was: bool,
+}
+
+impl AwayRow {
+    /// A row that is to go.
+    pub(crate) fn removed(entry: &Entry, owner: &str, sequence: i64, was: bool) -> Option<Self> {
+        let away = entry.away.clone()?;
+        Some(Self { index: entry.index, away, row: entry.row.clone(), owner: owner.to_owned(), sequence, want: None, was })
+    }
+
+    /// A row that is to be as the entry says.
+    pub(crate) fn wanted(
+        schema: &'static EntitySchema,
+        entry: Entry,
+        owner: &str,
+        sequence: i64,
+        was: bool,
+    ) -> Option<Self> {
+        let mut properties = entry.properties;
+        system::stamp(&mut properties, schema.indexes.get(entry.index)?.discriminator, sequence, None);
+        let (index, away, row) = (entry.index, entry.away?, entry.row);
+        Some(Self { index, away, row, owner: owner.to_owned(), sequence, want: Some(properties), was })
+    }
+
+    /// The write that makes it so in one commit with its entity; `is_missing` says that it was looked for in vain.
+    pub(crate) fn action(&self, is_missing: bool) -> Option<Action> {
+        match (&self.want, is_missing) {
+            (None, true) => None,
+            (None, false) => Some(Action::Delete(Condition::Exists)),
+            (Some(properties), false) if self.was => Some(Action::Replace(properties.clone(), Condition::Exists)),
+            (Some(properties), _) => Some(Action::InsertOrReplace(properties.clone())),
+        }
+    }
+}
+
+/// The name of a row in another partition, as intents carry it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AwayKey {
+    /// The index, by its name.
+    pub(crate) index: String,
+    /// The table, without the run-time prefix.
+    pub(crate) table: String,
+    pub(crate) key: RowKey,
+}
+
+impl AwayKey {
+    fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
+        let index = schema.indexes.get(row.index).map_or("", |index| index.name);
+        let key = RowKey::new(row.away.partition.clone(), row.row.clone());
+        Self { index: index.to_owned(), table: row.away.table.to_owned(), key }
+    }
+
+    /// Whether it names this row.
+    pub(crate) fn is_of(&self, schema: &EntitySchema, row: &AwayRow) -> bool {
+        *self == Self::of(schema, row)
+    }
+
+    /// The row, to be taken away if it is there; none if the program does not know its index.
+    pub(crate) fn removal(&self, schema: &'static EntitySchema, owner: &str, sequence: i64) -> Option<AwayRow> {
+        let index = schema.indexes.iter().position(|index| index.name == self.index)?;
+        let elsewhere = schema.indexes.get(index)?.elsewhere.as_ref()?;
+        let away = Away { table: elsewhere.table, partition: self.key.partition.clone() };
+        let (row, owner) = (self.key.row.clone(), owner.to_owned());
+        Some(AwayRow { index, away, row, owner, sequence, want: None, was: false })
+    }
+
+    fn to_json(&self) -> Json {
+        [&self.index, &self.table, &self.key.partition, &self.key.row].map(|text| Json::from(text.as_str())).to_vec().into()
+    }
+
+    fn from_json(json: &Json) -> Option<Self> {
+        let [index, table, partition, row] = json.as_array()?.as_slice() else { return None };
+        let text = |json: &Json| json.as_str().map(str::to_owned);
+        let key = RowKey { partition: text(partition)?, row: text(row)? };
+        Some(Self { index: text(index)?, table: text(table)?, key })
+    }
+}
+
+/// "This entity changed at this sequence; these rows of other partitions may be affected."
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Intent {
+    /// The row key of the entity.
+    pub(crate) owner: String,
+    pub(crate) sequence: i64,
+    pub(crate) entries: Vec<AwayKey>,
+}
+
+/// The intents of a change: one for each entity that it leaves or takes away.
+pub(crate) fn intents(schema: &'static EntitySchema, rows: &[AwayRow]) -> Vec<Intent> {
+    let mut intents: Vec<Intent> = Vec::new();
+    for row in rows {
+        let entry = AwayKey::of(schema, row);
+        match intents.iter_mut().find(|intent| intent.owner == row.owner) {
+            Some(intent) => intent.entries.push(entry),
+            None => intents.push(Intent { owner: row.owner.clone(), sequence: row.sequence, entries: vec![entry] }),
+        }
+    }
+    intents
+}
+
+impl Intent {
+    /// The row key of its outbox row.
+    pub(crate) fn row(&self) -> String {
+        format!("{OUTBOX}{}|{:020}", self.owner, self.sequence)
+    }
+
+    /// Its outbox row; relays leave it to the writer until it is `due`.
+    pub(crate) fn properties(&self, schema: &EntitySchema, due: DateTime) -> Properties {
+        let mut properties = Properties::new();
+        system::stamp(&mut properties, format!("{}.~outbox@{}", schema.entity_type, schema.version), self.sequence, None);
+        let entries: Json = self.entries.iter().map(AwayKey::to_json).collect::<Vec<_>>().into();
+        properties.insert(PropertyName::from_static(ENTRIES), entries.to_string());
+        properties.insert(PropertyName::from_static(system::OWNER_ROW), self.owner.clone());
+        properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
+        properties.insert(PropertyName::from_static(DUE), due);
+        properties
+    }
+
+    /// The intent of an outbox row.
+    pub(crate) fn read(row: &Row) -> Result<Self> {
+        let entries = match row.properties.get(ENTRIES) {
+            Some(ValueRef::String(text)) => serde_json::from_str::<Vec<Json>>(text).ok(),
+            _ => None,
+        };
+        let entries = entries.and_then(|list| list.iter().map(AwayKey::from_json).collect::<Option<Vec<_>>>());
+        match (entries, system::owner_row(&row.properties)) {
+            (Some(entries), Some(owner)) => {
+                Ok(Self { owner: owner.to_owned(), sequence: system::sequence(&row.properties), entries })
+            }
+            _ => Err(Error::corrupt("an outbox row cannot be read").at_key(row.key.clone())),
+        }
+    }
+}
+
+/// One affected row, and what it is to be as of a sequence of its entity.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) entry: AwayKey,
+    pub(crate) owner: RowKey,
+    pub(crate) sequence: i64,
+    /// What the row is to hold, system properties included: what the entity wants, or a tombstone.
+    pub(crate) properties: Properties,
+    pub(crate) is_live: bool,
+}
+
+/// What the affected rows are to be, by the primary row as it is now.
+///
+/// Where the entity is gone they become tombstones, at the intent's sequence or that of the entity's own tombstone.
+pub(crate) fn targets(
+    schema: &'static EntitySchema,
+    setting: &Setting,
+    intent: &Intent,
+    owner: &RowKey,
+    primary: Option<&Row>,
+) -> Result<Vec<Target>> {
+    let live = primary.filter(|row| is_primary(schema, row));
+    let image = live.map(|row| Image::stored(schema, &row.clone().into())).transpose()?;
+    let wanted = image.as_ref().map(entries).transpose()?.unwrap_or_default();
+    let now = primary.filter(|row| live.is_some() || is_tombstone(row)).map_or(0, |row| system::sequence(&row.properties));
+    let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
+    let target = |entry: &AwayKey| {
+        let index = schema.indexes.iter().position(|index| index.name == entry.index);
+        let written = |wanted: &&Entry| setting.of(wanted.index) >= IndexState::WriteOnly;
+        let found = wanted.iter().filter(written).find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
+        let row = found.cloned().and_then(|entry| AwayRow::wanted(schema, entry, &owner.row, sequence, false));
+        let is_live = row.is_some();
+        let properties = row.and_then(|row| row.want).unwrap_or_else(|| dead(schema, entry, owner, sequence));
+        Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live }
+    };
+    Ok(intent.entries.iter().map(target).collect())
+}
+
+fn is_at(wanted: &Entry, key: &AwayKey) -> bool {
+    let away = wanted.away.as_ref();
+    wanted.row == key.key.row && away.is_some_and(|away| away.partition == key.key.partition && away.table == key.table)
+}
+
+pub(crate) fn is_tombstone(row: &Row) -> bool {
+    matches!(system::kind(&row.properties), RowKind::Tombstone { .. })
+}
+
+/// The tombstone of an entry.
+fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -> Properties {
+    let mut properties = Properties::new();
+    let discriminator = format!("{}.{}@{}", schema.entity_type, entry.index, schema.version);
+    system::stamp(&mut properties, discriminator, sequence, None);
+    properties.insert(PropertyName::from_static(system::DEAD), true);
+    properties.insert(PropertyName::from_static(system::OWNER_PARTITION), owner.partition.clone());
+    properties.insert(PropertyName::from_static(system::OWNER_ROW), owner.row.clone());
+    properties
+}
+
+impl Target {
+    /// The write that brings the row to this target over what is there; none where it is as new already.
+    ///
+    /// `AlreadyExists` where the row is another's: sequences compare only between writes of one owner.
+    pub(crate) fn over(&self, there: Option<&Row>) -> Result<Option<Action>> {
+        let Some(there) = there else { return Ok(Some(Action::Insert(self.properties.clone()))) };
+        let is_ours = system::kind(&there.properties).entity() == system::kind(&self.properties).entity();
+        if !is_ours || system::owner(there).as_ref() != Some(&self.owner) {
+            let detail = format!("a row of index `{}` has the key of a row that is not its own", self.entry.index);
+            return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(there.key.clone()));
+        }
+        if system::sequence(&there.properties) >= self.sequence {
+            return Ok(None);
+        }
+        Ok(Some(Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone()))))
+    }
+}
+
+/// The properties that say how delivery of an outbox row stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Progress {
+    pub(crate) attempts: i32,
+    pub(crate) due: Option<DateTime>,
+    pub(crate) delivered: Option<DateTime>,
+    pub(crate) poison: Option<String>,
+}
+
+impl Progress {
+    /// As the row says.
+    pub(crate) fn of(row: &Row) -> Self {
+        let time = |name: &str| match row.properties.get(name) {
+            Some(ValueRef::DateTime(time)) => Some(time),
+            _ => None,
+        };
+        let attempts = match row.properties.get(ATTEMPTS) {
+            Some(ValueRef::Int32(attempts)) => attempts,
+            _ => 0,
+        };
+        let poison = match row.properties.get(POISON) {
+            Some(ValueRef::String(text)) => Some(text.to_owned()),
+            _ => None,
+        };
+        Self { attempts, due: time(DUE), delivered: time(DELIVERED), poison }
+    }
+}
+
+/// That rows were delivered at this sequence; what is left is to sweep their tombstones once the fence has passed.
+pub(crate) fn delivered(at: DateTime, sequence: i64) -> Properties {
+    let mut properties = Properties::new();
+    properties.insert(PropertyName::from_static(DELIVERED), at);
+    properties.insert(PropertyName::from_static(system::SEQUENCE), Value::Int64(sequence));
+    properties
+}
+
+/// That an attempt failed.
+pub(crate) fn failed(attempts: i32, due: DateTime, poison: Option<String>) -> Properties {
+    let mut properties = Properties::new();
+    properties.insert(PropertyName::from_static(ATTEMPTS), attempts);
+    properties.insert(PropertyName::from_static(DUE), due);
+    if let Some(poison) = poison {
+        properties.insert(PropertyName::from_static(POISON), poison);
+    }
+    properties
+}
