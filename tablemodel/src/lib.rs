@@ -36,7 +36,8 @@ pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uui
 pub use crate::{
     cursor::{Cursor, PathPage},
     database::{
-        Bulk, BulkReport, Database, DatabaseBuilder, Transferred, Verified, Violation, ViolationKind, WriteBatch,
+        Bulk, BulkReport, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Transferred, Verified,
+        Violation, ViolationKind, WriteBatch,
     },
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},
@@ -44,13 +45,13 @@ pub use crate::{
     key::KeyPart,
     observe::{Observer, StoreCall},
     path::{
-        CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
+        CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected, VerifiedPath,
         field::{Field, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},
     },
     plan::states::IndexState,
     property::Property,
-    schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

@@ -15,7 +15,7 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_row},
+    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_partition, index_row},
     entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
@@ -26,9 +26,9 @@ pub use crate::{
         },
     },
     property::{
-        Property, ValueError,
+        Property, ValueError, json,
         variant::{unknown_variant, variant_text},
     },
-    schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

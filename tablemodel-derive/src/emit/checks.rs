@@ -17,9 +17,12 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     let partition = partition(entity, &schema);
     let row = parts(&entity.row, &quote!(&#schema.row), |_| quote!(Primary));
     let indexes = entity.indexes.iter().enumerate().map(|(place, index)| {
+        let elsewhere = index.elsewhere.as_ref().map(|elsewhere| {
+            self::parts(&elsewhere.partition, &quote!(_tm::index_partition(#schema, #place)), |_| quote!(Index))
+        });
         let parts = parts(&index.row, &quote!(_tm::index_row(#schema, #place)), |_| quote!(Index));
         let overlap = quote_spanned!(index.row.span=> const _: () = _tm::check_index(#schema, #place););
-        quote!(#parts #overlap)
+        quote!(#elsewhere #parts #overlap)
     });
     let group = entity.fields.iter().find(|field| field.kind == Kind::Group);
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));

@@ -11,7 +11,7 @@ use crate::{
         entity::Entity,
         path::{Component, Path, Range},
     },
-    rooms::index::{Cover, is_recoverable},
+    rooms::index::Cover,
 };
 
 /// `EmployeePath`
@@ -144,7 +144,7 @@ fn carries(entity: &Entity, path: &Path) -> TokenStream {
     };
     let fields = entity.fields.iter().filter(|field| {
         let is_kept = kept.iter().any(|kept| kept.name == field.name);
-        is_kept || entity.in_key(field) || is_recoverable(&index.row, field)
+        is_kept || entity.in_key(field) || index.gives_back(field)
     });
     let names = fields.map(|field| &field.property);
     quote!(#(impl _tm::Carries<{ _tm::name_hash(#names) }> for #marker {})*)

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, Span};
-use syn::{Type, Visibility, ext::IdentExt};
+use syn::{Type, Visibility, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     errors::{Errors, unknown},
@@ -71,6 +71,23 @@ impl Field {
             property_span,
             ident,
         })
+    }
+
+    /// One element of the list that the field is, as it stands in a key.
+    pub(crate) fn element(&self) -> Self {
+        let ty = &self.ty;
+        Self {
+            ident: self.ident.clone(),
+            name: self.name.clone(),
+            vis: self.vis.clone(),
+            ty: syn::parse_quote_spanned!(ty.span()=> <#ty as ::core::iter::IntoIterator>::Item),
+            kind: Kind::Plain,
+            default: None,
+            property: self.property.clone(),
+            method: self.method.clone(),
+            constant: None,
+            property_span: self.property_span,
+        }
     }
 
     /// The name of the handle: the field in capitals, unless the user chose another.

@@ -27,6 +27,7 @@ pub(crate) fn check(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
             errors.at(key.span, format!("`{}` {message}", shard.written()));
         }
     }
+    check_index_spread(entity, errors);
     check_counts(entity, errors);
 }
 
@@ -49,6 +50,23 @@ fn check_spread(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
             words.append_hotspot.refuse("`allow(append_hotspot)` has no effect: the partition key has a shard", errors);
         }
         _ => {}
+    }
+}
+
+/// The partition key of an index must spread writes too.
+fn check_index_spread(entity: &Entity, errors: &mut Errors) {
+    let elsewhere = entity.indexes.iter().filter_map(|index| Some((&index.name, index.elsewhere.as_ref()?)));
+    for (name, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot) {
+        let key = &elsewhere.partition;
+        let why = match key.parts().next() {
+            _ if key.shard().is_some() => continue,
+            None => "is the same for every entity".to_owned(),
+            Some(first) if is_of_time(first) => format!("is led by time (`{}`)", first.written()),
+            Some(_) => continue,
+        };
+        let spread = "lead it with a field that spreads the load, or say `allow(append_hotspot)`";
+        let message = format!("the partition key of index `{name}` {why}, so that one server takes every write");
+        errors.at(key.span, format!("{message}; {spread}"));
     }
 }
 
@@ -80,7 +98,9 @@ fn check_shard_is_known(entity: &Entity, errors: &mut Errors) {
 
 fn check_counts(entity: &Entity, errors: &mut Errors) {
     let span: Span = entity.ident.span();
-    let rows = 1 + entity.indexes.len();
+    let here = entity.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
+    // What stands elsewhere costs one row here: that of the outbox.
+    let rows = 1 + here + usize::from(here < entity.indexes.len());
     if rows > MAX_ROWS_PER_WRITE {
         let message = format!("`{}` writes {rows} rows at once", entity.ident);
         errors.at(span, format!("{message}; a batch takes at most {MAX_ROWS_PER_WRITE}: declare fewer indexes"));

@@ -1,27 +1,32 @@
-//! Indexes inside the partition: `index(by_email, row = "email_{email}", unique, keep(first_name))`.
+//! Indexes: `index(by_email, row = "email_{email}", unique, keep(first_name))`, and with `partition` in other partitions.
 //! How index rows are kept is the runtime's; here are the words, what they mean, and the constant they become.
 
 use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::quote;
-use syn::{LitStr, ext::IdentExt};
+use quote::{quote, quote_spanned};
+use syn::{LitStr, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     emit::schema,
     errors::Errors,
     meant::{
         entity::Entity,
-        field::{Field, look_up},
+        field::{Field, Kind, look_up},
         key::{Key, Part},
     },
+    names::table_fault,
     written::{Slot, Word, unknown_word},
 };
 
 /// The words of an index, as written.
 pub(crate) struct IndexWords {
     pub(crate) name: Ident,
+    table: Slot<LitStr>,
+    partition: Slot<LitStr>,
     row: Slot<LitStr>,
+    each: Slot<Ident>,
+    read: Slot<bool>,
     unique: Slot<()>,
     keep: Slot<Vec<Ident>>,
     keys_only: Slot<()>,
@@ -36,7 +41,7 @@ struct WhenWord {
     negated: bool,
 }
 
-const LEGAL: [&str; 5] = ["row", "unique", "keep", "keys_only", "when"];
+const LEGAL: [&str; 9] = ["row", "unique", "keep", "keys_only", "when", "partition", "table", "each", "read"];
 
 impl IndexWords {
     /// Reads `index(..)`; `None` where it has no name.
@@ -48,7 +53,11 @@ impl IndexWords {
         };
         let mut index = Self {
             name: first.name,
+            table: Slot::Absent,
+            partition: Slot::Absent,
             row: Slot::Absent,
+            each: Slot::Absent,
+            read: Slot::Absent,
             unique: Slot::Absent,
             keep: Slot::Absent,
             keys_only: Slot::Absent,
@@ -61,6 +70,10 @@ impl IndexWords {
 
     fn take(&mut self, word: &Word, errors: &mut Errors) {
         match word.text().as_str() {
+            "table" => self.table.fill(word, word.string(errors), errors),
+            "partition" => self.partition.fill(word, word.string(errors), errors),
+            "each" => self.each.fill(word, each(word, errors), errors),
+            "read" => self.read.fill(word, verified(word, errors), errors),
             "row" => self.row.fill(word, word.string(errors), errors),
             "unique" => self.unique.fill(word, word.flag(errors), errors),
             "keep" => self.keep.fill(word, word.names(errors), errors),
@@ -85,13 +98,44 @@ fn when(word: &Word, errors: &mut Errors) -> Option<WhenWord> {
     }
 }
 
+/// `each(field)`
+fn each(word: &Word, errors: &mut Errors) -> Option<Ident> {
+    let mut names = word.names(errors)?.into_iter();
+    match (names.next(), names.next()) {
+        (Some(field), None) => Some(field),
+        _ => word.wrong("takes one field", "`each(field)`", errors),
+    }
+}
+
+/// `read = verified` or `read = eventual`
+fn verified(word: &Word, errors: &mut Errors) -> Option<bool> {
+    let value = word.value().and_then(|value| syn::parse2::<Ident>(value).ok());
+    match value.map(|value| value.to_string()).as_deref() {
+        Some("verified") => Some(true),
+        Some("eventual") => Some(false),
+        _ => word.wrong("says how it is read", "`read = eventual` or `read = verified`", errors),
+    }
+}
+
 /// A resolved index.
 pub(crate) struct Index {
     pub(crate) name: Ident,
+    /// Where its rows stand, if not in the entity's own partition.
+    pub(crate) elsewhere: Option<Elsewhere>,
     pub(crate) row: Key,
+    /// The list that has a row for each element.
+    pub(crate) each: Option<Rc<Field>>,
+    is_verified: bool,
     pub(crate) is_unique: bool,
     pub(crate) cover: Cover,
     pub(crate) when: Option<When>,
+}
+
+/// A partition other than the entity's.
+pub(crate) struct Elsewhere {
+    /// None for the entity's own table.
+    table: Option<String>,
+    pub(crate) partition: Key,
 }
 
 /// What an index row holds beside keys.
@@ -118,9 +162,37 @@ impl Index {
             words.keys_only.refuse("`keep(..)` and `keys_only` exclude each other: remove one", errors);
         }
         let when = words.when.get().and_then(|when| condition(when, fields, errors));
-        let mut row = words.row.get().map_or_else(Key::missing, |row| Key::resolve(row, fields, errors));
+        let each = words.each.get().and_then(|each| list(each, fields, errors));
+        let in_keys = with_elements(fields, each.as_deref());
+        let elsewhere = elsewhere(words, &in_keys, errors);
+        let mut row = words.row.get().map_or_else(Key::missing, |row| Key::resolve(row, &in_keys, errors));
         row.is_sound &= !words.has_unknown;
-        Self { name, row, is_unique: words.unique.is_given(), cover: cover(words, fields, errors), when }
+        Self {
+            name,
+            elsewhere,
+            row,
+            each,
+            is_verified: words.read.get().copied().unwrap_or_default(),
+            is_unique: words.unique.is_given(),
+            cover: cover(words, fields, errors),
+            when,
+        }
+    }
+
+    /// The partition key of its rows.
+    pub(crate) fn partition<'k>(&'k self, own: &'k Key) -> &'k Key {
+        self.elsewhere.as_ref().map_or(own, |elsewhere| &elsewhere.partition)
+    }
+
+    /// The keys that are its own: its row key, and its partition key where that is not the entity's.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.elsewhere.iter().map(|elsewhere| &elsewhere.partition).chain([&self.row])
+    }
+
+    /// Whether the field's value can be read back from its own keys.
+    pub(crate) fn gives_back(&self, field: &Field) -> bool {
+        let is_list = self.each.as_ref().is_some_and(|each| each.name == field.name);
+        !is_list && self.keys().any(|key| is_recoverable(key, field))
     }
 
     /// Whether a change of `field` may change the index row.
@@ -131,12 +203,14 @@ impl Index {
             Cover::Keep(kept) => kept.iter().any(is),
             Cover::KeysOnly => false,
         };
-        covered || self.row.parts().any(|part| is(&part.field)) || self.when.iter().any(|when| is(&when.field))
+        let in_keys = self.keys().flat_map(Key::parts).any(|part| is(&part.field));
+        covered || in_keys || self.each.iter().any(is) || self.when.iter().any(|when| is(&when.field))
     }
 
     /// `_tm::IndexSchema { .. }`
     pub(crate) fn schema(&self, entity: &Entity) -> TokenStream {
         let (name, row, unique) = (self.name.to_string(), schema::template(&self.row), self.is_unique);
+        let (elsewhere, each, verified) = (self.elsewhere_schema(entity), self.each_schema(), self.is_verified);
         let discriminator = format!("{}.{name}@{}", entity.entity_type, entity.version);
         let cover = match &self.cover {
             Cover::Whole => quote!(Whole),
@@ -155,11 +229,65 @@ impl Index {
         };
         quote! {
             _tm::IndexSchema {
-                name: #name, discriminator: #discriminator, row: #row,
-                cover: _tm::Cover::#cover, unique: #unique, when: #when,
+                name: #name, discriminator: #discriminator, elsewhere: #elsewhere, row: #row, each: #each,
+                cover: _tm::Cover::#cover, unique: #unique, when: #when, verified: #verified,
             }
         }
     }
+
+    fn elsewhere_schema(&self, entity: &Entity) -> TokenStream {
+        let Some(Elsewhere { table, partition }) = &self.elsewhere else { return quote!(_tm::None) };
+        let (table, partition) = (table.as_ref().unwrap_or(&entity.table), schema::template(partition));
+        quote!(_tm::Some(_tm::Elsewhere { table: #table, partition: #partition }))
+    }
+
+    fn each_schema(&self) -> TokenStream {
+        let Some(field) = &self.each else { return quote!(_tm::None) };
+        let (property, ty) = (&field.property, &field.ty);
+        let elements = quote_spanned!(ty.span()=> _tm::json::elements::<#ty>);
+        quote!(_tm::Some(_tm::Each { property: #property, elements: #elements }))
+    }
+}
+
+/// The list whose elements have rows.
+fn list(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
+    let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
+    if field.kind != Kind::Json {
+        let message = format!("`each` takes a list stored as JSON: write `#[table(json)]` on `{name}`, a `Vec` of a key type");
+        errors.at(name.span(), message);
+        return None;
+    }
+    Some(field)
+}
+
+/// The fields as they stand in keys: of the list, one element.
+fn with_elements(fields: &[Rc<Field>], each: Option<&Field>) -> Vec<Rc<Field>> {
+    let in_key = |field: &Rc<Field>| match each.is_some_and(|each| each.name == field.name) {
+        true => Rc::new(field.element()),
+        false => field.clone(),
+    };
+    fields.iter().map(in_key).collect()
+}
+
+/// Where the rows stand, if not in the entity's own partition.
+fn elsewhere(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Elsewhere> {
+    let name = &words.name;
+    if words.partition.is_absent() {
+        let message = "names its rows' table and not their partition: add `partition = \"..\"`";
+        if let Some(span) = words.table.span() {
+            errors.at(span, format!("index `{name}` {message}"));
+        }
+        let message = "`read` is for an index in another partition: an index beside its entity is never behind it";
+        words.read.refuse(message, errors);
+        return None;
+    }
+    if let Some(table) = words.table.get()
+        && let Some(fault) = table_fault(&table.value())
+    {
+        errors.at(table.span(), fault);
+    }
+    let partition = words.partition.get().map_or_else(Key::missing, |key| Key::resolve(key, fields, errors));
+    Some(Elsewhere { table: words.table.get().map(LitStr::value), partition })
 }
 
 fn condition(when: &WhenWord, fields: &[Rc<Field>], errors: &mut Errors) -> Option<When> {
@@ -202,7 +330,7 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     if !entity.partition.is_sound || !entity.row.is_sound {
         return;
     }
-    for index in entity.indexes.iter().filter(|index| index.row.is_sound) {
+    for index in entity.indexes.iter().filter(|index| index.keys().all(|key| key.is_sound)) {
         check_identity(index, entity, errors);
         check_keep(index, entity, errors);
     }
@@ -210,11 +338,17 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
 
 /// A unique index is told by its own key; any other holds the entity's key too.
 fn check_identity(index: &Index, entity: &Entity, errors: &mut Errors) {
-    let held = || entity.partition.parts().chain(index.row.parts());
+    let held = || index.partition(&entity.partition).parts().chain(index.row.parts());
     let is_held = |own: &&Part| held().any(|part| part.is_of(&own.field) && holds(part, own));
-    let missing: Vec<&Part> = entity.row.parts().filter(|own| !is_held(own)).collect();
+    let own = entity.partition.parts().filter(|_| index.elsewhere.is_some()).chain(entity.row.parts());
+    let missing: Vec<&Part> = own.filter(|own| !is_held(own)).collect();
     let name = &index.name;
-    let shard = entity.partition.shard().filter(|_| index.is_unique);
+    if index.is_unique && index.elsewhere.is_some() {
+        let message = "`unique` across partitions is not supported yet in this version of tablemodel";
+        errors.at(name.span(), format!("index `{name}`: {message}"));
+        return;
+    }
+    let shard = index.partition(&entity.partition).shard().filter(|_| index.is_unique);
     if let Some(shard) = shard {
         let shard = shard.written();
         let message = format!("`unique` holds within a partition, and `{shard}` spreads the entities over several");
@@ -238,7 +372,7 @@ fn holds(part: &Part, own: &Part) -> bool {
 fn check_keep(index: &Index, entity: &Entity, errors: &mut Errors) {
     let Cover::Keep(kept) = &index.cover else { return };
     for field in kept {
-        if entity.in_key(field) || is_recoverable(&index.row, field) {
+        if entity.in_key(field) || index.gives_back(field) {
             let message = format!("`{}` is read back from the keys of every entry: remove it from `keep`", field.name);
             errors.at(index.name.span(), format!("index `{}`: {message}", index.name));
         }

@@ -7,23 +7,20 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 17] = [
+const LATER: [&str; 14] = [
     "blob",
     "chunked",
     "copy_of",
     "count",
-    "each",
     "expires",
     "latest",
     "list",
     "max",
     "min",
-    "partition",
     "series",
     "shard",
     "slice",
     "sum",
-    "table",
     "wide",
 ];
 

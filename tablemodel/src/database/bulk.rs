@@ -268,7 +268,7 @@ impl Held {
             entities: 0,
             bytes: 0,
             due: VecDeque::new(),
-            per_batch: (limits::MAX_BATCH_OPERATIONS / (1 + schema.indexes.len())).max(1),
+            per_batch: (limits::MAX_BATCH_OPERATIONS / rows_each(schema)).max(1),
             copies: 1 + copies,
         }
     }
@@ -345,4 +345,10 @@ async fn write_images(
 /// Whether each entity of the batch would meet the same error, or may have been written.
 fn concerns_all(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied | ErrorKind::Unavailable)
+}
+
+/// The most rows that one entity takes in its own partition: itself, its index rows there, and an outbox row.
+fn rows_each(schema: &EntitySchema) -> usize {
+    let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
+    1 + here + usize::from(here < schema.indexes.len())
 }

@@ -89,6 +89,11 @@ impl Database {
         Ok(())
     }
 
+    /// How rows in other partitions follow their entity.
+    pub fn consistency(&self) -> Consistency {
+        self.0.consistency
+    }
+
     pub(crate) fn environment(&self) -> &Environment {
         &self.0.environment
     }

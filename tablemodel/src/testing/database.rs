@@ -20,7 +20,7 @@ use tablemodel_store::{
 };
 
 use crate::{
-    database::{Database, DatabaseBuilder},
+    database::{Consistency, Database, DatabaseBuilder},
     entity::TableModel,
     environment::Random,
     error::Result,
@@ -71,20 +71,33 @@ impl TestDatabase {
 
     /// The same over another store, made with the test's clock.
     pub async fn over<M: TableModel>(store: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn TableStore>) -> Result<Self> {
+        Self::made::<M>(store, Consistency::Azure).await
+    }
+
+    async fn made<M: TableModel>(
+        store: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn TableStore>,
+        consistency: Consistency,
+    ) -> Result<Self> {
         let clock = ManualClock::new(start());
         let observed = Arc::new(ObservedStore::new(store(Arc::new(clock.clone()))));
         let faults = Arc::new(FaultStore::new(observed.clone(), Script::new()));
         let random = Arc::new(Counter(AtomicU64::new(1)));
-        let database = builder(&clock, &random).with_store::<M>(faults.clone()).await?;
+        let database = builder(&clock, &random, consistency).with_store::<M>(faults.clone()).await?;
         database.ensure_tables().await?;
         observed.take();
         Ok(Self { database, clock, random, faults, observed })
     }
 
+    /// The same in [`Consistency::Atomic`]: rows of other partitions are written with their entity.
+    pub async fn atomic<M: TableModel>() -> Result<Self> {
+        let store = |clock| Arc::new(MemoryStore::builder().clock(clock).build()) as Arc<dyn TableStore>;
+        Self::made::<M>(store, Consistency::Atomic).await
+    }
+
     /// Another program over the same store: its own index states, the same clock and faults.
     pub async fn reopen<M: TableModel>(&self) -> Result<Self> {
         self.faults.revive();
-        let database = builder(&self.clock, &self.random).with_store::<M>(self.faults.clone()).await?;
+        let database = builder(&self.clock, &self.random, self.database.consistency()).with_store::<M>(self.faults.clone()).await?;
         Ok(Self { database, ..self.clone() })
     }
 
@@ -133,9 +146,9 @@ impl Deref for TestDatabase {
 }
 
 /// Two programs over one store share the source of randomness: their operation ids differ, as they do in the world.
-fn builder(clock: &ManualClock, random: &Arc<Counter>) -> DatabaseBuilder {
+fn builder(clock: &ManualClock, random: &Arc<Counter>, consistency: Consistency) -> DatabaseBuilder {
     let builder = Database::builder().clock(Arc::new(clock.clone())).random(random.clone());
-    builder.sleep(Arc::new(NoSleep)).deadline(NEVER)
+    builder.sleep(Arc::new(NoSleep)).deadline(NEVER).consistency(consistency)
 }
 
 /// No time passes, so no deadline ever comes.

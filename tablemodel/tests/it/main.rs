@@ -16,6 +16,7 @@
 mod bad_input;
 mod bulk;
 mod derives;
+mod elsewhere;
 mod entities;
 mod format;
 mod keys;

@@ -1,0 +1,110 @@
+//! Delivery in any order, any number of times: the outbox rows of k changes, planted back as often as you like, end in
+//! the same rows.
+
+use proptest::prelude::*;
+use tablemodel::{
+    Properties,
+    prelude::*,
+    store::{Action, Batch},
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::{Model, assert_exact, at, rows_in, settle, worker, workers};
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put { city: u8, badge: Option<u8>, skills: Vec<u8> },
+    Delete,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let put = (0..3_u8, prop::option::of(0..3_u8), prop::collection::vec(0..3_u8, 0..3))
+        .prop_map(|(city, badge, skills)| Step::Put { city, badge, skills });
+    prop::collection::vec(prop_oneof![3 => put, 1 => Just(Step::Delete)], 1..6)
+}
+
+/// Does the step and dies before anything is delivered.
+async fn undelivered(db: TestDatabase, step: &Step) -> TestDatabase {
+    let there = at!("A", 1).one(&db).await.unwrap();
+    let mut changed = there.as_deref().cloned().unwrap_or_else(|| worker("A", 1));
+    match (step, there) {
+        (Step::Put { city, badge, skills }, there) => {
+            changed.city = format!("c{city}");
+            changed.badge = badge.map(u32::from);
+            changed.skills = skills.iter().map(|skill| format!("s{skill}")).collect();
+            match there {
+                Some(mut there) => {
+                    *there = changed;
+                    db.fail(DieInDelivery);
+                    let _ = db.save(&mut there).await;
+                }
+                None => {
+                    db.fail(DieInDelivery);
+                    let _ = db.insert(&changed).await;
+                }
+            }
+        }
+        (Step::Delete, Some(there)) => {
+            db.fail(DieInDelivery);
+            let _ = db.delete(there).await;
+        }
+        (Step::Delete, None) => {}
+    }
+    db.fail(Script::new());
+    db.reopen::<Model>().await.unwrap()
+}
+
+/// Crashes at the first read of an outbox row: delivery begins with it.
+struct DieInDelivery;
+
+impl tablemodel::testing::FaultPlan for DieInDelivery {
+    fn fault(&mut self, call: &tablemodel::store::fault::Call<'_>) -> Option<Fault> {
+        match call.request {
+            tablemodel::store::fault::Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
+            _ => None,
+        }
+    }
+}
+
+async fn outbox(db: &TestDatabase) -> Vec<(String, Properties)> {
+    let rows = rows_in(&*db.store(), "Company").await;
+    rows.into_iter().filter(|((_, _, row), _)| row.starts_with("~~out|")).map(|((_, _, row), p)| (row, p)).collect()
+}
+
+async fn plant(db: &TestDatabase, row: &(String, Properties)) {
+    let batch = Batch::new("Company", "A").with(row.0.clone(), Action::InsertOrReplace(row.1.clone()));
+    db.store().commit(&[batch]).await.unwrap();
+}
+
+async fn take(db: &TestDatabase, row: &str) {
+    let delete = Action::Delete(tablemodel::store::Condition::Exists);
+    let _ = db.store().commit(&[Batch::new("Company", "A").with(row, delete)]).await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn deliveries_in_any_order_and_number_end_in_the_same_rows(steps in steps(), order in prop::collection::vec(0..6_usize, 0..12)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut db = TestDatabase::new::<Model>().await.unwrap();
+            for step in &steps {
+                db = undelivered(db, step).await;
+            }
+            let kept = outbox(&db).await;
+            for row in &kept {
+                take(&db, &row.0).await;
+            }
+            // One at a time, as `order` says, some several times; at last all that were left out.
+            for at in order.into_iter().filter(|at| *at < kept.len()) {
+                plant(&db, &kept[at]).await;
+                settle(&db).await;
+            }
+            for row in &kept {
+                plant(&db, row).await;
+            }
+            settle(&db).await;
+            assert_exact(&db, &workers(&db).await, &format!("{steps:?}")).await;
+        });
+    }
+}
