@@ -139,11 +139,13 @@ async fn a_second_fault_while_the_relay_works_changes_nothing() {
             let calls = if matches!(kind, Kind::Batch) { 4 } else { 3 };
             db.fail(Script::new().at(calls, Fault::CrashBefore));
             let _ = run(&db, kind).await;
+            db.fail(Script::new());
             let db = db.reopen::<Model>().await.unwrap();
             db.clock().advance(std::time::Duration::from_secs(60));
             let fault = if call % 2 == 0 { Fault::CrashAfter } else { Fault::LostReply };
             db.fail(Script::new().at(16 + call, fault));
             let _ = db.relay().run_once().await;
+            db.fail(Script::new());
             let db = db.reopen::<Model>().await.unwrap();
             settle(&db).await;
             assert_exact(&db, &workers(&db).await, &format!("{kind:?}, relay fault at {call}")).await;

@@ -85,7 +85,7 @@ async fn tombstones_and_markers_are_swept_once_the_fence_has_passed_and_not_befo
     db.clock().advance(std::time::Duration::from_secs(599));
     assert_eq!(db.relay().run_once().await.unwrap().fenced, 1);
     assert_eq!(leftovers(&db).await.len(), 6);
-    db.clock().advance(std::time::Duration::from_secs(1));
+    db.clock().advance(std::time::Duration::from_secs(2));
     let report = db.relay().run_once().await.unwrap();
     assert_eq!((report.swept, report.fenced), (1, 0));
     assert_eq!(leftovers(&db).await, Vec::<(String, String, String)>::new());
