@@ -39,7 +39,7 @@ pub use crate::{
         Bulk, BulkReport, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Transferred, Verified,
         Violation, ViolationKind, WriteBatch,
     },
-    entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    entity::{CopyKeyOf, CopyOf, FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
     key::KeyPart,
@@ -52,6 +52,6 @@ pub use crate::{
     },
     plan::states::IndexState,
     property::Property,
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema, When},
     stored::{Seen, Stored},
 };

@@ -15,8 +15,11 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_partition, index_row},
-    entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    check::{
+        Place, check_copies, check_copy, check_copy_key, check_field, check_groups, check_index, check_pair, check_part,
+        index_partition, index_row, on_delete,
+    },
+    entity::{CopyKeyOf, CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
@@ -29,6 +32,8 @@ pub use crate::{
         Property, ValueError, json,
         variant::{unknown_variant, variant_text},
     },
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{
+        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema, When,
+    },
     stored::{Seen, Stored},
 };

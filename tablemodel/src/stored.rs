@@ -8,7 +8,7 @@ use tablemodel_store::{DateTime, ETag, Row, RowKey};
 
 use crate::{
     database::Database,
-    entity::TableEntity,
+    entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
     plan::{group::Group, image, system},
 };
@@ -66,12 +66,16 @@ impl<T> Stored<T> {
         self.rows
     }
 
-    pub(crate) fn set_rows(&mut self, rows: Group) {
-        self.rows = rows;
-    }
 }
 
 impl<T: TableEntity> Stored<T> {
+    /// Takes over the rows that a write left, and the copies that it filled.
+    pub(crate) fn set_rows(&mut self, rows: Group) {
+        // What is copied from a source that cannot be read stays as it is: the next read tells.
+        let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &[]));
+        self.rows = rows;
+    }
+
     pub(crate) fn read(rows: Group) -> Result<Self> {
         Ok(Self { value: image::decode(&rows)?, rows })
     }

@@ -26,7 +26,8 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     });
     let group = entity.fields.iter().find(|field| field.kind == Kind::Group);
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
-    quote!(#partition #row #(#indexes)* #groups)
+    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
+    quote!(#partition #row #(#indexes)* #groups #(#copies)*)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

@@ -58,7 +58,7 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match field.kind {
         Kind::Json => quote!(_tm::AsJson<#ty>),
-        Kind::Plain | Kind::Group | Kind::Skipped => quote!(#ty),
+        Kind::Plain | Kind::Group | Kind::Skipped | Kind::Copy => quote!(#ty),
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let fields = entity.fields.iter().filter_map(|field| field_schema(field));
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
+    let copies = entity.copies.iter().map(|copy| copy.schema(entity));
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -26,6 +27,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             partition: #partition,
             row: #row,
             indexes: &[#(#indexes),*],
+            copies: &[#(#copies),*],
             adopt: #adopt,
         }
     }
@@ -53,7 +55,7 @@ fn property(field: &Field) -> Option<TokenStream> {
             quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
-        Kind::Group | Kind::Skipped => return None,
+        Kind::Group | Kind::Skipped | Kind::Copy => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     Some(quote!(#schema #default))

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     errors::Errors,
-    rooms::index::{self, Index, is_recoverable},
+    rooms::{
+        copy::Copy,
+        index::{self, Index, is_recoverable},
+    },
     written::{Container, EntityWords, FieldWords, Input, Slot},
 };
 
@@ -36,6 +39,7 @@ pub(crate) struct Entity {
     pub(crate) partition: Key,
     pub(crate) row: Key,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) copies: Vec<Copy>,
 }
 
 impl Entity {
@@ -47,6 +51,7 @@ impl Entity {
         let partition = key(&words.partition, "partition", "{tenant}");
         let row = key(&words.row, "row", "{id}");
         let indexes = words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
+        let copies = fields.iter().filter_map(|field| Copy::resolve(field, &fields, errors)).collect();
         let entity = Self {
             ident: input.ident.clone(),
             vis: input.vis.clone(),
@@ -62,6 +67,7 @@ impl Entity {
             partition,
             row,
             indexes,
+            copies,
         };
         rules::check(&entity, &words, errors);
         index::check(&entity, errors);
@@ -82,7 +88,7 @@ impl Entity {
     /// Whether a key, or a row made from the entity, depends on the field.
     pub(crate) fn maintains(&self, field: &Field) -> bool {
         let in_key = self.partition.parts().chain(self.row.parts()).any(|part| part.is_of(field));
-        in_key || self.indexes.iter().any(|index| index.uses(field))
+        in_key || self.indexes.iter().any(|index| index.uses(field)) || self.copies.iter().any(|copy| copy.uses(field))
     }
 }
 

@@ -9,6 +9,7 @@ use syn::{Type, Visibility, ext::IdentExt, spanned::Spanned};
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
+    rooms::copy::CopyWords,
     written::{DefaultWord, FieldWords, Slot},
 };
 
@@ -29,6 +30,8 @@ pub(crate) struct Field {
     pub(crate) constant: Option<Ident>,
     /// Where the stored name stands.
     pub(crate) property_span: Span,
+    /// What it is a copy of.
+    pub(crate) copy: Option<CopyWords>,
 }
 
 /// How a field is stored.
@@ -42,6 +45,8 @@ pub(crate) enum Kind {
     Group,
     /// Not at all.
     Skipped,
+    /// As properties of another entity.
+    Copy,
 }
 
 impl Field {
@@ -54,7 +59,7 @@ impl Field {
         let kind = kind(&words);
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
-        if matches!(kind, Kind::Plain | Kind::Json)
+        if matches!(kind, Kind::Plain | Kind::Json | Kind::Copy)
             && let Some(fault) = property_fault(&property)
         {
             errors.at(property_span, format!("field `{name}`: {fault}"));
@@ -69,6 +74,7 @@ impl Field {
             method: words.method.get().cloned(),
             constant: words.constant.get().cloned(),
             property_span,
+            copy: words.copy.get().cloned(),
             ident,
         })
     }
@@ -87,6 +93,7 @@ impl Field {
             method: self.method.clone(),
             constant: None,
             property_span: self.property_span,
+            copy: None,
         }
     }
 
@@ -108,7 +115,9 @@ fn at(mut ident: Ident, span: Span) -> Ident {
 }
 
 fn kind(words: &FieldWords) -> Kind {
-    if words.skip.is_given() {
+    if !words.copy.is_absent() {
+        Kind::Copy
+    } else if words.skip.is_given() {
         Kind::Skipped
     } else if words.flatten.is_given() {
         Kind::Group
@@ -120,7 +129,17 @@ fn kind(words: &FieldWords) -> Kind {
 }
 
 fn refuse_conflicts(words: &FieldWords, errors: &mut Errors) {
-    let FieldWords { rename, json, flatten, skip, default, method, constant } = words;
+    let FieldWords { rename, json, flatten, skip, default, method, constant, copy } = words;
+    let copied = |word: &str| format!("a field with `copy_of` is stored as its source stores it: remove `{word}` or `copy_of`");
+    if !copy.is_absent() {
+        let words = [json.span(), flatten.span(), skip.span(), default.span(), method.span(), constant.span()];
+        for (word, span) in ["json", "flatten", "skip", "default", "method", "constant"].into_iter().zip(words) {
+            if let Some(span) = span {
+                errors.at(span, copied(word));
+            }
+        }
+        return;
+    }
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");
     if skip.is_given() {

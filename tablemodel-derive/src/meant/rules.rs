@@ -100,7 +100,8 @@ fn check_counts(entity: &Entity, errors: &mut Errors) {
     let span: Span = entity.ident.span();
     let here = entity.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     // What stands elsewhere costs one row here: that of the outbox.
-    let rows = 1 + here + usize::from(here < entity.indexes.len());
+    let has_elsewhere = here < entity.indexes.len() || !entity.copies.is_empty();
+    let rows = 1 + here + 2 * entity.copies.len() + usize::from(has_elsewhere);
     if rows > MAX_ROWS_PER_WRITE {
         let message = format!("`{}` writes {rows} rows at once", entity.ident);
         errors.at(span, format!("{message}; a batch takes at most {MAX_ROWS_PER_WRITE}: declare fewer indexes"));

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, Field, LitStr, Path};
 
 use super::{Slot, Word, attribute_words, unknown_word};
-use crate::errors::Errors;
+use crate::{errors::Errors, rooms::copy::CopyWords};
 
 /// `#[table(..)]` on a field.
 #[derive(Default)]
@@ -17,6 +17,7 @@ pub(crate) struct FieldWords {
     pub(crate) default: Slot<DefaultWord>,
     pub(crate) method: Slot<Ident>,
     pub(crate) constant: Slot<Ident>,
+    pub(crate) copy: Slot<CopyWords>,
 }
 
 /// `default`, or `default = ..`.
@@ -32,8 +33,8 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 7] =
-        ["rename", "json", "flatten", "skip", "default", "method", "constant"];
+    pub(crate) const OF_ENTITY: [&'static str; 8] =
+        ["rename", "json", "flatten", "skip", "default", "method", "constant", "copy_of"];
     /// The words that the fields of a group of properties take.
     pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
     /// The words that a projection's fields take.
@@ -51,6 +52,7 @@ impl FieldWords {
                 "skip" => words.skip.fill(&word, word.flag(errors), errors),
                 "default" => words.default.fill(&word, default(&word, errors), errors),
                 "method" => words.method.fill(&word, word.ident(errors), errors),
+                "copy_of" => words.copy.fill(&word, CopyWords::read(&word, errors), errors),
                 _ => words.constant.fill(&word, word.ident(errors), errors),
             }
         }

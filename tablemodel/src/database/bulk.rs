@@ -348,7 +348,8 @@ fn concerns_all(error: &Error) -> bool {
 }
 
 /// The most rows that one entity takes in its own partition: itself, its index rows there, and an outbox row.
-fn rows_each(schema: &EntitySchema) -> usize {
+pub(super) fn rows_each(schema: &EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
-    1 + here + usize::from(here < schema.indexes.len())
+    // Of each copy, the source and its back-reference may stand here.
+    1 + here + 2 * schema.copies.len() + usize::from(schema.has_rows_elsewhere())
 }

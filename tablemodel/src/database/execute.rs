@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashSet};
 use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, outbox},
+    database::{Database, Registered, calls::ATTEMPTS, copies::Copying, outbox},
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, BatchRow, Missing},
@@ -39,8 +39,16 @@ impl Database {
     ) -> Result<Vec<Outcome>> {
         check_count(&changes)?;
         let mut run = Run::new(self, registered, partition);
-        let result = run.attempts(&changes).await;
-        result.map_err(|error| run.settled(error))
+        match run.attempts(&changes).await {
+            Ok(outcomes) => Ok(outcomes),
+            Err(error) => {
+                let error = run.settled(error);
+                if *error.kind() != ErrorKind::OutcomeUnknown {
+                    self.withdraw(run.copying).await;
+                }
+                Err(error)
+            }
+        }
     }
 
     /// One change.
@@ -53,13 +61,15 @@ impl Database {
 }
 
 /// One batch on its way through its attempts.
-struct Run<'a> {
-    db: &'a Database,
-    registered: &'a Registered,
-    partition: &'a str,
-    known: Known,
+pub(super) struct Run<'a> {
+    pub(super) db: &'a Database,
+    pub(super) registered: &'a Registered,
+    pub(super) partition: &'a str,
+    pub(super) known: Known,
+    /// How copies follow in the same commit.
+    pub(super) copying: Copying,
     /// Rows of other partitions that a commit expected and did not find.
-    missing: Missing,
+    pub(super) missing: Missing,
     operation: Option<OperationId>,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
@@ -67,26 +77,45 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
+    pub(super) fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
-        Self { db, registered, partition, known: Known::new(), missing: Missing::new(), operation, ambiguous: false, last: None }
+        Self {
+            db,
+            registered,
+            partition,
+            known: Known::new(),
+            copying: Copying::default(),
+            missing: Missing::new(),
+            operation,
+            ambiguous: false,
+            last: None,
+        }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
+            self.known.forget_copies();
             self.read_needs(changes).await?;
-            let plan = self.plan(changes)?;
+            self.register(changes).await?;
+            let followers = self.followers(changes).await?;
+            let Some((plan, follows)) = self.plan_with(changes, &followers).await? else { continue };
             let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
-            let batches = plan.batches(table, self.partition, prefix, &self.missing)?;
+            let mut batches = match plan.batches(table, self.partition, prefix, &self.missing) {
+                Err(error) if followers.may_go_apart() && self.copying.go_apart(&error) => continue,
+                other => other?,
+            };
+            let own = batches.len();
+            self.append(&follows, &mut batches)?;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
-                return Ok(plan.left.iter().map(|_| None).collect());
+                return Ok(changes.iter().map(|_| None).collect());
             }
+            self.check_registered()?;
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
                 Ok(receipts) => outcomes(self.partition, &plan, receipts),
-                Err(error) => match self.after(error, &plan).await? {
+                Err(error) => match self.after(error, &plan, &follows, own).await? {
                     Next::Again => continue,
                     Next::Later => {
                         self.db.pause(attempt).await;
@@ -96,7 +125,7 @@ impl<'a> Run<'a> {
                 },
             };
             self.db.deliver_written(self.partition, &plan).await;
-            return Ok(outcomes);
+            return Ok(outcomes.into_iter().take(changes.len()).collect());
         }
         Err(self.exhausted())
     }
@@ -105,13 +134,16 @@ impl<'a> Run<'a> {
         RowKey::new(self.partition, row)
     }
 
-    async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
+    pub(super) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
 
-    async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+    pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
+            if matches!(change, Change::Recopy { .. }) {
+                self.known.is_of_copies(&change.key().row);
+            }
             let registered = self.registered(change)?;
             loop {
                 let needs = needs(change, &registered.setting, &self.known)?;
@@ -123,18 +155,18 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        Ok(())
+        self.read_sources(changes).await
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
-    fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
+    pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
         if change.schema().entity_type == self.registered.entity_type {
             return Ok(Cow::Borrowed(self.registered));
         }
         self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
     }
 
-    fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+    pub(super) fn plan<'c>(&self, changes: impl Iterator<Item = &'c Change>) -> Result<BatchPlan> {
         let now = self.db.environment().clock.now();
         let context = Context { now: now.ticks(), operation: self.operation, due: outbox::due(now) };
         let mut plan = BatchPlan::default();
@@ -146,7 +178,7 @@ impl<'a> Run<'a> {
         Ok(plan)
     }
 
-    async fn after(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+    async fn after(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan], own: usize) -> Result<Next> {
         self.last = Some(error.clone());
         match error.kind() {
             StoreErrorKind::Unavailable => return Ok(Next::Later),
@@ -160,14 +192,17 @@ impl<'a> Run<'a> {
         if self.ambiguous {
             return self.recognise(plan).await.map(Next::Done);
         }
-        if error.failed_at().is_some_and(|at| at.batch > 0) {
-            return self.after_away(error, plan).await;
+        if let Some(at) = error.failed_at().filter(|at| at.batch > 0) {
+            self.copying.repair |= at.batch >= own;
+            return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
         match failed.planned.role {
             Role::Primary => self.after_primary(&error, failed).await,
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox => Ok(Next::Later),
+            // Read again, and copied anew.
+            Role::Source | Role::Holder => Ok(Next::Again),
             Role::Index(index) => self.after_index(&error, failed, index, plan).await,
         }
     }
@@ -176,7 +211,7 @@ impl<'a> Run<'a> {
     async fn after_primary(&mut self, error: &StoreError, failed: &BatchRow) -> Result<Next> {
         let (schema, change) = (failed.schema, failed.change);
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
-        let was_needed = self.known.contains_key(&failed.planned.row);
+        let was_needed = self.known.rests_on(&failed.planned.row);
         let key = self.key(&failed.planned.row);
         let found = self.learn(&failed.planned.row).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
@@ -222,9 +257,9 @@ impl<'a> Run<'a> {
     }
 
     /// A refused row of another partition: it was not there, as its entity says it is.
-    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan]) -> Result<Next> {
         let before = self.missing.len();
-        for away in &plan.away {
+        for away in follows.iter().chain([plan]).flat_map(|plan| &plan.away) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(&place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -232,7 +267,8 @@ impl<'a> Run<'a> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        if self.missing.len() > before { Ok(Next::Again) } else { Err(error.into()) }
+        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty();
+        if self.missing.len() > before || rests_on_copies { Ok(Next::Again) } else { Err(error.into()) }
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.

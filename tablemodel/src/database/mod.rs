@@ -5,6 +5,7 @@
 mod batch;
 mod bulk;
 mod calls;
+mod copies;
 mod execute;
 mod open;
 mod outbox;

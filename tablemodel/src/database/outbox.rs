@@ -172,6 +172,7 @@ impl Database {
         let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
         let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
+        self.deliver_copies(&registered, outgoing).await?;
         let action = match leaves_dead {
             true => Action::Merge(
                 outbox::delivered(self.environment().clock.now(), sequence),

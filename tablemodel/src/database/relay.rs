@@ -339,6 +339,8 @@ impl Relay {
             (false, false) => self.db.deliver(&outgoing).await,
             (false, true) => {
                 self.touch(&outgoing).await?;
+                let registered = self.db.registered(schema)?;
+                self.db.deliver_copies(&registered, &outgoing).await?;
                 self.sweep(&outgoing, row).await
             }
             (true, _) => self.sweep(&outgoing, row).await,

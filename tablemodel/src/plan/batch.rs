@@ -11,7 +11,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
+        change::{self, Before, Change, Context, Guard, Known, PlannedRow, Role, stale_etag, violation},
         entries::Away,
         fold::{Folded, fold},
         group::Group,
@@ -34,7 +34,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::Outbox => None,
+            Role::Primary | Role::Outbox | Role::Holder | Role::Source => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -68,11 +68,15 @@ pub(crate) struct BatchPlan {
     pub(crate) left: Vec<Left>,
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
+    /// Entities of other partitions that must be as they were read, to be written in the same commit.
+    pub(crate) guards: Vec<Guard>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
     positions: HashMap<String, usize>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
+    /// Table and partition, of a plan that follows another.
+    place: (String, String),
 }
 
 /// The rows before a change: as earlier changes of its batch leave them, else as read.
@@ -85,9 +89,8 @@ struct Earlier<'a> {
 impl Before for Earlier<'_> {
     fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
         let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
-        let left = self.plan.left_at(row).and_then(|left| left.properties.as_ref());
         // A merge holds only what changed; what the change left is the whole.
-        let properties = planned.action.properties().map(|written| left.unwrap_or(written));
+        let properties = self.plan.row_after(row).flatten();
         Some(properties.map(|properties| {
             Cow::Owned(Row {
                 key: RowKey::new(self.partition, row),
@@ -101,6 +104,10 @@ impl Before for Earlier<'_> {
     fn gone(&self, row: &str) -> i64 {
         let mut gone = self.plan.gone.iter().rev();
         gone.find(|(gone, _)| gone == row).map_or(0, |(_, sequence)| *sequence)
+    }
+
+    fn known(&self) -> &Known {
+        self.known
     }
 }
 
@@ -125,8 +132,16 @@ impl BatchPlan {
         for row in planned.rows {
             self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
         }
+        for Guard { away, row, action } in planned.guards {
+            if away.partition != key.partition || !away.table.eq_ignore_ascii_case(schema.table) {
+                self.guards.push(Guard { away, row, action });
+                continue;
+            }
+            let planned = PlannedRow { row, action, role: Role::Source };
+            self.push(BatchRow { planned, change: number, schema }, &owner, known)?;
+        }
         match setting.deferred {
-            true => self.defer(number, schema, &planned.away, context, &owner, known)?,
+            true => self.defer(number, schema, (&planned.away, &planned.copied), context, &owner, known)?,
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
         self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
@@ -139,12 +154,12 @@ impl BatchPlan {
         &mut self,
         change: usize,
         schema: &'static EntitySchema,
-        away: &[AwayRow],
+        (away, copied): (&[AwayRow], &[(String, i64)]),
         context: Context,
         owner: &str,
         known: &Known,
     ) -> Result<()> {
-        for intent in intents(schema, away) {
+        for intent in intents(schema, away, copied) {
             let action = Action::Insert(intent.properties(schema, context.due));
             let planned = PlannedRow { row: intent.row(), action, role: Role::Outbox };
             self.outgoing.push((intent.row(), schema));
@@ -217,6 +232,9 @@ impl BatchPlan {
             }
             return Ok(());
         }
+        if row.planned.role == Role::Primary && matches!(first.planned.role, Role::Holder | Role::Source) {
+            (first.planned.role, first.change, first.schema) = (Role::Primary, row.change, row.schema);
+        }
         // A row made and unmade in one batch is no write at all.
         let before = std::mem::replace(&mut first.planned.action, Action::Delete(Condition::Exists));
         match fold(before, row.planned.action.clone()) {
@@ -247,20 +265,47 @@ impl BatchPlan {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
+        let batches = self.all_batches(table, partition, prefix, missing)?;
+        batches.iter().try_for_each(check_size)?;
+        Ok(batches)
+    }
+
+    /// The batches to commit, whatever their size; the first is that of the entities.
+    pub(crate) fn all_batches(&self, table: &str, partition: &str, prefix: &str, missing: &Missing) -> Result<Vec<Batch>> {
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
-        for away in self.folded_away(missing)? {
+        let guards = self.guards.iter().map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
+        for away in self.folded_away(missing)?.into_iter().chain(guards) {
             let (place, row, action) = away;
             let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
             let operation = Operation { row, action };
             match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
+                // Two changes guard one entity.
+                Some(batch) if batch.operations.iter().any(|earlier| earlier.row == operation.row) => {}
                 Some(batch) => batch.operations.push(operation),
                 None => batches.push(Batch { operations: vec![operation], ..Batch::new(table, place.partition) }),
             }
         }
-        batches.iter().try_for_each(check_size)?;
         Ok(batches)
+    }
+
+    /// The same, of this table and partition.
+    pub(crate) fn at(mut self, table: &str, partition: &str) -> Self {
+        self.place = (table.to_owned(), partition.to_owned());
+        self
+    }
+
+    /// The table, with the prefix, and the partition that it was told.
+    pub(crate) fn place(&self) -> (&str, &str) {
+        (&self.place.0, &self.place.1)
+    }
+
+    /// What the batch leaves in a row that it writes: nothing where it takes it away.
+    pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
+        let planned = self.planned(row)?;
+        let left = self.left_at(row).and_then(|left| left.properties.as_ref());
+        Some(planned.action.properties().map(|written| left.unwrap_or(written)))
     }
 
     /// The writes in other partitions, one for each row.
@@ -302,6 +347,20 @@ impl BatchPlan {
 /// Rows of other partitions that were looked for in vain.
 pub(crate) type Missing = HashSet<(Away, String)>;
 
+/// The batch, in as many pieces as its limits ask for.
+pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
+    let count = batch.operations.len();
+    let is_over = count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
+    if count < 2 || !is_over {
+        to.push(batch);
+        return;
+    }
+    let operations = batch.operations.split_off((count / 2).min(limits::MAX_BATCH_OPERATIONS));
+    let rest = Batch { operations, ..Batch::new(batch.table.clone(), batch.partition.clone()) };
+    split(batch, to);
+    split(rest, to);
+}
+
 /// That the batch has not too many rows or bytes.
 fn check_size(batch: &Batch) -> Result<()> {
     if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
@@ -336,7 +395,8 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
             Some((old.key().row.clone(), system::sequence(&old.head.properties)))
         }
-        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } | Change::Patch { .. } => None,
+        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } => None,
+        Change::Patch { .. } | Change::Recopy { .. } => None,
     }
 }
 

@@ -2,21 +2,26 @@
 //!
 //! A plan is a list of writes to rows of one partition; nothing is read or written here.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    ops::{Deref, DerefMut},
+};
 
 use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        entries::{Entry, entries},
+        entries::{Away, Entry, entries},
         group::Group,
         image::{Image, check_version},
         outbox::{AwayKey, AwayRow},
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
-    schema::{EntitySchema, IndexSchema},
+    rooms::copy::{self, Source},
+    schema::{CopySchema, EntitySchema, IndexSchema, OnDelete},
 };
 
 /// What a caller wants done to one entity.
@@ -35,10 +40,67 @@ pub(crate) enum Change {
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
+    /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
+    /// its derived rows are read, since one was found missing.
+    Recopy { schema: &'static EntitySchema, key: RowKey, repair: bool },
 }
 
-/// What is known of rows of the partition: absent, or as read.
-pub(crate) type Known = HashMap<String, Option<Row>>;
+/// What is known of rows: absent, or as read.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Rows of the partition.
+    rows: HashMap<String, Option<Row>>,
+    /// Rows of other partitions, by table and key: sources and holders of copies.
+    pub(crate) elsewhere: HashMap<(&'static str, RowKey), Option<Row>>,
+    /// Back-references, by the row key of the source in this partition.
+    pub(crate) references: HashMap<String, Vec<Row>>,
+    /// Rows of the partition that were read as sources and holders of copies.
+    volatile: HashSet<String>,
+}
+
+impl Known {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes that the row is to be read again for the next attempt.
+    pub(crate) fn is_of_copies(&mut self, row: &str) {
+        self.volatile.insert(row.to_owned());
+    }
+
+    /// Forgets all that was read about copies: a holder is always read before its source.
+    pub(crate) fn forget_copies(&mut self) {
+        for row in self.volatile.drain() {
+            self.rows.remove(&row);
+        }
+        self.elsewhere.clear();
+        self.references.clear();
+    }
+
+    /// Whether a plan rests on a row that was read for it.
+    pub(crate) fn rests_on(&self, row: &str) -> bool {
+        self.rows.contains_key(row) && !self.volatile.contains(row)
+    }
+
+    /// A source or holder in whatever partition; nothing where it was not looked for.
+    fn row_at(&self, table: &'static str, key: &RowKey) -> Option<&Row> {
+        self.elsewhere.get(&(table, key.clone()))?.as_ref()
+    }
+}
+
+impl Deref for Known {
+    type Target = HashMap<String, Option<Row>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.rows
+    }
+}
+
+impl DerefMut for Known {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.rows
+    }
+}
 
 /// The rows that a change is planned over.
 pub(crate) trait Before {
@@ -47,6 +109,9 @@ pub(crate) trait Before {
 
     /// The sequence number of an entity that an earlier change of the batch took away from this row; 0 if none.
     fn gone(&self, row: &str) -> i64;
+
+    /// What was read before the batch.
+    fn known(&self) -> &Known;
 }
 
 impl Before for Known {
@@ -56,6 +121,10 @@ impl Before for Known {
 
     fn gone(&self, _: &str) -> i64 {
         0
+    }
+
+    fn known(&self) -> &Known {
+        self
     }
 }
 
@@ -77,6 +146,10 @@ pub(crate) enum Role {
     Index(usize),
     /// What is to be done in other partitions.
     Outbox,
+    /// An entity whose copies follow a change of their source.
+    Holder,
+    /// An entity that is copied, as it is: so that it changes whenever a copy of it is taken.
+    Source,
 }
 
 /// One write of a plan.
@@ -93,7 +166,19 @@ pub(crate) struct Planned {
     pub(crate) rows: Vec<PlannedRow>,
     /// Rows of other partitions that differ after the change.
     pub(crate) away: Vec<AwayRow>,
+    /// Entities of other partitions that must be as they were read.
+    pub(crate) guards: Vec<Guard>,
+    /// Entities whose copies may have to follow, with their sequence numbers.
+    pub(crate) copied: Vec<(String, i64)>,
     pub(crate) after: Option<Properties>,
+}
+
+/// A write that fails unless an entity of another partition is as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Guard {
+    pub(crate) away: Away,
+    pub(crate) row: String,
+    pub(crate) action: Action,
 }
 
 /// The derived rows of a change, here and elsewhere.
@@ -109,11 +194,20 @@ pub(crate) struct Need {
     pub(crate) row: String,
 }
 
+impl Planned {
+    /// The same, with the writes that guard it.
+    fn with(mut self, guards: Vec<Guard>) -> Self {
+        self.guards.extend(guards);
+        self
+    }
+}
+
 impl Change {
     pub(crate) fn schema(&self) -> &'static EntitySchema {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
-            Self::Delete { schema, .. } | Self::Touch { schema, .. } | Self::Patch { schema, .. } => schema,
+            Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
+            Self::Patch { schema, .. } | Self::Recopy { schema, .. } => schema,
         }
     }
 
@@ -122,7 +216,7 @@ impl Change {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
             Self::Delete { old, .. } | Self::Touch { old, .. } => old.key(),
-            Self::Patch { key, .. } => key,
+            Self::Patch { key, .. } | Self::Recopy { key, .. } => key,
         }
     }
 }
@@ -134,10 +228,10 @@ impl Change {
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
-        Change::Patch { key, .. } => vec![Need { row: key.row.clone() }],
+        Change::Patch { key, .. } | Change::Recopy { key, .. } => vec![Need { row: key.row.clone() }],
         Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
     };
-    let touches = matches!(change, Change::Touch { .. });
+    let touches = matches!(change, Change::Touch { .. } | Change::Recopy { repair: true, .. });
     let is_needed = |entry: &Entry| {
         let building = matches!(setting.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
         entry.away.is_none() && (touches || building)
@@ -162,8 +256,63 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
         },
         Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
         Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
+        Change::Recopy { schema, key, .. } => match known.get(&key.row) {
+            Some(Some(row)) if is_primary(schema, row) => vec![Image::stored(schema, &row.clone().into())?],
+            _ => Vec::new(),
+        },
         Change::Patch { .. } => Vec::new(),
     })
+}
+
+/// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known.
+pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
+    let copies = change.schema().copies;
+    if copies.is_empty() {
+        return Ok(Vec::new());
+    }
+    let images = known_images(change, known)?;
+    let (old, new) = match (change, images.as_slice()) {
+        (Change::Insert(_) | Change::Upsert(_) | Change::Recopy { .. }, [new]) => (None, new),
+        (Change::Save { .. } | Change::Upsert(_), [old, new]) => (Some(old), new),
+        _ => return Ok(Vec::new()),
+    };
+    let mut sources = Vec::new();
+    for copy in copies {
+        if !is_registered(copy, old, new)? {
+            sources.extend(copy::source(new, copy)?);
+        }
+    }
+    Ok(sources)
+}
+
+/// Whether the old image's back-reference and copy are those of the new one.
+fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<bool> {
+    let Some(old) = old.filter(|old| old.key == new.key) else { return Ok(false) };
+    Ok(copy::source(old, copy)? == copy::source(new, copy)?)
+}
+
+/// The entities that the change may take from under their copies, and whose copies may have to follow it.
+pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<String>> {
+    if setting.copied.is_empty() || matches!(change, Change::Touch { .. } | Change::Recopy { .. }) {
+        return Ok(Vec::new());
+    }
+    let images = known_images(change, known)?;
+    Ok(match (change, images.as_slice()) {
+        (Change::Patch { schema, key, sets }, _) => match known.get(&key.row) {
+            Some(Some(row)) if is_patched(schema, row, sets, setting) => vec![key.row.clone()],
+            _ => Vec::new(),
+        },
+        (_, [old, new]) if old.key != new.key => vec![old.key.row.clone(), new.key.row.clone()],
+        (_, [old, new]) if !copy::differs(&setting.copied, &old.fields, &new.fields) => Vec::new(),
+        _ => vec![change.key().row.clone()],
+    })
+}
+
+/// Whether the patch changes what some entity copies.
+fn is_patched(schema: &EntitySchema, row: &Row, sets: &[(&'static str, Option<Value>)], setting: &Setting) -> bool {
+    let is_copied = |name: &str| setting.copied.iter().any(|by| by.copy.properties.contains(&name));
+    let differs = |(name, value): &(&str, Option<Value>)| row.properties.get(name) != value.as_ref().map(Value::as_ref);
+    sets.iter().any(|set| is_copied(set.0) && !schema.in_key(set.0) && differs(set))
 }
 
 /// The writes of a change.
@@ -176,6 +325,7 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Delete { schema, old } => planner.delete(schema, &old),
         Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
+        Change::Recopy { schema, key, .. } => planner.recopy(schema, &key),
     }
 }
 
@@ -186,9 +336,10 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn insert(&self, image: Image) -> Result<Planned> {
+    fn insert(&self, mut image: Image) -> Result<Planned> {
         let dead = self.vacant(&image)?;
-        self.put(None, image, self.context.now, dead.as_deref(), None)
+        let guards = self.copy(None, &mut image)?;
+        Ok(self.put(None, image, self.context.now, dead.as_deref(), None)?.with(guards))
     }
 
     /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
@@ -217,22 +368,33 @@ impl Planner<'_> {
         let old_image = Image::stored(new.schema, old)?;
         new.keep_unknown(&old.head.properties);
         let sequence = next_sequence(&old.head.properties, self.context.now);
+        let guards = self.copy(Some(&old_image), &mut new)?;
         if *old.key() == new.key {
-            return self.put(Some(&old_image), new, sequence, Some(&old.head), None);
+            return Ok(self.put(Some(&old_image), new, sequence, Some(&old.head), None)?.with(guards));
         }
+        self.check_unheld(new.schema, old.key())?;
         let dead = self.vacant(&new)?;
         let end = Some(sequence);
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
-        Ok(planned)
+        planned.copied.extend(self.copied(old.key(), sequence));
+        Ok(planned.with(guards))
     }
 
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
-        let derived = self.derived(Some(&image), None, 0, next_sequence(&old.head.properties, self.context.now))?;
+        self.check_unheld(schema, old.key())?;
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let derived = self.derived(Some(&image), None, 0, sequence)?;
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, after: None })
+        let copied = self.copied(old.key(), sequence).into_iter().collect();
+        Ok(Planned { rows, away: derived.away, copied, ..Planned::default() })
+    }
+
+    /// The entity, if others may copy it.
+    fn copied(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
+        (!self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
     }
 
     /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
@@ -288,8 +450,10 @@ impl Planner<'_> {
             true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
             false => Action::Merge(changed, condition),
         };
+        let is_patched = is_patched(schema, &row, &sets.into_iter().collect::<Vec<_>>(), self.setting);
+        let copied = self.copied(&key, system::sequence(&after)).filter(|_| is_patched).into_iter().collect();
         let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
-        Ok(Planned { rows, away: Vec::new(), after: Some(after) })
+        Ok(Planned { rows, copied, after: Some(after), ..Planned::default() })
     }
 
     /// The primary row and its derived rows; `over` is the row that the primary one replaces.
@@ -315,7 +479,107 @@ impl Planner<'_> {
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
         let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
         rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, after: Some(properties) })
+        let is_same = old.is_some_and(|old| {
+            old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields)
+        });
+        let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
+        Ok(Planned { rows, away: derived.away, copied, guards: Vec::new(), after: Some(properties) })
+    }
+
+    /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the
+    /// writes that fail unless the sources are as they were read.
+    fn copy(&self, old: Option<&Image>, new: &mut Image) -> Result<Vec<Guard>> {
+        let mut guards = Vec::new();
+        for copy in new.schema.copies {
+            if let Some(old) = old
+                && is_registered(copy, Some(old), new)?
+            {
+                copy::carry(new, copy, old);
+                continue;
+            }
+            let source = copy::source(new, copy)?;
+            let row = source.as_ref().and_then(|source| self.source_row(new, source));
+            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
+            if live.is_none() && !copy.optional {
+                return Err(copy::missing(new, copy, source.as_ref()));
+            }
+            copy::fill(new, copy, live)?;
+            guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
+        }
+        Ok(guards)
+    }
+
+    fn source_row(&self, holder: &Image, source: &Source) -> Option<Cow<'_, Row>> {
+        match source.is_beside(holder.schema, &holder.key.partition) {
+            true => self.before.row(&source.key.row).flatten(),
+            false => self.before.known().row_at(source.schema.table, &source.key).map(Cow::Borrowed),
+        }
+    }
+
+    /// The write that fails unless the source is as it was read; none where a later delivery looks at it again.
+    fn guard(&self, holder: &Image, source: &Source, row: Option<&Row>) -> Option<Guard> {
+        let is_live = row.is_some_and(|row| is_primary(source.schema, row));
+        let beside = source.is_beside(holder.schema, &holder.key.partition);
+        if self.setting.deferred && !(beside && is_live) {
+            return None;
+        }
+        let action = match row {
+            Some(row) => Action::Replace(row.properties.clone(), Condition::Match(row.etag.clone())),
+            // So that an insert of the source meets something, and looks for who waits for it.
+            None => Action::Insert(system::tombstone(source.schema, self.context.now, None)),
+        };
+        let away = Away { table: source.schema.table, partition: source.key.partition.clone() };
+        Some(Guard { away, row: source.key.row.clone(), action })
+    }
+
+    /// Brings the entity's copies to what their sources are.
+    fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
+        let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
+        let Some(row) = row else { return Ok(Planned::default()) };
+        let old = Group::from(row.into_owned());
+        let old_image = Image::stored(schema, &old)?;
+        let mut new = old_image.clone();
+        for copy in schema.copies {
+            let source = copy::source(&new, copy)?;
+            let row = source.as_ref().and_then(|source| self.source_row(&new, source));
+            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
+            if live.is_some() || (copy.optional && copy.on_delete == OnDelete::Clear) {
+                copy::refill(&mut new, copy, live)?;
+            }
+        }
+        if new.fields == old_image.fields {
+            return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
+        }
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let mut planned = self.put(Some(&old_image), new, sequence, Some(&old.head), None)?;
+        for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
+            row.role = Role::Holder;
+        }
+        Ok(planned)
+    }
+
+    /// That no entity copies this one that would not let it go.
+    fn check_unheld(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
+        let known = self.before.known();
+        for row in known.references.get(&key.row).into_iter().flatten() {
+            let Some(reference) = copy::read(row, &self.setting.copied) else { continue };
+            if reference.by.copy.on_delete != OnDelete::Restrict || reference.is_dead {
+                continue;
+            }
+            let holder = reference.by.holder;
+            let beside = holder.table.eq_ignore_ascii_case(schema.table) && reference.holder.partition == key.partition;
+            let row = match beside {
+                true => self.before.row(&reference.holder.row).flatten(),
+                false => known.row_at(holder.table, &reference.holder).map(Cow::Borrowed),
+            };
+            if copy::holds(reference.by, row.as_deref(), key)? {
+                return Err(copy::restricted(schema, key, &reference));
+            }
+            if reference.pending.is_some_and(|expires| self.context.now < expires.ticks()) {
+                return Err(copy::being_registered(schema, key, &reference));
+            }
+        }
+        Ok(())
     }
 
     fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
@@ -328,7 +592,7 @@ impl Planner<'_> {
     /// `sequence` of the new image, or at that of the old one's end, which `released` tells.
     fn derived(&self, old: Option<&Image>, new: Option<&Image>, sequence: i64, released: i64) -> Result<Derived> {
         let mut derived = Derived::default();
-        let Some(image) = new.or(old).filter(|image| !image.schema.indexes.is_empty()) else { return Ok(derived) };
+        let Some(image) = new.or(old).filter(|image| image.schema.derived(0).is_some()) else { return Ok(derived) };
         let old_entries = old.map(entries).transpose()?.unwrap_or_default();
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
         for entry in &old_entries {
@@ -394,7 +658,7 @@ impl Planner<'_> {
         owners: [Option<&str>; 2],
         sequence: i64,
     ) -> Option<PlannedRow> {
-        let index = schema.indexes.get(entry.index)?;
+        let index = schema.derived(entry.index)?;
         let there = self.before.row(&entry.row);
         match self.setting.of(entry.index) {
             IndexState::Absent | IndexState::DeleteOnly => return None,
@@ -451,6 +715,11 @@ fn exists(image: &Image) -> Error {
     Error::new(ErrorKind::AlreadyExists, "an entity with this key exists")
         .of(image.schema.entity_type)
         .at_key(image.key.clone())
+}
+
+/// A row as a plan leaves it.
+pub(crate) fn planned_row(key: RowKey, properties: Properties) -> Row {
+    Row { key, etag: stale_etag(), timestamp: DateTime::UNIX_EPOCH, properties }
 }
 
 /// An ETag that no row has: for a row whose state after a write is not known.

@@ -4,6 +4,7 @@
 //! A room is pure and never imports another room. One without code of its own is a page.
 
 pub mod compound_key;
+pub mod copy;
 pub mod index;
 pub mod model;
 pub mod projection;

@@ -15,6 +15,7 @@
 
 mod bad_input;
 mod bulk;
+mod copy;
 mod derives;
 mod elsewhere;
 mod entities;
