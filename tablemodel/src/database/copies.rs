@@ -42,6 +42,8 @@ pub(super) struct Copying {
     apart: bool,
     /// A derived row of a holder was not as it should be: all are read.
     pub(super) repair: bool,
+    /// Sources that the batch itself writes, by row key: their holders see what it makes of them.
+    own: Vec<String>,
     /// Back-references put before their holder, and since when by the monotonic clock.
     registered: Vec<(String, Row)>,
     since: Option<Duration>,
@@ -103,6 +105,10 @@ impl Run<'_> {
     async fn read_row(&mut self, own: &EntitySchema, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<&Row>> {
         if schema.table.eq_ignore_ascii_case(own.table) && key.partition == self.partition {
             if !self.known.contains_key(&key.row) {
+                // Read after its back-references, it would vouch for those that were not there yet.
+                if self.copying.own.contains(&key.row) {
+                    return Ok(None);
+                }
                 self.known.is_of_copies(&key.row);
                 return self.learn(&key.row).await;
             }
@@ -233,8 +239,10 @@ impl Run<'_> {
         changes: &[Change],
         followers: &Followers,
     ) -> Result<Option<(BatchPlan, Vec<BatchPlan>)>> {
+        self.copying.own = followers.sources.iter().map(|(_, row)| row.clone()).collect();
         self.read_needs(&followers.mates).await?;
         self.read_needs(&followers.beside).await?;
+        self.copying.own.clear();
         let plan = match self.plan(changes.iter().chain(followers.in_batch())) {
             Err(error) if followers.may_go_apart() && self.copying.go_apart(&error) => return Ok(None),
             other => other?,
@@ -322,8 +330,10 @@ impl Run<'_> {
             let there = self.db.get_row(&table, &place).await?;
             self.known.elsewhere.insert((source.schema.table, source.key.clone()), found.clone());
             let Some(found) = found.filter(|row| is_primary(source.schema, row)) else { return Ok(()) };
+            if there.as_ref().is_some_and(copy::is_settled) && self.holds_already(image, source).await? {
+                return Ok(()); // what this write rests on is not current: it will fail, or begin again
+            }
             let properties = copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), self.db.0.fence));
-            let is_ours = copy::is_pending(&properties);
             let reference = match there {
                 Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),
                 None => Action::Insert(properties.clone()),
@@ -332,14 +342,29 @@ impl Run<'_> {
             let batch = Batch::new(&table, place.partition.clone());
             let batch = batch.with(place.row.clone(), reference).with(source.key.row.clone(), as_it_is);
             match self.db.commit_store(&[batch], attempt).await {
-                Ok(receipts) if is_ours => return Ok(self.remember(&table, place, properties, &receipts)),
-                Ok(_) => return Ok(()),
+                Ok(receipts) => {
+                    self.remember(&table, place, properties, &receipts);
+                    return Ok(());
+                }
                 Err(error) if is_transient(&error) => self.db.pause(attempt).await,
                 Err(error) if is_race(error.kind()) => {}
                 Err(error) => return Err(Error::from(error).of(source.schema.entity_type).at_key(source.key.clone())),
             }
         }
         Err(Error::new(ErrorKind::Unavailable, "the source of a copy keeps changing").at_key(source.key.clone()))
+    }
+
+    /// Whether the entity, as it is now, names the source in a copy that restricts its deletion.
+    async fn holds_already(&self, image: &Image, source: &Source) -> Result<bool> {
+        let row = self.db.get_row(&self.registered(&Change::Insert(image.clone()))?.table, &image.key).await?;
+        let Some(row) = row.filter(|row| is_primary(image.schema, row)) else { return Ok(false) };
+        let current = Image::stored(image.schema, &row.into())?;
+        for copy in image.schema.copies {
+            if copy::source(&current, copy)?.as_ref() == Some(source) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn remember(&mut self, table: &str, key: RowKey, properties: Properties, receipts: &[tablemodel_store::Receipts]) {

@@ -377,7 +377,7 @@ impl Planner<'_> {
         let end = Some(sequence);
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
-        planned.copied.extend(self.copied(old.key(), sequence));
+        planned.copied.extend(self.ended(old.key(), sequence));
         Ok(planned.with(guards))
     }
 
@@ -388,13 +388,18 @@ impl Planner<'_> {
         let derived = self.derived(Some(&image), None, 0, sequence)?;
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
-        let copied = self.copied(old.key(), sequence).into_iter().collect();
+        let copied = self.ended(old.key(), sequence).into_iter().collect();
         Ok(Planned { rows, away: derived.away, copied, ..Planned::default() })
     }
 
     /// The entity, if others may copy it.
     fn copied(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
         (!self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
+    }
+
+    /// The entity that goes away, if others may copy it or its tombstone is to be swept.
+    fn ended(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
+        (self.setting.tombstones || !self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
     }
 
     /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
@@ -503,7 +508,7 @@ impl Planner<'_> {
             if live.is_none() && !copy.optional {
                 return Err(copy::missing(new, copy, source.as_ref()));
             }
-            copy::fill(new, copy, live)?;
+            copy::fill(new, copy, row.as_deref())?;
             guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
         }
         Ok(guards)
@@ -544,7 +549,7 @@ impl Planner<'_> {
             let row = source.as_ref().and_then(|source| self.source_row(&new, source));
             let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
             if live.is_some() || (copy.optional && copy.on_delete == OnDelete::Clear) {
-                copy::refill(&mut new, copy, live)?;
+                copy::fill(&mut new, copy, row.as_deref())?;
             }
         }
         if new.fields == old_image.fields {

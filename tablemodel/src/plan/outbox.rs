@@ -263,12 +263,16 @@ impl Target {
             let detail = format!("a row of index `{}` has the key of a row that is not its own", self.entry.index);
             return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(there.key.clone()));
         }
-        // Put before its entity is written, which may still come.
-        let is_awaited = !self.is_live && copy::is_pending(&there.properties);
-        if is_awaited || system::sequence(&there.properties) >= self.sequence {
+        if system::sequence(&there.properties) >= self.sequence {
             return Ok(None);
         }
-        Ok(Some(Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone()))))
+        let mut properties = self.properties.clone();
+        if !self.is_live && copy::is_pending(&there.properties) {
+            // Put before its entity is written, which may still come: it stays, but nothing older may settle it.
+            properties = there.properties.clone();
+            properties.insert(PropertyName::from_static(system::SEQUENCE), self.sequence);
+        }
+        Ok(Some(Action::Replace(properties, Condition::Match(there.etag.clone()))))
     }
 }
 

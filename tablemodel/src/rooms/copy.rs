@@ -9,6 +9,7 @@ use crate::{
         change::is_primary,
         entries::{Away, Entry},
         image::{Image, key_error},
+        outbox::is_tombstone,
         states::CopiedBy,
         system::{self, RowKind},
     },
@@ -133,11 +134,13 @@ pub(crate) fn is_pending(properties: &Properties) -> bool {
     matches!(properties.get(CLAIM), Some(ValueRef::String("pending")))
 }
 
+/// Whether the back-reference stands for a holder that was written.
+pub(crate) fn is_settled(row: &Row) -> bool {
+    !system::is_dead(&row.properties) && !is_pending(&row.properties)
+}
+
 /// The back-reference as it is put before its holder is written: over what is there, at its number.
 pub(crate) fn pending(entry: &Entry, schema: &EntitySchema, there: Option<&Row>, expires: DateTime) -> Properties {
-    if let Some(there) = there.filter(|row| !system::is_dead(&row.properties) && !is_pending(&row.properties)) {
-        return there.properties.clone(); // settled: it holds without us
-    }
     let mut properties = entry.properties.clone();
     let discriminator = schema.derived(entry.index).map_or("", |kind| kind.discriminator);
     system::stamp(&mut properties, discriminator, there.map_or(0, |row| system::sequence(&row.properties)), None);
@@ -146,33 +149,25 @@ pub(crate) fn pending(entry: &Entry, schema: &EntitySchema, there: Option<&Row>,
     properties
 }
 
-/// Fills the copy from its source as it is; it is empty where there is none.
-pub(crate) fn fill(image: &mut Image, copy: &CopySchema, source: Option<&Row>) -> Result<()> {
+/// Fills the copy from its source's row as it is. Where that is a tombstone, or none, the copy is empty.
+///
+/// With what is copied goes its number, negative for a tombstone's: a holder changes with every change of its source, even
+/// if it says the same again, so that who read an older source cannot write it late.
+pub(crate) fn fill(image: &mut Image, copy: &CopySchema, row: Option<&Row>) -> Result<()> {
     clear(image, copy);
-    let Some(row) = source else { return Ok(()) };
+    let Some(row) = row else { return Ok(()) };
     let schema = (copy.source)();
-    let from = Image::stored(schema, &row.clone().into())?;
-    for name in copy.properties {
-        if let Some(value) = from.fields.get(name) {
-            image.fields.insert(copy.stored(name), value.to_value());
+    let number = system::sequence(&row.properties);
+    if is_primary(schema, row) {
+        let from = Image::stored(schema, &row.clone().into())?;
+        for name in copy.properties {
+            if let Some(value) = from.fields.get(name) {
+                image.fields.insert(copy.stored(name), value.to_value());
+            }
         }
-    }
-    image.fields.insert(copy.stored(COPIED_SEQUENCE), Value::Int64(system::sequence(&row.properties)));
-    Ok(())
-}
-
-/// As [`fill`]; a copy that holds the same already is left alone.
-pub(crate) fn refill(image: &mut Image, copy: &CopySchema, source: Option<&Row>) -> Result<()> {
-    let mut filled = image.clone();
-    fill(&mut filled, copy, source)?;
-    let sequence = copy.stored(COPIED_SEQUENCE);
-    let values = |image: &Image| {
-        let mut fields = image.fields.clone();
-        let sequence = fields.remove(&sequence);
-        (sequence.is_some(), fields)
-    };
-    if values(image) != values(&filled) {
-        *image = filled;
+        image.fields.insert(copy.stored(COPIED_SEQUENCE), Value::Int64(number.max(1)));
+    } else if is_tombstone(row) {
+        image.fields.insert(copy.stored(COPIED_SEQUENCE), Value::Int64(number.saturating_neg()));
     }
     Ok(())
 }
