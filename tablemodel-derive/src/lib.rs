@@ -129,6 +129,7 @@ use proc_macro::TokenStream;
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row |
 /// | `skip` | not stored; read as the default |
+/// | `copy_of(Employee, key(id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy` |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
 /// | `constant = "NUMBER"` | its handle is called so |

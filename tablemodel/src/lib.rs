@@ -6,6 +6,7 @@
 extern crate self as tablemodel; // the derives name this crate, in its own tests and documentation too
 
 mod check;
+mod check_copy;
 mod cursor;
 mod database;
 mod entity;

@@ -15,11 +15,9 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{
-        Place, check_copies, check_copy, check_copy_key, check_field, check_groups, check_index, check_pair, check_part,
-        index_partition, index_row, on_delete,
-    },
-    entity::{CopyKeyOf, CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_partition, index_row},
+    check_copy::{check_copies, check_copy, on_delete},
+    entity::{CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,

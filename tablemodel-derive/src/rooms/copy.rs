@@ -41,14 +41,18 @@ impl CopyWords {
             return word.wrong("names an entity first, and then how its key is made", write, errors);
         };
         let (mut key, mut on_delete) = (Slot::Absent, Slot::Absent);
+        let mut has_unknown = false;
         for word in &words {
             match word.text().as_str() {
                 "key" => key.fill(word, pairs(word, errors), errors),
                 "on_delete" => on_delete.fill(word, deletion(word, errors), errors),
-                _ => unknown_word(word, "in `copy_of(..)`", &LEGAL, errors),
+                _ => {
+                    has_unknown = true;
+                    unknown_word(word, "in `copy_of(..)`", &LEGAL, errors);
+                }
             }
         }
-        if key.is_absent() {
+        if key.is_absent() && !has_unknown {
             let example = "`key(id = manager_id)`: a field of its key, and the field here that has its value";
             errors.at(word.span(), format!("`copy_of` does not say which entity is copied: add {example}"));
         }
@@ -152,7 +156,7 @@ impl Copy {
         let of = &self.words.of;
         let pairs = self.key.iter().map(|(source, written, holder)| {
             let (handle, ty) = (self.handle(source), &holder.ty);
-            quote_spanned!(written.span()=> const _: () = _tm::check_copy_key::<#of, _, #ty, _>(&#handle);)
+            quote_spanned!(written.span()=> const _: () = #handle.given_by::<#ty>();)
         });
         let whole = self.words.has_key.then(|| {
             quote_spanned! {self.words.span=>

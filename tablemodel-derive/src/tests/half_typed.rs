@@ -48,7 +48,10 @@ fn every_word_can_have_any_kind_of_value() {
     let values =
         ["", "= ", "= 3", "= \"\"", "= \"{\"", "= true", "= -1", "()", "(x)", "(x = )", "[x]", "= r#\"{a\"#", "::x"];
     let words =
-        ["name", "row", "version", "index", "keep", "when", "default", "of", "crate", "allow", "rename_all", "method"];
+        [
+        "name", "row", "version", "index", "keep", "when", "default", "of", "crate", "allow", "rename_all", "method", "copy_of",
+        "key",
+    ];
     for word in words {
         for value in values {
             let item = format!(

@@ -7,11 +7,12 @@ use std::{borrow::Cow, collections::HashSet};
 use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, copies::Copying, outbox},
+    database::{Database, Registered, calls::ATTEMPTS, followers::Copying, outbox},
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, BatchRow, Missing},
-        change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        change::{Change, Context, Role, needs, stale_etag, violation},
+        known::Known,
         system::{self, OperationId, RowKind},
     },
 };

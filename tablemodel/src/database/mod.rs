@@ -7,6 +7,7 @@ mod bulk;
 mod calls;
 mod copies;
 mod execute;
+mod followers;
 mod open;
 mod outbox;
 mod registry;

@@ -11,10 +11,12 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{self, Before, Change, Context, Guard, Known, PlannedRow, Role, stale_etag, violation},
+        change::{self, Before, Change, Context, PlannedRow, Role, stale_etag, violation},
+        copies::Guard,
         entries::Away,
         fold::{Folded, fold},
         group::Group,
+        known::Known,
         outbox::{AwayRow, intents},
         states::Setting,
         system,

@@ -2,26 +2,24 @@
 //!
 //! A plan is a list of writes to rows of one partition; nothing is read or written here.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-    ops::{Deref, DerefMut},
-};
+use std::{borrow::Cow, collections::HashMap};
 
 use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        entries::{Away, Entry, entries},
+        copies::{Guard, is_patched},
+        entries::{Entry, entries},
         group::Group,
         image::{Image, check_version},
+        known::Known,
         outbox::{AwayKey, AwayRow},
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
-    rooms::copy::{self, Source},
-    schema::{CopySchema, EntitySchema, IndexSchema, OnDelete},
+    rooms::copy,
+    schema::{EntitySchema, IndexSchema},
 };
 
 /// What a caller wants done to one entity.
@@ -43,63 +41,6 @@ pub(crate) enum Change {
     /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
     /// its derived rows are read, since one was found missing.
     Recopy { schema: &'static EntitySchema, key: RowKey, repair: bool },
-}
-
-/// What is known of rows: absent, or as read.
-#[derive(Debug, Default)]
-pub(crate) struct Known {
-    /// Rows of the partition.
-    rows: HashMap<String, Option<Row>>,
-    /// Rows of other partitions, by table and key: sources and holders of copies.
-    pub(crate) elsewhere: HashMap<(&'static str, RowKey), Option<Row>>,
-    /// Back-references, by the row key of the source in this partition.
-    pub(crate) references: HashMap<String, Vec<Row>>,
-    /// Rows of the partition that were read as sources and holders of copies.
-    volatile: HashSet<String>,
-}
-
-impl Known {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    /// Notes that the row is to be read again for the next attempt.
-    pub(crate) fn is_of_copies(&mut self, row: &str) {
-        self.volatile.insert(row.to_owned());
-    }
-
-    /// Forgets all that was read about copies: a holder is always read before its source.
-    pub(crate) fn forget_copies(&mut self) {
-        for row in self.volatile.drain() {
-            self.rows.remove(&row);
-        }
-        self.elsewhere.clear();
-        self.references.clear();
-    }
-
-    /// Whether a plan rests on a row that was read for it.
-    pub(crate) fn rests_on(&self, row: &str) -> bool {
-        self.rows.contains_key(row) && !self.volatile.contains(row)
-    }
-
-    /// A source or holder in whatever partition; nothing where it was not looked for.
-    fn row_at(&self, table: &'static str, key: &RowKey) -> Option<&Row> {
-        self.elsewhere.get(&(table, key.clone()))?.as_ref()
-    }
-}
-
-impl Deref for Known {
-    type Target = HashMap<String, Option<Row>>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.rows
-    }
-}
-
-impl DerefMut for Known {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.rows
-    }
 }
 
 /// The rows that a change is planned over.
@@ -173,14 +114,6 @@ pub(crate) struct Planned {
     pub(crate) after: Option<Properties>,
 }
 
-/// A write that fails unless an entity of another partition is as it was read.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Guard {
-    pub(crate) away: Away,
-    pub(crate) row: String,
-    pub(crate) action: Action,
-}
-
 /// The derived rows of a change, here and elsewhere.
 #[derive(Debug, Default)]
 struct Derived {
@@ -192,14 +125,6 @@ struct Derived {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     pub(crate) row: String,
-}
-
-impl Planned {
-    /// The same, with the writes that guard it.
-    fn with(mut self, guards: Vec<Guard>) -> Self {
-        self.guards.extend(guards);
-        self
-    }
 }
 
 impl Change {
@@ -245,7 +170,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     Ok(needs)
 }
 
-fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
+pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
     Ok(match change {
         Change::Insert(image) => vec![image.clone()],
         Change::Upsert(image) => match known.get(&image.key.row) {
@@ -264,57 +189,6 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
     })
 }
 
-/// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known.
-pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
-    let copies = change.schema().copies;
-    if copies.is_empty() {
-        return Ok(Vec::new());
-    }
-    let images = known_images(change, known)?;
-    let (old, new) = match (change, images.as_slice()) {
-        (Change::Insert(_) | Change::Upsert(_) | Change::Recopy { .. }, [new]) => (None, new),
-        (Change::Save { .. } | Change::Upsert(_), [old, new]) => (Some(old), new),
-        _ => return Ok(Vec::new()),
-    };
-    let mut sources = Vec::new();
-    for copy in copies {
-        if !is_registered(copy, old, new)? {
-            sources.extend(copy::source(new, copy)?);
-        }
-    }
-    Ok(sources)
-}
-
-/// Whether the old image's back-reference and copy are those of the new one.
-fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<bool> {
-    let Some(old) = old.filter(|old| old.key == new.key) else { return Ok(false) };
-    Ok(copy::source(old, copy)? == copy::source(new, copy)?)
-}
-
-/// The entities that the change may take from under their copies, and whose copies may have to follow it.
-pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<String>> {
-    if setting.copied.is_empty() || matches!(change, Change::Touch { .. } | Change::Recopy { .. }) {
-        return Ok(Vec::new());
-    }
-    let images = known_images(change, known)?;
-    Ok(match (change, images.as_slice()) {
-        (Change::Patch { schema, key, sets }, _) => match known.get(&key.row) {
-            Some(Some(row)) if is_patched(schema, row, sets, setting) => vec![key.row.clone()],
-            _ => Vec::new(),
-        },
-        (_, [old, new]) if old.key != new.key => vec![old.key.row.clone(), new.key.row.clone()],
-        (_, [old, new]) if !copy::differs(&setting.copied, &old.fields, &new.fields) => Vec::new(),
-        _ => vec![change.key().row.clone()],
-    })
-}
-
-/// Whether the patch changes what some entity copies.
-fn is_patched(schema: &EntitySchema, row: &Row, sets: &[(&'static str, Option<Value>)], setting: &Setting) -> bool {
-    let is_copied = |name: &str| setting.copied.iter().any(|by| by.copy.properties.contains(&name));
-    let differs = |(name, value): &(&str, Option<Value>)| row.properties.get(name) != value.as_ref().map(Value::as_ref);
-    sets.iter().any(|set| is_copied(set.0) && !schema.in_key(set.0) && differs(set))
-}
-
 /// The writes of a change.
 pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, context: Context) -> Result<Planned> {
     let planner = Planner { before, setting, context };
@@ -329,10 +203,10 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
     }
 }
 
-struct Planner<'a> {
-    before: &'a dyn Before,
-    setting: &'a Setting,
-    context: Context,
+pub(super) struct Planner<'a> {
+    pub(super) before: &'a dyn Before,
+    pub(super) setting: &'a Setting,
+    pub(super) context: Context,
 }
 
 impl Planner<'_> {
@@ -390,16 +264,6 @@ impl Planner<'_> {
         rows.extend(derived.rows);
         let copied = self.ended(old.key(), sequence).into_iter().collect();
         Ok(Planned { rows, away: derived.away, copied, ..Planned::default() })
-    }
-
-    /// The entity, if others may copy it.
-    fn copied(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
-        (!self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
-    }
-
-    /// The entity that goes away, if others may copy it or its tombstone is to be swept.
-    fn ended(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
-        (self.setting.tombstones || !self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
     }
 
     /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
@@ -465,7 +329,7 @@ impl Planner<'_> {
     ///
     /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of; `end` is
     /// that of the old image's end, where the entity moves to another key.
-    fn put(
+    pub(super) fn put(
         &self,
         old: Option<&Image>,
         new: Image,
@@ -489,102 +353,6 @@ impl Planner<'_> {
         });
         let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
         Ok(Planned { rows, away: derived.away, copied, guards: Vec::new(), after: Some(properties) })
-    }
-
-    /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the
-    /// writes that fail unless the sources are as they were read.
-    fn copy(&self, old: Option<&Image>, new: &mut Image) -> Result<Vec<Guard>> {
-        let mut guards = Vec::new();
-        for copy in new.schema.copies {
-            if let Some(old) = old
-                && is_registered(copy, Some(old), new)?
-            {
-                copy::carry(new, copy, old);
-                continue;
-            }
-            let source = copy::source(new, copy)?;
-            let row = source.as_ref().and_then(|source| self.source_row(new, source));
-            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
-            if live.is_none() && !copy.optional {
-                return Err(copy::missing(new, copy, source.as_ref()));
-            }
-            copy::fill(new, copy, row.as_deref())?;
-            guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
-        }
-        Ok(guards)
-    }
-
-    fn source_row(&self, holder: &Image, source: &Source) -> Option<Cow<'_, Row>> {
-        match source.is_beside(holder.schema, &holder.key.partition) {
-            true => self.before.row(&source.key.row).flatten(),
-            false => self.before.known().row_at(source.schema.table, &source.key).map(Cow::Borrowed),
-        }
-    }
-
-    /// The write that fails unless the source is as it was read; none where a later delivery looks at it again.
-    fn guard(&self, holder: &Image, source: &Source, row: Option<&Row>) -> Option<Guard> {
-        let is_live = row.is_some_and(|row| is_primary(source.schema, row));
-        let beside = source.is_beside(holder.schema, &holder.key.partition);
-        if self.setting.deferred && !(beside && is_live) {
-            return None;
-        }
-        let action = match row {
-            Some(row) => Action::Replace(row.properties.clone(), Condition::Match(row.etag.clone())),
-            // So that an insert of the source meets something, and looks for who waits for it.
-            None => Action::Insert(system::tombstone(source.schema, self.context.now, None)),
-        };
-        let away = Away { table: source.schema.table, partition: source.key.partition.clone() };
-        Some(Guard { away, row: source.key.row.clone(), action })
-    }
-
-    /// Brings the entity's copies to what their sources are.
-    fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
-        let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
-        let Some(row) = row else { return Ok(Planned::default()) };
-        let old = Group::from(row.into_owned());
-        let old_image = Image::stored(schema, &old)?;
-        let mut new = old_image.clone();
-        for copy in schema.copies {
-            let source = copy::source(&new, copy)?;
-            let row = source.as_ref().and_then(|source| self.source_row(&new, source));
-            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
-            if live.is_some() || (copy.optional && copy.on_delete == OnDelete::Clear) {
-                copy::fill(&mut new, copy, row.as_deref())?;
-            }
-        }
-        if new.fields == old_image.fields {
-            return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
-        }
-        let sequence = next_sequence(&old.head.properties, self.context.now);
-        let mut planned = self.put(Some(&old_image), new, sequence, Some(&old.head), None)?;
-        for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
-            row.role = Role::Holder;
-        }
-        Ok(planned)
-    }
-
-    /// That no entity copies this one that would not let it go.
-    fn check_unheld(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
-        let known = self.before.known();
-        for row in known.references.get(&key.row).into_iter().flatten() {
-            let Some(reference) = copy::read(row, &self.setting.copied) else { continue };
-            if reference.by.copy.on_delete != OnDelete::Restrict || reference.is_dead {
-                continue;
-            }
-            let holder = reference.by.holder;
-            let beside = holder.table.eq_ignore_ascii_case(schema.table) && reference.holder.partition == key.partition;
-            let row = match beside {
-                true => self.before.row(&reference.holder.row).flatten(),
-                false => known.row_at(holder.table, &reference.holder).map(Cow::Borrowed),
-            };
-            if copy::holds(reference.by, row.as_deref(), key)? {
-                return Err(copy::restricted(schema, key, &reference));
-            }
-            if reference.pending.is_some_and(|expires| self.context.now < expires.ticks()) {
-                return Err(copy::being_registered(schema, key, &reference));
-            }
-        }
-        Ok(())
     }
 
     fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
@@ -699,7 +467,7 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
 }
 
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
-fn next_sequence(properties: &Properties, now: i64) -> i64 {
+pub(super) fn next_sequence(properties: &Properties, now: i64) -> i64 {
     match system::sequence(properties) {
         0 => now,
         sequence => sequence.saturating_add(1),

@@ -4,10 +4,12 @@
 
 pub(crate) mod batch;
 pub(crate) mod change;
+pub(crate) mod copies;
 pub(crate) mod entries;
 pub(crate) mod fold;
 pub(crate) mod group;
 pub(crate) mod image;
+pub(crate) mod known;
 pub(crate) mod outbox;
 pub(crate) mod states;
 pub(crate) mod system;

@@ -1,6 +1,7 @@
 //! Copies of another entity's properties: whatever fails between, they are in the end what their sources are.
 
 mod crashes;
+mod delivery;
 mod oracle;
 mod races;
 mod rows;
