@@ -36,8 +36,8 @@ pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uui
 pub use crate::{
     cursor::{Cursor, PathPage},
     database::{
-        Bulk, BulkReport, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Transferred, Verified,
-        Violation, ViolationKind, WriteBatch,
+        Bulk, BulkReport, Checkpoint, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Repair,
+        Repaired, Transferred, Verified, Verify, Violation, ViolationKind, WriteBatch,
     },
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},

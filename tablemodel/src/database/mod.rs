@@ -26,7 +26,7 @@ pub use self::{
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
     transfer::Transferred,
-    verify::{Verified, Violation, ViolationKind},
+    verify::{Checkpoint, Repair, Repaired, Verified, Verify, Violation, ViolationKind},
 };
 use crate::{
     entity::TableEntity,

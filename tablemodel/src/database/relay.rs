@@ -15,7 +15,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
-        change::{Change, is_primary},
+        change::is_primary,
         outbox::{self, Intent, OUTBOX, Progress, is_tombstone},
         system::{self, RowKind},
     },
@@ -338,22 +338,11 @@ impl Relay {
         match (is_done, self.db.is_atomic()) {
             (false, false) => self.db.deliver(&outgoing).await,
             (false, true) => {
-                self.touch(&outgoing).await?;
+                self.db.touch(schema, &outgoing.owner(), outgoing.intent.entries.clone()).await?;
                 self.sweep(&outgoing, row).await
             }
             (true, _) => self.sweep(&outgoing, row).await,
         }
-    }
-
-    /// Writes the entity once more, with every row elsewhere, in one commit: how an intent is delivered in the atomic mode.
-    async fn touch(&self, outgoing: &Outgoing) -> Result<()> {
-        let schema = outgoing.schema;
-        let registered = self.db.registered(schema)?;
-        let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-        let Some(primary) = primary.filter(|row| is_primary(schema, row)) else { return Ok(()) };
-        let strays = outgoing.intent.entries.clone();
-        let change = Change::Touch { schema, old: primary.into(), strays };
-        self.db.write_one(&registered, change).await.map(drop)
     }
 
     /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
