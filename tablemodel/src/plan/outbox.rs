@@ -240,18 +240,23 @@ fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -
 impl Target {
     /// The write that brings the row to this target over what is there; none where it is as new already.
     ///
-    /// `AlreadyExists` where the row is another's: sequences compare only between writes of one owner.
+    /// The key of such a row holds its entity's own key, so that it has one owner. One that names another was damaged: a
+    /// live row takes its place, a tombstone does not. `AlreadyExists` where the row is no row of the index.
     pub(crate) fn over(&self, there: Option<&Row>) -> Result<Option<Action>> {
         let Some(there) = there else { return Ok(Some(Action::Insert(self.properties.clone()))) };
-        let is_ours = system::kind(&there.properties).entity() == system::kind(&self.properties).entity();
-        if !is_ours || system::owner(there).as_ref() != Some(&self.owner) {
-            let detail = format!("a row of index `{}` has the key of a row that is not its own", self.entry.index);
+        let kind = |properties| match system::kind(properties) {
+            RowKind::Derived { entity, name, .. } => Some((entity.to_owned(), name.to_owned())),
+            _ => None,
+        };
+        if kind(&there.properties) != kind(&self.properties) {
+            let detail = format!("a row that is none of index `{}` has the key of one", self.entry.index);
             return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(there.key.clone()));
         }
-        if system::sequence(&there.properties) >= self.sequence {
-            return Ok(None);
-        }
-        Ok(Some(Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone()))))
+        let is_due = match system::owner(there).as_ref() == Some(&self.owner) {
+            true => system::sequence(&there.properties) < self.sequence,
+            false => self.is_live,
+        };
+        Ok(is_due.then(|| Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone()))))
     }
 }
 

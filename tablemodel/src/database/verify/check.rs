@@ -249,9 +249,17 @@ impl Wanted {
         format!("the entity {} wants a row `{}` here", self.owner, self.index.discriminator)
     }
 
-    /// What puts the row right.
+    /// What puts this row right.
+    pub(super) fn rewrite(&self, row: &Row) -> Mend {
+        match system::sequence(&row.properties) > self.sequence {
+            true => Mend::Rewrite(row.etag.clone(), self.schema.entity_type, self.owner.clone()),
+            false => self.touch(),
+        }
+    }
+
+    /// What puts a missing row right.
     pub(super) fn touch(&self) -> Mend {
-        Mend::Touch(self.schema, self.owner.clone())
+        Mend::Touch(self.schema.entity_type, self.owner.clone())
     }
 }
 

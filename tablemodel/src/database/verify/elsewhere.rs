@@ -72,7 +72,7 @@ impl Database {
                 table: schema.table.to_owned(),
                 kind: ViolationKind::Undelivered,
                 detail: detail.to_owned(),
-                mend: Mend::Deliver(schema),
+                mend: Mend::Deliver(schema.entity_type),
                 key: row.key,
             });
         }
@@ -84,11 +84,11 @@ impl Database {
         let wanted = &away.wanted;
         let there = self.get_row(&self.table_name(away.table), &away.key).await?;
         let there = there.filter(|row| !system::is_dead(&row.properties));
-        let (kind, detail) = match &there {
-            None if wanted.required => (ViolationKind::Missing, wanted.missing()),
+        let (kind, detail, mend) = match &there {
+            None if wanted.required => (ViolationKind::Missing, wanted.missing(), wanted.touch()),
             None => return Ok(None),
             Some(row) => match wanted.misfits(row).first() {
-                Some(detail) => (ViolationKind::Stale, (*detail).to_owned()),
+                Some(detail) => (ViolationKind::Stale, (*detail).to_owned(), wanted.rewrite(row)),
                 None => return Ok(None),
             },
         };
@@ -96,13 +96,14 @@ impl Database {
             return Ok(None);
         }
         let (table, key) = (away.table.to_owned(), away.key.clone());
-        Ok(Some(Violation { table, key, kind, detail, mend: wanted.touch() }))
+        Ok(Some(Violation { table, key, kind, detail, mend }))
     }
 
     /// A row of an entity of another partition: that the entity wants it. Whether it holds the right properties is looked
     /// at from the entity's side.
     async fn check_guest(&self, table: &'static str, guest: &Guest) -> Result<Option<Violation>> {
         let Guest { schema, index, row } = guest;
+        let name = schema.indexes.get(*index).map_or("", |index| index.name);
         let report = |kind, detail: String, mend| {
             Ok(Some(Violation { table: table.to_owned(), key: row.key.clone(), kind, detail, mend }))
         };
@@ -134,7 +135,7 @@ impl Database {
             (false, _) => report(
                 ViolationKind::Dangling,
                 format!("{owner} does not want this row"),
-                Mend::Release { schema, owner, sequence: system::sequence(&row.properties), index: *index },
+                Mend::Release { entity: schema.entity_type, index: name, sequence: system::sequence(&row.properties), owner },
             ),
         }
     }

@@ -17,6 +17,7 @@ use crate::{
     plan::{
         change::{Change, is_primary},
         outbox::{AwayKey, Intent},
+        system,
     },
     schema::EntitySchema,
 };
@@ -26,20 +27,16 @@ use crate::{
 pub(super) enum Mend {
     /// Nothing that could be done without knowing what was meant.
     No,
-    /// The entity is written once more.
-    Touch(&'static EntitySchema, RowKey),
+    /// The entity of this type is written once more.
+    Touch(&'static str, RowKey),
+    /// The row, which is ahead of its entity, is taken away if it is still as it was, and the entity written once more.
+    Rewrite(ETag, &'static str, RowKey),
     /// The row is taken away, if it is still as it was.
     Remove(ETag),
     /// The row of another partition is taken away, unless its entity wants it by now.
-    Release { schema: &'static EntitySchema, owner: RowKey, sequence: i64, index: usize },
+    Release { entity: &'static str, index: &'static str, owner: RowKey, sequence: i64 },
     /// The outbox row is delivered.
-    Deliver(&'static EntitySchema),
-}
-
-impl PartialEq for EntitySchema {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
+    Deliver(&'static str),
 }
 
 /// What a repair did.
@@ -139,15 +136,24 @@ impl Database {
     async fn mend(&self, violation: &Violation) -> Result<()> {
         match &violation.mend {
             Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
-            Mend::Touch(schema, owner) => self.touch(schema, owner, Vec::new()).await,
+            Mend::Touch(entity, owner) => self.touch(self.known(entity)?, owner, Vec::new()).await,
+            Mend::Rewrite(etag, entity, owner) => {
+                self.take_away(&violation.table, &violation.key, etag).await?;
+                self.touch(self.known(entity)?, owner, Vec::new()).await
+            }
             Mend::Remove(etag) => self.take_away(&violation.table, &violation.key, etag).await,
-            Mend::Deliver(schema) => self.deliver_overdue(schema, &violation.key).await,
-            Mend::Release { schema, owner, sequence, index } => {
-                let name = schema.indexes.get(*index).map_or("", |index| index.name);
-                let entry = AwayKey { index: name.to_owned(), table: violation.table.clone(), key: violation.key.clone() };
-                self.release(schema, owner, *sequence, entry).await
+            Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
+            Mend::Release { entity, index, owner, sequence } => {
+                let (table, key) = (violation.table.clone(), violation.key.clone());
+                let entry = AwayKey { index: (*index).to_owned(), table, key };
+                self.release(self.known(entity)?, owner, *sequence, entry).await
             }
         }
+    }
+
+    fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
+        let schema = self.model().iter().copied().find(|schema| schema.entity_type == entity);
+        schema.ok_or_else(|| Error::unsupported("the opened model does not list this entity").of(entity))
     }
 
     /// Writes the entity once more, with every derived row. Nothing to do where it is gone.
@@ -177,21 +183,19 @@ impl Database {
         Ok(())
     }
 
-    /// Takes a row of another partition away: by a live entity's next write, else by an intent of its own, so that what is
-    /// still under way is fenced off.
+    /// Takes a row of another partition away that names `owner`: through the outbox, so that what is still under way is
+    /// fenced off, or at once where nothing can be. Whoever comes to want the row meanwhile writes it, and it stays.
     async fn release(&self, schema: &'static EntitySchema, owner: &RowKey, sequence: i64, entry: AwayKey) -> Result<()> {
         let registered = self.registered(schema)?;
+        let table = self.table_name(&entry.table);
+        let there = self.get_row(&table, &entry.key).await?;
+        let Some(there) = there.filter(|row| system::owner(row).as_ref() == Some(owner)) else { return Ok(()) };
+        if self.is_atomic() {
+            return self.remove_row(&table, &there).await;
+        }
         let primary = self.get_row(&registered.table, owner).await?.filter(|row| is_primary(schema, row));
         if primary.is_some() {
             return self.touch(schema, owner, vec![entry]).await;
-        }
-        if self.is_atomic() {
-            let table = self.table_name(&entry.table);
-            let there = self.get_row(&table, &entry.key).await?;
-            return match there {
-                Some(row) => self.remove_row(&table, &row).await,
-                None => Ok(()),
-            };
         }
         let intent = Intent { owner: owner.row.clone(), sequence: sequence.saturating_add(1), entries: vec![entry] };
         self.mark_dirty(schema, &owner.partition).await?;

@@ -4,6 +4,7 @@ mod crashes;
 mod delivery;
 mod reads;
 mod rows;
+mod sabotage;
 
 use std::collections::BTreeMap;
 
@@ -123,6 +124,8 @@ pub(super) fn wanted_keys(workers: &[Worker]) -> Vec<(String, String, String)> {
 
 /// That the tables hold exactly the rows of these workers, with right contents.
 pub(super) async fn assert_exact(db: &TestDatabase, workers: &[Worker], told: &str) {
+    let verified = db.verify().await.expect("verify runs");
+    assert!(verified.is_clean(), "{told}: {:?}", verified.violations);
     let rows = live_rows(db).await;
     let keys: Vec<_> = rows.keys().cloned().collect();
     assert_eq!(keys, wanted_keys(workers), "{told}");
