@@ -108,7 +108,7 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
             let field = look_up(fields, &field, span, errors)?;
             let why = match field.kind {
                 Kind::Plain => return Some(Segment::Part(Part { field, codec })),
-                Kind::Json => "stored as JSON",
+                Kind::Json => "stored as JSON (an index may have a row for `each` element of a list)",
                 Kind::Group => "a group of properties",
                 Kind::Skipped => "not stored",
             };

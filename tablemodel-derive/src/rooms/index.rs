@@ -165,7 +165,10 @@ impl Index {
         let each = words.each.get().and_then(|each| list(each, fields, errors));
         let in_keys = with_elements(fields, each.as_deref());
         let elsewhere = elsewhere(words, &in_keys, errors);
-        let mut row = words.row.get().map_or_else(Key::missing, |row| Key::resolve(row, &in_keys, errors));
+        // Where a list was meant and not named well, its field in the key is no mistake of its own.
+        let is_told = words.each.is_absent() || each.is_some();
+        let row = words.row.get().filter(|_| is_told);
+        let mut row = row.map_or_else(Key::missing, |row| Key::resolve(row, &in_keys, errors));
         row.is_sound &= !words.has_unknown;
         Self {
             name,
@@ -253,7 +256,8 @@ impl Index {
 fn list(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
     if field.kind != Kind::Json {
-        let message = format!("`each` takes a list stored as JSON: write `#[table(json)]` on `{name}`, a `Vec` of a key type");
+        let message =
+            format!("`each` takes a list stored as JSON: write `#[table(json)]` on `{name}`, a `Vec` of a key type");
         errors.at(name.span(), message);
         return None;
     }

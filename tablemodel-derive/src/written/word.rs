@@ -8,20 +8,8 @@ use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
 const LATER: [&str; 14] = [
-    "blob",
-    "chunked",
-    "copy_of",
-    "count",
-    "expires",
-    "latest",
-    "list",
-    "max",
-    "min",
-    "series",
-    "shard",
-    "slice",
-    "sum",
-    "wide",
+    "blob", "chunked", "copy_of", "count", "expires", "latest", "list", "max", "min", "series", "shard", "slice",
+    "sum", "wide",
 ];
 
 /// One word.

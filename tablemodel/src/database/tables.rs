@@ -58,13 +58,19 @@ impl Database {
 
     /// The tables that hold rows of the model's entities, without the prefix.
     pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
-        let elsewhere = self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        let elsewhere =
+            self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
         self.model().iter().map(|schema| schema.table).chain(elsewhere.map(|elsewhere| elsewhere.table)).collect()
     }
 
     /// The full names of the model's tables, the schema table last.
     pub(super) fn table_names(&self) -> Vec<String> {
         let outbox = self.model().iter().any(|schema| schema.has_rows_elsewhere()).then_some(DIRTY_TABLE);
-        self.entity_tables().into_iter().chain(outbox).chain([SCHEMA_TABLE]).map(|table| self.table_name(table)).collect()
+        self.entity_tables()
+            .into_iter()
+            .chain(outbox)
+            .chain([SCHEMA_TABLE])
+            .map(|table| self.table_name(table))
+            .collect()
     }
 }

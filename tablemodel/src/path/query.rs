@@ -305,7 +305,8 @@ impl ReadPlan {
         let whole = |range: &KeyRange| matches!(range, KeyRange::Partition { rows, .. } if *rows == RowRange::all());
         match self.ranges.as_slice() {
             ranges if ranges.iter().any(|range| matches!(range, KeyRange::Table { .. })) => CostClass::TableScan,
-            ranges if ranges.iter().any(whole) => CostClass::PartitionScan,
+            // A partition of its own holds nothing but what is asked for.
+            ranges if self.elsewhere().is_none() && ranges.iter().any(whole) => CostClass::PartitionScan,
             _ => CostClass::Range,
         }
     }

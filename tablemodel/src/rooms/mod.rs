@@ -4,8 +4,10 @@
 //! A room is pure and never imports another room. One without code of its own is a page.
 
 pub mod compound_key;
+pub mod elsewhere;
 pub mod index;
 pub mod model;
+pub mod outbox;
 pub mod projection;
 pub mod scan;
 pub mod sparse;

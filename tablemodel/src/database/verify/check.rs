@@ -94,7 +94,9 @@ impl Check {
                 (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
                     check.outbox.push((schema, row));
                 }
-                (RowKind::Derived { name, .. }, _, Some(schema)) => check.entry(db, schema, name.to_owned(), row, &mut derived)?,
+                (RowKind::Derived { name, .. }, _, Some(schema)) => {
+                    check.entry(db, schema, name.to_owned(), row, &mut derived)?
+                }
                 _ => check.foreign(db, &row)?,
             }
         }

@@ -48,7 +48,11 @@ impl Database {
         self.collect(found, check).await
     }
 
-    async fn collect(&self, found: Vec<impl Future<Output = Result<Option<Violation>>>>, check: &mut Check) -> Result<()> {
+    async fn collect(
+        &self,
+        found: Vec<impl Future<Output = Result<Option<Violation>>>>,
+        check: &mut Check,
+    ) -> Result<()> {
         let found: Vec<_> = stream::iter(found).buffered(CONCURRENT_READS).try_collect().await?;
         check.violations.extend(found.into_iter().flatten());
         Ok(())
@@ -108,7 +112,11 @@ impl Database {
             Ok(Some(Violation { table: table.to_owned(), key: row.key.clone(), kind, detail, mend }))
         };
         let Some(owner) = system::owner(row).filter(|_| row.properties.get(system::OWNER_PARTITION).is_some()) else {
-            return report(ViolationKind::Dangling, "it does not name its entity".to_owned(), Mend::Remove(row.etag.clone()));
+            return report(
+                ViolationKind::Dangling,
+                "it does not name its entity".to_owned(),
+                Mend::Remove(row.etag.clone()),
+            );
         };
         let is_dead = system::is_dead(&row.properties);
         if is_dead && !self.is_older_than_fences(row, 2) {
@@ -135,7 +143,12 @@ impl Database {
             (false, _) => report(
                 ViolationKind::Dangling,
                 format!("{owner} does not want this row"),
-                Mend::Release { entity: schema.entity_type, index: name, sequence: system::sequence(&row.properties), owner },
+                Mend::Release {
+                    entity: schema.entity_type,
+                    index: name,
+                    sequence: system::sequence(&row.properties),
+                    owner,
+                },
             ),
         }
     }

@@ -98,8 +98,11 @@ pub struct Verify<'a> {
     db: Database,
     from: Option<Checkpoint>,
     rows: u64,
-    progress: Option<Box<dyn FnMut(&Verified) + Send + 'a>>,
+    progress: Option<Progress<'a>>,
 }
+
+/// What is told after each partition.
+type Progress<'a> = Box<dyn FnMut(&Verified) + Send + 'a>;
 
 impl fmt::Debug for Verify<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

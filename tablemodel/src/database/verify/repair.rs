@@ -173,7 +173,9 @@ impl Database {
                 other => return other.map(drop),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "the entity keeps changing").of(schema.entity_type).at_key(owner.clone()))
+        Err(Error::new(ErrorKind::Unavailable, "the entity keeps changing")
+            .of(schema.entity_type)
+            .at_key(owner.clone()))
     }
 
     async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
@@ -185,7 +187,13 @@ impl Database {
 
     /// Takes a row of another partition away that names `owner`: through the outbox, so that what is still under way is
     /// fenced off, or at once where nothing can be. Whoever comes to want the row meanwhile writes it, and it stays.
-    async fn release(&self, schema: &'static EntitySchema, owner: &RowKey, sequence: i64, entry: AwayKey) -> Result<()> {
+    async fn release(
+        &self,
+        schema: &'static EntitySchema,
+        owner: &RowKey,
+        sequence: i64,
+        entry: AwayKey,
+    ) -> Result<()> {
         let registered = self.registered(schema)?;
         let table = self.table_name(&entry.table);
         let there = self.get_row(&table, &entry.key).await?;
@@ -201,7 +209,8 @@ impl Database {
         self.mark_dirty(schema, &owner.partition).await?;
         let properties = intent.properties(schema, due(self.environment().clock.now()));
         let row = RowKey::new(owner.partition.clone(), intent.row());
-        let batch = Batch::new(&registered.table, row.partition.clone()).with(row.row.clone(), Action::InsertOrReplace(properties));
+        let batch = Batch::new(&registered.table, row.partition.clone())
+            .with(row.row.clone(), Action::InsertOrReplace(properties));
         self.commit_store(&[batch], 0).await?;
         self.deliver_row(schema, row).await
     }
@@ -213,7 +222,8 @@ impl Database {
         self.mark_dirty(schema, &key.partition).await?;
         let since = self.environment().clock.monotonic();
         let intent = Intent::read(&row)?;
-        let outgoing = Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
+        let outgoing =
+            Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
         if self.is_atomic() {
             self.touch(schema, &outgoing.owner(), outgoing.intent.entries.clone()).await?;
             return self.remove_row(&table, &row).await;

@@ -116,7 +116,8 @@ async fn every_planted_violation_is_found_none_is_invented_and_repair_leaves_non
             .collect();
         // A row that names another owner is missed by its own entity, and wanted by no other: one place, either word.
         let differ: Vec<_> = planted.iter().filter(|(key, kind)| found.get(*key) != Some(kind)).collect();
-        let differ: Vec<_> = differ.iter().filter(|(key, _)| found.get(*key) != Some(&ViolationKind::Dangling)).collect();
+        let differ: Vec<_> =
+            differ.iter().filter(|(key, _)| found.get(*key) != Some(&ViolationKind::Dangling)).collect();
         assert!(differ.is_empty(), "{mode:?}: {differ:?}");
         assert_eq!(found.len(), planted.len(), "{mode:?}");
 
