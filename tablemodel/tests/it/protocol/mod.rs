@@ -1,0 +1,9 @@
+//! The protocol that keeps rows in other partitions, as a model: every interleaving of its actors, and each of its rules
+//! switched off in turn.
+//!
+//! Independent of the runtime: it may call nothing of `tablemodel`.
+
+mod checker;
+mod outbox;
+mod report;
+mod rules;
