@@ -22,10 +22,12 @@ macro_rules! rules {
 pub(crate) use rules;
 
 /// Which rules are switched off: none, unless a control says so.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Off(u32);
 
 impl Off {
+    pub(crate) const NONE: Self = Self(0);
+
     pub(crate) fn and(self, rule: impl Into<u32>) -> Self {
         Self(self.0 | rule.into())
     }

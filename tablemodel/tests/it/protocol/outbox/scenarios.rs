@@ -17,7 +17,7 @@ const C: u8 = 2;
 
 /// One entity, with value `a` and its entry delivered.
 fn entity(writers: &'static [&'static [(u8, Op)]], relays: usize) -> Outbox {
-    Outbox { rows: Rows::empty().with(0, A), writers, relays, lost: 0, half_fences: 0, off: Off::default() }
+    Outbox { rows: Rows::empty().with(0, A), writers, relays, lost: 0, half_fences: 0, off: Off::NONE }
 }
 
 fn losing_a_reply(writers: &'static [&'static [(u8, Op)]], relays: usize) -> Outbox {
