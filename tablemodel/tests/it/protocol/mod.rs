@@ -4,6 +4,7 @@
 //! Independent of the runtime: it may call nothing of `tablemodel`.
 
 mod checker;
+mod claims;
 mod marker;
 mod outbox;
 mod report;
