@@ -5,6 +5,7 @@
 
 mod checker;
 mod claims;
+mod copies;
 mod marker;
 mod outbox;
 mod report;
