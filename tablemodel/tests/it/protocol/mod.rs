@@ -8,5 +8,6 @@ mod claims;
 mod copies;
 mod marker;
 mod outbox;
+mod rekey;
 mod report;
 mod rules;
