@@ -3,6 +3,7 @@
 //!
 //! Independent of the runtime: it may call nothing of `tablemodel`.
 
+mod cast;
 mod checker;
 mod claims;
 mod copies;

@@ -4,6 +4,7 @@ use super::{
     Claims, NOT_TAKEN, Op, REPEATED, Rule, State,
     rows::{Claim, ENTITIES, Intent, Primary, Stage},
 };
+use crate::protocol::cast::number;
 
 /// Where an actor is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -170,7 +171,7 @@ impl Claims {
         let actor = state.actors[index];
         let image = state.rows.primary[usize::from(entity)];
         let current = primary_bit(entity);
-        let slot = self.slot(index, actor.next);
+        let slot = number(self.writers, index, actor.next);
         let read = Actor { entity, slot, image, current, ..actor };
         match (op, image) {
             (Op::Delete, Primary::Live(_)) => emit("reads the primary", state.with(index, read.at(Pc::Commit), 0)),

@@ -12,6 +12,7 @@ use actors::Actor;
 use rows::{Primary, Rows, Stage, VALUES, WRITES};
 
 use super::{
+    cast::{RELAYS, WRITERS, settle, sort_relays},
     checker::{Protocol, Steps},
     rules::{Off, rules},
 };
@@ -94,7 +95,6 @@ const NOT_TAKEN: &str = "a value is said to be taken that nobody else ever had";
 const REPEATED: &str = "one write was carried out twice";
 
 const ACTORS: usize = 5;
-const NAMES: [[&str; 3]; 2] = [["writer 0", "writer 1", "writer 2"], ["relay 0", "relay 1", "relay 2"]];
 
 /// Rows and actors: writers, then relays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -114,16 +114,8 @@ impl Claims {
         !self.off.has(rule)
     }
 
-    /// The place of a writer's next operation among all of all programs.
-    fn slot(&self, writer: usize, next: u8) -> u8 {
-        self.writers[..writer].iter().map(|program| program.len() as u8).sum::<u8>() + next
-    }
-
     fn canonical(&self, mut state: State) -> State {
-        let writers = self.writers.len();
-        if self.relays == 2 && state.actors[writers] > state.actors[writers + 1] {
-            state.actors.swap(writers, writers + 1);
-        }
+        sort_relays(&mut state.actors, self.writers.len(), self.relays);
         state
     }
 
@@ -175,10 +167,10 @@ impl Protocol for Claims {
     }
 
     fn steps(&self, state: &State, steps: &mut Steps<State>) {
-        for (index, name) in NAMES[0].into_iter().enumerate().take(self.writers.len()) {
+        for (index, name) in WRITERS.into_iter().enumerate().take(self.writers.len()) {
             self.write(state, index, &mut |what, s| steps.add(name, what, self.canonical(s)));
         }
-        for (relay, name) in NAMES[1].into_iter().enumerate().take(self.relays) {
+        for (relay, name) in RELAYS.into_iter().enumerate().take(self.relays) {
             let index = self.writers.len() + relay;
             self.relay(state, index, &mut |what, s| steps.add(name, what, self.canonical(s)));
         }
@@ -214,12 +206,6 @@ impl Protocol for Claims {
         for claim in rows.claim.iter_mut().flatten().filter(|claim| claim.stage == Stage::Pending) {
             claim.stage = Stage::Expired;
         }
-        let ascending: [usize; WRITES] = std::array::from_fn(|slot| slot);
-        let descending = std::array::from_fn(|slot| WRITES - 1 - slot);
-        [ascending, descending].into_iter().find_map(|order| {
-            let mut rows = rows;
-            order.into_iter().for_each(|slot| self.deliver(&mut rows, slot));
-            rows.wrong()
-        })
+        settle(rows, WRITES, |rows, slot| self.deliver(rows, slot), Rows::wrong)
     }
 }

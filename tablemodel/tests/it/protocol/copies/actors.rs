@@ -4,6 +4,7 @@ use super::{
     Copies, Op, Rule, State,
     rows::{ABSENT, BackReference, CASCADES, Intent, Rows, Source, Target, WRITES},
 };
+use crate::protocol::cast::number;
 
 /// Where an actor is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -129,7 +130,7 @@ impl Copies {
     }
 
     fn plan(&self, rows: &Rows, index: usize, actor: Actor, op: Op) -> Actor {
-        let slot = self.slot(index, actor.next);
+        let slot = number(self.writers, index, actor.next);
         let looks = !self.obeys(Rule::OutboxAlways) || !self.obeys(Rule::BackReferencesAfterEgt);
         let numbered = |value| Source { value, seq: rows.source.seq + 1 };
         let of_source = Actor { slot, of_source: true, current: [true, false], ..actor };

@@ -6,6 +6,7 @@ use super::{
     Op, Outbox, Rule, State,
     rows::{ENTITIES, Entry, Intent, Primary, Rows, VALUES, WRITES},
 };
+use crate::protocol::cast::number;
 
 /// Where an actor is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -126,7 +127,7 @@ impl Outbox {
         if op == Op::Delete && found.value().is_none() {
             return emit("finds nothing to delete", state.with(index, actor.over(), 0));
         }
-        let slot = self.slot(index, actor.next) as u8;
+        let slot = number(self.writers, index, actor.next);
         let mut planned = None;
         for seq in self.numbers(&state.rows, entity, found) {
             if planned.replace(seq) == Some(seq) {

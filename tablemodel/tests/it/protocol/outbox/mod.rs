@@ -15,6 +15,7 @@ use actors::{Actor, Pc};
 use rows::{FENCE, Primary, Rows, VALUES, WRITES};
 
 use super::{
+    cast::{RELAYS, WRITERS, settle, sort_relays},
     checker::{Protocol, Steps},
     rules::{Off, rules},
 };
@@ -96,11 +97,6 @@ impl Outbox {
         !self.off.has(rule)
     }
 
-    /// The slot of a writer's next operation: all writes of all programs are numbered.
-    fn slot(&self, writer: usize, next: u8) -> usize {
-        self.writers[..writer].iter().map(|program| program.len()).sum::<usize>() + usize::from(next)
-    }
-
     fn sweeper(&self) -> usize {
         self.writers.len() + self.relays
     }
@@ -121,12 +117,8 @@ impl Outbox {
         s
     }
 
-    /// Relays are alike: which is which does not matter.
     fn canonical(&self, mut state: State) -> State {
-        let writers = self.writers.len();
-        if self.relays == 2 && state.actors[writers] > state.actors[writers + 1] {
-            state.actors.swap(writers, writers + 1);
-        }
+        sort_relays(&mut state.actors, self.writers.len(), self.relays);
         state
     }
 }
@@ -147,12 +139,12 @@ impl Protocol for Outbox {
     }
 
     fn steps(&self, state: &State, steps: &mut Steps<State>) {
-        for index in 0..self.writers.len() {
-            self.write(state, index, &mut |what, s| steps.add(WRITER[index], what, self.canonical(s)));
+        for (index, name) in WRITERS.into_iter().enumerate().take(self.writers.len()) {
+            self.write(state, index, &mut |what, s| steps.add(name, what, self.canonical(s)));
         }
-        for relay in 0..self.relays {
+        for (relay, name) in RELAYS.into_iter().enumerate().take(self.relays) {
             let index = self.writers.len() + relay;
-            self.relay(state, index, &mut |what, s| steps.add(RELAY[relay], what, self.canonical(s)));
+            self.relay(state, index, &mut |what, s| steps.add(name, what, self.canonical(s)));
         }
         if self.half_fences > 0 {
             self.sweep(state, self.sweeper(), &mut |what, s| steps.add("sweeper", what, s));
@@ -171,13 +163,7 @@ impl Protocol for Outbox {
     }
 
     fn settled(&self, rows: Rows) -> Option<&'static str> {
-        let ascending: [usize; WRITES] = std::array::from_fn(|slot| slot);
-        let descending = std::array::from_fn(|slot| WRITES - 1 - slot);
-        [ascending, descending].into_iter().find_map(|order| {
-            let mut rows = rows;
-            order.into_iter().for_each(|slot| self.deliver(&mut rows, slot));
-            self.wrong(&rows)
-        })
+        settle(rows, WRITES, |rows, slot| self.deliver(rows, slot), |rows| self.wrong(rows))
     }
 }
 
@@ -215,6 +201,3 @@ impl Outbox {
         matches!(primary, Primary::Dead { age, .. } if self.sweepable(age, Rule::PrimarySweptAfterFence))
     }
 }
-
-const WRITER: [&str; 2] = ["writer 0", "writer 1"];
-const RELAY: [&str; 2] = ["relay 0", "relay 1"];

@@ -4,6 +4,7 @@ use super::{
     Op, Rekey, Rule, State,
     rows::{Intent, Primary, Rows, WRITES},
 };
+use crate::protocol::cast::number;
 
 /// Where an actor is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -111,7 +112,7 @@ impl Rekey {
         let actor = state.actors[index];
         let Some(&op) = self.writers[index].get(usize::from(actor.next)) else { return };
         self.emit(state, index, emit, |rows| match actor.pc {
-            Pc::Idle => self.begin(rows, self.number(index, actor.next), actor, op),
+            Pc::Idle => self.begin(rows, number(self.writers, index, actor.next), actor, op),
             Pc::Look => self.look(rows, actor, op),
             Pc::Mover | Pc::MoversIntent | Pc::Finish(_) | Pc::Touch => self.steal(rows, actor),
             Pc::Take => self.take(rows, actor, op),

@@ -13,6 +13,7 @@ use actors::Actor;
 use rows::{KEYS, Primary, Rows, WRITES};
 
 use super::{
+    cast::{RELAYS, WRITERS, settle, sort_relays},
     checker::{Protocol, Steps},
     rules::{Off, rules},
 };
@@ -75,8 +76,6 @@ pub(crate) struct Rekey {
 }
 
 const ACTORS: usize = 4;
-const WRITER: [&str; 3] = ["writer 0", "writer 1", "writer 2"];
-const RELAY: [&str; 2] = ["relay 0", "relay 1"];
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct State {
@@ -97,16 +96,8 @@ impl Rekey {
         !self.off.has(rule)
     }
 
-    /// The number of a writer's next operation among all of all programs.
-    fn number(&self, writer: usize, next: u8) -> u8 {
-        self.writers[..writer].iter().map(|program| program.len() as u8).sum::<u8>() + next
-    }
-
     fn canonical(&self, mut state: State) -> State {
-        let writers = self.writers.len();
-        if self.relays == 2 && state.actors[writers] > state.actors[writers + 1] {
-            state.actors.swap(writers, writers + 1);
-        }
+        sort_relays(&mut state.actors, self.writers.len(), self.relays);
         state
     }
 }
@@ -120,10 +111,10 @@ impl Protocol for Rekey {
     }
 
     fn steps(&self, state: &State, steps: &mut Steps<State>) {
-        for (index, name) in WRITER.into_iter().enumerate().take(self.writers.len()) {
+        for (index, name) in WRITERS.into_iter().enumerate().take(self.writers.len()) {
             self.write(state, index, &mut |what, s| steps.add(name, what, self.canonical(s)));
         }
-        for (relay, name) in RELAY.into_iter().enumerate().take(self.relays) {
+        for (relay, name) in RELAYS.into_iter().enumerate().take(self.relays) {
             let index = self.writers.len() + relay;
             self.relay(state, index, &mut |what, s| steps.add(name, what, self.canonical(s)));
         }
@@ -150,12 +141,6 @@ impl Protocol for Rekey {
     }
 
     fn settled(&self, rows: Rows) -> Option<&'static str> {
-        let ascending: [usize; WRITES] = std::array::from_fn(|slot| slot);
-        let descending = std::array::from_fn(|slot| WRITES - 1 - slot);
-        [ascending, descending].into_iter().find_map(|order| {
-            let mut rows = rows;
-            order.into_iter().for_each(|slot| self.deliver(&mut rows, slot));
-            rows.violated().or(rows.wrong())
-        })
+        settle(rows, WRITES, |rows, slot| self.deliver(rows, slot), |rows| rows.violated().or(rows.wrong()))
     }
 }
