@@ -11,4 +11,5 @@ mod marker;
 mod outbox;
 mod rekey;
 mod report;
+mod restrict;
 mod rules;
