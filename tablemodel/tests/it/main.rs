@@ -22,6 +22,7 @@ mod format;
 mod keys;
 mod kill;
 mod properties;
+mod protocol;
 mod reads;
 mod transfer;
 mod ui;
