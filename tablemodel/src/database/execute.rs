@@ -35,18 +35,17 @@ impl Database {
         &self,
         registered: &Registered,
         partition: &str,
-        changes: Vec<Change>,
+        changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        check_count(&changes)?;
+        check_count(changes)?;
         let mut run = Run::new(self, registered, partition);
-        let result = run.attempts(&changes).await;
+        let result = run.attempts(changes).await;
         result.map_err(|error| run.settled(error))
     }
 
     /// One change.
     pub(crate) async fn write_one(&self, registered: &Registered, change: Change) -> Result<Outcome> {
-        let partition = change.key().partition.clone();
-        let outcomes = self.write(registered, &partition, vec![change]).await;
+        let outcomes = self.write(registered, &change.key().partition, std::slice::from_ref(&change)).await;
         let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
