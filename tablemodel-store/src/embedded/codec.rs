@@ -38,7 +38,6 @@ impl EncodedRow {
     ) -> Self {
         let start = buffer.len();
         let body = start + HEAD_BYTES;
-        buffer.reserve(HEAD_BYTES + room(properties));
         buffer.resize(body, 0);
         put_varint(buffer, properties.len() as u64);
         for (name, property) in properties.iter() {
@@ -61,19 +60,6 @@ impl EncodedRow {
     pub(super) fn value<'b>(&self, buffer: &'b [u8]) -> &'b [u8] {
         buffer.get(self.place.clone()).unwrap_or_default()
     }
-}
-
-/// Room for a body with these properties; enough, unless names have to be written out.
-fn room(properties: &Properties) -> usize {
-    const COUNT_BYTES: usize = 2;
-    // The longest value of fixed length, behind a name's number.
-    const PROPERTY_BYTES: usize = 20;
-    let each = properties.iter().map(|(_, value)| match value {
-        ValueRef::String(text) => PROPERTY_BYTES + text.len(),
-        ValueRef::Binary(bytes) => PROPERTY_BYTES + bytes.len(),
-        _ => PROPERTY_BYTES,
-    });
-    COUNT_BYTES + each.sum::<usize>()
 }
 
 /// A row's value as it lies in the file: checked, not yet decoded.
@@ -143,14 +129,14 @@ impl<'a> StoredRow<'a> {
 
     fn decoded(self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
         let mut stored = StoredProperties::of(self.body)?;
-        let mut pairs = Vec::with_capacity(stored.len());
+        let mut properties = Properties::with_capacity(stored.len());
         while let Some((name, tag)) = stored.take_name() {
             match select.is_none_or(|select| select.has(&name)) {
-                true => pairs.push((name.resolve(names)?, stored.take_value(tag)?.to_value())),
+                true => properties.set(name.resolve(names)?, stored.take_value(tag)?),
                 false => stored.skip_value(tag)?,
             }
         }
-        stored.is_at_end().then(|| Properties::from_sorted(pairs))
+        stored.is_at_end().then_some(properties)
     }
 
     /// The whole row.

@@ -45,7 +45,8 @@ pub(super) fn bytes_of(batches: &[PreparedBatch]) -> usize {
 
 impl PreparedBatch {
     fn new<'b>(batch: &'b Batch, numbers: &mut Numbers<'_, 'b>) -> Self {
-        let mut bytes = Vec::new();
+        const BYTES_EACH: usize = 256;
+        let mut bytes = Vec::with_capacity(BYTES_EACH * batch.operations.len());
         let operations = batch.operations.iter().map(|it| ready(&mut bytes, &batch.partition, it, numbers)).collect();
         Self { table: batch.table.clone(), partition: batch.partition.clone(), operations, bytes }
     }

@@ -21,7 +21,7 @@ use crate::{
     database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    plan::{change::Change, image::Image},
+    plan::{change::Change, image::Image, short_hash::ShortHash},
     schema::{Cover, EntitySchema},
 };
 
@@ -141,7 +141,7 @@ impl<'a> Bulk<'a> {
             change,
             held: Held::of(E::SCHEMA),
             hasher: RandomState::new(),
-            busy: HashSet::new(),
+            busy: HashSet::default(),
             flights: FuturesUnordered::new(),
             report: BulkReport::default(),
             bulk: self,
@@ -158,7 +158,7 @@ struct Writing<'a> {
     held: Held,
     hasher: RandomState,
     /// Hashes of the keys in flight: a second entity of one key waits for the first, so that writes are never reordered.
-    busy: HashSet<u64>,
+    busy: HashSet<u64, ShortHash>,
     flights: FuturesUnordered<BoxFuture<'static, Landed>>,
     report: BulkReport,
 }
@@ -319,7 +319,7 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
     let mut rest = vec![changes];
     while let Some(changes) = rest.pop() {
         let Some(first) = changes.first() else { continue };
-        match db.write(registered, &first.key().partition, changes).await {
+        match db.write_untold(registered, &first.key().partition, changes).await {
             Ok(_) => {
                 report.written += changes.len() as u64;
                 report.batches += 1;

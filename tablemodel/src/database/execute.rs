@@ -43,6 +43,19 @@ impl Database {
         result.map_err(|error| run.settled(error))
     }
 
+    /// As [`Database::write`], for a caller who does not ask what became of each.
+    pub(crate) async fn write_untold(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        changes: &[Change],
+    ) -> Result<()> {
+        check_count(changes)?;
+        let mut run = Run { told: false, ..Run::new(self, registered, partition) };
+        let result = run.attempts(changes).await;
+        result.map(drop).map_err(|error| run.settled(error))
+    }
+
     /// One change.
     pub(crate) async fn write_one(&self, registered: &Registered, change: Change) -> Result<Outcome> {
         let outcomes = self.write(registered, &change.key().partition, std::slice::from_ref(&change)).await;
@@ -61,12 +74,14 @@ struct Run<'a> {
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
+    /// Whether what became of each change is asked for.
+    told: bool,
 }
 
 impl<'a> Run<'a> {
     fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
-        Self { db, registered, partition, known: Known::new(), operation, ambiguous: false, last: None }
+        Self { db, registered, partition, known: Known::new(), operation, ambiguous: false, last: None, told: true }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
@@ -78,6 +93,7 @@ impl<'a> Run<'a> {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
             match self.db.commit_store(std::slice::from_ref(&batch), attempt).await {
+                Ok(_) if !self.told => return Ok(Vec::new()),
                 Ok(receipts) => return Ok(outcomes(self.partition, &plan, receipts)),
                 Err(error) => match self.after(error, &plan).await? {
                     Next::Again => {}

@@ -8,6 +8,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
+        short_hash::ShortHash,
         change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
         fold::{Folded, fold},
         group::Group,
@@ -52,7 +53,7 @@ pub(crate) struct Left {
 pub(crate) struct BatchPlan {
     pub(crate) rows: Vec<BatchRow>,
     pub(crate) left: Vec<Left>,
-    positions: HashMap<String, usize>,
+    positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
 }

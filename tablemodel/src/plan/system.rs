@@ -2,7 +2,7 @@
 //!
 //! The one place that knows their names.
 
-use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Value, ValueRef};
+use tablemodel_store::{Comparison, Filter, Properties, PropertyName, ValueRef};
 
 use crate::schema::EntitySchema;
 
@@ -147,10 +147,10 @@ pub(crate) fn stamp(
     sequence: i64,
     operations: Option<Vec<u8>>,
 ) {
-    properties.insert(PropertyName::from_static(ENTITY_TYPE), discriminator);
-    properties.insert(PropertyName::from_static(SEQUENCE), sequence);
+    properties.set(PropertyName::from_static(ENTITY_TYPE), ValueRef::String(discriminator));
+    properties.set(PropertyName::from_static(SEQUENCE), ValueRef::Int64(sequence));
     if let Some(operations) = operations {
-        properties.insert(PropertyName::from_static(OPERATIONS), Value::Binary(operations));
+        properties.set(PropertyName::from_static(OPERATIONS), ValueRef::Binary(&operations));
     }
 }
 

@@ -1,6 +1,6 @@
 #![doc = include_str!("../../docs/rooms/index.md")]
 
-use tablemodel_store::{Properties, PropertyName, Value, ValueRef};
+use tablemodel_store::{Properties, PropertyName, ValueRef};
 
 use crate::{
     error::Result,
@@ -9,7 +9,7 @@ use crate::{
         image::{Image, key_error},
         system,
     },
-    schema::{Cover, When},
+    schema::{Cover, SYSTEM_PROPERTIES, When},
 };
 
 /// The row that the index at this position of the schema wants for the image; none while its condition does not hold
@@ -34,12 +34,18 @@ fn covered(image: &Image, cover: Cover) -> Properties {
     let mut properties = match cover {
         Cover::Whole => image.primary_properties(),
         Cover::Keep(names) => kept(&image.fields, names),
-        Cover::KeysOnly => Properties::new(),
+        Cover::KeysOnly => Properties::with_capacity(SYSTEM_PROPERTIES),
     };
-    properties.insert(PropertyName::from_static(system::OWNER_ROW), Value::String(image.key.row.clone()));
+    properties.set(PropertyName::from_static(system::OWNER_ROW), ValueRef::String(&image.key.row));
     properties
 }
 
 fn kept(fields: &Properties, names: &'static [&'static str]) -> Properties {
-    names.iter().filter_map(|name| Some((PropertyName::from_static(name), fields.get(name)?.to_value()))).collect()
+    let mut kept = Properties::with_capacity(names.len() + SYSTEM_PROPERTIES);
+    for name in names {
+        if let Some(value) = fields.get(name) {
+            kept.set(PropertyName::from_static(name), value);
+        }
+    }
+    kept
 }
