@@ -165,7 +165,7 @@ impl FieldWriter {
 
     fn set(&mut self, property: &'static str, value: Option<Value>) {
         if let Some(value) = value {
-            self.0.insert(PropertyName::from_static(property), value);
+            self.0.set(PropertyName::from_static(property), value.as_ref());
         }
     }
 }

@@ -6,9 +6,11 @@
 //! | `side` | what both sides can do; `ours` and `by_hand` are the sides |
 //! | `workload` | one round of each workload |
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
+//! | `alone` | one side for a profiler |
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
 //! | `options`, `report` | the command line, and the figures as tables or JSON |
 
+mod alone;
 mod by_hand;
 mod compile;
 mod employee;
@@ -45,10 +47,13 @@ fn main() -> Result<()> {
         Report { compile: Some(compile::measure(options.quick)?), ..Report::default() }
     } else {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        match &options.stream {
-            Some((side, path)) => return runtime.block_on(memory::stream(side, path)),
-            None => runtime.block_on(paired::measure(&options))?,
+        if let Some((side, path)) = &options.stream {
+            return runtime.block_on(memory::stream(side, path));
         }
+        if let Some(alone) = &options.alone {
+            return runtime.block_on(alone.run(&options));
+        }
+        runtime.block_on(paired::measure(&options))?
     };
     if options.json {
         println!("{}", report.json(options.quick));

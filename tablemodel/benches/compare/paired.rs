@@ -141,7 +141,8 @@ impl Pair {
     }
 }
 
-async fn arena<S: Side>(directory: &Path, name: &str, count: u32, quick: bool) -> Result<Arena<S>> {
+/// A loaded database of one side, in a file of this name.
+pub(crate) async fn arena<S: Side>(directory: &Path, name: &str, count: u32, quick: bool) -> Result<Arena<S>> {
     let (side, _) = loaded::<S>(&directory.join(name), count).await?;
     Ok(Arena { side, count, directory: directory.to_owned(), quick })
 }

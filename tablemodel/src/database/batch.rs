@@ -149,7 +149,7 @@ impl<'a> WriteBatch<'a> {
         for change in &self.changes {
             self.db.registered(change.schema())?;
         }
-        let outcomes = self.db.write(&registered, &partition, self.changes).await?;
+        let outcomes = self.db.write(&registered, &partition, &self.changes).await?;
         for (target, row) in self.refresh.into_iter().zip(outcomes) {
             if let (Some(target), Some(row)) = (target, row) {
                 target.refresh(row);

@@ -35,18 +35,30 @@ impl Database {
         &self,
         registered: &Registered,
         partition: &str,
-        changes: Vec<Change>,
+        changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        check_count(&changes)?;
+        check_count(changes)?;
         let mut run = Run::new(self, registered, partition);
-        let result = run.attempts(&changes).await;
+        let result = run.attempts(changes).await;
         result.map_err(|error| run.settled(error))
+    }
+
+    /// As [`Database::write`], for a caller who does not ask what became of each.
+    pub(crate) async fn write_untold(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        changes: &[Change],
+    ) -> Result<()> {
+        check_count(changes)?;
+        let mut run = Run { told: false, ..Run::new(self, registered, partition) };
+        let result = run.attempts(changes).await;
+        result.map(drop).map_err(|error| run.settled(error))
     }
 
     /// One change.
     pub(crate) async fn write_one(&self, registered: &Registered, change: Change) -> Result<Outcome> {
-        let partition = change.key().partition.clone();
-        let outcomes = self.write(registered, &partition, vec![change]).await;
+        let outcomes = self.write(registered, &change.key().partition, std::slice::from_ref(&change)).await;
         let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
@@ -64,6 +76,8 @@ struct Run<'a> {
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
+    /// Whether what became of each change is asked for.
+    told: bool,
 }
 
 impl<'a> Run<'a> {
@@ -78,6 +92,7 @@ impl<'a> Run<'a> {
             operation,
             ambiguous: false,
             last: None,
+            told: true,
         }
     }
 
@@ -94,6 +109,7 @@ impl<'a> Run<'a> {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
+                Ok(_) if !self.told => Vec::new(),
                 Ok(receipts) => outcomes(self.partition, &plan, receipts),
                 Err(error) => match self.after(error, &plan).await? {
                     Next::Again => continue,

@@ -11,6 +11,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
+        short_hash::ShortHash,
         change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
         entries::Away,
         fold::{Folded, fold},
@@ -70,7 +71,7 @@ pub(crate) struct BatchPlan {
     pub(crate) away: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
-    positions: HashMap<String, usize>,
+    positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
 }

@@ -44,25 +44,22 @@ impl Image {
     pub(crate) fn stored(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
         let row = &rows.head;
         check_version(schema, row)?;
-        let mut fields = row.properties.clone();
-        fields.retain(|name| !system::is_system(name));
+        let mut fields = row.properties.filtered(|name| !system::is_system(name));
         for (part, value) in key_values(schema, &row.key)? {
-            fields.insert(PropertyName::from_static(part.property), value.into_value());
+            fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
         Ok(Self { schema, key: row.key.clone(), fields })
     }
 
     /// The properties of the primary row, without the system's: what the keys hold is not stored twice.
     pub(crate) fn primary_properties(&self) -> Properties {
-        let mut properties = self.fields.clone();
-        properties.retain(|name| !self.schema.in_key(name));
-        properties
+        self.fields.filtered(|name| !self.schema.in_key(name))
     }
 
     /// Takes over what `stored` holds and this version of the struct does not know.
     pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
         for (name, value) in system::unknown(self.schema, stored) {
-            self.fields.insert(name.clone(), value.to_value());
+            self.fields.set(name.clone(), value);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The one place that knows their names.
 
-use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Row, RowKey, Value, ValueRef};
+use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Row, RowKey, ValueRef};
 
 use crate::schema::EntitySchema;
 
@@ -166,14 +166,14 @@ pub(crate) fn unknown<'a>(
 /// The system properties of a row.
 pub(crate) fn stamp(
     properties: &mut Properties,
-    discriminator: impl Into<Value>,
+    discriminator: impl AsRef<str>,
     sequence: i64,
     operations: Option<Vec<u8>>,
 ) {
-    properties.insert(PropertyName::from_static(ENTITY_TYPE), discriminator);
-    properties.insert(PropertyName::from_static(SEQUENCE), sequence);
+    properties.set(PropertyName::from_static(ENTITY_TYPE), ValueRef::String(discriminator.as_ref()));
+    properties.set(PropertyName::from_static(SEQUENCE), ValueRef::Int64(sequence));
     if let Some(operations) = operations {
-        properties.insert(PropertyName::from_static(OPERATIONS), Value::Binary(operations));
+        properties.set(PropertyName::from_static(OPERATIONS), ValueRef::Binary(&operations));
     }
 }
 

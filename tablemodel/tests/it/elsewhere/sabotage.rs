@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use tablemodel::{
     Consistency, Properties, RowKey, Value, ViolationKind,
-    prelude::*,
     store::{Action, Batch, Condition},
     testing::TestDatabase,
 };
