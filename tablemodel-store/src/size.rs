@@ -33,9 +33,17 @@ pub(crate) fn row_bytes_bound(partition: &str, row: &str, properties: &Propertie
     row_bytes_with(str::len, partition, row, properties)
 }
 
+/// Bytes that one property adds to [`row_bytes`].
+pub fn property_bytes(name: &str, value: ValueRef<'_>) -> usize {
+    property_bytes_with(utf16_len, name, value)
+}
+
+fn property_bytes_with(chars: fn(&str) -> usize, name: &str, value: ValueRef<'_>) -> usize {
+    8 + 2 * chars(name) + value_bytes(chars, value)
+}
+
 fn row_bytes_with(chars: fn(&str) -> usize, partition: &str, row: &str, properties: &Properties) -> usize {
-    let property = |name: &str, value| 8 + 2 * chars(name) + value_bytes(chars, value);
-    let own: usize = properties.iter().map(|(name, value)| property(name.as_str(), value)).sum();
+    let own: usize = properties.iter().map(|(name, value)| property_bytes_with(chars, name.as_str(), value)).sum();
     4 + 2 * (chars(partition) + chars(row)) + own
 }
 

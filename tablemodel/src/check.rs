@@ -5,7 +5,7 @@
 use crate::{
     key::{Codec, KeyType, Part, Problem, Segment, Template},
     path::field::Field,
-    schema::{EntitySchema, rows_may_collide, same_entity_type},
+    schema::{EntitySchema, rows_may_collide, same, same_entity_type},
 };
 
 /// Where a part of a key stands.
@@ -93,7 +93,15 @@ pub const fn check_groups(schema: &EntitySchema) {
         fail(&["two properties of `", of, "` have one name: rename a field of a group, or one beside it"])
     }
     if schema.has_too_many_properties() {
-        fail(&["`", of, "` and its groups have more properties than a row takes: keep some in a field with `json`"])
+        fail(&["`", of, "` and its groups have more properties than a row takes: say `#[table(wide)]`"])
+    }
+}
+
+/// Fails unless a field of this codec can be cut into chunks.
+#[track_caller]
+pub const fn check_chunked(field: &str, codec: &str) {
+    if !same(codec, "string") && !same(codec, "bytes") {
+        fail(&["field `", field, "` is `chunked`, and its type is no text and no bytes: remove `chunked`"])
     }
 }
 

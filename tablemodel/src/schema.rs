@@ -3,6 +3,8 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
+use std::cmp::Ordering;
+
 use tablemodel_store::{EdmType, limits};
 
 use crate::{key::Template, property::Property};
@@ -31,6 +33,28 @@ pub struct EntitySchema {
     pub indexes: &'static [IndexSchema],
     /// Whether rows that other programs wrote (without our system properties) are read as version 1.
     pub adopt: bool,
+    /// How the entity is cut into several rows; none for one that is always one row.
+    pub shape: Option<Shape>,
+}
+
+/// How an entity is cut into several rows: a head at its keys, and parts behind it. See [`rooms::wide`](crate::rooms::wide).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether it may have more properties than a row takes.
+    pub wide: bool,
+    /// The stored names of the properties that are cut into chunks.
+    pub chunked: &'static [&'static str],
+    /// Fields that stand together, in parts of their own.
+    pub parts: &'static [PartSchema],
+}
+
+/// Fields of an entity that stand together, apart from the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartSchema {
+    /// What the program calls the part; not stored.
+    pub name: &'static str,
+    /// The Rust fields.
+    pub fields: &'static [&'static str],
 }
 
 /// One field of an entity.
@@ -131,6 +155,14 @@ impl PropertySchema {
 }
 
 impl FieldSchema {
+    /// The Rust field.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Property(property) => property.field,
+            Self::Group { field, .. } => field,
+        }
+    }
+
     /// The properties of the field.
     pub const fn properties(&'static self) -> &'static [PropertySchema] {
         match self {
@@ -165,10 +197,14 @@ impl EntitySchema {
     /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.
     pub const fn has_duplicate_property(&self) -> bool {
         let mut i = 0;
-        while i < self.property_count() {
+        while i < self.fields.len() {
+            let own = at(self.fields, i).properties();
+            if repeats(own) {
+                return true;
+            }
             let mut j = i + 1;
-            while j < self.property_count() {
-                if same(self.property_at(i).property, self.property_at(j).property) {
+            while j < self.fields.len() {
+                if share_a_name(own, at(self.fields, j).properties()) {
                     return true;
                 }
                 j += 1;
@@ -180,7 +216,12 @@ impl EntitySchema {
 
     /// Whether the row could hold more properties than a store takes.
     pub const fn has_too_many_properties(&self) -> bool {
-        self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+        !self.is_wide() && self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+    }
+
+    /// Whether properties that do not fit in one row go into others.
+    pub const fn is_wide(&self) -> bool {
+        matches!(self.shape, Some(Shape { wide: true, .. }))
     }
 
     /// Whether two paths of this entity could produce the same row key.
@@ -213,19 +254,35 @@ impl EntitySchema {
         }
         count
     }
+}
 
-    const fn property_at(&self, wanted: usize) -> &'static PropertySchema {
-        let mut seen = 0;
-        let mut i = 0;
-        loop {
-            let properties = at(self.fields, i).properties();
-            if wanted < seen + properties.len() {
-                return at(properties, wanted - seen);
-            }
-            seen += properties.len();
-            i += 1;
+/// Whether two of the properties have one name. Those of an array ascend, and are looked at once.
+const fn repeats(properties: &[PropertySchema]) -> bool {
+    let mut i = 1;
+    while i < properties.len() {
+        if !matches!(compare(at(properties, i - 1).property, at(properties, i).property), Ordering::Less) {
+            let (before, rest) = properties.split_at(i);
+            return share_a_name(before, rest) || repeats(before) || repeats(rest);
         }
+        i += 1;
     }
+    false
+}
+
+/// Whether a property of `a` has the name of one of `b`.
+const fn share_a_name(a: &[PropertySchema], b: &[PropertySchema]) -> bool {
+    let mut i = 0;
+    while i < a.len() {
+        let mut j = 0;
+        while j < b.len() {
+            if same(at(a, i).property, at(b, j).property) {
+                return true;
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    false
 }
 
 /// Whether rows of two entities kept in one table could have the same key, so that one would overwrite the other.
@@ -257,6 +314,25 @@ pub(crate) const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool
 /// Table names are compared without case, as the service does.
 const fn same_table(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
+}
+
+/// The order of bytes, in a constant.
+const fn compare(a: &str, b: &str) -> Ordering {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() {
+        if *at(a, i) != *at(b, i) {
+            return if *at(a, i) < *at(b, i) { Ordering::Less } else { Ordering::Greater };
+        }
+        i += 1;
+    }
+    if a.len() < b.len() {
+        Ordering::Less
+    } else if a.len() == b.len() {
+        Ordering::Equal
+    } else {
+        Ordering::Greater
+    }
 }
 
 /// Byte equality, in a constant.

@@ -107,9 +107,10 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
         Piece::Part { field, codec } => {
             let field = look_up(fields, &field, span, errors)?;
             let why = match field.kind {
+                Kind::Plain if field.chunked.is_some() => "chunked",
                 Kind::Plain => return Some(Segment::Part(Part { field, codec })),
                 Kind::Json => "stored as JSON",
-                Kind::Group => "a group of properties",
+                Kind::Group | Kind::Array => "a group of properties",
                 Kind::Skipped => "not stored",
             };
             errors.at(span, format!("field `{}` is {why} and cannot stand in a key", field.name));

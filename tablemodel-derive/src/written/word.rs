@@ -7,9 +7,8 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 17] = [
+const LATER: [&str; 15] = [
     "blob",
-    "chunked",
     "copy_of",
     "count",
     "each",
@@ -24,7 +23,6 @@ const LATER: [&str; 17] = [
     "slice",
     "sum",
     "table",
-    "wide",
 ];
 
 /// One word.

@@ -7,17 +7,19 @@ use std::{borrow::Cow, collections::HashSet};
 use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS},
+    database::{Database, Registered, calls::ATTEMPTS, staging::Staging},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow},
+        batch::{BatchPlan, BatchRow, Left},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        group::Group,
         system::{self, OperationId, RowKind},
     },
+    schema::EntitySchema,
 };
 
-/// What became of one change: the primary row as it is now; `None` after a delete.
-pub(crate) type Outcome = Option<Row>;
+/// What became of one change: the rows of the entity as they are now; `None` after a delete.
+pub(crate) type Outcome = Option<Group>;
 
 /// What to do after a failed attempt.
 enum Next {
@@ -40,6 +42,7 @@ impl Database {
         check_count(&changes)?;
         let mut run = Run::new(self, registered, partition);
         let result = run.attempts(&changes).await;
+        run.clean_up(&result).await;
         result.map_err(|error| run.settled(error))
     }
 
@@ -53,33 +56,43 @@ impl Database {
 }
 
 /// One batch on its way through its attempts.
-struct Run<'a> {
-    db: &'a Database,
-    registered: &'a Registered,
-    partition: &'a str,
+pub(super) struct Run<'a> {
+    pub(super) db: &'a Database,
+    pub(super) registered: &'a Registered,
+    pub(super) partition: &'a str,
     known: Known,
     operation: Option<OperationId>,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
+    /// The parts of an entity that is too large for one batch.
+    pub(super) staging: Staging,
 }
 
 impl<'a> Run<'a> {
     fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
-        Self { db, registered, partition, known: Known::new(), operation, ambiguous: false, last: None }
+        Self {
+            db,
+            registered,
+            partition,
+            known: Known::new(),
+            operation,
+            ambiguous: false,
+            last: None,
+            staging: Staging::default(),
+        }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
             self.read_needs(changes).await?;
-            let plan = self.plan(changes)?;
-            let batch = plan.batch(&self.registered.table, self.partition)?;
+            let (plan, batch) = self.laid_out(changes).await?;
             if batch.operations.is_empty() {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
             match self.db.commit_store(std::slice::from_ref(&batch), attempt).await {
-                Ok(receipts) => return Ok(outcomes(self.partition, &plan, receipts)),
+                Ok(receipts) => return Ok(self.staging.noted(outcomes(self.partition, &plan, receipts))),
                 Err(error) => match self.after(error, &plan).await? {
                     Next::Again => {}
                     Next::Later => self.db.pause(attempt).await,
@@ -99,6 +112,17 @@ impl<'a> Run<'a> {
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
 
+    /// As `learn`, of an entity's head: its parts are learnt too.
+    async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
+        if schema.shape.is_none() {
+            return self.learn(row).await;
+        }
+        let found = self.db.read_entity(schema, &self.registered.table, &self.key(row)).await?;
+        let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
+        self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
+        Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
+    }
+
     async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
             let registered = self.registered(change)?;
@@ -108,7 +132,10 @@ impl<'a> Run<'a> {
                     break;
                 }
                 for need in needs {
-                    self.learn(&need.row).await?;
+                    match need.head {
+                        true => self.learn_entity(change.schema(), &need.row).await?,
+                        false => self.learn(&need.row).await?,
+                    };
                 }
             }
         }
@@ -123,8 +150,9 @@ impl<'a> Run<'a> {
         self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
     }
 
-    fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
-        let context = Context { now: self.db.environment().clock.now().ticks(), operation: self.operation };
+    pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+        let now = self.db.environment().clock.now().ticks();
+        let context = Context { now, operation: self.operation, fresh: self.staging.generation };
         let mut plan = BatchPlan::default();
         for change in changes {
             let registered = self.registered(change)?;
@@ -153,6 +181,10 @@ impl<'a> Run<'a> {
         };
         match failed.planned.role {
             Role::Primary => self.after_primary(&error, failed).await,
+            Role::Part => match plan.head_of(failed) {
+                Some(head) => self.after_primary(&error, head).await,
+                None => Err(error.into()),
+            },
             Role::Index(index) => self.after_index(&error, failed, index, plan).await,
         }
     }
@@ -163,7 +195,7 @@ impl<'a> Run<'a> {
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
         let was_needed = self.known.contains_key(&failed.planned.row);
         let key = self.key(&failed.planned.row);
-        let found = self.learn(&failed.planned.row).await?.cloned();
+        let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
         let raced = expected_absent && found.is_none();
         if was_needed || raced || (expected_absent && dead) {
@@ -200,7 +232,7 @@ impl<'a> Run<'a> {
             return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
         }
         tracing::warn!(entity = schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
-        for row in plan.rows.iter().filter(|row| row.planned.role != Role::Primary) {
+        for row in plan.rows.iter().filter(|row| matches!(row.planned.role, Role::Index(_))) {
             self.learn(&row.planned.row).await?;
         }
         Ok(Next::Again)
@@ -223,10 +255,26 @@ impl<'a> Run<'a> {
             };
             ours = true;
             let moved_on = system::sequence(&found.properties) != system::sequence(planned);
-            let etag = if moved_on { stale_etag() } else { found.etag };
-            outcomes.push(Some(Row { etag, properties: planned.clone(), ..found }));
+            let etag = if moved_on { stale_etag() } else { found.etag.clone() };
+            let parts = if moved_on { left.parts.clone() } else { self.parts_now(left).await? };
+            outcomes.push(Some(Group { head: Row { etag, properties: planned.clone(), ..found }, parts }));
         }
         if ours { Ok(outcomes) } else { Err(self.unknown()) }
+    }
+
+    /// The parts that a change left, with the ETags that they have in the store.
+    async fn parts_now(&mut self, left: &Left) -> Result<Vec<Row>> {
+        let mut parts = Vec::with_capacity(left.parts.len());
+        for part in &left.parts {
+            let found = self.learn(&part.key.row).await?.filter(|row| row.properties == part.properties);
+            parts.push(found.cloned().unwrap_or_else(|| part.clone()));
+        }
+        Ok(parts)
+    }
+
+    /// Whether an attempt may have been carried out without our knowing.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.ambiguous
     }
 
     /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
@@ -301,13 +349,21 @@ fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
 fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
     let receipts = receipts.into_iter().next().unwrap_or_default();
     let receipt = |row: &str| -> Option<&Written> { receipts.get(plan.position(row)?) };
-    let outcome = |left: &crate::plan::batch::Left| {
+    let outcome = |left: &Left| {
         let properties = left.properties.clone()?;
         let last = system::sequence(written(plan, &left.row)?);
-        let receipt = receipt(&left.row)?;
+        let head = receipt(&left.row)?;
         // A later change of the batch wrote the entity again: what this one left is not current.
-        let etag = receipt.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
-        Some(Row { key: RowKey::new(partition, left.row.clone()), etag, timestamp: receipt.timestamp, properties })
+        let etag = head.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
+        let key = RowKey::new(partition, left.row.clone());
+        let parts = left.parts.iter().map(|part| match receipt(&part.key.row) {
+            Some(Written { etag: Some(etag), timestamp }) => {
+                Row { etag: etag.clone(), timestamp: *timestamp, ..part.clone() }
+            }
+            _ => part.clone(),
+        });
+        let parts = parts.collect();
+        Some(Group { head: Row { key, etag, timestamp: head.timestamp, properties }, parts })
     };
     plan.left.iter().map(outcome).collect()
 }

@@ -28,7 +28,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary => None,
+            Role::Primary | Role::Part => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -43,6 +43,8 @@ impl BatchRow {
 pub(crate) struct Left {
     pub(crate) row: String,
     pub(crate) properties: Option<Properties>,
+    /// Its parts; those that the batch writes have no ETag yet.
+    pub(crate) parts: Vec<Row>,
     /// Whether the entity was not there before: what a caller read cannot be it.
     born: bool,
 }
@@ -52,6 +54,10 @@ pub(crate) struct Left {
 pub(crate) struct BatchPlan {
     pub(crate) rows: Vec<BatchRow>,
     pub(crate) left: Vec<Left>,
+    /// Parts to write before the batch: of a change that is alone.
+    pub(crate) staged: Vec<PlannedRow>,
+    /// Parts to delete after it.
+    pub(crate) swept: Vec<PlannedRow>,
     positions: HashMap<String, usize>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
@@ -67,7 +73,7 @@ struct Earlier<'a> {
 impl Before for Earlier<'_> {
     fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
         let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
-        let left = self.plan.left_at(row).and_then(|left| left.properties.as_ref());
+        let left = self.plan.left_in(row);
         // A merge holds only what changed; what the change left is the whole.
         let properties = planned.action.properties().map(|written| left.unwrap_or(written));
         Some(properties.map(|properties| {
@@ -108,13 +114,23 @@ impl BatchPlan {
             self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
         }
         self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
-        self.left.push(Left { row: key.row, properties: planned.after, born });
+        self.staged.extend(planned.staged);
+        self.swept.extend(planned.swept);
+        self.left.push(Left { row: key.row, properties: planned.after, parts: planned.parts, born });
         Ok(())
     }
 
     /// What the last change of this entity left.
     fn left_at(&self, row: &str) -> Option<&Left> {
         self.left.iter().rev().find(|left| left.row == row)
+    }
+
+    /// What the last change that wrote this row, a head or a part, left in it.
+    fn left_in(&self, row: &str) -> Option<&Properties> {
+        self.left.iter().rev().find_map(|left| match left.row == row {
+            true => left.properties.as_ref(),
+            false => left.parts.iter().find(|part| part.key.row == row).map(|part| &part.properties),
+        })
     }
 
     /// What the batch does to the row.
@@ -137,7 +153,7 @@ impl BatchPlan {
             return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
         }
         let Some(properties) = left.properties.clone() else { return Ok(change) };
-        let old = Group { head: Row { properties, ..old.head.clone() }, parts: old.parts.clone() };
+        let old = Group { head: Row { properties, ..old.head.clone() }, parts: left.parts.clone() };
         Ok(match change {
             Change::Save { new, .. } => Change::Save { old, new },
             Change::Delete { schema, .. } => Change::Delete { schema, old },
@@ -216,6 +232,11 @@ impl BatchPlan {
             return Err(Error::new(ErrorKind::TooLarge, detail));
         }
         Ok(batch)
+    }
+
+    /// The head of the entity that the part is of.
+    pub(crate) fn head_of(&self, part: &BatchRow) -> Option<&BatchRow> {
+        self.rows.iter().find(|row| row.planned.role == Role::Primary && row.change == part.change)
     }
 
     fn too_many(&self) -> Error {

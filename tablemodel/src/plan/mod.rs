@@ -8,6 +8,8 @@ pub(crate) mod entries;
 pub(crate) mod fold;
 pub(crate) mod group;
 pub(crate) mod image;
+pub(crate) mod part;
+pub(crate) mod shape;
 pub(crate) mod states;
 pub(crate) mod system;
 pub(crate) mod table;

@@ -24,4 +24,5 @@ mod properties;
 mod reads;
 mod transfer;
 mod ui;
+mod wide;
 mod writes;
