@@ -13,6 +13,7 @@ use crate::{
         batch::{BatchPlan, BatchRow, Left},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
         group::Group,
+        shape,
         system::{self, OperationId, RowKind},
     },
     schema::EntitySchema,
@@ -40,6 +41,7 @@ impl Database {
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>> {
         check_count(&changes)?;
+        check_sizes(&changes)?;
         let mut run = Run::new(self, registered, partition);
         let result = run.attempts(&changes).await;
         run.clean_up(&result).await;
@@ -339,6 +341,18 @@ fn check_count(changes: &[Change]) -> Result<()> {
         limits::MAX_BATCH_OPERATIONS
     );
     Err(Error::new(ErrorKind::TooMany, detail))
+}
+
+/// That what is put over something yet to be read can be stored at all.
+fn check_sizes(changes: &[Change]) -> Result<()> {
+    for (number, change) in changes.iter().enumerate() {
+        if let Change::Upsert(image) = change
+            && image.schema.shape.is_some()
+        {
+            shape::cut(image).map_err(|error| error.in_operation(number))?;
+        }
+    }
+    Ok(())
 }
 
 /// The properties that the batch leaves in the row, where it writes it.

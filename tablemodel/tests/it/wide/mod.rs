@@ -4,9 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use tablemodel::{Row, prelude::*, store::Query, testing::TestDatabase};
+use tablemodel::{
+    Row,
+    prelude::*,
+    store::{Action, Batch, Condition, Query},
+    testing::TestDatabase,
+};
 
 mod basics;
+mod large;
 
 /// The guide's case: a counter for each day of a year.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -110,6 +116,12 @@ pub(crate) async fn rows(db: &Database) -> BTreeMap<String, Row> {
             None => return rows,
         }
     }
+}
+
+/// Takes a row away as another program would.
+pub(crate) async fn remove(db: &Database, row: &str) {
+    let batch = Batch::new(TABLE, "Sales").with(row, Action::Delete(Condition::Exists));
+    db.store().commit(&[batch]).await.expect("removed");
 }
 
 pub(crate) async fn keys(db: &Database) -> Vec<String> {
