@@ -182,9 +182,12 @@ impl<E, T, M> FieldArray<E, T, M> {
     }
 }
 
-impl<E, T: Property, M: CanPatch> FieldArray<E, T, M> {
+impl<E, T: Property, M> FieldArray<E, T, M> {
     /// Sets one element in a patch. An index beyond the last makes the patch `Invalid`.
-    pub fn set(self, index: usize, value: impl FieldArg<T>) -> Patch<E> {
+    pub fn set(self, index: usize, value: impl FieldArg<T>) -> Patch<E>
+    where
+        M: CanPatch,
+    {
         if let Some(element) = self.at(index) {
             return element.set(value);
         }

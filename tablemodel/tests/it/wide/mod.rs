@@ -13,6 +13,8 @@ use tablemodel::{
 
 mod basics;
 mod large;
+mod sequences;
+mod torn;
 
 /// The guide's case: a counter for each day of a year.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
