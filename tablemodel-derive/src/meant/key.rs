@@ -110,7 +110,8 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
                 Kind::Plain if field.chunked.is_some() => "chunked",
                 Kind::Plain => return Some(Segment::Part(Part { field, codec })),
                 Kind::Json => "stored as JSON",
-                Kind::Group | Kind::Array => "a group of properties",
+                Kind::Group => "a group of properties",
+                Kind::Array => "an array of properties",
                 Kind::Skipped => "not stored",
             };
             errors.at(span, format!("field `{}` is {why} and cannot stand in a key", field.name));

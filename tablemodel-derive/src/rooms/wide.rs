@@ -26,7 +26,7 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     }
     if entity.row.parts().any(|part| part.codec == Codec::Raw) {
         let message =
-            format!("a `raw` text in the row key may hold a space, which leads to the parts of an entity, and {why}");
+            format!("a `raw` text in the row key may hold a space, which marks an entity's further rows, and {why}");
         errors.at(entity.row.span, format!("{message}: leave `raw` out"));
     }
 }
@@ -35,8 +35,8 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
 fn reason(entity: &Entity) -> Option<String> {
     let chunked = || entity.fields.iter().find(|field| field.chunked.is_some());
     match entity.wide {
-        true => Some("a wide entity may be several".to_owned()),
-        false => chunked().map(|field| format!("`{}` is chunked, so that it may take several", field.name)),
+        true => Some("a wide entity may be several rows".to_owned()),
+        false => chunked().map(|field| format!("`{}` is chunked, so that the entity may be several rows", field.name)),
     }
 }
 
