@@ -92,6 +92,9 @@ pub const fn check_groups(schema: &EntitySchema) {
     if schema.has_duplicate_property() {
         fail(&["two properties of `", of, "` have one name: rename a field of a group, or one beside it"])
     }
+    if schema.has_chunk_clash() {
+        fail(&["a property of a group of `", of, "` has the name of a chunk of a `chunked` field: rename one"])
+    }
     if schema.has_too_many_properties() {
         fail(&["`", of, "` and its groups have more properties than a row takes: say `#[table(wide)]`"])
     }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../../docs/rooms/chunked.md")]
 
+pub(crate) use crate::schema::is_chunk as is_of;
 use tablemodel_store::{EdmType, PropertyName, Value, ValueRef, limits, size::utf16_len};
 
 /// One value in chunks: its count first, then the chunks in their order.
@@ -54,12 +55,6 @@ pub(crate) fn join<'a>(
         }
     }
     Ok(Some(if edm == EdmType::String { Value::String(text) } else { Value::Binary(bytes) }))
-}
-
-/// Whether a stored property is a chunk of `property`, or their count.
-pub(crate) fn is_of(property: &str, stored: &str) -> bool {
-    let tail = stored.strip_prefix(property).and_then(|tail| tail.strip_prefix('_'));
-    tail.is_some_and(|tail| tail == "n" || (tail.len() >= 2 && tail.bytes().all(|digit| digit.is_ascii_digit())))
 }
 
 fn count_name(property: &str) -> String {

@@ -15,4 +15,21 @@ struct Document {
     digest: [u8; 32],
 }
 
+#[derive(Property)]
+struct Pages {
+    #[table(rename = "Body_00")]
+    first: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{id}")]
+struct Clash {
+    department: String,
+    id: u32,
+    #[table(chunked)]
+    body: String,
+    #[table(flatten)]
+    pages: Pages,
+}
+
 fn main() {}
