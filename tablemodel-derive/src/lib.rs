@@ -70,6 +70,7 @@ use proc_macro::TokenStream;
 /// | `version = 2` | the version of the stored format; 1 unless given |
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
+/// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
 /// | `adopt` | rows that other programs wrote are read as version 1 |
 /// | `allow_scan` | scans of whole partitions and of the table may be written |
 /// | `allow(append_hotspot)` | the partition key may be constant, or led by time: one server then takes every write |
@@ -127,7 +128,9 @@ use proc_macro::TokenStream;
 /// |---|---|
 /// | `rename = "EMail"` | the stored name of the property |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
-/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row |
+/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
+/// | `chunked` | a text or bytes over 64 KiB, cut into several properties and, where one row does not hold them, into several rows |
+/// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
 /// | `skip` | not stored; read as the default |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |

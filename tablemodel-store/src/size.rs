@@ -35,6 +35,11 @@ pub fn row_bytes_bound(partition: &str, row: &str, properties: &Properties) -> u
     Extent::of(properties).row_bytes_bound(partition, row)
 }
 
+/// Bytes that one property adds to [`row_bytes`].
+pub fn property_bytes(name: &str, value: ValueRef<'_>) -> usize {
+    8 + 2 * utf16_len(name) + value_bytes(value)
+}
+
 fn value_bytes(value: ValueRef<'_>) -> usize {
     match value {
         ValueRef::String(text) => 2 * utf16_len(text) + 4,
@@ -284,14 +289,17 @@ mod tests {
     }
 
     fn action() -> impl Strategy<Value = Action> {
-        let etag = prop_oneof![any::<u64>().prop_map(ETag::from_stamp), any::<String>().prop_map(|it| ETag::parse(&it))];
+        let etag =
+            prop_oneof![any::<u64>().prop_map(ETag::from_stamp), any::<String>().prop_map(|it| ETag::parse(&it))];
         let properties = prop::collection::vec((any::<String>(), value()), 0..6);
-        (properties.prop_map(|pairs| pairs.into_iter().collect()), etag, 0..4).prop_map(|(own, etag, which)| match which {
-            0 => Action::Insert(own),
-            1 => Action::Replace(own, Condition::Exists),
-            2 => Action::Merge(own, Condition::Match(etag)),
-            _ => Action::Delete(Condition::Match(etag)),
-        })
+        (properties.prop_map(|pairs| pairs.into_iter().collect()), etag, 0..4).prop_map(
+            |(own, etag, which)| match which {
+                0 => Action::Insert(own),
+                1 => Action::Replace(own, Condition::Exists),
+                2 => Action::Merge(own, Condition::Match(etag)),
+                _ => Action::Delete(Condition::Match(etag)),
+            },
+        )
     }
 
     proptest! {

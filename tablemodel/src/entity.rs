@@ -181,6 +181,8 @@ pub struct FieldReader<'a> {
     properties: &'a Properties,
     keys: &'a [(&'static Part, KeyValue<'a>)],
     cursor: RefCell<Cursor<'a>>,
+    /// The further rows of an entity that is more than one.
+    others: Vec<FieldReader<'a>>,
 }
 
 /// How far a reader has come in the properties, which are sorted.
@@ -219,7 +221,13 @@ impl<'a> FieldReader<'a> {
     pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static Part, KeyValue<'a>)]) -> Self {
         let mut rest = properties.iter();
         let cursor = RefCell::new(Cursor { passed: "", next: rest.next(), rest });
-        Self { properties, keys, cursor }
+        Self { properties, keys, cursor, others: Vec::new() }
+    }
+
+    /// Reads from further rows of the entity too.
+    pub(crate) fn with(mut self, others: impl Iterator<Item = &'a Properties>) -> Self {
+        self.others = others.map(|properties| Self::new(properties, &[])).collect();
+        self
     }
 
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
@@ -227,7 +235,8 @@ impl<'a> FieldReader<'a> {
             return Some(value.as_ref());
         }
         let found = self.cursor.borrow_mut().find(property);
-        found.unwrap_or_else(|Passed| self.properties.get(property))
+        let own = found.unwrap_or_else(|Passed| self.properties.get(property));
+        own.or_else(|| self.others.iter().find_map(|other| other.value(property)))
     }
 
     /// A field that is one property, by its type's `from_value`.

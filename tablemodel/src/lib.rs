@@ -46,12 +46,12 @@ pub use crate::{
     observe::{Observer, StoreCall},
     path::{
         CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected, VerifiedPath,
-        field::{Field, Patch, Predicate},
+        field::{Field, FieldArray, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},
     },
     plan::states::IndexState,
     property::Property,
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PartSchema, PropertySchema, Shape, When},
     stored::{Seen, Stored},
 };

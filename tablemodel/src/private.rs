@@ -15,20 +15,23 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_partition, index_row},
+    check::{
+        Place, check_chunked, check_field, check_groups, check_index, check_pair, check_part, index_partition,
+        index_row,
+    },
     entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
-        field::{AsJson, Field, Maintained, Patchable},
+        field::{AsJson, Field, FieldArray, Maintained, Patchable},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
         },
     },
     property::{
-        Property, ValueError, json,
+        Property, PropertyArray, SlotNames, ValueError, json,
         variant::{unknown_variant, variant_text},
     },
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PartSchema, PropertySchema, Shape, When},
     stored::{Seen, Stored},
 };

@@ -3,6 +3,8 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
+use std::cmp::Ordering;
+
 use tablemodel_store::{EdmType, Value, ValueRef, limits};
 
 use crate::{
@@ -34,6 +36,28 @@ pub struct EntitySchema {
     pub indexes: &'static [IndexSchema],
     /// Whether rows that other programs wrote (without our system properties) are read as version 1.
     pub adopt: bool,
+    /// How the entity is cut into several rows; none for one that is always one row.
+    pub shape: Option<Shape>,
+}
+
+/// How an entity is cut into several rows: a head at its keys, and parts behind it. See [`rooms::wide`](crate::rooms::wide).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether it may have more properties than a row takes.
+    pub wide: bool,
+    /// The stored names of the properties that are cut into chunks.
+    pub chunked: &'static [&'static str],
+    /// Fields that stand together, in parts of their own.
+    pub parts: &'static [PartSchema],
+}
+
+/// Fields of an entity that stand together, apart from the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartSchema {
+    /// What the program calls the part; not stored.
+    pub name: &'static str,
+    /// The Rust fields.
+    pub fields: &'static [&'static str],
 }
 
 /// One field of an entity.
@@ -158,6 +182,14 @@ impl PropertySchema {
 }
 
 impl FieldSchema {
+    /// The Rust field.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Property(property) => property.field,
+            Self::Group { field, .. } => field,
+        }
+    }
+
     /// The properties of the field.
     pub const fn properties(&'static self) -> &'static [PropertySchema] {
         match self {
@@ -192,11 +224,37 @@ impl EntitySchema {
     /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.
     pub const fn has_duplicate_property(&self) -> bool {
         let mut i = 0;
-        while i < self.property_count() {
+        while i < self.fields.len() {
+            let own = at(self.fields, i).properties();
+            if repeats(own) {
+                return true;
+            }
             let mut j = i + 1;
-            while j < self.property_count() {
-                if same(self.property_at(i).property, self.property_at(j).property) {
+            while j < self.fields.len() {
+                if share_a_name(own, at(self.fields, j).properties()) {
                     return true;
+                }
+                j += 1;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// Whether a property, of a group too, has the name of a chunk of another.
+    pub const fn has_chunk_clash(&self) -> bool {
+        let Some(Shape { chunked, .. }) = self.shape else { return false };
+        let mut i = 0;
+        while i < self.fields.len() {
+            let properties = at(self.fields, i).properties();
+            let mut j = 0;
+            while j < properties.len() {
+                let mut k = 0;
+                while k < chunked.len() {
+                    if is_chunk(*at(chunked, k), at(properties, j).property) {
+                        return true;
+                    }
+                    k += 1;
                 }
                 j += 1;
             }
@@ -207,7 +265,12 @@ impl EntitySchema {
 
     /// Whether the row could hold more properties than a store takes.
     pub const fn has_too_many_properties(&self) -> bool {
-        self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+        !self.is_wide() && self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+    }
+
+    /// Whether properties that do not fit in one row go into others.
+    pub const fn is_wide(&self) -> bool {
+        matches!(self.shape, Some(Shape { wide: true, .. }))
     }
 
     /// Whether two paths of this entity could produce the same key.
@@ -260,19 +323,35 @@ impl EntitySchema {
         }
         count
     }
+}
 
-    const fn property_at(&self, wanted: usize) -> &'static PropertySchema {
-        let mut seen = 0;
-        let mut i = 0;
-        loop {
-            let properties = at(self.fields, i).properties();
-            if wanted < seen + properties.len() {
-                return at(properties, wanted - seen);
-            }
-            seen += properties.len();
-            i += 1;
+/// Whether two of the properties have one name. Those of an array ascend, and are looked at once.
+const fn repeats(properties: &[PropertySchema]) -> bool {
+    let mut i = 1;
+    while i < properties.len() {
+        if !matches!(compare(at(properties, i - 1).property, at(properties, i).property), Ordering::Less) {
+            let (before, rest) = properties.split_at(i);
+            return share_a_name(before, rest) || repeats(before) || repeats(rest);
         }
+        i += 1;
     }
+    false
+}
+
+/// Whether a property of `a` has the name of one of `b`.
+const fn share_a_name(a: &[PropertySchema], b: &[PropertySchema]) -> bool {
+    let mut i = 0;
+    while i < a.len() {
+        let mut j = 0;
+        while j < b.len() {
+            if same(at(a, i).property, at(b, j).property) {
+                return true;
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    false
 }
 
 /// Where rows of one kind stand.
@@ -317,6 +396,55 @@ pub(crate) const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool
 /// Table names are compared without case, as the service does.
 const fn same_table(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
+}
+
+/// Whether `name` is a chunk of `property`, or their number: `Body_00`, `Body_n`.
+pub(crate) const fn is_chunk(property: &str, name: &str) -> bool {
+    let (property, name) = (property.as_bytes(), name.as_bytes());
+    if name.len() < property.len() + 2 {
+        return false;
+    }
+    let (head, tail) = name.split_at(property.len());
+    let mut i = 0;
+    while i < head.len() {
+        if *at(head, i) != *at(property, i) {
+            return false;
+        }
+        i += 1;
+    }
+    match tail {
+        [b'_', b'n'] => true,
+        [b'_', digits @ ..] if digits.len() >= 2 => {
+            let mut i = 0;
+            while i < digits.len() {
+                if !at(digits, i).is_ascii_digit() {
+                    return false;
+                }
+                i += 1;
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The order of bytes, in a constant.
+const fn compare(a: &str, b: &str) -> Ordering {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() {
+        if *at(a, i) != *at(b, i) {
+            return if *at(a, i) < *at(b, i) { Ordering::Less } else { Ordering::Greater };
+        }
+        i += 1;
+    }
+    if a.len() < b.len() {
+        Ordering::Less
+    } else if a.len() == b.len() {
+        Ordering::Equal
+    } else {
+        Ordering::Greater
+    }
 }
 
 /// Byte equality, in a constant.

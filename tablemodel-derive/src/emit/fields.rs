@@ -31,6 +31,10 @@ fn write_line(field: &Field) -> Option<TokenStream> {
         }
         Kind::Json => quote_spanned!(ty.span()=> to.put_json::<#ty>(#property, &self.#ident)?;),
         Kind::Group => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::write_fields(&self.#ident, to)?;),
+        Kind::Array => {
+            let array = super::array::implementation(field);
+            quote!(#array::write_slots(&self.#ident, to)?;)
+        }
         Kind::Skipped => return None,
     })
 }
@@ -82,6 +86,10 @@ pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
         (Kind::Json, None) => quote_spanned!(ty.span()=> from.take_json::<#ty>(#property)?),
         (Kind::Json, Some(default)) => quote_spanned!(ty.span()=> from.take_json_or::<#ty>(#property, #default)?),
         (Kind::Group, _) => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::read_fields(from)?),
+        (Kind::Array, _) => {
+            let array = super::array::implementation(field);
+            quote!(#array::read_slots(from)?)
+        }
         (Kind::Skipped, None) => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default()),
         (Kind::Skipped, Some(default)) => quote!((#default)()),
     };

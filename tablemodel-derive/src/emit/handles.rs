@@ -34,7 +34,7 @@ pub(crate) fn constants(entity: &Entity) -> TokenStream {
     let mut handles: Vec<Ident> = Vec::new();
     let mut is_first = |field: &&Rc<Field>| {
         let handle = field.handle();
-        let is_new = field.is_property() && !handles.contains(&handle);
+        let is_new = field.has_handle() && !handles.contains(&handle);
         handles.push(handle);
         is_new
     };
@@ -47,6 +47,13 @@ fn constant(entity: &Entity, field: &Field) -> TokenStream {
     let doc = format!("The handle of `{name}`.");
     let handle_type = handle_type(field);
     let maintained = entity.maintains(field).then(|| quote!(, _tm::Maintained));
+    if field.kind == Kind::Array {
+        let (array, element) = (super::array::implementation(field), super::array::element(&field.ty));
+        return quote_spanned! {field.ty.span()=>
+            #[doc = #doc]
+            #vis const #handle: _tm::FieldArray<Self, #element #maintained> = _tm::FieldArray::named(#array::NAMES);
+        };
+    }
     quote_spanned! {field.ty.span()=>
         #[doc = #doc]
         #vis const #handle: _tm::Field<Self, #handle_type #maintained> = _tm::Field::named(#property);
@@ -58,7 +65,7 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match field.kind {
         Kind::Json => quote!(_tm::AsJson<#ty>),
-        Kind::Plain | Kind::Group | Kind::Skipped => quote!(#ty),
+        Kind::Plain | Kind::Group | Kind::Array | Kind::Skipped => quote!(#ty),
     }
 }
 

@@ -6,10 +6,13 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::meant::{
-    entity::Entity,
-    field::{Field, Kind},
-    key::{Key, Part, Segment},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::{Field, Kind},
+        key::{Key, Part, Segment},
+    },
+    rooms::wide,
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -19,6 +22,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let fields = entity.fields.iter().filter_map(|field| field_schema(field));
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
+    let shape = wide::shape(entity);
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -27,6 +31,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             row: #row,
             indexes: &[#(#indexes),*],
             adopt: #adopt,
+            shape: #shape,
         }
     }
 }
@@ -36,6 +41,10 @@ fn field_schema(field: &Field) -> Option<TokenStream> {
     if field.kind == Kind::Group {
         let properties = quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::PROPERTIES);
         return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #properties }));
+    }
+    if field.kind == Kind::Array {
+        let array = super::array::implementation(field);
+        return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #array::PROPERTIES }));
     }
     let property = property(field)?;
     Some(quote!(_tm::FieldSchema::Property(#property)))
@@ -53,7 +62,7 @@ fn property(field: &Field) -> Option<TokenStream> {
             quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
-        Kind::Group | Kind::Skipped => return None,
+        Kind::Group | Kind::Array | Kind::Skipped => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     Some(quote!(#schema #default))

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, Span};
-use syn::{Type, Visibility, ext::IdentExt, spanned::Spanned};
+use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     errors::{Errors, unknown},
@@ -21,7 +21,11 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
     pub(crate) kind: Kind,
     pub(crate) default: Option<DefaultWord>,
-    /// The stored name; unused for groups and skipped fields.
+    /// The word that has the value cut into chunks.
+    pub(crate) chunked: Option<Span>,
+    /// The part of a wide entity that the field stands in.
+    pub(crate) part: Option<LitStr>,
+    /// The stored name; of an array, what its names begin with; unused for groups and skipped fields.
     pub(crate) property: String,
     /// The path method, if the user named it.
     pub(crate) method: Option<Ident>,
@@ -40,6 +44,8 @@ pub(crate) enum Kind {
     Json,
     /// As the properties of its own fields.
     Group,
+    /// As one property for each element.
+    Array,
     /// Not at all.
     Skipped,
 }
@@ -50,11 +56,12 @@ impl Field {
         let ident = field.ident.clone()?;
         let words = FieldWords::read(field, legal, errors);
         let name = ident.unraw().to_string();
-        refuse_conflicts(&words, errors);
-        let kind = kind(&words);
+        let is_array = is_array(&field.ty);
+        refuse_conflicts(&words, is_array, errors);
+        let kind = kind(&words, is_array);
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
-        if matches!(kind, Kind::Plain | Kind::Json)
+        if matches!(kind, Kind::Plain | Kind::Json | Kind::Array)
             && let Some(fault) = property_fault(&property)
         {
             errors.at(property_span, format!("field `{name}`: {fault}"));
@@ -65,6 +72,8 @@ impl Field {
             ty: field.ty.clone(),
             kind,
             default: words.default.get().cloned(),
+            chunked: words.chunked.span(),
+            part: words.part.get().cloned(),
             property,
             method: words.method.get().cloned(),
             constant: words.constant.get().cloned(),
@@ -87,6 +96,8 @@ impl Field {
             method: self.method.clone(),
             constant: None,
             property_span: self.property_span,
+            chunked: None,
+            part: None,
         }
     }
 
@@ -94,6 +105,11 @@ impl Field {
     pub(crate) fn handle(&self) -> Ident {
         let capitals = || syn::parse_str(&self.name.to_uppercase()).ok().map(|ident| at(ident, self.ident.span()));
         self.constant.clone().or_else(capitals).unwrap_or_else(|| self.ident.clone())
+    }
+
+    /// Whether the field has a handle: as one property, or as an array of them.
+    pub(crate) fn has_handle(&self) -> bool {
+        self.is_property() || self.kind == Kind::Array
     }
 
     /// Whether the field is one property.
@@ -107,11 +123,22 @@ fn at(mut ident: Ident, span: Span) -> Ident {
     ident
 }
 
-fn kind(words: &FieldWords) -> Kind {
+/// Whether the type is written as an array. No trait tells it: a group of properties is any type, an array none of the
+/// user's own.
+fn is_array(ty: &Type) -> bool {
+    match ty {
+        Type::Array(_) => true,
+        Type::Group(group) => is_array(&group.elem),
+        Type::Paren(paren) => is_array(&paren.elem),
+        _ => false,
+    }
+}
+
+fn kind(words: &FieldWords, is_array: bool) -> Kind {
     if words.skip.is_given() {
         Kind::Skipped
     } else if words.flatten.is_given() {
-        Kind::Group
+        if is_array { Kind::Array } else { Kind::Group }
     } else if words.json.is_given() {
         Kind::Json
     } else {
@@ -119,16 +146,21 @@ fn kind(words: &FieldWords) -> Kind {
     }
 }
 
-fn refuse_conflicts(words: &FieldWords, errors: &mut Errors) {
-    let FieldWords { rename, json, flatten, skip, default, method, constant } = words;
+fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
+    let FieldWords { rename, json, flatten, chunked, part, skip, default, method, constant } = words;
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");
     if skip.is_given() {
         flatten.refuse(&not_stored("flatten"), errors);
+        chunked.refuse(&not_stored("chunked"), errors);
+        part.refuse(&not_stored("part"), errors);
         refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], not_stored, errors);
     } else if flatten.is_given() {
         default.refuse(&many("default"), errors);
-        refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], many, errors);
+        chunked.refuse(&many("chunked"), errors);
+        let of_one = |span: Option<Span>| span.filter(|_| !is_array);
+        let (rename, constant) = (of_one(rename.span()), of_one(constant.span()));
+        refuse_property_words([rename, json.span(), method.span(), constant], many, errors);
     } else if json.is_given() {
         method.refuse("a field with `json` cannot be part of a key: remove `method`", errors);
     }

@@ -51,7 +51,7 @@ pub(crate) fn check_properties(fields: &[impl AsRef<Field>], errors: &mut Errors
 
 fn check_handles(entity: &Entity, errors: &mut Errors) {
     let mut seen: Vec<(Ident, &Field)> = Vec::new();
-    for field in entity.fields.iter().filter(|field| field.is_property()) {
+    for field in entity.fields.iter().filter(|field| field.has_handle()) {
         let handle = field.handle();
         if let Some((_, earlier)) = seen.iter().find(|(earlier, _)| *earlier == handle) {
             let message =

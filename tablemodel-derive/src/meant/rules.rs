@@ -106,9 +106,9 @@ fn check_counts(entity: &Entity, errors: &mut Errors) {
         errors.at(span, format!("{message}; a batch takes at most {MAX_ROWS_PER_WRITE}: declare fewer indexes"));
     }
     let properties = entity.fields.iter().filter(|field| field.is_property()).count();
-    if properties > MAX_PROPERTIES {
+    if properties > MAX_PROPERTIES && !entity.wide {
         let message = format!("`{}` has {properties} properties", entity.ident);
-        let remedy = "keep some of them together in a field with `json`";
+        let remedy = "say `#[table(wide)]`, or keep some of them together in a field with `json`";
         errors.at(span, format!("{message}; a row takes at most {MAX_PROPERTIES}: {remedy}"));
     }
 }

@@ -312,6 +312,12 @@ fn cover(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Cover
     for name in names {
         let Some(field) = property(name, fields, errors) else { continue };
         match kept.iter().any(|earlier| earlier.name == field.name) {
+            _ if field.chunked.is_some() => {
+                errors.at(
+                    name.span(),
+                    format!("`{name}` is chunked, and an index row keeps no chunks: remove it from `keep`"),
+                );
+            }
             true => errors.at(name.span(), format!("`{name}` is kept twice")),
             false => kept.push(field),
         }

@@ -22,13 +22,14 @@ pub(crate) struct EntityWords {
     pub(crate) indexes: Vec<IndexWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
+    pub(crate) wide: Slot<()>,
     pub(crate) allow_scan: Slot<()>,
     pub(crate) append_hotspot: Slot<()>,
     pub(crate) runtime: Slot<Path>,
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 12] = [
+const LEGAL: [&str; 13] = [
     "name",
     "entity_type",
     "version",
@@ -36,6 +37,7 @@ const LEGAL: [&str; 12] = [
     "row",
     "index",
     "rename_all",
+    "wide",
     "adopt",
     "allow_scan",
     "allow",
@@ -63,6 +65,7 @@ impl EntityWords {
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
+            "wide" => self.wide.fill(word, word.flag(errors), errors),
             "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),
             "allow" => self.allow(word, errors),
             "find" => self.find.fill(word, word.ident(errors), errors),

@@ -13,6 +13,8 @@ pub(crate) struct FieldWords {
     pub(crate) rename: Slot<LitStr>,
     pub(crate) json: Slot<()>,
     pub(crate) flatten: Slot<()>,
+    pub(crate) chunked: Slot<()>,
+    pub(crate) part: Slot<LitStr>,
     pub(crate) skip: Slot<()>,
     pub(crate) default: Slot<DefaultWord>,
     pub(crate) method: Slot<Ident>,
@@ -32,8 +34,8 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 7] =
-        ["rename", "json", "flatten", "skip", "default", "method", "constant"];
+    pub(crate) const OF_ENTITY: [&'static str; 9] =
+        ["rename", "json", "flatten", "chunked", "part", "skip", "default", "method", "constant"];
     /// The words that the fields of a group of properties take.
     pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
     /// The words that a projection's fields take.
@@ -48,6 +50,8 @@ impl FieldWords {
                 "rename" => words.rename.fill(&word, word.string(errors), errors),
                 "json" => words.json.fill(&word, word.flag(errors), errors),
                 "flatten" => words.flatten.fill(&word, word.flag(errors), errors),
+                "chunked" => words.chunked.fill(&word, word.flag(errors), errors),
+                "part" => words.part.fill(&word, word.string(errors), errors),
                 "skip" => words.skip.fill(&word, word.flag(errors), errors),
                 "default" => words.default.fill(&word, default(&word, errors), errors),
                 "method" => words.method.fill(&word, word.ident(errors), errors),

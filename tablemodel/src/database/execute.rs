@@ -7,17 +7,20 @@ use std::{borrow::Cow, collections::HashSet};
 use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, outbox},
+    database::{Database, Registered, calls::ATTEMPTS, outbox, staging::Staging},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow, Missing},
+        batch::{BatchPlan, BatchRow, Left, Missing},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        group::Group,
+        shape,
         system::{self, OperationId, RowKind},
     },
+    schema::EntitySchema,
 };
 
-/// What became of one change: the primary row as it is now; `None` after a delete.
-pub(crate) type Outcome = Option<Row>;
+/// What became of one change: the rows of the entity as they are now; `None` after a delete.
+pub(crate) type Outcome = Option<Group>;
 
 /// What to do after a failed attempt.
 enum Next {
@@ -38,8 +41,10 @@ impl Database {
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
         check_count(changes)?;
+        check_sizes(changes)?;
         let mut run = Run::new(self, registered, partition);
         let result = run.attempts(changes).await;
+        run.clean_up(&result).await;
         result.map_err(|error| run.settled(error))
     }
 
@@ -65,19 +70,21 @@ impl Database {
 }
 
 /// One batch on its way through its attempts.
-struct Run<'a> {
-    db: &'a Database,
-    registered: &'a Registered,
-    partition: &'a str,
+pub(super) struct Run<'a> {
+    pub(super) db: &'a Database,
+    pub(super) registered: &'a Registered,
+    pub(super) partition: &'a str,
     known: Known,
     /// Rows of other partitions that a commit expected and did not find.
-    missing: Missing,
+    pub(super) missing: Missing,
     operation: Option<OperationId>,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
     /// Whether what became of each change is asked for.
     told: bool,
+    /// The parts of an entity that is too large for one batch.
+    pub(super) staging: Staging,
 }
 
 impl<'a> Run<'a> {
@@ -93,15 +100,14 @@ impl<'a> Run<'a> {
             ambiguous: false,
             last: None,
             told: true,
+            staging: Staging::default(),
         }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
             self.read_needs(changes).await?;
-            let plan = self.plan(changes)?;
-            let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
-            let batches = plan.batches(table, self.partition, prefix, &self.missing)?;
+            let (plan, batches) = self.laid_out(changes).await?;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
@@ -110,7 +116,7 @@ impl<'a> Run<'a> {
             }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
                 Ok(_) if !self.told => Vec::new(),
-                Ok(receipts) => outcomes(self.partition, &plan, receipts),
+                Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) => match self.after(error, &plan).await? {
                     Next::Again => continue,
                     Next::Later => {
@@ -135,6 +141,17 @@ impl<'a> Run<'a> {
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
 
+    /// As `learn`, of an entity's head: its parts are learnt too.
+    async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
+        if schema.shape.is_none() {
+            return self.learn(row).await;
+        }
+        let found = self.db.read_entity(schema, &self.registered.table, &self.key(row)).await?;
+        let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
+        self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
+        Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
+    }
+
     async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
             let registered = self.registered(change)?;
@@ -144,7 +161,10 @@ impl<'a> Run<'a> {
                     break;
                 }
                 for need in needs {
-                    self.learn(&need.row).await?;
+                    match need.head {
+                        true => self.learn_entity(change.schema(), &need.row).await?,
+                        false => self.learn(&need.row).await?,
+                    };
                 }
             }
         }
@@ -159,9 +179,10 @@ impl<'a> Run<'a> {
         self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
     }
 
-    fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+    pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
         let now = self.db.environment().clock.now();
-        let context = Context { now: now.ticks(), operation: self.operation, due: outbox::due(now) };
+        let (fresh, due) = (self.staging.generation, outbox::due(now));
+        let context = Context { now: now.ticks(), operation: self.operation, fresh, due };
         let mut plan = BatchPlan::default();
         for change in changes {
             let registered = self.registered(change)?;
@@ -193,6 +214,10 @@ impl<'a> Run<'a> {
             Role::Primary => self.after_primary(&error, failed).await,
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox => Ok(Next::Later),
+            Role::Part => match plan.head_of(failed) {
+                Some(head) => self.after_primary(&error, head).await,
+                None => Err(error.into()),
+            },
             Role::Index(index) => self.after_index(&error, failed, index, plan).await,
         }
     }
@@ -203,7 +228,7 @@ impl<'a> Run<'a> {
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
         let was_needed = self.known.contains_key(&failed.planned.row);
         let key = self.key(&failed.planned.row);
-        let found = self.learn(&failed.planned.row).await?.cloned();
+        let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
         let raced = expected_absent && found.is_none();
         if was_needed || raced || (expected_absent && dead) {
@@ -240,7 +265,7 @@ impl<'a> Run<'a> {
             return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
         }
         tracing::warn!(entity = schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
-        for row in plan.rows.iter().filter(|row| row.planned.role != Role::Primary) {
+        for row in plan.rows.iter().filter(|row| matches!(row.planned.role, Role::Index(_))) {
             self.learn(&row.planned.row).await?;
         }
         Ok(Next::Again)
@@ -284,10 +309,26 @@ impl<'a> Run<'a> {
                 continue;
             };
             let moved_on = system::sequence(&found.properties) != system::sequence(planned);
-            let etag = if moved_on { stale_etag() } else { found.etag };
-            outcomes.push(Some(Row { etag, properties: planned.clone(), ..found }));
+            let etag = if moved_on { stale_etag() } else { found.etag.clone() };
+            let parts = if moved_on { left.parts.clone() } else { self.parts_now(left).await? };
+            outcomes.push(Some(Group { head: Row { etag, properties: planned.clone(), ..found }, parts }));
         }
         if ours { Ok(outcomes) } else { Err(self.unknown()) }
+    }
+
+    /// The parts that a change left, with the ETags that they have in the store.
+    async fn parts_now(&mut self, left: &Left) -> Result<Vec<Row>> {
+        let mut parts = Vec::with_capacity(left.parts.len());
+        for part in &left.parts {
+            let found = self.learn(&part.key.row).await?.filter(|row| row.properties == part.properties);
+            parts.push(found.cloned().unwrap_or_else(|| part.clone()));
+        }
+        Ok(parts)
+    }
+
+    /// Whether an attempt may have been carried out without our knowing.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.ambiguous
     }
 
     /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
@@ -359,6 +400,18 @@ fn check_count(changes: &[Change]) -> Result<()> {
     Err(Error::new(ErrorKind::TooMany, detail))
 }
 
+/// That what is put over something yet to be read can be stored at all.
+fn check_sizes(changes: &[Change]) -> Result<()> {
+    for (number, change) in changes.iter().enumerate() {
+        if let Change::Upsert(image) = change
+            && image.schema.shape.is_some()
+        {
+            shape::cut(image).map_err(|error| error.in_operation(number))?;
+        }
+    }
+    Ok(())
+}
+
 /// The properties that the batch leaves in the row, where it writes it.
 fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
     plan.planned(row)?.action.properties()
@@ -367,13 +420,21 @@ fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
 fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
     let receipts = receipts.into_iter().next().unwrap_or_default();
     let receipt = |row: &str| -> Option<&Written> { receipts.get(plan.position(row)?) };
-    let outcome = |left: &crate::plan::batch::Left| {
+    let outcome = |left: &Left| {
         let properties = left.properties.clone()?;
         let last = system::sequence(written(plan, &left.row)?);
-        let receipt = receipt(&left.row)?;
+        let head = receipt(&left.row)?;
         // A later change of the batch wrote the entity again: what this one left is not current.
-        let etag = receipt.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
-        Some(Row { key: RowKey::new(partition, left.row.clone()), etag, timestamp: receipt.timestamp, properties })
+        let etag = head.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
+        let key = RowKey::new(partition, left.row.clone());
+        let parts = left.parts.iter().map(|part| match receipt(&part.key.row) {
+            Some(Written { etag: Some(etag), timestamp }) => {
+                Row { etag: etag.clone(), timestamp: *timestamp, ..part.clone() }
+            }
+            _ => part.clone(),
+        });
+        let parts = parts.collect();
+        Some(Group { head: Row { key, etag, timestamp: head.timestamp, properties }, parts })
     };
     plan.left.iter().map(outcome).collect()
 }

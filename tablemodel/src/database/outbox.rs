@@ -175,10 +175,11 @@ impl Database {
     /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away.
     pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<()> {
         let registered = self.registered(outgoing.schema)?;
-        let primary = self.get_row(&outgoing.table, &outgoing.owner()).await?;
+        let primary = self.read_entity(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
         let owner = outgoing.owner();
         let targets = targets(outgoing.schema, &registered.setting, &outgoing.intent, &owner, primary.as_ref())?;
-        let leaves_dead = targets.iter().any(|target| !target.is_live) || primary.as_ref().is_none_or(is_tombstone);
+        let leaves_dead = targets.iter().any(|target| !target.is_live)
+            || primary.as_ref().is_none_or(|rows| is_tombstone(&rows.head));
         let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
         let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;

@@ -45,8 +45,8 @@ impl Database {
     /// `AlreadyExists`, `UniqueViolation`; `KeyTooLong`, `KeyOverflow`, `Invalid`, `TooLarge` before any I/O.
     pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.registered(E::SCHEMA)?;
-        let row = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
-        Stored::read(row.ok_or_else(no_row)?.into())
+        let rows = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
+        Stored::read(rows.ok_or_else(no_row)?)
     }
 
     /// Writes a changed entity back, if it is still as it was read; afterwards `entity` is current again.
@@ -73,8 +73,8 @@ impl Database {
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
         let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
-        let row = self.write_one(&registered, change).await?;
-        entity.set_rows(row.ok_or_else(no_row)?.into());
+        let rows = self.write_one(&registered, change).await?;
+        entity.set_rows(rows.ok_or_else(no_row)?);
         Ok(())
     }
 
@@ -96,8 +96,8 @@ impl Database {
     /// `UniqueViolation`; `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing.
     pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.registered(E::SCHEMA)?;
-        let row = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
-        Stored::read(row.ok_or_else(no_row)?.into())
+        let rows = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
+        Stored::read(rows.ok_or_else(no_row)?)
     }
 
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.

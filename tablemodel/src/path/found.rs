@@ -57,15 +57,15 @@ impl<E: TableEntity> Found for Seen<E> {
 }
 
 /// Reads a projection from a primary row, or from an index row that keeps its fields.
-pub(crate) fn project<P: Projection>(index: Option<usize>, row: &Row) -> Result<P> {
-    let schema = P::Of::SCHEMA;
+pub(crate) fn project<P: Projection>(index: Option<usize>, rows: &Group) -> Result<P> {
+    let (schema, row) = (P::Of::SCHEMA, &rows.head);
     image::check_version(schema, row)?;
     let read = |keys: &KeyValues<'_>| {
         let value = P::read_fields(&FieldReader::new(&row.properties, keys));
         value.map_err(|error| image::corrupt(schema, row, error))
     };
     match index.and_then(|index| schema.indexes.get(index)) {
-        None => read(&image::key_values(schema, &row.key)?),
+        None => image::read_whole(schema, rows, &image::key_values(schema, &row.key)?, P::read_fields),
         Some(index) => {
             let owner = owner(schema, row)?;
             let mut keys = image::key_values(schema, &owner)?;

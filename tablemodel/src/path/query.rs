@@ -16,6 +16,7 @@ use crate::{
     plan::{
         change::is_primary,
         image::{key_error, key_values},
+        part,
         states::IndexState,
         system,
     },
@@ -213,6 +214,8 @@ impl PathQuery {
     pub(crate) fn plan(&self) -> Result<ReadPlan> {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
+        let is_cut = self.index.is_none() && self.schema.shape.is_some();
+        let rows = if is_cut { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
     }
@@ -265,11 +268,27 @@ impl ReadPlan {
 
     /// Only rows that satisfy this are the path's; none where each row has to be looked at.
     pub(crate) fn condition(&self) -> Option<Filter> {
-        let of_type = (!self.is_adopted()).then(|| system::type_condition(self.row_type()))?;
+        let of_type = self.heads_condition()?;
         Some(match &self.filter {
             Some(filter) => of_type.and(filter.clone()),
+            None if self.is_cut() => of_type.or(system::part_condition(self.schema.entity_type)),
             None => of_type,
         })
+    }
+
+    /// The same, without the parts of entities.
+    pub(crate) fn heads_condition(&self) -> Option<Filter> {
+        (!self.is_adopted()).then(|| system::type_condition(self.row_type()))
+    }
+
+    /// Whether an entity of the path may be several rows.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.index.is_none() && self.schema.shape.is_some()
+    }
+
+    /// Whether a row that was read without a condition is a part of one of the path's entities.
+    pub(crate) fn owns_part(&self, row: &Row) -> bool {
+        self.is_cut() && system::is_part_of(&row.properties, self.schema.entity_type)
     }
 
     /// Whether a row, read by its key or without a condition, is one of the path's.

@@ -11,12 +11,12 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        short_hash::ShortHash,
         change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
         entries::Away,
         fold::{Folded, fold},
         group::Group,
         outbox::{AwayRow, intents},
+        short_hash::ShortHash,
         states::Setting,
         system,
         table::TableName,
@@ -35,7 +35,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::Outbox => None,
+            Role::Primary | Role::Part | Role::Outbox => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -58,6 +58,8 @@ pub(crate) struct BatchAway {
 pub(crate) struct Left {
     pub(crate) row: String,
     pub(crate) properties: Option<Properties>,
+    /// Its parts; those that the batch writes have no ETag yet.
+    pub(crate) parts: Vec<Row>,
     /// Whether the entity was not there before: what a caller read cannot be it.
     born: bool,
 }
@@ -71,6 +73,10 @@ pub(crate) struct BatchPlan {
     pub(crate) away: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
+    /// Parts to write before the batch: of a change that is alone.
+    pub(crate) staged: Vec<PlannedRow>,
+    /// Parts to delete after it.
+    pub(crate) swept: Vec<PlannedRow>,
     positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
@@ -86,7 +92,7 @@ struct Earlier<'a> {
 impl Before for Earlier<'_> {
     fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
         let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
-        let left = self.plan.left_at(row).and_then(|left| left.properties.as_ref());
+        let left = self.plan.left_in(row);
         // A merge holds only what changed; what the change left is the whole.
         let properties = planned.action.properties().map(|written| left.unwrap_or(written));
         Some(properties.map(|properties| {
@@ -131,7 +137,9 @@ impl BatchPlan {
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
         self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
-        self.left.push(Left { row: key.row, properties: planned.after, born });
+        self.staged.extend(planned.staged);
+        self.swept.extend(planned.swept);
+        self.left.push(Left { row: key.row, properties: planned.after, parts: planned.parts, born });
         Ok(())
     }
 
@@ -159,6 +167,14 @@ impl BatchPlan {
         self.left.iter().rev().find(|left| left.row == row)
     }
 
+    /// What the last change that wrote this row, a head or a part, left in it.
+    fn left_in(&self, row: &str) -> Option<&Properties> {
+        self.left.iter().rev().find_map(|left| match left.row == row {
+            true => left.properties.as_ref(),
+            false => left.parts.iter().find(|part| part.key.row == row).map(|part| &part.properties),
+        })
+    }
+
     /// What the batch does to the row.
     pub(crate) fn planned(&self, row: &str) -> Option<&PlannedRow> {
         Some(&self.rows.get(self.position(row)?)?.planned)
@@ -179,7 +195,7 @@ impl BatchPlan {
             return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
         }
         let Some(properties) = left.properties.clone() else { return Ok(change) };
-        let old = Group { head: Row { properties, ..old.head.clone() }, parts: old.parts.clone() };
+        let old = Group { head: Row { properties, ..old.head.clone() }, parts: left.parts.clone() };
         Ok(match change {
             Change::Save { new, .. } => Change::Save { old, new },
             Change::Delete { schema, .. } => Change::Delete { schema, old },
@@ -288,6 +304,11 @@ impl BatchPlan {
             };
         }
         Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
+    }
+
+    /// The head of the entity that the part is of.
+    pub(crate) fn head_of(&self, part: &BatchRow) -> Option<&BatchRow> {
+        self.rows.iter().find(|row| row.planned.role == Role::Primary && row.change == part.change)
     }
 
     fn too_many(&self) -> Error {

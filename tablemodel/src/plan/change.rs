@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -13,6 +13,7 @@ use crate::{
         group::Group,
         image::{Image, check_version},
         outbox::{AwayKey, AwayRow},
+        shape::{self, Cut, Laid, Layout},
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
@@ -68,12 +69,15 @@ pub(crate) struct Context {
     pub(crate) operation: Option<OperationId>,
     /// When a relay may take over what is to be done in other partitions.
     pub(crate) due: DateTime,
+    /// The generation under which parts are written before their head; none where all is one batch.
+    pub(crate) fresh: Option<u64>,
 }
 
 /// Which row of the entity a write is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Primary,
+    Part,
     Index(usize),
     /// What is to be done in other partitions.
     Outbox,
@@ -94,6 +98,12 @@ pub(crate) struct Planned {
     /// Rows of other partitions that differ after the change.
     pub(crate) away: Vec<AwayRow>,
     pub(crate) after: Option<Properties>,
+    /// The parts after it; the ETag of one that is written is not known yet.
+    pub(crate) parts: Vec<Row>,
+    /// Parts to write before the batch.
+    pub(crate) staged: Vec<PlannedRow>,
+    /// Parts to delete after it.
+    pub(crate) swept: Vec<PlannedRow>,
 }
 
 /// The derived rows of a change, here and elsewhere.
@@ -107,6 +117,8 @@ struct Derived {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     pub(crate) row: String,
+    /// Whether it is the head of an entity, to be read with its parts.
+    pub(crate) head: bool,
 }
 
 impl Change {
@@ -133,8 +145,8 @@ impl Change {
 /// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch.
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
-        Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
-        Change::Patch { key, .. } => vec![Need { row: key.row.clone() }],
+        Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
+        Change::Patch { key, .. } => vec![Need { row: key.row.clone(), head: true }],
         Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
     };
     let touches = matches!(change, Change::Touch { .. });
@@ -144,7 +156,9 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     };
     if touches || (0..change.schema().indexes.len()).any(|index| setting.of(index) != IndexState::Readable) {
         for image in known_images(change, known)? {
-            needs.extend(entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row }));
+            needs.extend(
+                entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: false }),
+            );
         }
     }
     needs.retain(|need| !known.contains_key(&need.row));
@@ -156,7 +170,7 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
         Change::Insert(image) => vec![image.clone()],
         Change::Upsert(image) => match known.get(&image.key.row) {
             Some(Some(row)) if is_primary(image.schema, row) => {
-                vec![Image::stored(image.schema, &row.clone().into())?, image.clone()]
+                vec![Image::stored(image.schema, &shape::known(image.schema, row.clone(), known)?)?, image.clone()]
             }
             _ => vec![image.clone()],
         },
@@ -188,7 +202,7 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn insert(&self, image: Image) -> Result<Planned> {
         let dead = self.vacant(&image)?;
-        self.put(None, image, self.context.now, dead.as_deref(), None)
+        self.put(None, image, self.context.now, dead.map(|dead| dead.into_owned().into()).as_ref(), None)
     }
 
     /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
@@ -204,7 +218,9 @@ impl Planner<'_> {
 
     fn upsert(&self, image: Image) -> Result<Planned> {
         match self.before.row(&image.key.row) {
-            Some(Some(row)) if is_primary(image.schema, &row) => self.save(&Group::from(row.into_owned()), image),
+            Some(Some(row)) if is_primary(image.schema, &row) => {
+                self.save(&shape::known(image.schema, row.into_owned(), self.before)?, image)
+            }
             _ => self.insert(image),
         }
     }
@@ -215,14 +231,15 @@ impl Planner<'_> {
             return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key().clone()));
         }
         let old_image = Image::stored(new.schema, old)?;
-        new.keep_unknown(&old.head.properties);
+        new.keep_unknown(&old_image.fields);
         let sequence = next_sequence(&old.head.properties, self.context.now);
         if *old.key() == new.key {
-            return self.put(Some(&old_image), new, sequence, Some(&old.head), None);
+            return self.put(Some(&old_image), new, sequence, Some(old), None);
         }
-        let dead = self.vacant(&new)?;
+        let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
-        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
+        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
+        self.remove_parts(old, &mut planned);
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
         Ok(planned)
     }
@@ -232,7 +249,9 @@ impl Planner<'_> {
         let derived = self.derived(Some(&image), None, 0, next_sequence(&old.head.properties, self.context.now))?;
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, after: None })
+        let mut planned = Planned { rows, away: derived.away, ..Planned::default() };
+        self.remove_parts(old, &mut planned);
+        Ok(planned)
     }
 
     /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
@@ -252,7 +271,7 @@ impl Planner<'_> {
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let mut planned = self.put(None, image, sequence, Some(&old.head), None)?;
+        let mut planned = self.put(None, image, sequence, Some(old), None)?;
         let owner = &old.key().row;
         let wanted = |stray: &AwayKey, planned: &Planned| planned.away.iter().any(|row| stray.is_of(schema, row));
         for stray in strays {
@@ -261,6 +280,15 @@ impl Planner<'_> {
             }
         }
         Ok(planned)
+    }
+
+    /// The parts of an entity that is taken away: in its batch, unless that would be too large.
+    fn remove_parts(&self, old: &Group, planned: &mut Planned) {
+        let removals = shape::removals(&old.parts);
+        match self.context.fresh {
+            None => planned.rows.extend(removals),
+            Some(_) => planned.swept.extend(removals),
+        }
     }
 
     fn patch(
@@ -274,6 +302,9 @@ impl Planner<'_> {
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
         };
         check_version(schema, &row)?;
+        if schema.shape.is_some() {
+            return self.patch_shaped(schema, row.into_owned(), sets);
+        }
         // A property set twice takes the later value.
         let sets: HashMap<_, _> = sets.into_iter().collect();
         let clears = sets.values().any(Option::is_none);
@@ -289,10 +320,43 @@ impl Planner<'_> {
             false => Action::Merge(changed, condition),
         };
         let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
-        Ok(Planned { rows, away: Vec::new(), after: Some(after) })
+        Ok(Planned { rows, after: Some(after), ..Planned::default() })
     }
 
-    /// The primary row and its derived rows; `over` is the row that the primary one replaces.
+    /// As `patch`, of an entity that may be several rows: of each, only what changed is sent.
+    fn patch_shaped(
+        &self,
+        schema: &'static EntitySchema,
+        head: Row,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
+        let old = shape::known(schema, head, self.before)?;
+        let mut image = Image::stored(schema, &old)?;
+        for (property, value) in sets {
+            match value {
+                Some(value) => drop(image.fields.insert(PropertyName::from_static(property), value)),
+                None => drop(image.fields.remove(property)),
+            }
+        }
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let (properties, laid) = self.laid(&image, sequence, Some(&old))?;
+        let action = shape::rewriting(&old.head, &properties);
+        let mut rows = vec![PlannedRow { row: image.key.row, action, role: Role::Primary }];
+        let Laid { rows: of_parts, staged, swept, parts } = laid;
+        rows.extend(of_parts);
+        Ok(Planned { rows, after: Some(properties), parts, staged, swept, ..Planned::default() })
+    }
+
+    /// The head's properties, and the writes of the parts; `over` are the rows at the image's key.
+    fn laid(&self, image: &Image, sequence: i64, over: Option<&Group>) -> Result<(Properties, Laid)> {
+        let Cut { mut head, parts } = shape::cut(image)?;
+        let layout = Layout { schema: image.schema, key: &image.key, sequence, fresh: self.context.fresh };
+        let laid = layout.lay(parts, &mut head, over);
+        self.stamp(&mut head, image.schema.discriminator, sequence, over.map(|over| &over.head));
+        Ok((head, laid))
+    }
+
+    /// The primary row, its parts and its derived rows; `over` are the rows that they replace.
     ///
     /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of; `end` is
     /// that of the old image's end, where the entity moves to another key.
@@ -301,21 +365,23 @@ impl Planner<'_> {
         old: Option<&Image>,
         new: Image,
         sequence: i64,
-        over: Option<&Row>,
+        over: Option<&Group>,
         end: Option<i64>,
     ) -> Result<Planned> {
-        let earlier = over.map_or_else(|| self.before.gone(&new.key.row), |row| system::sequence(&row.properties));
+        let earlier =
+            over.map_or_else(|| self.before.gone(&new.key.row), |over| system::sequence(&over.head.properties));
         let sequence = sequence.max(earlier.saturating_add(1));
-        let mut properties = new.primary_properties();
-        self.stamp(&mut properties, new.schema.discriminator, sequence, over);
+        let (properties, laid) = self.laid(&new, sequence, over)?;
         let action = match over {
             None => Action::Insert(properties.clone()),
-            Some(row) => Action::Replace(properties.clone(), Condition::Match(row.etag.clone())),
+            Some(over) => Action::Replace(properties.clone(), Condition::Match(over.head.etag.clone())),
         };
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
+        let Laid { rows: of_parts, staged, swept, parts } = laid;
+        rows.extend(of_parts);
         let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
         rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, after: Some(properties) })
+        Ok(Planned { rows, away: derived.away, after: Some(properties), parts, staged, swept })
     }
 
     fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
@@ -425,7 +491,7 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
     match system::kind(&row.properties) {
         RowKind::Primary { entity, .. } => entity == schema.entity_type,
         RowKind::Foreign => schema.adopt,
-        RowKind::Derived { .. } | RowKind::Tombstone { .. } => false,
+        RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     key::{KeyError, KeyFault, KeyValue, Part, Template},
     plan::{
         group::Group,
+        shape,
         system::{self, RowKind},
     },
     schema::EntitySchema,
@@ -44,7 +45,7 @@ impl Image {
     pub(crate) fn stored(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
         let row = &rows.head;
         check_version(schema, row)?;
-        let mut fields = row.properties.filtered(|name| !system::is_system(name));
+        let mut fields = shape::join(schema, rows)?;
         for (part, value) in key_values(schema, &row.key)? {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
@@ -56,7 +57,7 @@ impl Image {
         self.fields.filtered(|name| !self.schema.in_key(name))
     }
 
-    /// Takes over what `stored` holds and this version of the struct does not know.
+    /// Takes over what `stored` (all rows put together) holds and this version of the struct does not know.
     pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
         for (name, value) in system::unknown(self.schema, stored) {
             self.fields.set(name.clone(), value);
@@ -94,7 +95,23 @@ pub(crate) fn decode<E: TableEntity>(rows: &Group) -> Result<E> {
     let row = &rows.head;
     check_version(E::SCHEMA, row)?;
     let keys = key_values(E::SCHEMA, &row.key)?;
-    E::read_fields(&FieldReader::new(&row.properties, &keys)).map_err(|error| corrupt(E::SCHEMA, row, error))
+    read_whole(E::SCHEMA, rows, &keys, E::read_fields)
+}
+
+/// Reads fields from all rows of an entity.
+pub(crate) fn read_whole<T>(
+    schema: &'static EntitySchema,
+    rows: &Group,
+    keys: &KeyValues<'_>,
+    read: fn(&FieldReader<'_>) -> std::result::Result<T, FieldError>,
+) -> Result<T> {
+    let mut reader = FieldReader::new(&rows.head.properties, keys);
+    let chunked;
+    if schema.shape.is_some() {
+        chunked = shape::chunked_values(schema, rows)?;
+        reader = reader.with(rows.parts.iter().map(|part| &part.properties).chain([&chunked]));
+    }
+    read(&reader).map_err(|error| corrupt(schema, &rows.head, error))
 }
 
 /// That this program knows the version that wrote the row.
@@ -103,7 +120,7 @@ pub(crate) fn check_version(schema: &'static EntitySchema, row: &Row) -> Result<
         return Ok(()); // the usual case
     }
     let version = match system::kind(&row.properties) {
-        RowKind::Primary { version, .. } | RowKind::Derived { version, .. } => version,
+        RowKind::Primary { version, .. } | RowKind::Derived { version, .. } | RowKind::Part { version, .. } => version,
         RowKind::Foreign if schema.adopt => 1,
         RowKind::Tombstone { .. } | RowKind::Foreign => {
             return Err(Error::corrupt("the row is not of this type").of(schema.entity_type).at_key(row.key.clone()));

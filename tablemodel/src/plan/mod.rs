@@ -9,6 +9,8 @@ pub(crate) mod fold;
 pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod outbox;
+pub(crate) mod part;
+pub(crate) mod shape;
 pub(crate) mod short_hash;
 pub(crate) mod states;
 pub(crate) mod system;

@@ -11,6 +11,7 @@ use crate::{
     plan::{
         change::is_primary,
         entries::{Away, Entry, entries},
+        group::Group,
         image::Image,
         states::{IndexState, Setting},
         system::{self, RowKind},
@@ -214,13 +215,13 @@ pub(crate) fn targets(
     setting: &Setting,
     intent: &Intent,
     owner: &RowKey,
-    primary: Option<&Row>,
+    primary: Option<&Group>,
 ) -> Result<Vec<Target>> {
-    let live = primary.filter(|row| is_primary(schema, row));
-    let image = live.map(|row| Image::stored(schema, &row.clone().into())).transpose()?;
+    let live = primary.filter(|rows| is_primary(schema, &rows.head));
+    let image = live.map(|rows| Image::stored(schema, rows)).transpose()?;
     let wanted = image.as_ref().map(entries).transpose()?.unwrap_or_default();
-    let now =
-        primary.filter(|row| live.is_some() || is_tombstone(row)).map_or(0, |row| system::sequence(&row.properties));
+    let ours = primary.map(|rows| &rows.head).filter(|head| live.is_some() || is_tombstone(head));
+    let now = ours.map_or(0, |head| system::sequence(&head.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
         let index = schema.indexes.iter().position(|index| index.name == entry.index);

@@ -3,6 +3,7 @@
 //!
 #![doc = include_str!("../../docs/types.md")]
 
+pub(crate) mod array;
 mod bytes;
 mod error;
 mod instant;
@@ -29,7 +30,10 @@ pub(crate) mod variant;
 
 use tablemodel_store::{EdmType, Value, ValueRef};
 
-pub use self::error::ValueError;
+pub use self::{
+    array::{PropertyArray, SlotNames},
+    error::ValueError,
+};
 
 /// A Rust type that can be stored as one property.
 ///

@@ -3,6 +3,7 @@
 //!
 //! A room is pure and never imports another room. One without code of its own is a page.
 
+pub mod chunked;
 pub mod compound_key;
 pub mod elsewhere;
 pub mod index;
@@ -12,3 +13,4 @@ pub mod projection;
 pub mod scan;
 pub mod sparse;
 pub mod unique;
+pub mod wide;

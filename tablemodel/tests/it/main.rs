@@ -26,4 +26,5 @@ mod protocol;
 mod reads;
 mod transfer;
 mod ui;
+mod wide;
 mod writes;

@@ -22,5 +22,7 @@ fn every_mistake_is_told_under_the_words_it_is_about() {
         cases.compile_fail("tests/ui/written/*.rs");
         cases.compile_fail("tests/ui/typed/*.rs");
         cases.compile_fail("tests/ui/promised/*.rs");
+        cases.compile_fail("tests/ui/wide/*.rs");
+        cases.compile_fail("tests/ui/chunked/*.rs");
     }
 }

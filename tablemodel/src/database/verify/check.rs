@@ -13,8 +13,10 @@ use crate::{
     plan::{
         change::is_primary,
         entries::{Entry, entries},
+        group::Group,
         image::Image,
         outbox::OUTBOX,
+        part::{self, Standing},
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
@@ -81,12 +83,13 @@ impl Check {
         let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
         let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
+        let (mut parts, rows) = Parts::apart(db, table, rows);
         for row in rows {
             let kind = system::kind(&row.properties);
             let schema = kind.entity().and_then(|entity| db.model().iter().copied().find(|s| s.entity_type == entity));
             let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(table));
             match (kind, own, schema) {
-                (RowKind::Primary { .. }, Some(schema), _) => check.primary(db, schema, &row)?,
+                (RowKind::Primary { .. }, Some(schema), _) => check.primary(db, schema, &parts.with(row))?,
                 (RowKind::Tombstone { .. }, Some(schema), _) => {
                     check.tombstones += 1;
                     check.dead.push((schema, row));
@@ -103,6 +106,7 @@ impl Check {
         for row in derived {
             check.derived_row(row);
         }
+        check.parts(db, &parts);
         check.missing();
         Ok(check)
     }
@@ -146,7 +150,7 @@ impl Check {
                 && Image::stored(schema, &row.clone().into()).is_ok()
         });
         match adopted {
-            Some(schema) => self.primary(db, schema, row),
+            Some(schema) => self.primary(db, schema, &row.clone().into()),
             None => {
                 self.foreign += 1;
                 Ok(())
@@ -154,15 +158,30 @@ impl Check {
         }
     }
 
-    fn primary(&mut self, db: &Database, schema: &'static EntitySchema, row: &Row) -> Result<()> {
+    fn primary(&mut self, db: &Database, schema: &'static EntitySchema, rows: &Group) -> Result<()> {
         self.entities += 1;
         let setting = &db.registered(schema)?.setting;
-        match readable(schema, row) {
-            Ok(image) => self.want(&image, setting, system::sequence(&row.properties)),
-            Err(detail) => {
-                self.unreadable.insert(row.key.row.clone());
-                self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::No);
+        let found = part::settled(rows.clone()).map_err(|torn| (torn.key, torn.detail.into_owned()));
+        match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key, detail))) {
+            Ok(image) => self.want(&image, setting, system::sequence(&rows.head.properties)),
+            Err((key, detail)) => {
+                self.unreadable.insert(rows.head.key.row.clone());
+                self.report(key, ViolationKind::Corrupt, detail, Mend::No);
                 Ok(())
+            }
+        }
+    }
+
+    /// The parts of entities: each is one that its head names, or one that its writer is about to publish.
+    fn parts(&mut self, db: &Database, parts: &Parts) {
+        let now = db.environment().clock.now();
+        for part in parts.rows.values().flatten() {
+            self.derived += 1;
+            let head = parts.heads.get(part::entity_row(&part.key.row));
+            if part::standing(head, part, now) == Standing::Orphan {
+                let detail = "no head names this part; an interrupted write left it, and it can be deleted";
+                let mend = Mend::Remove(part.etag.clone());
+                self.report(part.key.clone(), ViolationKind::Orphan, detail.to_owned(), mend);
             }
         }
     }
@@ -272,9 +291,39 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }
 
-/// The image of a primary row that is as the schema says, or what is wrong with it.
-fn readable(schema: &'static EntitySchema, row: &Row) -> std::result::Result<Image, String> {
-    let image = Image::stored(schema, &row.clone().into()).map_err(|error| error.to_string())?;
+/// The parts in a partition, by the row keys of their entities, and the heads that were found for them.
+#[derive(Default)]
+struct Parts {
+    rows: BTreeMap<String, Vec<Row>>,
+    heads: BTreeMap<String, Row>,
+}
+
+impl Parts {
+    /// The parts of the model's entities, and the other rows.
+    fn apart(db: &Database, table: &str, rows: Vec<Row>) -> (Self, Vec<Row>) {
+        let (mut parts, mut others) = (Self::default(), Vec::with_capacity(rows.len()));
+        for row in rows {
+            let is_ours = matches!(system::kind(&row.properties), RowKind::Part { entity, .. }
+                if db.model().iter().any(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table)));
+            match is_ours {
+                true => parts.rows.entry(part::entity_row(&row.key.row).to_owned()).or_default().push(row),
+                false => others.push(row),
+            }
+        }
+        (parts, others)
+    }
+
+    /// The head with its parts.
+    fn with(&mut self, head: Row) -> Group {
+        let Some(parts) = self.rows.get(&head.key.row).cloned() else { return head.into() };
+        self.heads.insert(head.key.row.clone(), head.clone());
+        Group { head, parts }
+    }
+}
+
+/// The image of an entity whose rows are as the schema says, or what is wrong with it.
+fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Image, String> {
+    let image = Image::stored(schema, rows).map_err(|error| error.to_string())?;
     if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property)))
     {
         return Err(wrong);

@@ -123,8 +123,8 @@ impl Database {
             return Ok(None);
         }
         let own = self.table_name(schema.table);
-        let primary = self.get_row(&own, &owner).await?.filter(|row| is_primary(schema, row));
-        let image = primary.and_then(|row| Image::stored(schema, &row.into()).ok());
+        let primary = self.read_entity(schema, &own, &owner).await?.filter(|rows| is_primary(schema, &rows.head));
+        let image = primary.and_then(|rows| Image::stored(schema, &rows).ok());
         let wants = match &image {
             Some(image) => rooms::index::wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,

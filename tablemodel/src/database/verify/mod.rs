@@ -69,8 +69,10 @@ pub enum ViolationKind {
     Dangling,
     /// A derived row holds other properties than its entity wants.
     Stale,
-    /// A row cannot be read, or its key is not the key of its fields.
+    /// A row cannot be read, or its key is not the key of its fields; or a part of an entity is missing.
     Corrupt,
+    /// A part of an entity that its head does not name, left by an interrupted write: nobody reads it.
+    Orphan,
     /// An outbox row was not delivered for longer than the fence, or no relay will find it.
     Undelivered,
     /// A tombstone stands for longer than the fence, and nothing will sweep it.

@@ -165,9 +165,9 @@ impl Database {
     ) -> Result<()> {
         let registered = self.registered(schema)?;
         for _ in 0..crate::database::calls::ATTEMPTS {
-            let primary = self.get_row(&registered.table, owner).await?;
-            let Some(primary) = primary.filter(|row| is_primary(schema, row)) else { return Ok(()) };
-            let change = Change::Touch { schema, old: primary.into(), strays: strays.clone() };
+            let primary = self.read_entity(schema, &registered.table, owner).await?;
+            let Some(old) = primary.filter(|rows| is_primary(schema, &rows.head)) else { return Ok(()) };
+            let change = Change::Touch { schema, old, strays: strays.clone() };
             match self.write_one(&registered, change).await {
                 Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
                 other => return other.map(drop),
