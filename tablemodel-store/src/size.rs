@@ -284,14 +284,17 @@ mod tests {
     }
 
     fn action() -> impl Strategy<Value = Action> {
-        let etag = prop_oneof![any::<u64>().prop_map(ETag::from_stamp), any::<String>().prop_map(|it| ETag::parse(&it))];
+        let etag =
+            prop_oneof![any::<u64>().prop_map(ETag::from_stamp), any::<String>().prop_map(|it| ETag::parse(&it))];
         let properties = prop::collection::vec((any::<String>(), value()), 0..6);
-        (properties.prop_map(|pairs| pairs.into_iter().collect()), etag, 0..4).prop_map(|(own, etag, which)| match which {
-            0 => Action::Insert(own),
-            1 => Action::Replace(own, Condition::Exists),
-            2 => Action::Merge(own, Condition::Match(etag)),
-            _ => Action::Delete(Condition::Match(etag)),
-        })
+        (properties.prop_map(|pairs| pairs.into_iter().collect()), etag, 0..4).prop_map(
+            |(own, etag, which)| match which {
+                0 => Action::Insert(own),
+                1 => Action::Replace(own, Condition::Exists),
+                2 => Action::Merge(own, Condition::Match(etag)),
+                _ => Action::Delete(Condition::Match(etag)),
+            },
+        )
     }
 
     proptest! {

@@ -28,11 +28,7 @@ struct Made<'a> {
 }
 
 /// Writes all operations of batches whose rows lie in `spaces`, or none; whether it did. Rows must be stamped.
-pub(super) fn attempt(
-    group: &mut impl Group,
-    batches: &[PreparedBatch],
-    spaces: &[Space],
-) -> Result<bool, StoreError> {
+pub(super) fn attempt(group: &mut impl Group, batches: &[PreparedBatch], spaces: &[Space]) -> Result<bool, StoreError> {
     let Some(writes) = in_order_of_keys(batches, spaces) else { return Ok(false) };
     let mut made = Vec::with_capacity(writes.len());
     let mut rest = writes.as_slice();
@@ -84,7 +80,8 @@ fn is_near(a: &[u8], b: &[u8]) -> bool {
 
 /// Makes one write; whether it was allowed.
 fn swap<'a>(group: &mut impl Group, write: &'a Write<'a>, made: &mut Vec<Made<'a>>) -> Result<bool, StoreError> {
-    let (allowed, old) = group.swap(write.space, write.key, write.value, |old| (write.allows(old), old.map(<[u8]>::to_vec)))?;
+    let (allowed, old) =
+        group.swap(write.space, write.key, write.value, |old| (write.allows(old), old.map(<[u8]>::to_vec)))?;
     made.push(Made { write, old });
     Ok(allowed)
 }

@@ -223,9 +223,8 @@ impl Place<'_> {
                 return Err(apply::refusal(kind, &operation.action, &batch.table, &batch.partition, &row));
             }
         };
-        let encoded = row.map(|row| {
-            EncodedRow::append(&mut batch.bytes, &operation.key, &row, |name| self.names.number(name))
-        });
+        let encoded =
+            row.map(|row| EncodedRow::append(&mut batch.bytes, &operation.key, &row, |name| self.names.number(name)));
         if let Some(operation) = batch.operations.get_mut(at) {
             operation.encoded = encoded;
         }

@@ -4,9 +4,7 @@
 
 use std::str::FromStr;
 
-use crate::{
-    Result, by_hand::ByHand, options::Options, ours::Ours, paired::arena, side::Side, workload::Workload,
-};
+use crate::{Result, by_hand::ByHand, options::Options, ours::Ours, paired::arena, side::Side, workload::Workload};
 
 /// The sides, by the names that the command line knows them by.
 pub(crate) const OURS: &str = "ours";

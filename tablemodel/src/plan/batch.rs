@@ -8,10 +8,10 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        short_hash::ShortHash,
         change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
         fold::{Folded, fold},
         group::Group,
+        short_hash::ShortHash,
         states::IndexStates,
         system,
     },
