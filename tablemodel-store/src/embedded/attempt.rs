@@ -114,3 +114,102 @@ impl Write<'_> {
         apply::decide(self.action, old.as_ref()).is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::{Bound, ControlFlow};
+
+    use super::*;
+    use crate::{
+        Batch, Condition, ETag, Properties, StoreErrorKind,
+        embedded::{
+            dictionary::Dictionary,
+            engine::{Engine, Snapshot, Sync, TableId},
+            prepare::prepare,
+            redb_engine::{RedbEngine, open_backend},
+        },
+    };
+
+    const SPACE: Space = Space::Rows(TableId(1));
+
+    fn engine() -> RedbEngine {
+        let engine = open_backend(Box::new(redb::backends::InMemoryBackend::new()), 1 << 20).unwrap();
+        engine.apply(Sync::Disk, |group| group.create(SPACE)).unwrap();
+        engine
+    }
+
+    fn inserts(rows: impl Iterator<Item = u32>) -> Batch {
+        rows.fold(Batch::new("Table", "p"), |batch, row| {
+            batch.with(format!("row{row:05}"), Action::Insert(Properties::from_iter([("A", row as i32)])))
+        })
+    }
+
+    /// Whether the batch was written, and whether there was anything to commit.
+    fn attempted(engine: &RedbEngine, batch: Batch) -> (bool, bool) {
+        let mut prepared = prepare(&[batch], &Dictionary::new([]));
+        for batch in &mut prepared {
+            batch.operations.iter().flat_map(|it| &it.encoded).for_each(|row| row.stamp(&mut batch.bytes, SPACE, 7));
+        }
+        let applied = engine.apply(Sync::Disk, |group| attempt(group, &prepared, &[SPACE])).unwrap();
+        (applied.result, applied.committed)
+    }
+
+    fn stored(engine: &RedbEngine) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut entries = Vec::new();
+        let see = |key: &[u8], value: &[u8]| {
+            entries.push((key.to_vec(), value.to_vec()));
+            Ok(ControlFlow::Continue(()))
+        };
+        engine.snapshot().unwrap().scan(SPACE, (Bound::Unbounded, Bound::Unbounded), see).unwrap();
+        entries
+    }
+
+    #[test]
+    fn runs_of_new_rows_go_around_those_that_are_there() {
+        let engine = engine();
+        assert_eq!(attempted(&engine, inserts((0..90).filter(|row| row % 7 == 0))), (true, true));
+        assert_eq!(attempted(&engine, inserts((0..90).rev().filter(|row| row % 7 != 0))), (true, true));
+        let keys: Vec<_> = stored(&engine).into_iter().map(|(key, _)| key).collect();
+        let expected: Vec<_> = (0..90).map(|row| format!("p\0row{row:05}").into_bytes()).collect();
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn what_is_refused_leaves_everything_as_it_was_and_nothing_to_commit() {
+        let engine = engine();
+        assert_eq!(attempted(&engine, inserts(40..60)), (true, true));
+        let before = stored(&engine);
+        let none = Properties::new;
+        let other = Condition::Match(ETag::from_stamp(8));
+        let refused = [
+            inserts(0..41),
+            inserts(59..90),
+            inserts(0..3).with("row00059", Action::Insert(none())),
+            Batch::new("Table", "p")
+                .with("row00040", Action::Delete(Condition::Exists))
+                .with("row00041", Action::InsertOrReplace(none()))
+                .with("row00042", Action::Replace(none(), Condition::Exists))
+                .with("row00043", Action::Replace(none(), other.clone())),
+            inserts(0..20).with("row00044", Action::Delete(other)),
+            inserts(0..20).with("row00099", Action::Delete(Condition::Exists)),
+            inserts(0..20).with("row00045", Action::Merge(none(), Condition::Exists)),
+        ];
+        for batch in refused {
+            assert_eq!(attempted(&engine, batch.clone()), (false, false), "{batch:?}");
+            assert_eq!(stored(&engine), before, "{batch:?}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_row_is_neither_overwritten_nor_removed() {
+        let engine = engine();
+        assert_eq!(attempted(&engine, inserts(0..1)), (true, true));
+        let damage = |group: &mut <RedbEngine as Engine>::Group<'_>| group.put(SPACE, b"p\0row00000", b"damaged");
+        engine.apply(Sync::Disk, damage).unwrap();
+        let delete = Batch::new("Table", "p").with("row00000", Action::Delete(Condition::Exists));
+        assert_eq!(attempted(&engine, delete), (false, false));
+        assert_eq!(stored(&engine), [(b"p\0row00000".to_vec(), b"damaged".to_vec())]);
+        let damaged = StoredRow::checked(SPACE, b"p\0row00000", b"damaged").unwrap_err();
+        assert_eq!(damaged.kind(), StoreErrorKind::Corrupt);
+    }
+}

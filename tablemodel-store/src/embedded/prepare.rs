@@ -39,7 +39,7 @@ pub(super) fn prepare(batches: &[Batch], names: &Dictionary) -> Vec<PreparedBatc
 /// About how many bytes of memory prepared batches take.
 pub(super) fn bytes_of(batches: &[PreparedBatch]) -> usize {
     let operations = batches.iter().flat_map(|batch| &batch.operations);
-    let unencoded = operations.map(|it| 128 + it.action.properties().map_or(0, |properties| 64 * properties.len()));
+    let unencoded = operations.map(|it| 64 + it.action.properties().map_or(0, |properties| 64 * properties.len()));
     unencoded.sum::<usize>() + batches.iter().map(|batch| batch.bytes.len()).sum::<usize>()
 }
 

@@ -25,8 +25,11 @@ use crate::{
     schema::{Cover, EntitySchema},
 };
 
-/// Batches in flight.
+/// Batches in flight to a store behind a network.
 const CONCURRENT_BATCHES: usize = 32;
+/// Batches in flight to a store of this process, which commits what waits together: the more there is, the fewer pages
+/// it writes for each row.
+const CONCURRENT_BATCHES_WITHIN: usize = 256;
 /// Entities held back so that partitions fill their batches, at most.
 const HELD_ENTITIES: usize = 20_000;
 /// Bytes of them, as they are in memory.
@@ -97,8 +100,8 @@ impl<'a> Bulk<'a> {
 
     /// Inserts entities that must not exist yet.
     ///
-    /// Cost: one request per 100 rows of a partition, 32 at a time; at most 20,000 entities and 64 MiB of them are held in
-    /// memory. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
+    /// Cost: one request per 100 rows of a partition, 32 at a time, or 256 to a store of this process; at most 20,000
+    /// entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
     /// entities with one key the first is inserted, and the others are refused.
     ///
     /// ```
@@ -143,6 +146,7 @@ impl<'a> Bulk<'a> {
             hasher: RandomState::new(),
             busy: HashSet::default(),
             flights: FuturesUnordered::new(),
+            room: if self.db.0.capabilities.may_lose_reply { CONCURRENT_BATCHES } else { CONCURRENT_BATCHES_WITHIN },
             report: BulkReport::default(),
             bulk: self,
         };
@@ -160,6 +164,8 @@ struct Writing<'a> {
     /// Hashes of the keys in flight: a second entity of one key waits for the first, so that writes are never reordered.
     busy: HashSet<u64, ShortHash>,
     flights: FuturesUnordered<BoxFuture<'static, Landed>>,
+    /// Flights at a time.
+    room: usize,
     report: BulkReport,
 }
 
@@ -211,7 +217,7 @@ impl Writing<'_> {
             && let Some(changes) = self.held.due.pop_front()
         {
             let keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
-            while self.flights.len() >= CONCURRENT_BATCHES || keys.iter().any(|key| self.busy.contains(key)) {
+            while self.flights.len() >= self.room || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
             self.busy.extend(&keys);
