@@ -160,3 +160,55 @@ impl<P: Protocol> Search<'_, P> {
         Wrong { what, steps: lines.len() - 1, trace: format!("{}\n  => {what}", lines.join("\n")) }
     }
 }
+
+/// Two actors that each add one to a number, by a read and a write.
+struct Counter {
+    conditional: bool,
+}
+
+/// The number, and each actor: what it has read, or that it is done.
+type Count = (u8, [Option<u8>; 2], [bool; 2]);
+
+impl Protocol for Counter {
+    type State = Count;
+    type Rows = (u8, bool);
+
+    fn start(&self) -> Count {
+        (0, [None; 2], [false; 2])
+    }
+
+    fn steps(&self, state: &Count, steps: &mut Steps<Count>) {
+        for at in (0..2).filter(|at| !state.2[*at]) {
+            let mut next = *state;
+            match state.1[at].filter(|read| !self.conditional || *read == state.0) {
+                Some(read) => (next.0, next.1[at], next.2[at]) = (read + 1, None, true),
+                None => next.1[at] = Some(state.0),
+            }
+            steps.add(["one", "other"][at], "steps", next);
+        }
+    }
+
+    fn rows(&self, state: &Count) -> (u8, bool) {
+        (state.0, state.2 == [true; 2])
+    }
+
+    fn settled(&self, (count, done): (u8, bool)) -> Option<&'static str> {
+        (done && count != 2).then_some("an addition was lost")
+    }
+}
+
+#[test]
+fn the_first_wrong_state_is_found_by_its_shortest_way() {
+    let outcome = explore(&Counter { conditional: false });
+    let wrong = outcome.wrong.expect("found");
+    assert_eq!((wrong.what, wrong.steps), ("an addition was lost", 4), "{}", wrong.trace);
+    assert_eq!(wrong.trace.lines().count(), 6, "the start, four steps and the verdict: {}", wrong.trace);
+}
+
+#[test]
+fn every_state_is_visited_once() {
+    let outcome = explore(&Counter { conditional: true });
+    assert!(outcome.wrong.is_none());
+    // Neither begun; one has read; both have; one is done, and the other has not read, or the old, or the new; both done.
+    assert_eq!(outcome.states, 1 + 2 + 1 + 2 * 3 + 1);
+}

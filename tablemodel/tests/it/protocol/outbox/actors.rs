@@ -152,7 +152,7 @@ impl Outbox {
         match found {
             Primary::Live { seq, .. } => [seq + 1; 2],
             Primary::Dead { seq, .. } if keeps => [seq + 1; 2],
-            Primary::Absent if keeps => [a_fence_ago + 1, newest + 1],
+            Primary::Absent if keeps && self.obeys(Rule::ClocksAgree) => [a_fence_ago + 1, newest + 1],
             Primary::Dead { .. } | Primary::Absent => [1; 2],
         }
     }

@@ -25,6 +25,8 @@ rules! {
     Rule {
         /// A fresh insert starts at the clock's ticks, an insert over a tombstone at least at its number plus one.
         SequenceNeverGoesBack,
+        /// Writers whose clock differs from the store's by more than a third of the fence do not insert.
+        ClocksAgree,
         /// A deleted entity leaves a tombstone in place of its primary row.
         PrimaryTombstone,
         /// The primary tombstone stays for the fence.

@@ -75,7 +75,7 @@ const STALE: &str = "an entry stands that its entity does not want";
 fn control(rule: Rule) -> Option<(Outbox, &'static str)> {
     Some(match rule {
         SequenceNeverGoesBack | PrimaryTombstone => (entity(DELETE_INSERT, 2), MISSES),
-        PrimarySweptAfterFence => (with_time(3, DELETE_INSERT, 2), MISSES),
+        ClocksAgree | PrimarySweptAfterFence => (with_time(3, DELETE_INSERT, 2), MISSES),
         PrimaryWaitsForDelivery | OutboxRowHasSequence => return None,
         EntryTombstone => (entity(CHANGE_BACK, 2), STALE),
         SequenceGuard | ConditionalEntryWrite => (entity(CHANGE_BACK, 2), MISSES),
@@ -103,7 +103,7 @@ fn each_rule_switched_off_is_found() {
 fn either_of_two_rules_will_do() {
     let protocol = with_time(3, DELETE_RACING_INSERT, 1);
     for rule in [PrimaryWaitsForDelivery, OutboxRowHasSequence] {
-        for protocol in [protocol, with_time(3, DELETE_INSERT, 2), with_time(3, CHANGE_DELETE, 2)] {
+        for protocol in [protocol, with_time(3, DELETE_INSERT, 2), with_time(3, CHANGE_DELETE, 1)] {
             holds(&format!("without {rule:?}"), &Outbox { off: protocol.off.and(rule), ..protocol });
         }
     }
