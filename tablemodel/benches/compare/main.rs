@@ -6,6 +6,7 @@
 //! | `side` | what both sides can do; `ours` and `by_hand` are the sides |
 //! | `workload` | one round of each workload |
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
+//! | `wide` | reading an entity of several rows |
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
 //! | `options`, `report` | the command line, and the figures as tables or JSON |
 
@@ -18,6 +19,7 @@ mod ours;
 mod paired;
 mod report;
 mod side;
+mod wide;
 mod workload;
 
 use self::{options::Options, report::Report, workload::Workload};
@@ -38,7 +40,7 @@ fn main() -> Result<()> {
     }
     if options.list {
         Workload::ALL.iter().for_each(|workload| println!("{}", workload.name()));
-        println!("{MEMORY}");
+        println!("{}\n{MEMORY}", wide::NAME);
         return Ok(());
     }
     let report = if options.compile {

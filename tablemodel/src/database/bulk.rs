@@ -21,6 +21,7 @@ use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, image::Image},
+    rooms::wide,
     schema::{Cover, EntitySchema},
 };
 
@@ -262,13 +263,14 @@ struct Chunk {
 
 impl Held {
     fn of(schema: &'static EntitySchema) -> Self {
+        let rows = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
         let copies = schema.indexes.iter().filter(|index| index.cover == Cover::Whole).count();
         Self {
             open: HashMap::new(),
             entities: 0,
             bytes: 0,
             due: VecDeque::new(),
-            per_batch: (limits::MAX_BATCH_OPERATIONS / (1 + schema.indexes.len())).max(1),
+            per_batch: (limits::MAX_BATCH_OPERATIONS / (rows + schema.indexes.len())).max(1),
             copies: 1 + copies,
         }
     }

@@ -34,7 +34,7 @@ pub struct Verified {
     pub rows: u64,
     /// Primary rows among them.
     pub entities: u64,
-    /// Derived rows among them.
+    /// Derived rows and parts of entities among them.
     pub derived: u64,
     /// Rows of no type of the model.
     pub foreign: u64,
