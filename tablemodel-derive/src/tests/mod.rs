@@ -10,7 +10,7 @@ use quote::quote;
 fn entity() -> TokenStream {
     quote! {
         #[derive(Debug)]
-        #[table(name = "Company", entity_type = "Employee", version = 2, rename_all = "camelCase")]
+        #[table(name = "Company", entity_type = "Employee", version = 2, rename_all = "camelCase", wide)]
         #[table(partition = "{department}_{id:shard(16)}", row = "empid_{id:06}_{at:day}_{r#type}", find = "r#loop")]
         #[table(index(r#match, row = "email_{email}_{id:06}_{at:day}_{type}", keep(first_name, skills), when = !age))]
         #[table(index(by_name, row = "n_{first_name}!{id:06}_{at}_{type:hash}", keys_only), allow_scan, adopt)]
@@ -29,6 +29,10 @@ fn entity() -> TokenStream {
             skills: Vec<String>,
             #[table(flatten)]
             address: Address,
+            #[table(flatten, part = "days", rename = "Day", constant = "DAYS")]
+            days: [u32; 365],
+            #[table(chunked)]
+            body: String,
             #[table(skip, default = Cache::new)]
             cache: Cache<u8, 3>,
         }

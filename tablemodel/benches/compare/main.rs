@@ -7,6 +7,7 @@
 //! | `workload` | one round of each workload |
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
 //! | `alone` | one side for a profiler |
+//! | `wide` | reading an entity of several rows |
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
 //! | `options`, `report` | the command line, and the figures as tables or JSON |
 
@@ -20,6 +21,7 @@ mod ours;
 mod paired;
 mod report;
 mod side;
+mod wide;
 mod workload;
 
 use self::{options::Options, report::Report, workload::Workload};
@@ -40,7 +42,7 @@ fn main() -> Result<()> {
     }
     if options.list {
         Workload::ALL.iter().for_each(|workload| println!("{}", workload.name()));
-        println!("{MEMORY}");
+        println!("{}\n{MEMORY}", wide::NAME);
         return Ok(());
     }
     let report = if options.compile {

@@ -13,6 +13,7 @@ use crate::{
     ours::Ours,
     report::{Figure, Growth, Report},
     side::Side,
+    wide,
     workload::{Arena, Workload, loaded},
 };
 
@@ -43,6 +44,10 @@ pub(crate) async fn measure(options: &Options) -> Result<Report> {
         eprintln!("measuring: {}", workload.name());
         let rounds = rounds(workload, &pairs, options.quick).await?;
         add(&mut report, workload, &pairs, &rounds);
+    }
+    if options.wants(wide::NAME) {
+        eprintln!("measuring: {}", wide::NAME);
+        report.figures.push(wide::measure(directory.path(), options.quick).await?);
     }
     for pair in &pairs {
         pair.check_alike().await?;

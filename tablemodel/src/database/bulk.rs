@@ -22,6 +22,7 @@ use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, image::Image, short_hash::ShortHash},
+    rooms::wide,
     schema::{Cover, EntitySchema},
 };
 
@@ -348,8 +349,9 @@ fn concerns_all(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied | ErrorKind::Unavailable)
 }
 
-/// The most rows that one entity takes in its own partition: itself, its index rows there, and an outbox row.
+/// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.
 fn rows_each(schema: &EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
-    1 + here + usize::from(here < schema.indexes.len())
+    let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
+    own + here + usize::from(here < schema.indexes.len())
 }

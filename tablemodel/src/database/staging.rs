@@ -4,7 +4,7 @@
 //! A crash in between leaves the entity as it was or as it is to be, and parts that no head names: `plan::part` tells
 //! which those are.
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, limits, size};
+use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, StoreError, StoreErrorKind, limits, size};
 
 use crate::{
     database::{
@@ -138,7 +138,7 @@ impl Run<'_> {
                     attempt += 1;
                     left.push(batch);
                 }
-                Err(_) if batch.operations.len() > 1 => {
+                Err(error) if has_changed(&error) && batch.operations.len() > 1 => {
                     let single = |operation: Operation| Batch {
                         operations: vec![operation],
                         ..Batch::new(batch.table.clone(), batch.partition.clone())
@@ -171,6 +171,11 @@ impl Run<'_> {
         batches.extend(Some(open).filter(|open| !open.operations.is_empty()));
         batches
     }
+}
+
+/// Whether a row of the batch is not there any more, or not as it was.
+fn has_changed(error: &StoreError) -> bool {
+    matches!(error.kind(), StoreErrorKind::RowNotFound | StoreErrorKind::ConditionNotMet)
 }
 
 fn removal(staged: PlannedRow) -> PlannedRow {

@@ -28,7 +28,8 @@ impl Database {
     /// Inserts an entity that must not exist yet, with every derived row, in one batch.
     ///
     /// Gives the entity as it was written (a time is cut to 100 ns, a skipped field is its default).
-    /// Cost: one request; 1 row and one per index entry, atomic.
+    /// Cost: one request; 1 row and one per index entry, atomic. An entity that is
+    /// [too large for one batch](crate::rooms::wide) takes several, of which the last publishes it.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -144,7 +145,8 @@ impl Database {
     /// Sets some properties of an entity without sending the others.
     ///
     /// Only properties that no key and no derived row is made from have a `set`. Cost: one point read and a batch of
-    /// one row; `None` values need the row to be replaced as a whole.
+    /// one row; `None` values need the row to be replaced as a whole. Of an entity of [several rows](crate::rooms::wide):
+    /// one range read, and those rows that it changes.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};

@@ -118,6 +118,10 @@ fn field<'a>(schema: &'static EntitySchema, property: &'a str) -> &'a str {
 /// What the rows of an entity hold, put together, without the system's properties.
 pub(crate) fn join(schema: &'static EntitySchema, rows: &Group) -> Result<Properties> {
     let Some(shape) = &schema.shape else {
+        if rows.head.properties.get(system::PARTS).is_some() {
+            let detail = "the entity has parts, of which this program's type knows nothing: say `#[table(wide)]`";
+            return Err(Error::unsupported(detail).of(schema.entity_type).at_key(rows.key().clone()));
+        }
         let mut whole = rows.head.properties.clone();
         whole.retain(|name| !system::is_system(name));
         return Ok(whole);

@@ -4,7 +4,7 @@
 
 use std::{cmp::Ordering, collections::VecDeque, ops::Bound};
 
-use tablemodel_store::{Continuation, KeyRange, Query, Row, RowKey, limits};
+use tablemodel_store::{Continuation, KeyRange, Query, Row, RowKey, key, limits};
 
 use crate::{
     database::{Database, Registered},
@@ -155,9 +155,10 @@ impl Rows {
 
     /// The range whose next row is the least.
     fn least(&mut self) -> Option<&mut Range> {
+        let order = if self.plan.is_cut() { part::compare } else { key::compare };
         let with_rows = self.ranges.iter_mut().filter(|range| !range.page.is_empty());
         with_rows.min_by(|a, b| match (a.page.front(), b.page.front()) {
-            (Some(a), Some(b)) => part::compare(&a.key.row, &b.key.row),
+            (Some(a), Some(b)) => order(&a.key.row, &b.key.row),
             _ => Ordering::Equal,
         })
     }

@@ -23,7 +23,7 @@ pub struct Verified {
     pub rows: u64,
     /// Primary rows among them.
     pub entities: u64,
-    /// Derived rows among them.
+    /// Derived rows and parts of entities among them.
     pub derived: u64,
     /// Rows that remember what was deleted, until they are swept.
     pub tombstones: u64,

@@ -181,3 +181,89 @@ async fn a_moved_entity_takes_its_parts_with_it() {
     );
     assert_clean(&db).await;
 }
+
+#[tokio::test]
+async fn an_export_carries_parts_as_they_are() {
+    let db = database().await;
+    db.insert(&stats(1)).await.unwrap();
+    db.insert(&document(2, 10, Some(6_000_000))).await.unwrap();
+    let mut lines = Vec::new();
+    let exported = db.export(&mut lines).await.unwrap();
+    let copy = Database::in_memory::<Model>().await.unwrap();
+    assert_eq!(copy.import(lines.as_slice()).await.unwrap(), exported);
+    assert_eq!(keys(&copy).await, keys(&db).await);
+    let found = Document::find().department("Sales").id(2).one(&copy).await.unwrap().unwrap();
+    assert_eq!(*found, document(2, 10, Some(6_000_000)));
+    assert_clean(&copy).await;
+}
+
+/// Spread over buckets, so that reads merge several ranges.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Spread", wide, partition = "{day}_{id:shard(4)}", row = "{hour:02}_{id:04}")]
+struct Spread {
+    day: u8,
+    hour: u8,
+    id: u32,
+    #[table(flatten)]
+    count: [u32; 300],
+}
+
+#[derive(TableModel)]
+enum SpreadModel {
+    Spread(Spread),
+}
+
+#[tokio::test]
+async fn ranges_that_are_merged_keep_each_head_and_its_parts_together() {
+    let db = tablemodel::testing::TestDatabase::new::<SpreadModel>().await.unwrap();
+    let spread = |id| Spread { day: 1, hour: (id / 10) as u8, id, count: [id; 300] };
+    for id in 0..30 {
+        db.insert(&spread(id)).await.unwrap();
+    }
+    let all = Spread::find().day(1).all(&db).await.unwrap();
+    assert_eq!(all.into_iter().map(Stored::into_inner).collect::<Vec<_>>(), (0..30).map(spread).collect::<Vec<_>>());
+    let (mut ids, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = Spread::find().day(1).hour(1).page(3, cursor.as_ref(), &db).await.unwrap();
+        ids.extend(page.items.iter().map(|found| found.id));
+        cursor = page.cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(ids, (10..20).collect::<Vec<_>>());
+    assert!(db.verify().await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn bulk_fills_batches_with_rows_not_entities() {
+    let db = database().await;
+    let report = db.bulk().insert_all(futures_util::stream::iter((0..100).map(stats))).await.unwrap();
+    assert_eq!((report.written, report.failed.len(), report.batches), (100, 0, 4)); // 3 rows each
+    assert_clean(&db).await;
+}
+
+/// What an older program knows of the counters' entity: nothing of parts.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Stats", entity_type = "Stats", partition = "{department}", row = "stats_{id:06}")]
+struct OldStats {
+    department: String,
+    id: u32,
+    name: String,
+}
+
+#[derive(TableModel)]
+enum OldModel {
+    Stats(OldStats),
+}
+
+#[tokio::test]
+async fn a_type_without_parts_does_not_write_over_an_entity_that_has_some() {
+    let db = database().await;
+    db.insert(&stats(1)).await.unwrap();
+    let old = db.reopen::<OldModel>().await.unwrap();
+    let mut stored = OldStats::find().department("Sales").id(1).one(&old).await.unwrap().unwrap();
+    stored.name = "new".into();
+    assert_eq!(old.save(&mut stored).await.unwrap_err().kind(), &ErrorKind::Unsupported);
+    assert_eq!(*Stats::find().department("Sales").id(1).one(&db).await.unwrap().unwrap(), stats(1));
+}
