@@ -350,7 +350,7 @@ fn concerns_all(error: &Error) -> bool {
 }
 
 /// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.
-fn rows_each(schema: &EntitySchema) -> usize {
+fn rows_each(schema: &'static EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
     own + here + usize::from(here < schema.indexes.len())
