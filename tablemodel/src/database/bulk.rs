@@ -276,7 +276,7 @@ impl Held {
     /// Holds one more; what fills a batch is due.
     fn add(&mut self, image: Image) {
         let partition = image.key.partition.clone();
-        let bytes = size::row_bytes(&image.key.partition, &image.key.row, &image.fields) * self.copies;
+        let bytes = size::row_bytes(&image.key.partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
         let chunk = self.open.entry(partition.clone()).or_default();
         chunk.images.push(image);
         chunk.bytes += bytes;
@@ -308,6 +308,17 @@ impl Held {
             self.bytes -= chunk.bytes;
             self.due.push_back(chunk.images);
         }
+    }
+}
+
+/// The bytes of the blobs that the image brings.
+fn blobs(image: &Image) -> usize {
+    #[cfg(feature = "blob")]
+    return image.blobs.iter().map(crate::blob::Pending::bytes).sum();
+    #[cfg(not(feature = "blob"))]
+    {
+        let _ = image;
+        0
     }
 }
 

@@ -38,7 +38,13 @@ impl Database {
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>> {
         check_count(&changes)?;
+        #[cfg(feature = "blob")]
+        let mut changes = changes;
+        #[cfg(feature = "blob")]
+        let uploaded = self.upload_blobs(&mut changes).await?;
         let mut run = Run::new(self, registered, partition);
+        #[cfg(feature = "blob")]
+        run.commit_until(uploaded);
         let result = run.attempts(&changes).await;
         result.map_err(|error| run.settled(error))
     }
@@ -62,12 +68,30 @@ struct Run<'a> {
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
+    /// No attempt is made after this.
+    #[cfg(feature = "blob")]
+    until: Option<tablemodel_store::DateTime>,
 }
 
 impl<'a> Run<'a> {
     fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
-        Self { db, registered, partition, known: Known::new(), operation, ambiguous: false, last: None }
+        Self {
+            db,
+            registered,
+            partition,
+            known: Known::new(),
+            operation,
+            ambiguous: false,
+            last: None,
+            #[cfg(feature = "blob")]
+            until: None,
+        }
+    }
+
+    #[cfg(feature = "blob")]
+    fn commit_until(&mut self, until: Option<tablemodel_store::DateTime>) {
+        self.until = until;
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
@@ -78,6 +102,8 @@ impl<'a> Run<'a> {
             if batch.operations.is_empty() {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
+            #[cfg(feature = "blob")]
+            self.db.check_uploaded(self.until)?;
             match self.db.commit_store(std::slice::from_ref(&batch), attempt).await {
                 Ok(receipts) => return Ok(outcomes(self.partition, &plan, receipts)),
                 Err(error) => match self.after(error, &plan).await? {

@@ -3,6 +3,8 @@
 //! Only this module and `read` await; what a write must touch is decided in `plan`.
 
 mod batch;
+#[cfg(feature = "blob")]
+mod blobs;
 mod bulk;
 mod calls;
 mod execute;
@@ -18,6 +20,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use tablemodel_store::{Capabilities, Row, RowKey, TableStore};
 
 pub(crate) use self::registry::Registered;
+#[cfg(feature = "blob")]
+pub use self::blobs::{Blobs, Collected};
 pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
@@ -49,6 +53,8 @@ struct Inner {
     observed: Observed,
     deadline: Duration,
     read_only: bool,
+    #[cfg(feature = "blob")]
+    blobs: Option<crate::blob::Place>,
     #[cfg(feature = "embedded")]
     embedded: Option<tablemodel_store::EmbeddedStore>,
 }

@@ -19,7 +19,7 @@ use crate::{
         states::{IndexState, IndexStates},
         system::{self, RowKind},
     },
-    schema::{EntitySchema, PropertySchema},
+    schema::{BLOB, EntitySchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -72,6 +72,10 @@ pub enum ViolationKind {
     Stale,
     /// A row cannot be read, or its key is not the key of its fields.
     Corrupt,
+    /// A blob that an entity links is not there.
+    MissingBlob,
+    /// A blob that an entity links has another length, or is named as another row's.
+    DamagedBlob,
 }
 
 impl fmt::Display for Violation {
@@ -154,6 +158,8 @@ impl Database {
             let again = Check::of(self, table, self.read_partition(table, &partition).await?)?;
             check.violations.retain(|violation| again.violations.contains(violation));
         }
+        #[cfg(feature = "blob")]
+        verified.violations.extend(self.check_links(table, check.links).await?);
         verified.rows += check.rows;
         verified.entities += check.entities;
         verified.derived += check.derived;
@@ -190,6 +196,8 @@ struct Check {
     /// Primary rows that cannot be read: what they want cannot be told.
     unreadable: BTreeSet<String>,
     violations: Vec<Violation>,
+    #[cfg(feature = "blob")]
+    links: Vec<super::blobs::LinkAt>,
 }
 
 struct Wanted {
@@ -250,7 +258,11 @@ impl Check {
         self.entities += 1;
         let states = &db.registered(schema)?.states;
         match readable(schema, row) {
-            Ok(image) => self.want(&image, states, system::sequence(&row.properties)),
+            Ok(image) => {
+                #[cfg(feature = "blob")]
+                self.links.extend(super::blobs::links(&image));
+                self.want(&image, states, system::sequence(&row.properties))
+            }
             Err(detail) => {
                 self.unreadable.insert(row.key.row.clone());
                 self.report(row.key.clone(), ViolationKind::Corrupt, detail);
@@ -354,6 +366,7 @@ fn misfit(property: &PropertySchema, value: Option<ValueRef<'_>>) -> Option<Stri
     let is_number = matches!(value.edm(), EdmType::Int32 | EdmType::Int64);
     let fits = match property.edm {
         edm if edm == value.edm() => true,
+        EdmType::String if property.codec == BLOB => value.edm() == EdmType::Binary,
         EdmType::Int32 | EdmType::Int64 | EdmType::Double => is_number,
         EdmType::String => is_number && matches!(property.codec, "u64" | "u128" | "i128" | "decimal"),
         EdmType::Guid => value.edm() == EdmType::String,

@@ -253,6 +253,7 @@ impl Planner<'_> {
     ///
     /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of.
     fn put(&self, old: Option<&Image>, new: Image, sequence: i64, over: Option<&Row>) -> Result<Planned> {
+        new.check_settled()?;
         let earlier = over.map_or_else(|| self.before.gone(&new.key.row), |row| system::sequence(&row.properties));
         let sequence = sequence.max(earlier.saturating_add(1));
         let mut properties = new.primary_properties();
