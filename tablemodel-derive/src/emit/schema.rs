@@ -6,10 +6,13 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::meant::{
-    entity::Entity,
-    field::{Field, Kind},
-    key::{Key, Part, Segment},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::{Field, Kind},
+        key::{Key, Part, Segment},
+    },
+    rooms::blob,
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -37,6 +40,9 @@ fn field_schema(field: &Field) -> Option<TokenStream> {
         let properties = quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::PROPERTIES);
         return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #properties }));
     }
+    if let Some(blob) = blob::schema(field) {
+        return Some(blob);
+    }
     let property = property(field)?;
     Some(quote!(_tm::FieldSchema::Property(#property)))
 }
@@ -53,7 +59,7 @@ fn property(field: &Field) -> Option<TokenStream> {
             quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
-        Kind::Group | Kind::Skipped => return None,
+        Kind::Blob(_) | Kind::Group | Kind::Skipped => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     Some(quote!(#schema #default))

@@ -9,6 +9,7 @@ use syn::{Type, Visibility, ext::IdentExt};
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
+    rooms::blob::companions,
     written::{DefaultWord, FieldWords, Slot},
 };
 
@@ -38,6 +39,8 @@ pub(crate) enum Kind {
     Plain,
     /// As one property that holds JSON.
     Json,
+    /// As a blob, or in the row if it is of fewer bytes; three properties.
+    Blob(usize),
     /// As the properties of its own fields.
     Group,
     /// Not at all.
@@ -54,8 +57,8 @@ impl Field {
         let kind = kind(&words);
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
-        if matches!(kind, Kind::Plain | Kind::Json)
-            && let Some(fault) = property_fault(&property)
+        if matches!(kind, Kind::Plain | Kind::Json | Kind::Blob(_))
+            && let Some(fault) = stored_names(kind, &property).iter().find_map(|name| property_fault(name))
         {
             errors.at(property_span, format!("field `{name}`: {fault}"));
         }
@@ -79,6 +82,16 @@ impl Field {
         self.constant.clone().or_else(capitals).unwrap_or_else(|| self.ident.clone())
     }
 
+    /// The stored names, as far as they show here.
+    pub(crate) fn stored_names(&self) -> Vec<String> {
+        stored_names(self.kind, &self.property)
+    }
+
+    /// Whether the field has a handle.
+    pub(crate) fn has_handle(&self) -> bool {
+        self.is_property() || matches!(self.kind, Kind::Blob(_))
+    }
+
     /// Whether the field is one property.
     pub(crate) fn is_property(&self) -> bool {
         matches!(self.kind, Kind::Plain | Kind::Json)
@@ -90,6 +103,15 @@ fn at(mut ident: Ident, span: Span) -> Ident {
     ident
 }
 
+fn stored_names(kind: Kind, property: &str) -> Vec<String> {
+    let own = property.to_owned();
+    match kind {
+        Kind::Plain | Kind::Json => vec![own],
+        Kind::Blob(_) => std::iter::once(own).chain(companions(property)).collect(),
+        Kind::Group | Kind::Skipped => Vec::new(),
+    }
+}
+
 fn kind(words: &FieldWords) -> Kind {
     if words.skip.is_given() {
         Kind::Skipped
@@ -97,21 +119,29 @@ fn kind(words: &FieldWords) -> Kind {
         Kind::Group
     } else if words.json.is_given() {
         Kind::Json
+    } else if let Some(inline_below) = words.blob.get() {
+        Kind::Blob(*inline_below)
     } else {
         Kind::Plain
     }
 }
 
 fn refuse_conflicts(words: &FieldWords, errors: &mut Errors) {
-    let FieldWords { rename, json, flatten, skip, default, method, constant } = words;
+    let FieldWords { rename, json, blob, flatten, skip, default, method, constant } = words;
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");
     if skip.is_given() {
         flatten.refuse(&not_stored("flatten"), errors);
+        blob.refuse(&not_stored("blob"), errors);
         refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], not_stored, errors);
     } else if flatten.is_given() {
         default.refuse(&many("default"), errors);
+        blob.refuse(&many("blob"), errors);
         refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], many, errors);
+    } else if blob.is_given() {
+        json.refuse("a field with `blob` is bytes: remove `json` or `blob`", errors);
+        default.refuse("a field with `blob` has no default: remove it, and let the field be an `Option<Blob>`", errors);
+        method.refuse("a field with `blob` cannot be part of a key: remove `method`", errors);
     } else if json.is_given() {
         method.refuse("a field with `json` cannot be part of a key: remove `method`", errors);
     }

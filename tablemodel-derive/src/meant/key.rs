@@ -109,6 +109,7 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
             let why = match field.kind {
                 Kind::Plain => return Some(Segment::Part(Part { field, codec })),
                 Kind::Json => "stored as JSON",
+                Kind::Blob(_) => "a blob",
                 Kind::Group => "a group of properties",
                 Kind::Skipped => "not stored",
             };

@@ -1,4 +1,5 @@
 //! One file per room that has words of its own.
 //! A room never looks into another.
 
+pub(crate) mod blob;
 pub(crate) mod index;

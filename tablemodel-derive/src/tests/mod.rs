@@ -29,6 +29,8 @@ fn entity() -> TokenStream {
             skills: Vec<String>,
             #[table(flatten)]
             address: Address,
+            #[table(blob(inline_below = 0))]
+            photo: Option<Blob>,
             #[table(skip, default = Cache::new)]
             cache: Cache<u8, 3>,
         }
@@ -45,7 +47,7 @@ fn model() -> TokenStream {
 fn projection() -> TokenStream {
     quote! {
         #[table(of = crate::Employee)]
-        struct Card { first_name: String, #[table(json, default, constant = "SKILLS")] skills: Vec<String> }
+        struct Card { first_name: String, #[table(blob)] photo: Blob, #[table(json, default, constant = "SKILLS")] skills: Vec<String> }
     }
 }
 

@@ -7,8 +7,7 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 17] = [
-    "blob",
+const LATER: [&str; 16] = [
     "chunked",
     "copy_of",
     "count",

@@ -11,6 +11,7 @@ use std::{
 use bytes::Bytes;
 use futures_core::{Stream, stream::BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
+use tablemodel_store::DateTime;
 use twox_hash::XxHash3_64;
 
 use crate::{
@@ -35,8 +36,8 @@ pub struct Blob(Arc<Inner>);
 struct Inner {
     bytes: Option<Bytes>,
     stream: Mutex<Option<Source>>,
-    /// The blob that it is, or was last written to.
-    link: Mutex<Option<Link>>,
+    /// The blob that it is, or was last uploaded to, and when that began.
+    link: Mutex<Option<(Link, Option<DateTime>)>>,
 }
 
 /// A blob that is there, as a row names it.
@@ -50,13 +51,15 @@ pub(crate) struct Link {
 
 impl Blob {
     fn new(bytes: Option<Bytes>, stream: Option<Source>, link: Option<Link>) -> Self {
+        let link = link.map(|link| (link, None));
         Self(Arc::new(Inner { bytes, stream: Mutex::new(stream), link: Mutex::new(link) }))
     }
 
     /// A value that is read while it is uploaded, 8 MiB at a time, when its entity is written.
     ///
-    /// A stream can be read once. Where the write fails after it (`Conflict`, `AlreadyExists`), writing the same
-    /// `Blob` again takes what was uploaded, as long as that was not collected.
+    /// A stream can be read once. Where the write fails after it (`Conflict`, `AlreadyExists`), writing the same `Blob`
+    /// again takes what was uploaded, as long as that was not collected. Where the stream itself or the upload failed,
+    /// the `Blob` is spent: make it anew.
     ///
     /// ```
     /// # use tablemodel::Blob;
@@ -100,11 +103,16 @@ impl Blob {
     }
 
     pub(crate) fn link(&self) -> Option<Link> {
-        locked(&self.0.link).clone()
+        locked(&self.0.link).as_ref().map(|(link, _)| link.clone())
     }
 
-    pub(crate) fn set_link(&self, link: Link) {
-        *locked(&self.0.link) = Some(link);
+    /// What this handle uploaded last, and when that began.
+    pub(crate) fn uploaded(&self) -> Option<(Link, DateTime)> {
+        locked(&self.0.link).as_ref().and_then(|(link, began)| Some((link.clone(), (*began)?)))
+    }
+
+    pub(crate) fn set_uploaded(&self, link: Link, began: DateTime) {
+        *locked(&self.0.link) = Some((link, Some(began)));
     }
 
     /// The stream, for whoever asks first.

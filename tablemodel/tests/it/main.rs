@@ -14,6 +14,7 @@
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
 mod bad_input;
+mod blob;
 mod bulk;
 mod derives;
 mod entities;

@@ -2,6 +2,8 @@
 //!
 //! A blob is never written over, and none is deleted here: what a failed write leaves is collected later.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload, path::Path};
@@ -9,7 +11,10 @@ use tablemodel_store::{DateTime, PropertyName, RowKey, ValueRef};
 
 use super::{failed, owner::keys_record, path};
 use crate::{
-    blob::{Blob, Link, Pending, Placed, Source, Sum, name},
+    blob::{
+        Blob, Link, Pending, Placed, Source, Sum,
+        name::{self, Named, Owner},
+    },
     database::Database,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, image::Image},
@@ -40,13 +45,14 @@ impl Database {
             return Ok(None);
         }
         self.check_writable()?;
-        let until = half_grace_after(self.environment().clock.now(), self.place()?.grace);
+        let mut until = after(self.environment().clock.now(), self.place()?.grace / 2);
         let mut tasks = Vec::new();
         for (number, change) in changes.iter().enumerate() {
             tasks.extend(self.tasks(number, change).await?);
         }
         let mut settled = stream::iter(tasks.into_iter().map(|task| self.settle_blob(task))).buffer_unordered(CONCURRENT);
-        while let Some((task, placed)) = settled.try_next().await? {
+        while let Some((task, placed, began)) = settled.try_next().await? {
+            until = until.min(after(began, self.place()?.grace / 2));
             let Some(image) = changes.get_mut(task.change).and_then(image_mut) else { continue };
             for (name, value) in placed.properties(task.pending.names) {
                 image.fields.insert(PropertyName::from_static(name), value);
@@ -93,17 +99,37 @@ impl Database {
         Ok(image.blobs.iter().map(task).collect())
     }
 
-    async fn settle_blob(&self, task: Task) -> Result<(Task, Placed)> {
-        let placed = self.placed(&task).await.map_err(|error| {
+    /// Settles one blob, and tells since when it may be waiting for its row.
+    async fn settle_blob(&self, task: Task) -> Result<(Task, Placed, DateTime)> {
+        let now = self.environment().clock.now();
+        let (placed, began) = match self.as_uploaded(&task, now)? {
+            Some((link, began)) => (Ok(Placed::Link(link)), began),
+            None => (self.placed(&task, now).await, now),
+        };
+        let placed = placed.map_err(|error| {
             let [property, ..] = task.pending.names;
             let error = error.within(&format!("blob of property `{property}`"));
             error.of(task.schema.entity_type).at_key(task.key.clone()).in_operation(task.change)
         })?;
-        Ok((task, placed))
+        Ok((task, placed, began))
+    }
+
+    /// What an earlier attempt uploaded for the same row, a short while ago: a write tried again uploads nothing.
+    fn as_uploaded(&self, task: &Task, now: DateTime) -> Result<Option<(Link, DateTime)>> {
+        let Some((link, began)) = task.pending.blob.uploaded() else { return Ok(None) };
+        let own = Owner {
+            table: self.table_of(task).to_ascii_lowercase(),
+            entity: task.schema.entity_type.to_owned(),
+            key: Some(task.key.clone()),
+        };
+        let is_own = name::parse(&link.name) == Some(Named::Blob(own));
+        let is_linked = task.linked.as_ref() == Some(&link.name);
+        let is_recent = now < after(began, self.place()?.grace / 4);
+        Ok((is_own && is_recent && !is_linked).then_some((link, began)))
     }
 
     /// A blob that the row links already stays; any other is put under a name of its own.
-    async fn placed(&self, task: &Task) -> Result<Placed> {
+    async fn placed(&self, task: &Task, now: DateTime) -> Result<Placed> {
         let blob = &task.pending.blob;
         let link = blob.link();
         if let Some(link) = link.clone().filter(|link| task.linked.as_ref() == Some(&link.name)) {
@@ -120,13 +146,16 @@ impl Database {
             return Ok(Placed::Value(first.concat()));
         }
         let link = self.upload(task, first, parts).await?;
-        blob.set_link(link.clone());
+        blob.set_uploaded(link.clone(), now);
         Ok(Placed::Link(link))
     }
 
+    fn table_of(&self, task: &Task) -> String {
+        format!("{}{}", self.0.prefix, task.schema.table)
+    }
+
     async fn upload(&self, task: &Task, first: Vec<Bytes>, mut parts: Parts) -> Result<Link> {
-        let random = &self.environment().random;
-        let table = format!("{}{}", self.0.prefix, task.schema.table);
+        let (random, table) = (&self.environment().random, self.table_of(task));
         let (name, owner) = name::fresh(&table, task.schema.entity_type, &task.key, [random.next(), random.next()]);
         let store = &self.place()?.store;
         let to = path(&name)?;
@@ -192,9 +221,9 @@ impl Parts {
     }
 }
 
-fn half_grace_after(now: DateTime, grace: std::time::Duration) -> DateTime {
-    let half = i64::try_from(grace.as_nanos() / 200).unwrap_or(i64::MAX);
-    DateTime::from_ticks(now.ticks().saturating_add(half))
+fn after(begin: DateTime, time: Duration) -> DateTime {
+    let ticks = i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
+    DateTime::from_ticks(begin.ticks().saturating_add(ticks))
 }
 
 /// The image that the change brings.
