@@ -135,8 +135,9 @@ impl Database {
         if let Some(link) = link.clone().filter(|link| task.linked.as_ref() == Some(&link.name)) {
             return Ok(Placed::Link(link));
         }
-        let source = own_content(blob).or_else(|| link.map(|link| self.fetch(link)));
-        let Some(source) = source else {
+        let own = own_content(blob);
+        let is_own = own.is_some();
+        let Some(source) = own.or_else(|| link.map(|link| self.fetch(link))) else {
             let detail = "its stream was read by a write that failed; make the blob anew";
             return Err(Error::new(ErrorKind::Invalid, detail));
         };
@@ -146,7 +147,9 @@ impl Database {
             return Ok(Placed::Value(first.concat()));
         }
         let link = self.upload(task, first, parts).await?;
-        blob.set_uploaded(link.clone(), now);
+        if is_own {
+            blob.set_uploaded(link.clone(), now); // a handle that was read stays the link that it was read as
+        }
         Ok(Placed::Link(link))
     }
 
