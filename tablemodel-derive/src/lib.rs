@@ -127,6 +127,7 @@ use proc_macro::TokenStream;
 /// |---|---|
 /// | `rename = "EMail"` | the stored name of the property |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
+/// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row |
 /// | `skip` | not stored; read as the default |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
@@ -234,7 +235,7 @@ pub fn table_model(item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `of = Employee` | on the struct: the entity. Required |
 /// | `crate = "path"` | on the struct: where tablemodel is |
-/// | `json` | on a field: it is `json` in the entity |
+/// | `json`, `blob` | on a field: it is that in the entity |
 /// | `default` | on a field: what it is where the property is absent, as for an entity |
 /// | `constant = "NAME"` | on a field: the entity's handle, if its name is not that of the field |
 #[proc_macro_derive(Projection, attributes(table))]

@@ -68,13 +68,15 @@ pub(crate) fn schema(field: &Field) -> Option<TokenStream> {
 /// `to.put_blob(..)?;`
 pub(crate) fn write_line(field: &Field, inline_below: usize) -> TokenStream {
     let (Field { ident, ty, .. }, names) = (field, names(field));
-    quote_spanned!(ty.span()=> to.put_blob::<#ty>(#names, #inline_below, &self.#ident)?;)
+    let blob = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::blob(&self.#ident));
+    quote!(to.put_blob(#names, #inline_below, #blob)?;)
 }
 
 /// `from.take_blob(..)?`
 pub(crate) fn read_value(field: &Field, names: &TokenStream) -> TokenStream {
     let ty = &field.ty;
-    quote_spanned!(ty.span()=> from.take_blob::<#ty>(#names)?)
+    let read = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::from_blob);
+    quote!(from.take_blob(#names, #read)?)
 }
 
 /// The handle's type and value.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use tablemodel_store::{EdmType, Value, ValueRef};
 
-use super::{Blob, BlobValue, Link};
+use super::{Blob, Link};
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter},
     path::field::Patch,
@@ -34,13 +34,13 @@ impl Pending {
 
 impl FieldWriter {
     /// A field marked `blob`: written where it is small, else noted as one to be uploaded.
-    pub fn put_blob<T: BlobValue>(
+    pub fn put_blob(
         &mut self,
         names: BlobNames,
         inline_below: usize,
-        value: &T,
+        blob: Option<&Blob>,
     ) -> std::result::Result<(), FieldError> {
-        let Some(blob) = value.blob() else { return Ok(()) };
+        let Some(blob) = blob else { return Ok(()) };
         let [own, ..] = names;
         match blob.at_hand() {
             Some(bytes) if bytes.len() < inline_below => self.put(own, Ok(Some(Value::Binary(bytes.to_vec())))),
@@ -52,11 +52,14 @@ impl FieldWriter {
     }
 }
 
+/// How a type is read: its `from_blob`.
+type ReadBlob<T> = fn(Option<Blob>) -> std::result::Result<T, ValueError>;
+
 impl FieldReader<'_> {
-    /// A field marked `blob`. Nothing is fetched.
-    pub fn take_blob<T: BlobValue>(&self, names: BlobNames) -> std::result::Result<T, FieldError> {
+    /// A field marked `blob`, by its type's `from_blob`. Nothing is fetched.
+    pub fn take_blob<T>(&self, names: BlobNames, read: ReadBlob<T>) -> std::result::Result<T, FieldError> {
         let [own, length, sum] = names;
-        let blob = match self.take(own, |value| read(value))? {
+        let blob = match self.take(own, held)? {
             None => None,
             Some(Held::Value(bytes)) => Some(Blob::from(bytes)),
             Some(Held::Name(name)) => {
@@ -65,7 +68,7 @@ impl FieldReader<'_> {
                 Some(Blob::stored(Link { name, length, sum }))
             }
         };
-        T::from_blob(blob).map_err(|error| FieldError { property: own, error })
+        read(blob).map_err(|error| FieldError { property: own, error })
     }
 }
 
@@ -75,7 +78,7 @@ enum Held {
     Name(String),
 }
 
-fn read(value: Option<ValueRef<'_>>) -> std::result::Result<Option<Held>, ValueError> {
+fn held(value: Option<ValueRef<'_>>) -> std::result::Result<Option<Held>, ValueError> {
     match value {
         None => Ok(None),
         Some(ValueRef::Binary(bytes)) => Ok(Some(Held::Value(bytes.to_vec()))),
@@ -174,14 +177,14 @@ impl<E, T> BlobField<E, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blob::Sum;
+    use crate::blob::{BlobValue, Sum};
     use tablemodel_store::Properties;
 
     const NAMES: BlobNames = ["Photo", "Photo_length", "Photo_sum"];
 
     fn taken<T: BlobValue>(properties: &[(&'static str, Value)]) -> std::result::Result<T, FieldError> {
         let properties: Properties = properties.iter().cloned().collect();
-        FieldReader::new(&properties, &[]).take_blob(NAMES)
+        FieldReader::new(&properties, &[]).take_blob(NAMES, T::from_blob)
     }
 
     #[test]

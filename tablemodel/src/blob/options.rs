@@ -48,8 +48,10 @@ impl Default for Options {
 pub(crate) struct Place {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) grace: Duration,
-    /// The folder, where it is the one beside the file.
+    /// The folder, where it is one.
     pub(crate) folder: Option<PathBuf>,
+    /// Whether it is the folder beside the database's file.
+    pub(crate) is_beside: bool,
 }
 
 impl DatabaseBuilder {
@@ -99,19 +101,20 @@ impl Options {
         read_only: bool,
     ) -> Result<Option<Place>> {
         let holder = model.iter().find(|schema| has_blobs(schema));
+        let is_beside = matches!(self.wanted, Some(Wanted::Folder(_)));
         let memory = || -> Arc<dyn ObjectStore> { Arc::new(MemoryBlobs::new(environment.clock.clone())) };
         let (store, folder) = match (self.wanted, holder) {
             (None, Some(holder)) => return Err(no_place().of(holder.entity_type)),
             (None, None) | (Some(Wanted::Folder(_) | Wanted::Memory), None) => return Ok(None),
             (Some(Wanted::Store(store)), _) => (store, None),
             (Some(Wanted::Url(url)), _) if url.starts_with("memory:") => (memory(), None),
-            (Some(Wanted::Url(url)), _) => (at_url(&url, read_only)?, None),
+            (Some(Wanted::Url(url)), _) => at_url(&url, read_only)?,
             (Some(Wanted::Memory), _) => (memory(), None),
             // A folder that is not there holds no blobs.
             (Some(Wanted::Folder(folder)), _) if read_only && !folder.exists() => (memory(), None),
             (Some(Wanted::Folder(folder)), _) => (local(&folder)?, Some(folder)),
         };
-        Ok(Some(Place { store, grace: self.grace, folder }))
+        Ok(Some(Place { store, grace: self.grace, is_beside: is_beside && folder.is_some(), folder }))
     }
 }
 
@@ -137,17 +140,17 @@ pub(crate) fn local(folder: &Path) -> Result<Arc<dyn ObjectStore>> {
     Ok(Arc::new(store.with_fsync(true).with_automatic_cleanup(true)))
 }
 
-fn at_url(text: &str, read_only: bool) -> Result<Arc<dyn ObjectStore>> {
+fn at_url(text: &str, read_only: bool) -> Result<(Arc<dyn ObjectStore>, Option<PathBuf>)> {
     let wrong = |error: &dyn std::fmt::Display| Error::new(ErrorKind::Invalid, format!("the URL for blobs: {error}"));
     let url = Url::parse(text).map_err(|error| wrong(&error))?;
     if let ("file", Ok(folder)) = (url.scheme(), url.to_file_path()) {
         return match read_only && !folder.exists() {
             true => Err(wrong(&"there is no such folder")),
-            false => local(&folder),
+            false => Ok((local(&folder)?, Some(folder))),
         };
     }
     let (store, prefix) = parse_url(&url).map_err(|error| wrong(&error))?;
-    Ok(Arc::new(PrefixStore::new(store, prefix)))
+    Ok((Arc::new(PrefixStore::new(store, prefix)), None))
 }
 
 fn no_place() -> Error {

@@ -34,7 +34,7 @@ impl Database {
     ///
     /// After the rows were copied: what they link stays for a grace period at least.
     pub(in crate::database) async fn backup_blobs(&self, to: &Path) -> Result<()> {
-        let Some(place) = self.0.blobs.as_ref().filter(|place| place.folder.is_some()) else { return Ok(()) };
+        let Some(place) = self.0.blobs.as_ref().filter(|place| place.is_beside) else { return Ok(()) };
         copy(place.store.clone(), local(&folder_beside(to))?).await
     }
 

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStoreExt};
 
-use super::{Blobs, failed, path};
+use super::{Blobs, failed, path, sweep::sweep};
 use crate::{
     blob::{
         Place,
@@ -40,6 +40,9 @@ pub struct Collected {
     pub deleted: u64,
     /// The bytes of those deleted.
     pub deleted_bytes: u64,
+    /// Files that uploads left which a crash cut short, deleted: of blobs in a folder alone. Services have rules of their
+    /// own for such uploads, to be turned on there.
+    pub cut_short: u64,
     /// Objects in the folders of the model's tables that are no blobs of the framework; left alone.
     pub foreign: u64,
 }
@@ -112,6 +115,11 @@ impl Blobs {
             while let Some(look) = looks.try_next().await? {
                 collected.add(look);
             }
+        }
+        if let Some(folder) = place.folder.clone().filter(|_| deletes) {
+            let grace = place.grace;
+            let swept = tokio::task::spawn_blocking(move || sweep(&folder, now.into(), grace)).await;
+            collected.cut_short = swept.unwrap_or_default();
         }
         Ok(collected)
     }

@@ -9,6 +9,7 @@ mod check;
 mod collect;
 mod fetch;
 mod owner;
+mod sweep;
 mod upload;
 
 use object_store::path::Path;

@@ -82,7 +82,9 @@ async fn what_is_collected_leaves_no_folders_behind() {
     db.delete(db.insert(&person("a", &large(1))).await.unwrap()).await.unwrap();
     assert!(folder.path().join("blobs/people").exists());
     let collector = open(Duration::ZERO).await.unwrap();
-    let _ = collector.blobs().collect().await.unwrap();
+    let cut_short = folder.path().join(format!("blobs/people/{:032x}#1", 7));
+    std::fs::write(&cut_short, "half").unwrap();
+    assert_eq!(collector.blobs().collect().await.unwrap().cut_short, 1);
     assert_eq!(collector.blobs().collect().await.unwrap().deleted, 1);
     assert!(!folder.path().join("blobs/people").exists());
 }

@@ -76,3 +76,22 @@ async fn keys_that_a_name_cannot_hold_are_recorded_before_the_row_is_written() {
     assert_eq!(record["PartitionKey"], stored.key().partition.as_str());
     assert_eq!(record["RowKey"], stored.key().row.as_str());
 }
+
+/// The bytes that FORMAT.md draws: never to be changed to fit the code.
+#[tokio::test]
+async fn a_row_holds_a_blob_as_the_format_says() {
+    use tablemodel::Value;
+    let db = database().await;
+    let film = Some(b"the quick brown fox".to_vec().into());
+    let stored = db.insert(&Person { film, ..person("Ann_1", b"small") }).await.unwrap();
+    let property = |name| stored.row().properties.get(name).map(|value| value.to_value());
+    assert_eq!(property("Portrait"), Some(Value::Binary(b"small".to_vec())));
+    assert_eq!((property("Portrait_length"), property("Portrait_sum")), (None, None));
+    let Some(Value::String(name)) = property("Film") else { panic!("not a link") };
+    let (folder, random) = name.rsplit_once('/').unwrap();
+    assert_eq!((folder, random.len()), ("people/_person/_a/p__=5fnn___1", 32));
+    assert_eq!(property("Film_length"), Some(Value::Int64(19)));
+    assert_eq!(property("Film_sum"), Some(Value::Int64(0)));
+    let content = db.blob_store().get(&Path::from(name)).await.unwrap().bytes().await.unwrap();
+    assert_eq!(content, b"the quick brown fox"[..]);
+}
