@@ -13,11 +13,6 @@ pub use core::{
 
 pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
-#[cfg(feature = "blob")]
-pub use crate::{
-    blob::{BlobField, BlobValue},
-    check::check_blob_field,
-};
 pub use crate::{
     Result as RunResult,
     check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_row},
@@ -36,4 +31,9 @@ pub use crate::{
     },
     schema::{Cover, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
+};
+#[cfg(feature = "blob")]
+pub use crate::{
+    blob::{BlobField, BlobValue},
+    check::check_blob_field,
 };

@@ -200,13 +200,16 @@ mod tests {
     #[test]
     fn half_a_link_is_an_error_and_never_a_default() {
         let link = || Placed::Link(Link { name: "n".to_owned(), length: 1, sum: 2 }).properties(NAMES);
-        for missing in 1..3 {
+        for (missing, name) in NAMES.into_iter().enumerate().skip(1) {
             let mut properties = link();
             properties.remove(missing);
             let error = taken::<Option<Blob>>(&properties).unwrap_err();
-            assert_eq!((error.property, error.error), (NAMES[missing], ValueError::Missing));
+            assert_eq!((error.property, error.error), (name, ValueError::Missing));
         }
         assert_eq!(taken::<Blob>(&[]).unwrap_err().error, ValueError::Missing);
-        assert!(matches!(taken::<Blob>(&[("Photo", Value::Int32(1))]).unwrap_err().error, ValueError::WrongType { .. }));
+        assert!(matches!(
+            taken::<Blob>(&[("Photo", Value::Int32(1))]).unwrap_err().error,
+            ValueError::WrongType { .. }
+        ));
     }
 }

@@ -11,15 +11,15 @@ mod options;
 pub use bytes::Bytes;
 pub use object_store::{self, ObjectStore};
 
-pub(crate) use self::{
-    field::{Pending, Placed},
-    handle::{Link, Source, Sum},
-    options::{Options, Place},
-};
 #[cfg(feature = "embedded")]
 pub(crate) use self::options::{folder_beside, local};
 pub use self::{
     field::{BlobField, BlobNames, PatchBlob},
     handle::{Blob, BlobValue},
     memory::MemoryBlobs,
+};
+pub(crate) use self::{
+    field::{Pending, Placed},
+    handle::{Link, Source, Sum},
+    options::{Options, Place},
 };

@@ -30,6 +30,7 @@ pub(crate) struct Options {
 enum Wanted {
     Store(Arc<dyn ObjectStore>),
     Url(String),
+    #[cfg_attr(not(feature = "embedded"), expect(dead_code, reason = "only a file has a folder beside it"))]
     Folder(PathBuf),
     Memory,
 }
@@ -51,6 +52,7 @@ pub(crate) struct Place {
     /// The folder, where it is one.
     pub(crate) folder: Option<PathBuf>,
     /// Whether it is the folder beside the database's file.
+    #[cfg_attr(not(feature = "embedded"), expect(dead_code, reason = "only a file is backed up"))]
     pub(crate) is_beside: bool,
 }
 
@@ -119,6 +121,7 @@ impl Options {
 }
 
 /// `company.tablemodel.blobs`, beside `company.tablemodel`.
+#[cfg(feature = "embedded")]
 pub(crate) fn folder_beside(file: &Path) -> PathBuf {
     let mut folder = file.as_os_str().to_owned();
     folder.push(".blobs");

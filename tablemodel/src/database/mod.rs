@@ -19,9 +19,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use tablemodel_store::{Capabilities, Row, RowKey, TableStore};
 
-pub(crate) use self::registry::Registered;
 #[cfg(feature = "blob")]
 pub use self::blobs::{Blobs, Collected};
+pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},

@@ -78,8 +78,7 @@ impl TestDatabase {
         let faults = Arc::new(FaultStore::new(observed.clone(), Script::new()));
         let random = Arc::new(Counter(AtomicU64::new(1)));
         #[cfg(feature = "blob")]
-        let blobs: Arc<dyn crate::blob::ObjectStore> =
-            Arc::new(crate::blob::MemoryBlobs::new(Arc::new(clock.clone())));
+        let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(crate::blob::MemoryBlobs::new(Arc::new(clock.clone())));
         let builder = builder(&clock, &random);
         #[cfg(feature = "blob")]
         let builder = builder.blobs(blobs.clone());

@@ -65,12 +65,14 @@ impl Database {
                 Some((ViolationKind::DamagedBlob, format!("has {} bytes", meta.size)))
             }
             Ok(_) => match name::parse(&link.blob) {
-                Some(Named::Blob(owner)) if owner.table == full.to_ascii_lowercase() && self.owns(&link, &owner) => None,
-                _ => Some((ViolationKind::DamagedBlob, "is named as another row's, and is collected as that".to_owned())),
+                Some(Named::Blob(owner)) if owner.table == full.to_ascii_lowercase() && self.owns(&link, &owner) => {
+                    None
+                }
+                _ => {
+                    Some((ViolationKind::DamagedBlob, "is named as another row's, and is collected as that".to_owned()))
+                }
             },
-            Err(object_store::Error::NotFound { .. }) => {
-                Some((ViolationKind::MissingBlob, "is not there".to_owned()))
-            }
+            Err(object_store::Error::NotFound { .. }) => Some((ViolationKind::MissingBlob, "is not there".to_owned())),
             Err(error) => return Err(failed(error)),
         };
         let Some((kind, detail)) = found else { return Ok(None) };

@@ -118,8 +118,11 @@ impl Blobs {
         }
         if let Some(folder) = place.folder.clone().filter(|_| deletes) {
             let grace = place.grace;
-            let swept = tokio::task::spawn_blocking(move || sweep(&folder, now.into(), grace)).await;
-            collected.cut_short = swept.unwrap_or_default();
+            let sweep = move || sweep(&folder, now.into(), grace);
+            collected.cut_short = match tokio::runtime::Handle::try_current() {
+                Ok(runtime) => runtime.spawn_blocking(sweep).await.unwrap_or_default(),
+                Err(_) => sweep(),
+            };
         }
         Ok(collected)
     }

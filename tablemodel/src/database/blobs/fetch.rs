@@ -136,7 +136,7 @@ impl Fetching {
     /// The next piece and what is left; the last is given only if the whole is sound.
     async fn piece(mut self) -> Result<Option<(Bytes, Option<Self>)>> {
         let end = self.link.length.min(self.next + PIECE_BYTES);
-        let range = (self.link.length > 0).then(|| GetRange::Bounded(self.next..end));
+        let range = (self.link.length > 0).then_some(GetRange::Bounded(self.next..end));
         let bytes = self.db.fetch_range(&self.link, range).await?;
         self.sum.add(&bytes);
         self.next += bytes.len() as u64;

@@ -4,7 +4,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -28,7 +28,7 @@ pub(super) fn sweep(folder: &Path, now: SystemTime, grace: Duration) -> u64 {
 }
 
 /// `{32 hexadecimal digits}#{digits}`, with what stands beside a blob.
-fn is_cut_short(path: &PathBuf) -> bool {
+fn is_cut_short(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let Some((name, number)) = name.and_then(|name| name.split_once('#')) else { return false };
     let end = name.split_once('.').map_or(name, |(end, _)| end);

@@ -50,7 +50,8 @@ impl Database {
         for (number, change) in changes.iter().enumerate() {
             tasks.extend(self.tasks(number, change).await?);
         }
-        let mut settled = stream::iter(tasks.into_iter().map(|task| self.settle_blob(task))).buffer_unordered(CONCURRENT);
+        let mut settled =
+            stream::iter(tasks.into_iter().map(|task| self.settle_blob(task))).buffer_unordered(CONCURRENT);
         while let Some((task, placed, began)) = settled.try_next().await? {
             until = until.min(after(began, self.place()?.grace / 2));
             let Some(image) = changes.get_mut(task.change).and_then(image_mut) else { continue };
@@ -68,7 +69,8 @@ impl Database {
         if until.is_none_or(|until| self.environment().clock.now() < until) {
             return Ok(());
         }
-        let detail = "the blobs took longer to upload than half the grace period, and could be collected before they are linked";
+        let detail =
+            "the blobs took longer to upload than half the grace period, and could be collected before they are linked";
         Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")))
     }
 

@@ -84,7 +84,9 @@ async fn names_in(blobs: &dyn ObjectStore) -> BTreeSet<String> {
 async fn linked(db: &TestDatabase) -> BTreeSet<String> {
     let rows = db.store().query(&Query::new("People", KeyRange::table())).await.expect("read").rows;
     let names = rows.iter().flat_map(|row| ["Portrait", "Film"].map(|name| row.properties.get(name)));
-    names.filter_map(|value| if let Some(ValueRef::String(name)) = value { Some(name.to_owned()) } else { None }).collect()
+    names
+        .filter_map(|value| if let Some(ValueRef::String(name)) = value { Some(name.to_owned()) } else { None })
+        .collect()
 }
 
 /// Collects until nothing is left to collect: what is unlinked is found, waits, and goes.

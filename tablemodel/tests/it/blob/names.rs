@@ -6,9 +6,17 @@ use super::*;
 
 fn hostile() -> Vec<String> {
     let long = |text: &str, chars: usize| text.repeat(chars);
-    let texts = ["..", ".", "/", "a/b", "con", "NUL", "%2e%2e", "a=41", "Ä\u{10437}", "\u{0}\n", " ", "~", "#1", "_", "__"];
+    let texts =
+        ["..", ".", "/", "a/b", "con", "NUL", "%2e%2e", "a=41", "Ä\u{10437}", "\u{0}\n", " ", "~", "#1", "_", "__"];
     let mut names: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-    names.extend([long("x", 190), long("X", 150), long("é", 60), long("\u{ffee}", 700), long("k", 1000), String::new()]);
+    names.extend([
+        long("x", 190),
+        long("X", 150),
+        long("é", 60),
+        long("\u{ffee}", 700),
+        long("k", 1000),
+        String::new(),
+    ]);
     names.extend(["Case".to_owned(), "case".to_owned(), "CASE".to_owned()]);
     names
 }
@@ -89,9 +97,9 @@ async fn a_row_holds_a_blob_as_the_format_says() {
     assert_eq!((property("Portrait_length"), property("Portrait_sum")), (None, None));
     let Some(Value::String(name)) = property("Film") else { panic!("not a link") };
     let (folder, random) = name.rsplit_once('/').unwrap();
-    assert_eq!((folder, random.len()), ("people/_person/_a/p__=5fnn___1", 32));
+    assert_eq!((folder, random.len()), ("people/_person/_a/p___ann__1", 32));
     assert_eq!(property("Film_length"), Some(Value::Int64(19)));
-    assert_eq!(property("Film_sum"), Some(Value::Int64(0)));
+    assert_eq!(property("Film_sum"), Some(Value::Int64(8_136_938_508_107_280_505)));
     let content = db.blob_store().get(&Path::from(name)).await.unwrap().bytes().await.unwrap();
     assert_eq!(content, b"the quick brown fox"[..]);
 }

@@ -1,6 +1,6 @@
 //! Blobs through every operation that writes entities.
 
-use tablemodel::{Error, ErrorKind, EdmType, testing::TestDatabase};
+use tablemodel::{EdmType, Error, ErrorKind, testing::TestDatabase};
 
 use super::*;
 
