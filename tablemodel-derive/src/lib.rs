@@ -131,6 +131,7 @@ use proc_macro::TokenStream;
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
 /// | `chunked` | a text or bytes over 64 KiB, cut into several properties and, where one row does not hold them, into several rows |
 /// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
+/// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the default |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
@@ -237,7 +238,7 @@ pub fn table_model(item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `of = Employee` | on the struct: the entity. Required |
 /// | `crate = "path"` | on the struct: where tablemodel is |
-/// | `json` | on a field: it is `json` in the entity |
+/// | `json`, `blob` | on a field: it is that in the entity |
 /// | `default` | on a field: what it is where the property is absent, as for an entity |
 /// | `constant = "NAME"` | on a field: the entity's handle, if its name is not that of the field |
 #[proc_macro_derive(Projection, attributes(table))]

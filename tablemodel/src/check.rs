@@ -132,6 +132,10 @@ pub const fn index_partition(schema: &EntitySchema, place: usize) -> &Template {
     }
 }
 
+/// Compiles only if the handle is of a blob field of type `T` of entity `E`.
+#[cfg(feature = "blob")]
+pub const fn check_blob_field<E, T>(_: &crate::blob::BlobField<E, T>) {}
+
 /// The row key of the index at this place; of the entity where there is none.
 pub const fn index_row(schema: &EntitySchema, place: usize) -> &Template {
     match nth(schema.indexes, place) {

@@ -11,7 +11,7 @@ use tablemodel_store::{Properties, PropertiesIter, PropertyName, Row, Value, Val
 use crate::{
     error::Result,
     key::{KeyValue, Part},
-    plan::group::Group,
+    plan::{group::Group, image::Image},
     property::{ValueError, json},
     schema::{EntitySchema, PropertySchema},
 };
@@ -137,15 +137,33 @@ impl std::error::Error for FieldError {}
 
 /// Collects the properties of an entity; one line per field in generated code.
 #[derive(Debug)]
-pub struct FieldWriter(Properties);
+pub struct FieldWriter {
+    properties: Properties,
+    #[cfg(feature = "blob")]
+    blobs: Vec<crate::blob::Pending>,
+}
 
 impl FieldWriter {
     pub(crate) fn with_capacity(count: usize) -> Self {
-        Self(Properties::with_capacity(count))
+        Self {
+            properties: Properties::with_capacity(count),
+            #[cfg(feature = "blob")]
+            blobs: Vec::new(),
+        }
     }
 
-    pub(crate) fn finish(self) -> Properties {
-        self.0
+    /// Notes a blob that has to be uploaded before the properties are complete.
+    #[cfg(feature = "blob")]
+    pub(crate) fn add_blob(&mut self, blob: crate::blob::Pending) {
+        self.blobs.push(blob);
+    }
+
+    /// The image of what was written.
+    pub(crate) fn into_image(self, schema: &'static EntitySchema) -> Result<Image> {
+        let image = Image::new(schema, self.properties)?;
+        #[cfg(feature = "blob")]
+        let image = Image { blobs: self.blobs, ..image };
+        Ok(image)
     }
 
     /// A field that is one property; `None` leaves the property out.
@@ -165,7 +183,7 @@ impl FieldWriter {
 
     fn set(&mut self, property: &'static str, value: Option<Value>) {
         if let Some(value) = value {
-            self.0.set(PropertyName::from_static(property), value.as_ref());
+            self.properties.set(PropertyName::from_static(property), value.as_ref());
         }
     }
 }

@@ -5,6 +5,8 @@
 
 extern crate self as tablemodel; // the derives name this crate, in its own tests and documentation too
 
+#[cfg(feature = "blob")]
+pub mod blob;
 mod check;
 mod cursor;
 mod database;
@@ -33,6 +35,11 @@ pub use tablemodel_derive::*;
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
+#[cfg(feature = "blob")]
+pub use crate::{
+    blob::Blob,
+    database::{Blobs, Collected},
+};
 pub use crate::{
     cursor::{Cursor, PathPage},
     database::{

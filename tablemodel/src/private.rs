@@ -35,3 +35,8 @@ pub use crate::{
     schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PartSchema, PropertySchema, Shape, When},
     stored::{Seen, Stored},
 };
+#[cfg(feature = "blob")]
+pub use crate::{
+    blob::{BlobField, BlobValue},
+    check::check_blob_field,
+};

@@ -15,6 +15,9 @@ use crate::{
 /// Properties that the framework itself puts on a primary row: `EntityType`, `_seq`, `_ops` (see FORMAT.md).
 pub(crate) const SYSTEM_PROPERTIES: usize = 3;
 
+/// The codec of the properties of a blob field.
+pub(crate) const BLOB: &str = "blob";
+
 /// The stored format of one entity.
 #[derive(Debug)]
 pub struct EntitySchema {
@@ -65,7 +68,7 @@ pub struct PartSchema {
 pub enum FieldSchema {
     /// A field stored as one property.
     Property(PropertySchema),
-    /// A field marked `flatten`: its own fields are properties of the row.
+    /// A field of several properties: one marked `flatten`, whose own fields they are, or `blob`.
     Group {
         /// The Rust field.
         field: &'static str,
@@ -173,6 +176,16 @@ impl PropertySchema {
     /// A field stored as JSON text.
     pub const fn json(field: &'static str, property: &'static str) -> Self {
         Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false }
+    }
+
+    /// A field kept as a blob: its own property is the value (Binary) or the name of the blob (String).
+    pub const fn blob(field: &'static str, property: &'static str, nullable: bool) -> Self {
+        Self { field, property, edm: EdmType::String, codec: BLOB, nullable, default: false }
+    }
+
+    /// The length or the checksum of a blob; absent where the value is in the row.
+    pub const fn blob_part(field: &'static str, property: &'static str) -> Self {
+        Self { field, property, edm: EdmType::Int64, codec: BLOB, nullable: true, default: false }
     }
 
     /// The same, reading as a default where absent.

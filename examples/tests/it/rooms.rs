@@ -14,4 +14,7 @@ macro_rules! programs {
     )*};
 }
 
+#[cfg(feature = "blob")]
+programs! { blob }
+
 programs! { quickstart compound_key index unique sparse wide chunked model projection scan batch bulk paging patch }

@@ -10,10 +10,13 @@ use super::{
     method::key_type,
     path::{marker, path_type},
 };
-use crate::meant::{
-    entity::Entity,
-    field::{Field, Kind},
-    path::{Component, Path},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::{Field, Kind},
+        path::{Component, Path},
+    },
+    rooms::blob,
 };
 
 /// `impl Employee { .. }`
@@ -54,9 +57,13 @@ fn constant(entity: &Entity, field: &Field) -> TokenStream {
             #vis const #handle: _tm::FieldArray<Self, #element #maintained> = _tm::FieldArray::named(#array::NAMES);
         };
     }
+    let [ty, value] = match field.kind {
+        Kind::Blob(_) => blob::handle(field),
+        _ => [quote!(_tm::Field<Self, #handle_type #maintained>), quote!(_tm::Field::named(#property))],
+    };
     quote_spanned! {field.ty.span()=>
         #[doc = #doc]
-        #vis const #handle: _tm::Field<Self, #handle_type #maintained> = _tm::Field::named(#property);
+        #vis const #handle: #ty = #value;
     }
 }
 
@@ -65,7 +72,7 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match field.kind {
         Kind::Json => quote!(_tm::AsJson<#ty>),
-        Kind::Plain | Kind::Group | Kind::Array | Kind::Skipped => quote!(#ty),
+        Kind::Plain | Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped => quote!(#ty),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
         field::{Field, Kind},
         key::{Key, Part, Segment},
     },
-    rooms::wide,
+    rooms::{blob, wide},
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -46,6 +46,9 @@ fn field_schema(field: &Field) -> Option<TokenStream> {
         let array = super::array::implementation(field);
         return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #array::PROPERTIES }));
     }
+    if let Some(blob) = blob::schema(field) {
+        return Some(blob);
+    }
     let property = property(field)?;
     Some(quote!(_tm::FieldSchema::Property(#property)))
 }
@@ -62,7 +65,7 @@ fn property(field: &Field) -> Option<TokenStream> {
             quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
-        Kind::Group | Kind::Array | Kind::Skipped => return None,
+        Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     Some(quote!(#schema #default))

@@ -9,6 +9,7 @@ use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
+    rooms::blob::companions,
     written::{DefaultWord, FieldWords, Slot},
 };
 
@@ -42,6 +43,8 @@ pub(crate) enum Kind {
     Plain,
     /// As one property that holds JSON.
     Json,
+    /// As a blob, or in the row if it is of fewer bytes; three properties.
+    Blob(usize),
     /// As the properties of its own fields.
     Group,
     /// As one property for each element.
@@ -61,8 +64,8 @@ impl Field {
         let kind = kind(&words, is_array);
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
-        if matches!(kind, Kind::Plain | Kind::Json | Kind::Array)
-            && let Some(fault) = property_fault(&property)
+        if matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_))
+            && let Some(fault) = named(kind, &property).iter().find_map(|name| property_fault(name))
         {
             errors.at(property_span, format!("field `{name}`: {fault}"));
         }
@@ -107,9 +110,14 @@ impl Field {
         self.constant.clone().or_else(capitals).unwrap_or_else(|| self.ident.clone())
     }
 
-    /// Whether the field has a handle: as one property, or as an array of them.
+    /// The stored names, as far as they show here.
+    pub(crate) fn stored_names(&self) -> Vec<String> {
+        stored_names(self.kind, &self.property)
+    }
+
+    /// Whether the field has a handle.
     pub(crate) fn has_handle(&self) -> bool {
-        self.is_property() || self.kind == Kind::Array
+        self.is_property() || matches!(self.kind, Kind::Array | Kind::Blob(_))
     }
 
     /// Whether the field is one property.
@@ -121,6 +129,22 @@ impl Field {
 fn at(mut ident: Ident, span: Span) -> Ident {
     ident.set_span(span);
     ident
+}
+
+fn stored_names(kind: Kind, property: &str) -> Vec<String> {
+    match kind {
+        Kind::Plain | Kind::Json | Kind::Blob(_) => named(kind, property),
+        Kind::Group | Kind::Array | Kind::Skipped => Vec::new(),
+    }
+}
+
+/// What the field's name gives names to.
+fn named(kind: Kind, property: &str) -> Vec<String> {
+    let own = std::iter::once(property.to_owned());
+    match kind {
+        Kind::Blob(_) => own.chain(companions(property)).collect(),
+        Kind::Plain | Kind::Json | Kind::Group | Kind::Array | Kind::Skipped => own.collect(),
+    }
 }
 
 /// Whether the type is written as an array. No trait tells it: a group of properties is any type, an array none of the
@@ -141,26 +165,35 @@ fn kind(words: &FieldWords, is_array: bool) -> Kind {
         if is_array { Kind::Array } else { Kind::Group }
     } else if words.json.is_given() {
         Kind::Json
+    } else if let Some(inline_below) = words.blob.get() {
+        Kind::Blob(*inline_below)
     } else {
         Kind::Plain
     }
 }
 
 fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
-    let FieldWords { rename, json, flatten, chunked, part, skip, default, method, constant } = words;
+    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant } = words;
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");
     if skip.is_given() {
         flatten.refuse(&not_stored("flatten"), errors);
         chunked.refuse(&not_stored("chunked"), errors);
         part.refuse(&not_stored("part"), errors);
+        blob.refuse(&not_stored("blob"), errors);
         refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], not_stored, errors);
     } else if flatten.is_given() {
         default.refuse(&many("default"), errors);
         chunked.refuse(&many("chunked"), errors);
+        blob.refuse(&many("blob"), errors);
         let of_one = |span: Option<Span>| span.filter(|_| !is_array);
         let (rename, constant) = (of_one(rename.span()), of_one(constant.span()));
         refuse_property_words([rename, json.span(), method.span(), constant], many, errors);
+    } else if blob.is_given() {
+        json.refuse("a field with `blob` is bytes: remove `json` or `blob`", errors);
+        chunked.refuse("a field with `blob` is kept beside the table: remove `chunked` or `blob`", errors);
+        default.refuse("a field with `blob` has no default: remove it, and let the field be an `Option<Blob>`", errors);
+        method.refuse("a field with `blob` cannot be part of a key: remove `method`", errors);
     } else if json.is_given() {
         method.refuse("a field with `json` cannot be part of a key: remove `method`", errors);
     }

@@ -110,6 +110,7 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
                 Kind::Plain if field.chunked.is_some() => "chunked",
                 Kind::Plain => return Some(Segment::Part(Part { field, codec })),
                 Kind::Json => "stored as JSON (an index may have a row for `each` element of a list)",
+                Kind::Blob(_) => "a blob",
                 Kind::Group => "a group of properties",
                 Kind::Array => "an array of properties",
                 Kind::Skipped => "not stored",

@@ -328,6 +328,11 @@ fn cover(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Cover
 /// A field that is one property.
 fn property(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
+    if matches!(field.kind, Kind::Blob(_)) {
+        let remedy = "remove it here; the entity that the index finds has it";
+        errors.at(name.span(), format!("`{name}` is a blob, which no index row holds: {remedy}"));
+        return None;
+    }
     if !field.is_property() {
         errors.at(name.span(), format!("`{name}` is not one stored property, so no index can use it"));
         return None;

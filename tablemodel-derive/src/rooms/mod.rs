@@ -1,6 +1,7 @@
 //! One file per room that has words of its own.
 //! A room never looks into another.
 
+pub(crate) mod blob;
 pub(crate) mod chunked;
 pub(crate) mod index;
 pub(crate) mod wide;

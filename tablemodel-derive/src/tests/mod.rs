@@ -33,6 +33,8 @@ fn entity() -> TokenStream {
             days: [u32; 365],
             #[table(chunked)]
             body: String,
+            #[table(blob(inline_below = 0))]
+            photo: Option<Blob>,
             #[table(skip, default = Cache::new)]
             cache: Cache<u8, 3>,
         }
@@ -49,7 +51,7 @@ fn model() -> TokenStream {
 fn projection() -> TokenStream {
     quote! {
         #[table(of = crate::Employee)]
-        struct Card { first_name: String, #[table(json, default, constant = "SKILLS")] skills: Vec<String> }
+        struct Card { first_name: String, #[table(blob)] photo: Blob, #[table(json, default, constant = "SKILLS")] skills: Vec<String> }
     }
 }
 

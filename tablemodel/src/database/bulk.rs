@@ -281,7 +281,8 @@ impl Held {
 
     /// Holds one more; what fills a batch is due.
     fn add(&mut self, image: Image, change: fn(Image) -> Change) {
-        let bytes = size::row_bytes_bound(&image.key.partition, &image.key.row, &image.fields) * self.copies;
+        let bytes =
+            size::row_bytes_bound(&image.key.partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
         if !self.open.contains_key(&image.key.partition) {
             self.open.insert(image.key.partition.clone(), Chunk::default());
         }
@@ -317,6 +318,17 @@ impl Held {
             self.bytes -= chunk.bytes;
             self.due.push_back(chunk.changes);
         }
+    }
+}
+
+/// The bytes of the blobs that the image brings.
+fn blobs(image: &Image) -> usize {
+    #[cfg(feature = "blob")]
+    return image.blobs.iter().map(crate::blob::Pending::bytes).sum();
+    #[cfg(not(feature = "blob"))]
+    {
+        let _ = image;
+        0
     }
 }
 

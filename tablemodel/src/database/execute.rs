@@ -40,9 +40,29 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
+        self.run(registered, partition, changes, true).await
+    }
+
+    async fn run(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        changes: &[Change],
+        told: bool,
+    ) -> Result<Vec<Outcome>> {
         check_count(changes)?;
         check_sizes(changes)?;
-        let mut run = Run::new(self, registered, partition);
+        let mut run = Run { told, ..Run::new(self, registered, partition) };
+        #[cfg(feature = "blob")]
+        let settled;
+        #[cfg(feature = "blob")]
+        let changes = match self.upload_blobs(changes).await? {
+            None => changes,
+            Some((uploaded, until)) => {
+                (settled, run.until) = (uploaded, Some(until));
+                settled.as_slice()
+            }
+        };
         let result = run.attempts(changes).await;
         run.clean_up(&result).await;
         result.map_err(|error| run.settled(error))
@@ -55,10 +75,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<()> {
-        check_count(changes)?;
-        let mut run = Run { told: false, ..Run::new(self, registered, partition) };
-        let result = run.attempts(changes).await;
-        result.map(drop).map_err(|error| run.settled(error))
+        self.run(registered, partition, changes, false).await.map(drop)
     }
 
     /// One change.
@@ -85,6 +102,9 @@ pub(super) struct Run<'a> {
     told: bool,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
+    /// No attempt is made after this.
+    #[cfg(feature = "blob")]
+    until: Option<tablemodel_store::DateTime>,
 }
 
 impl<'a> Run<'a> {
@@ -101,6 +121,8 @@ impl<'a> Run<'a> {
             last: None,
             told: true,
             staging: Staging::default(),
+            #[cfg(feature = "blob")]
+            until: None,
         }
     }
 
@@ -111,6 +133,8 @@ impl<'a> Run<'a> {
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
+            #[cfg(feature = "blob")]
+            self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }

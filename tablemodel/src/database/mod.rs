@@ -3,6 +3,8 @@
 //! Only this module and `read` await; what a write must touch is decided in `plan`.
 
 mod batch;
+#[cfg(feature = "blob")]
+mod blobs;
 mod bulk;
 mod calls;
 mod execute;
@@ -20,6 +22,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use tablemodel_store::{Capabilities, RowKey, TableStore};
 
+#[cfg(feature = "blob")]
+pub use self::blobs::{Blobs, Collected};
 pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
@@ -56,6 +60,8 @@ struct Inner {
     fence: Duration,
     markers: outbox::Markers,
     read_only: bool,
+    #[cfg(feature = "blob")]
+    blobs: Option<crate::blob::Place>,
     #[cfg(feature = "embedded")]
     embedded: Option<tablemodel_store::EmbeddedStore>,
 }

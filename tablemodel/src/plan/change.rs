@@ -368,6 +368,7 @@ impl Planner<'_> {
         over: Option<&Group>,
         end: Option<i64>,
     ) -> Result<Planned> {
+        new.check_settled()?;
         let earlier =
             over.map_or_else(|| self.before.gone(&new.key.row), |over| system::sequence(&over.head.properties));
         let sequence = sequence.max(earlier.saturating_add(1));

@@ -23,6 +23,9 @@ pub(crate) struct Image {
     pub(crate) key: RowKey,
     /// Every field under its stored name, and the unknown properties of the stored row.
     pub(crate) fields: Properties,
+    /// Blobs whose place is not settled: none of an image that is planned.
+    #[cfg(feature = "blob")]
+    pub(crate) blobs: Vec<crate::blob::Pending>,
 }
 
 impl Image {
@@ -31,14 +34,14 @@ impl Image {
         let schema = E::SCHEMA;
         let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
         entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
-        Self::new(schema, writer.finish())
+        writer.into_image(schema)
     }
 
     /// The image with these fields; the key is made from them.
     pub(crate) fn new(schema: &'static EntitySchema, fields: Properties) -> Result<Self> {
         let partition = primary_part(schema, "partition key", schema.partition, &fields)?;
         let row = primary_part(schema, "row key", schema.row, &fields)?;
-        Ok(Self { schema, key: RowKey { partition, row }, fields })
+        Ok(Self::with(schema, RowKey { partition, row }, fields))
     }
 
     /// The image of a stored primary row.
@@ -49,7 +52,28 @@ impl Image {
         for (part, value) in key_values(schema, &row.key)? {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
-        Ok(Self { schema, key: row.key.clone(), fields })
+        Ok(Self::with(schema, row.key.clone(), fields))
+    }
+
+    fn with(schema: &'static EntitySchema, key: RowKey, fields: Properties) -> Self {
+        Self {
+            schema,
+            key,
+            fields,
+            #[cfg(feature = "blob")]
+            blobs: Vec::new(),
+        }
+    }
+
+    /// That no blob of the image is still to be uploaded: a row never links what is not there.
+    pub(crate) fn check_settled(&self) -> Result<()> {
+        #[cfg(feature = "blob")]
+        if let Some(pending) = self.blobs.first() {
+            let [property, ..] = pending.names;
+            let detail = format!("property `{property}`: the blob was not uploaded; this operation takes none");
+            return Err(Error::unsupported(detail).of(self.schema.entity_type).at_key(self.key.clone()));
+        }
+        Ok(())
     }
 
     /// The properties of the primary row, without the system's: what the keys hold is not stored twice.

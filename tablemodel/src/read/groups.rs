@@ -166,8 +166,8 @@ impl Database {
         Err(Error::new(ErrorKind::Conflict { current }, detail).of(schema.entity_type).at_key(key.clone()))
     }
 
-    /// The rows at the entity's key, page by page.
-    async fn read_rows(&self, table: &str, key: &RowKey) -> Result<Option<Group>> {
+    /// The rows at the entity's key, page by page, as they are found: perhaps in the middle of a write.
+    pub(crate) async fn read_rows(&self, table: &str, key: &RowKey) -> Result<Option<Group>> {
         let range = KeyRange::rows(key.partition.clone(), part::rows_of(&key.row));
         let mut query = Query::new(table, range).limited(limits::MAX_PAGE_ROWS);
         let mut assembly = Assembly::default();

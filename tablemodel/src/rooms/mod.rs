@@ -3,6 +3,8 @@
 //!
 //! A room is pure and never imports another room. One without code of its own is a page.
 
+#[cfg(feature = "blob")]
+pub mod blob;
 pub mod chunked;
 pub mod compound_key;
 pub mod elsewhere;

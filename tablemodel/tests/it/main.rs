@@ -15,6 +15,7 @@
 
 mod backup;
 mod bad_input;
+mod blob;
 mod bulk;
 mod derives;
 mod elsewhere;

@@ -20,7 +20,7 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    schema::{EntitySchema, IndexSchema, PropertySchema},
+    schema::{BLOB, EntitySchema, IndexSchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -50,6 +50,8 @@ pub(super) struct Check {
     /// Primary rows that cannot be read: what they want cannot be told.
     unreadable: BTreeSet<String>,
     pub(super) violations: Vec<Violation>,
+    #[cfg(feature = "blob")]
+    pub(super) links: Vec<crate::database::blobs::LinkAt>,
 }
 
 /// What an entity wants of one row.
@@ -163,7 +165,11 @@ impl Check {
         let setting = &db.registered(schema)?.setting;
         let found = part::settled(rows.clone()).map_err(|torn| (torn.key, torn.detail.into_owned()));
         match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key, detail))) {
-            Ok(image) => self.want(&image, setting, system::sequence(&rows.head.properties)),
+            Ok(image) => {
+                #[cfg(feature = "blob")]
+                self.links.extend(crate::database::blobs::links(&image));
+                self.want(&image, setting, system::sequence(&rows.head.properties))
+            }
             Err((key, detail)) => {
                 self.unreadable.insert(rows.head.key.row.clone());
                 self.report(key, ViolationKind::Corrupt, detail, Mend::No);
@@ -344,6 +350,7 @@ fn misfit(property: &PropertySchema, value: Option<ValueRef<'_>>) -> Option<Stri
     let is_number = matches!(value.edm(), EdmType::Int32 | EdmType::Int64);
     let fits = match property.edm {
         edm if edm == value.edm() => true,
+        EdmType::String if property.codec == BLOB => value.edm() == EdmType::Binary,
         EdmType::Int32 | EdmType::Int64 | EdmType::Double => is_number,
         EdmType::String => is_number && matches!(property.codec, "u64" | "u128" | "i128" | "decimal"),
         EdmType::Guid => value.edm() == EdmType::String,

@@ -59,6 +59,14 @@ pub struct Violation {
     mend: Mend,
 }
 
+impl Violation {
+    /// One that only the user can put right.
+    #[cfg(feature = "blob")]
+    pub(super) fn unmendable(table: &str, key: RowKey, kind: ViolationKind, detail: String) -> Self {
+        Self { table: table.to_owned(), key, kind, detail, mend: Mend::No }
+    }
+}
+
 /// What can be wrong with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -73,6 +81,10 @@ pub enum ViolationKind {
     Corrupt,
     /// A part of an entity that its head does not name, left by an interrupted write: nobody reads it.
     Orphan,
+    /// A blob that an entity links is not there.
+    MissingBlob,
+    /// A blob that an entity links has another length, or is named as another row's.
+    DamagedBlob,
     /// An outbox row was not delivered for longer than the fence, or no relay will find it.
     Undelivered,
     /// A tombstone stands for longer than the fence, and nothing will sweep it.
@@ -221,6 +233,8 @@ impl<'a> Verify<'a> {
             let again = self.db.check_partition(table, again).await?;
             check.violations.retain(|violation| again.violations.contains(violation));
         }
+        #[cfg(feature = "blob")]
+        verified.violations.extend(self.db.check_links(table, std::mem::take(&mut check.links)).await?);
         verified.rows += check.rows;
         verified.entities += check.entities;
         verified.derived += check.derived;
