@@ -114,6 +114,9 @@ impl HandOver {
         let actor = state.actors[index];
         let Some(&op) = self.writers[index].get(usize::from(actor.next)) else { return };
         let number = number(self.writers, index, actor.next);
+        if matches!(actor.pc, Pc::Arrive | Pc::Settle | Pc::HandOver | Pc::Clear) && !actor.helps {
+            step(state, index, emit, |_| ("leaves the rest to relays", actor.over(), Wrote::Nothing));
+        }
         step(state, index, emit, |rows| match actor.pc {
             Pc::Idle => begin(rows, Actor { slot: number, ..actor }, op),
             Pc::Intents => {
