@@ -288,11 +288,11 @@ impl Rekey {
                 ("writes the entity at the new key", actor.at(Pc::Clear), Some(to))
             }
             Pc::Return => {
-                if rows.intents[self.slot(by, from)].take().is_none()
-                    || rows.primary[usize::from(from)] != Primary::Dead
-                {
+                let slot = self.slot(by, from);
+                if rows.intents[slot].is_none() || rows.primary[usize::from(from)] != Primary::Dead {
                     return ("cannot go back", actor.over(), None);
                 }
+                rows.intents[slot] = None;
                 rows.primary[usize::from(from)] = Primary::Live(entity);
                 ("goes back to the old key", actor.over(), Some(from))
             }
