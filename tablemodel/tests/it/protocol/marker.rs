@@ -250,7 +250,7 @@ impl Protocol for Marker {
 const HIDDEN: &str = "an outbox row stands where no marker says so";
 
 const ONE: Marker = Marker { writes: [2, 0], relays: 2, until: 8, off: Off::NONE };
-const TWO: Marker = Marker { writes: [1, 2], relays: 1, until: 8, off: Off::NONE };
+const TWO: Marker = Marker { writes: [1, 2], relays: 1, until: 7, off: Off::NONE };
 
 #[test]
 fn a_marker_stands_wherever_an_outbox_row_does() {

@@ -163,7 +163,10 @@ impl Claims {
                 emit(what, state.with(index, next, 0));
             }
             (Pc::Confirm, Op::Put(value)) => self.confirm(state, index, usize::from(value), emit),
-            _ => self.settle(state, index, emit),
+            _ => {
+                emit("leaves the rest to relays", state.with(index, actor.over(), 0));
+                self.settle(state, index, emit);
+            }
         }
     }
 

@@ -48,7 +48,7 @@ fn a_value_has_one_owner_and_one_confirmed_claim() {
     holds("both insert", &run(NOBODY, BOTH_INSERT, 2));
     holds("one moves away", &run(ONE, &[&[(0, Put(B))], &[(1, Put(A))]], 2));
     holds("change and back", &run(ONE, CHANGE_BACK, 2));
-    holds("change and back, another wants it", &run(ONE, CHANGE_BACK_OR_LOSE, 2));
+    holds("change and back, another wants it", &run(ONE, CHANGE_BACK_OR_LOSE, 1));
     holds("delete, another wants it", &run(ONE, DELETE_OR_TAKE, 2));
     holds("delete, insert again, another wants it", &run(ONE, DELETE_INSERT_OR_TAKE, 1));
     holds("each wants the other's", &run(BOTH, &[&[(0, Put(B))], &[(1, Put(A))]], 2));

@@ -125,7 +125,10 @@ impl Copies {
                 emit("reads the source", state.with(index, Actor { pc: Pc::Commit, target, ..actor }, None));
             }
             Pc::Commit => self.commit(state, index, emit),
-            _ => self.deliver_on(state, index, emit),
+            _ => {
+                emit("leaves the rest to relays", state.with(index, actor.over(), None));
+                self.deliver_on(state, index, emit);
+            }
         }
     }
 
@@ -260,7 +263,7 @@ impl Copies {
     /// As any entry in another partition: over a lower number only, and a tombstone where it goes.
     fn register(&self, rows: &mut Rows, target: Target) -> &'static str {
         let newer = rows.back.is_some_and(|back| back.seq >= target.seq);
-        if newer && self.obeys(Rule::BackReferenceGuard) || !target.refers && rows.back.is_none() {
+        if newer && self.obeys(Rule::BackReferenceGuard) {
             return "finds the back-reference newer, or as it should be";
         }
         let back = BackReference { live: target.refers, seq: target.seq };

@@ -114,6 +114,9 @@ impl HandOver {
         let actor = state.actors[index];
         let Some(&op) = self.writers[index].get(usize::from(actor.next)) else { return };
         let number = number(self.writers, index, actor.next);
+        if matches!(actor.pc, Pc::Arrive | Pc::Settle | Pc::HandOver | Pc::Clear) && !actor.helps {
+            step(state, index, emit, |_| ("leaves the rest to relays", actor.over(), Wrote::Nothing));
+        }
         step(state, index, emit, |rows| match actor.pc {
             Pc::Idle => begin(rows, Actor { slot: number, ..actor }, op),
             Pc::Intents => {
@@ -184,8 +187,19 @@ impl HandOver {
         }
     }
 
+    /// One step of delivering an outbox row or the intent.
     fn deliver_step(&self, rows: &mut Rows, actor: Actor) -> Step {
-        let stage = rows.claim.map(|claim| claim.stage);
+        match actor.pc {
+            Pc::Settle | Pc::SettlePrimary(_) | Pc::SettleIntent(_) | Pc::SettleWrite(_) => self.settle(rows, actor),
+            Pc::Acknowledge => {
+                rows.outbox[usize::from(actor.slot)] = None;
+                ("removes the outbox row", actor.over(), Wrote::Nothing)
+            }
+            _ => self.hand_over(rows, actor),
+        }
+    }
+
+    fn hand_over(&self, rows: &mut Rows, actor: Actor) -> Step {
         let owner = rows.claim.map(|claim| claim.owner);
         match actor.pc {
             Pc::Arrive => {
@@ -218,13 +232,22 @@ impl HandOver {
                 let next = if pending { Pc::Settle } else { Pc::Clear };
                 ("hands the claim over", actor.at(next), Wrote::Claim)
             }
-            Pc::Clear => {
+            _ => {
                 rows.intent = false;
                 ("removes the intent", if actor.helps { actor.again() } else { actor.over() }, Wrote::Nothing)
             }
-            Pc::Settle => match stage.filter(|_| owner == Some(actor.key)) {
+        }
+    }
+
+    /// As in [`claims`](super::super::claims), but for the intent.
+    fn settle(&self, rows: &mut Rows, actor: Actor) -> Step {
+        let found = rows.claim.filter(|claim| claim.owner == actor.key);
+        match actor.pc {
+            Pc::Settle => match found {
                 None => ("finds no claim of this owner", actor.settled(), Wrote::Nothing),
-                Some(stage) => ("reads the claim", actor.knows(CLAIM, Pc::SettlePrimary(stage)), Wrote::Nothing),
+                Some(Claim { stage, .. }) => {
+                    ("reads the claim", actor.knows(CLAIM, Pc::SettlePrimary(stage)), Wrote::Nothing)
+                }
             },
             Pc::SettlePrimary(stage) => {
                 let next = match (stage, rows.primary[usize::from(actor.key)]) {
@@ -239,17 +262,11 @@ impl HandOver {
                 let moves = rows.intent && actor.key == OLD;
                 ("reads the intents", if moves { actor.settled() } else { actor.at(release(stage)) }, Wrote::Nothing)
             }
-            Pc::SettleWrite(_) if !actor.current[CLAIM] => {
-                ("meets 412 on the claim", actor.at(Pc::Settle), Wrote::Nothing)
-            }
-            Pc::SettleWrite(becomes) => {
+            Pc::SettleWrite(becomes) if actor.current[CLAIM] => {
                 rows.claim = becomes.map(|stage| Claim { owner: actor.key, stage });
                 ("settles the claim", actor.settled(), Wrote::Claim)
             }
-            _ => {
-                rows.outbox[usize::from(actor.slot)] = None;
-                ("removes the outbox row", actor.over(), Wrote::Nothing)
-            }
+            _ => ("meets 412 on the claim", actor.at(Pc::Settle), Wrote::Nothing),
         }
     }
 }

@@ -115,7 +115,10 @@ impl Outbox {
                 };
                 emit(what, state.with(index, next, 0));
             }
-            _ => self.apply(state, index, emit),
+            _ => {
+                emit("leaves the rest to relays", state.with(index, actor.over(), 0));
+                self.apply(state, index, emit);
+            }
         }
     }
 
@@ -252,7 +255,9 @@ impl Outbox {
         let seq = actor.image.seq().unwrap_or(actor.seq);
         let guarded = self.obeys(Rule::SequenceGuard) && !self.unnumbered(actor);
         let newer = guarded && found.is_some_and(|found| found.seq >= seq);
-        if newer || self.removes(actor, value) && found.is_none() {
+        let wanted = actor.image.value() == Some(value as u8);
+        let passes = self.removes(actor, value) || !wanted && !self.obeys(Rule::TombstoneWhereNoneStood);
+        if newer || passes && found.is_none() {
             actor.seen_to(value);
             return ("finds the entry newer, or as it should be", 0);
         }

@@ -37,6 +37,8 @@ rules! {
         OutboxRowHasSequence,
         /// An entry that goes becomes a tombstone.
         EntryTombstone,
+        /// ..also where none is found: the write that would have made it may still be under way.
+        TombstoneWhereNoneStood,
         /// An entry is written only over a lower number.
         SequenceGuard,
         /// Numbers are compared between writes of one owner: an entry's key contains its owner's.

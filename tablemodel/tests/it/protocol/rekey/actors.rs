@@ -111,6 +111,9 @@ impl Rekey {
     pub(crate) fn write(&self, state: &State, index: usize, emit: Emit<'_>) {
         let actor = state.actors[index];
         let Some(&op) = self.writers[index].get(usize::from(actor.next)) else { return };
+        if matches!(actor.pc, Pc::Arrive | Pc::Place | Pc::Clear) {
+            self.emit(state, index, emit, |_| ("leaves the rest to relays", actor.over(), None));
+        }
         self.emit(state, index, emit, |rows| match actor.pc {
             Pc::Idle => self.begin(rows, number(self.writers, index, actor.next), actor, op),
             Pc::Look => self.look(rows, actor, op),
@@ -285,11 +288,11 @@ impl Rekey {
                 ("writes the entity at the new key", actor.at(Pc::Clear), Some(to))
             }
             Pc::Return => {
-                if rows.intents[self.slot(by, from)].take().is_none()
-                    || rows.primary[usize::from(from)] != Primary::Dead
-                {
+                let slot = self.slot(by, from);
+                if rows.intents[slot].is_none() || rows.primary[usize::from(from)] != Primary::Dead {
                     return ("cannot go back", actor.over(), None);
                 }
+                rows.intents[slot] = None;
                 rows.primary[usize::from(from)] = Primary::Live(entity);
                 ("goes back to the old key", actor.over(), Some(from))
             }

@@ -96,6 +96,9 @@ impl Restrict {
         let actor = state.actors[index];
         let Some(&op) = self.writers[index].get(usize::from(actor.next)) else { return };
         let actor = Actor { slot: number(self.writers, index, actor.next), ..actor };
+        if actor.pc == Pc::Settle {
+            step(state, index, emit, |_| ("leaves the rest to relays", actor.over(), 0));
+        }
         step(state, index, emit, |rows| match (actor.pc, op) {
             (Pc::Settle | Pc::SettleTarget(_) | Pc::SettleWrite(_) | Pc::Acknowledge, _) => self.settle(rows, actor),
             (_, Op::Refer) => self.refer(rows, actor),
