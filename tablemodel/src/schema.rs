@@ -224,7 +224,7 @@ impl EntitySchema {
             while j < properties.len() {
                 let mut k = 0;
                 while k < chunked.len() {
-                    if is_chunk(*at(chunked, k), at(properties, j).property) {
+                    if is_chunk(at::<&str>(chunked, k), at(properties, j).property) {
                         return true;
                     }
                     k += 1;
