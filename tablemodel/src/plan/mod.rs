@@ -9,6 +9,7 @@ pub(crate) mod fold;
 pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod part;
+pub(crate) mod patch;
 pub(crate) mod shape;
 pub(crate) mod states;
 pub(crate) mod system;
