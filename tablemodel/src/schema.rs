@@ -10,6 +10,7 @@ use tablemodel_store::{EdmType, Value, ValueRef, limits};
 use crate::{
     key::Template,
     property::{Property, ValueError},
+    rooms::chunked,
 };
 
 /// Properties that the framework itself puts on a primary row: `EntityType`, `_seq`, `_ops` (see FORMAT.md).
@@ -256,15 +257,15 @@ impl EntitySchema {
 
     /// Whether a property, of a group too, has the name of a chunk of another.
     pub const fn has_chunk_clash(&self) -> bool {
-        let Some(Shape { chunked, .. }) = self.shape else { return false };
+        let Some(Shape { chunked: cut, .. }) = self.shape else { return false };
         let mut i = 0;
         while i < self.fields.len() {
             let properties = at(self.fields, i).properties();
             let mut j = 0;
             while j < properties.len() {
                 let mut k = 0;
-                while k < chunked.len() {
-                    if is_chunk(*at(chunked, k), at(properties, j).property) {
+                while k < cut.len() {
+                    if chunked::is_of(at::<&str>(cut, k), at(properties, j).property) {
                         return true;
                     }
                     k += 1;
@@ -409,36 +410,6 @@ pub(crate) const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool
 /// Table names are compared without case, as the service does.
 const fn same_table(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
-}
-
-/// Whether `name` is a chunk of `property`, or their number: `Body_00`, `Body_n`.
-pub(crate) const fn is_chunk(property: &str, name: &str) -> bool {
-    let (property, name) = (property.as_bytes(), name.as_bytes());
-    if name.len() < property.len() + 2 {
-        return false;
-    }
-    let (head, tail) = name.split_at(property.len());
-    let mut i = 0;
-    while i < head.len() {
-        if *at(head, i) != *at(property, i) {
-            return false;
-        }
-        i += 1;
-    }
-    match tail {
-        [b'_', b'n'] => true,
-        [b'_', digits @ ..] if digits.len() >= 2 => {
-            let mut i = 0;
-            while i < digits.len() {
-                if !at(digits, i).is_ascii_digit() {
-                    return false;
-                }
-                i += 1;
-            }
-            true
-        }
-        _ => false,
-    }
 }
 
 /// The order of bytes, in a constant.

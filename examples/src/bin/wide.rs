@@ -43,7 +43,11 @@ async fn main() -> tablemodel::Result<()> {
 
     // One more message on a day late in the year: the part of that day, and the head's marks.
     db.patch(path(), Year::DAY.set(364, 41_u32)).await?;
-    let mut year = db.update(path(), |year| Ok(year.total = year.day.iter().sum())).await?;
+    let add_up = |year: &mut Year| {
+        year.total = year.day.iter().sum();
+        Ok(())
+    };
+    let mut year = db.update(path(), add_up).await?;
     assert_eq!(year.day.last(), Some(&41));
 
     // A change of days in both rows is still one batch, under both ETags.

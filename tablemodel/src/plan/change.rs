@@ -4,14 +4,14 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         entries::{Entry, entries},
         group::Group,
-        image::{Image, check_version},
+        image::Image,
         outbox::{AwayKey, AwayRow},
         shape::{self, Cut, Laid, Layout},
         states::{IndexState, Setting},
@@ -193,10 +193,11 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
     }
 }
 
-struct Planner<'a> {
-    before: &'a dyn Before,
+/// Plans one change.
+pub(super) struct Planner<'a> {
+    pub(super) before: &'a dyn Before,
     setting: &'a Setting,
-    context: Context,
+    pub(super) context: Context,
 }
 
 impl Planner<'_> {
@@ -291,64 +292,8 @@ impl Planner<'_> {
         }
     }
 
-    fn patch(
-        &self,
-        schema: &'static EntitySchema,
-        key: RowKey,
-        sets: Vec<(&'static str, Option<Value>)>,
-    ) -> Result<Planned> {
-        let row = match self.before.row(&key.row) {
-            Some(Some(row)) if is_primary(schema, &row) => row,
-            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
-        };
-        check_version(schema, &row)?;
-        if schema.shape.is_some() {
-            return self.patch_shaped(schema, row.into_owned(), sets);
-        }
-        // A property set twice takes the later value.
-        let sets: HashMap<_, _> = sets.into_iter().collect();
-        let clears = sets.values().any(Option::is_none);
-        let mut changed: Properties =
-            sets.iter().filter_map(|(name, value)| value.clone().map(|value| (*name, value))).collect();
-        self.stamp(&mut changed, schema.discriminator, next_sequence(&row.properties, self.context.now), Some(&row));
-        let mut after = row.properties.clone();
-        after.merge(&changed);
-        after.retain(|name| !matches!(sets.get(name), Some(None)));
-        let condition = Condition::Match(row.etag.clone());
-        let action = match clears {
-            true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
-            false => Action::Merge(changed, condition),
-        };
-        let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
-        Ok(Planned { rows, after: Some(after), ..Planned::default() })
-    }
-
-    /// As `patch`, of an entity that may be several rows: of each, only what changed is sent.
-    fn patch_shaped(
-        &self,
-        schema: &'static EntitySchema,
-        head: Row,
-        sets: Vec<(&'static str, Option<Value>)>,
-    ) -> Result<Planned> {
-        let old = shape::known(schema, head, self.before)?;
-        let mut image = Image::stored(schema, &old)?;
-        for (property, value) in sets {
-            match value {
-                Some(value) => drop(image.fields.insert(PropertyName::from_static(property), value)),
-                None => drop(image.fields.remove(property)),
-            }
-        }
-        let sequence = next_sequence(&old.head.properties, self.context.now);
-        let (properties, laid) = self.laid(&image, sequence, Some(&old))?;
-        let action = shape::rewriting(&old.head, &properties);
-        let mut rows = vec![PlannedRow { row: image.key.row, action, role: Role::Primary }];
-        let Laid { rows: of_parts, staged, swept, parts } = laid;
-        rows.extend(of_parts);
-        Ok(Planned { rows, after: Some(properties), parts, staged, swept, ..Planned::default() })
-    }
-
     /// The head's properties, and the writes of the parts; `over` are the rows at the image's key.
-    fn laid(&self, image: &Image, sequence: i64, over: Option<&Group>) -> Result<(Properties, Laid)> {
+    pub(super) fn laid(&self, image: &Image, sequence: i64, over: Option<&Group>) -> Result<(Properties, Laid)> {
         let Cut { mut head, parts } = shape::cut(image)?;
         let layout = Layout { schema: image.schema, key: &image.key, sequence, fresh: self.context.fresh };
         let laid = layout.lay(parts, &mut head, over);
@@ -385,7 +330,13 @@ impl Planner<'_> {
         Ok(Planned { rows, away: derived.away, after: Some(properties), parts, staged, swept })
     }
 
-    fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
+    pub(super) fn stamp(
+        &self,
+        properties: &mut Properties,
+        discriminator: &'static str,
+        sequence: i64,
+        over: Option<&Row>,
+    ) {
         let before = over.map(|row| &row.properties);
         let operations = self.context.operation.map(|operation| system::with_operation(before, operation));
         system::stamp(properties, discriminator, sequence, operations);
@@ -497,7 +448,7 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
 }
 
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
-fn next_sequence(properties: &Properties, now: i64) -> i64 {
+pub(super) fn next_sequence(properties: &Properties, now: i64) -> i64 {
     match system::sequence(properties) {
         0 => now,
         sequence => sequence.saturating_add(1),

@@ -10,6 +10,7 @@ pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod outbox;
 pub(crate) mod part;
+pub(crate) mod patch;
 pub(crate) mod shape;
 pub(crate) mod short_hash;
 pub(crate) mod states;

@@ -3,9 +3,9 @@
 //!
 //! How an entity is cut into parts is the rooms'; how they are written is `plan::shape`'s.
 
-use std::{borrow::Cow, ops::Bound};
+use std::{borrow::Cow, collections::BTreeMap, ops::Bound};
 
-use tablemodel_store::{DateTime, Properties, Row, RowKey, RowRange, Value, ValueRef, key};
+use tablemodel_store::{DateTime, Properties, PropertyName, Row, RowKey, RowRange, Value, ValueRef, key};
 use twox_hash::XxHash3_64;
 
 use crate::plan::{group::Group, system};
@@ -136,10 +136,10 @@ impl Marks {
             return;
         }
         if let Generation::Own(generation) = self.generation {
-            head.insert(tablemodel_store::PropertyName::from_static(system::GENERATION), format!("{generation:016x}"));
+            head.insert(PropertyName::from_static(system::GENERATION), format!("{generation:016x}"));
         }
-        head.insert(tablemodel_store::PropertyName::from_static(system::PARTS), self.count as i32);
-        head.insert(tablemodel_store::PropertyName::from_static(system::SUM), self.sum.cast_signed());
+        head.insert(PropertyName::from_static(system::PARTS), self.count as i32);
+        head.insert(PropertyName::from_static(system::SUM), self.sum.cast_signed());
     }
 
     /// Whether the part of this name is one of them.
@@ -255,7 +255,33 @@ fn fixed(to: &mut Vec<u8>, edm: u8, bytes: &[u8]) {
 
 /// The system properties of a part.
 pub(crate) fn stamp(part: &mut Properties, part_type: &str, owner: &str, sequence: i64) {
-    part.insert(tablemodel_store::PropertyName::from_static(system::ENTITY_TYPE), Value::from(part_type));
-    part.insert(tablemodel_store::PropertyName::from_static(system::OWNER_ROW), Value::from(owner));
-    part.insert(tablemodel_store::PropertyName::from_static(system::SEQUENCE), sequence);
+    part.insert(PropertyName::from_static(system::ENTITY_TYPE), Value::from(part_type));
+    part.insert(PropertyName::from_static(system::OWNER_ROW), Value::from(owner));
+    part.insert(PropertyName::from_static(system::SEQUENCE), sequence);
+}
+
+/// The parts in a partition, by the row keys of their entities, and the heads that were found for them.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) rows: BTreeMap<String, Vec<Row>>,
+    pub(crate) heads: BTreeMap<String, Row>,
+}
+
+impl Parts {
+    /// The rows that are parts, and the others.
+    pub(crate) fn apart(rows: Vec<Row>, is_part: impl Fn(&Row) -> bool) -> (Self, Vec<Row>) {
+        let (of_entities, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_part);
+        let mut parts = Self::default();
+        for part in of_entities {
+            parts.rows.entry(entity_row(&part.key.row).to_owned()).or_default().push(part);
+        }
+        (parts, others)
+    }
+
+    /// The head with its parts.
+    pub(crate) fn with(&mut self, head: Row) -> Group {
+        let Some(parts) = self.rows.get(&head.key.row).cloned() else { return head.into() };
+        self.heads.insert(head.key.row.clone(), head.clone());
+        Group { head, parts }
+    }
 }

@@ -1,6 +1,5 @@
 #![doc = include_str!("../../docs/rooms/chunked.md")]
 
-pub(crate) use crate::schema::is_chunk as is_of;
 use tablemodel_store::{EdmType, PropertyName, Value, ValueRef, limits, size::utf16_len};
 
 /// One value in chunks: its count first, then the chunks in their order.
@@ -55,6 +54,34 @@ pub(crate) fn join<'a>(
         }
     }
     Ok(Some(if edm == EdmType::String { Value::String(text) } else { Value::Binary(bytes) }))
+}
+
+/// Whether a stored property is a chunk of `property`, or their number: `Body_00`, `Body_n`.
+pub(crate) const fn is_of(property: &str, stored: &str) -> bool {
+    let (mut head, mut tail) = (property.as_bytes(), stored.as_bytes());
+    while let ([a, rest @ ..], [b, after @ ..]) = (head, tail) {
+        if *a != *b {
+            return false;
+        }
+        (head, tail) = (rest, after);
+    }
+    match tail {
+        [b'_', b'n'] => head.is_empty(),
+        [b'_', first, second, rest @ ..] => {
+            head.is_empty() && first.is_ascii_digit() && second.is_ascii_digit() && are_digits(rest)
+        }
+        _ => false,
+    }
+}
+
+const fn are_digits(mut bytes: &[u8]) -> bool {
+    while let [first, rest @ ..] = bytes {
+        if !first.is_ascii_digit() {
+            return false;
+        }
+        bytes = rest;
+    }
+    true
 }
 
 fn count_name(property: &str) -> String {

@@ -16,7 +16,7 @@ use crate::{
         group::Group,
         image::Image,
         outbox::OUTBOX,
-        part::{self, Standing},
+        part::{self, Parts, Standing},
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
@@ -85,7 +85,13 @@ impl Check {
         let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
         let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
-        let (mut parts, rows) = Parts::apart(db, table, rows);
+        let is_part = |row: &Row| match system::kind(&row.properties) {
+            RowKind::Part { entity, .. } => {
+                db.model().iter().any(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
+            }
+            _ => false,
+        };
+        let (mut parts, rows) = Parts::apart(rows, is_part);
         for row in rows {
             let kind = system::kind(&row.properties);
             let schema = kind.entity().and_then(|entity| db.model().iter().copied().find(|s| s.entity_type == entity));
@@ -295,36 +301,6 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
     let position = schema.indexes.iter().position(|index| index.name == name);
     let states = &db.registered(schema)?.setting;
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
-}
-
-/// The parts in a partition, by the row keys of their entities, and the heads that were found for them.
-#[derive(Default)]
-struct Parts {
-    rows: BTreeMap<String, Vec<Row>>,
-    heads: BTreeMap<String, Row>,
-}
-
-impl Parts {
-    /// The parts of the model's entities, and the other rows.
-    fn apart(db: &Database, table: &str, rows: Vec<Row>) -> (Self, Vec<Row>) {
-        let (mut parts, mut others) = (Self::default(), Vec::with_capacity(rows.len()));
-        for row in rows {
-            let is_ours = matches!(system::kind(&row.properties), RowKind::Part { entity, .. }
-                if db.model().iter().any(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table)));
-            match is_ours {
-                true => parts.rows.entry(part::entity_row(&row.key.row).to_owned()).or_default().push(row),
-                false => others.push(row),
-            }
-        }
-        (parts, others)
-    }
-
-    /// The head with its parts.
-    fn with(&mut self, head: Row) -> Group {
-        let Some(parts) = self.rows.get(&head.key.row).cloned() else { return head.into() };
-        self.heads.insert(head.key.row.clone(), head.clone());
-        Group { head, parts }
-    }
 }
 
 /// The image of an entity whose rows are as the schema says, or what is wrong with it.

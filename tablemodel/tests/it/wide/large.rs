@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tablemodel::{
     Error, ErrorKind, Properties,
     prelude::*,
-    store::StoreErrorKind,
+    store::{StoreErrorKind, fault::Call},
     testing::{Fault, Script, TestDatabase},
 };
 
@@ -96,6 +96,21 @@ async fn a_large_entity_goes_through_bulk_and_not_through_a_batch_with_others() 
     assert_eq!((report.written, report.failed.len()), (3, 0));
     assert_eq!(*found(&db).await.unwrap(), entities[0]);
     assert_clean(&db).await;
+}
+
+#[tokio::test]
+async fn a_writer_that_takes_too_long_gives_up_before_its_parts_can_be_taken_for_orphans() {
+    let db = database().await;
+    let clock = db.clock().clone();
+    db.fail(move |call: &Call<'_>| {
+        if call.request.writes() {
+            clock.advance(std::time::Duration::from_secs(1_000));
+        }
+        None
+    });
+    let error = db.insert(&large(1, 8)).await.unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::Unavailable, "{error:?}");
+    assert!(keys(&db).await.is_empty(), "its parts are removed");
 }
 
 /// What is done to a large entity.

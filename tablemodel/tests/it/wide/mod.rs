@@ -61,6 +61,7 @@ pub(crate) struct Note {
 }
 
 #[derive(Debug, Clone, PartialEq, TableModel)]
+#[expect(clippy::large_enum_variant, reason = "a year of counters is large, and few of them live at once")]
 pub(crate) enum Model {
     Stats(Stats),
     Document(Document),

@@ -145,7 +145,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let directory = tempfile::tempdir().expect("a directory");
-            let store = EmbeddedStore::builder().open(&directory.path().join("file")).expect("a file");
+            let store = EmbeddedStore::builder().open(directory.path().join("file")).expect("a file");
             let db = TestDatabase::over::<Model>(|_| Arc::new(store)).await.expect("a database");
             run_all(&db, &steps).await;
         });
