@@ -93,9 +93,12 @@ async fn prepared() -> (TestDatabase, Arc<FaultyBlobs>, Stored<Person>) {
     (db, blobs, stored)
 }
 
-/// Every entity as it is: its fields, and the contents of its blobs.
-async fn contents(db: &Database) -> BTreeSet<(String, u8, Vec<u8>, Option<Vec<u8>>)> {
-    let mut contents = BTreeSet::new();
+/// Every entity: its name, its age, and the contents of its blobs.
+type Contents = BTreeSet<(String, u8, Vec<u8>, Option<Vec<u8>>)>;
+
+/// Every entity as it is.
+async fn contents(db: &Database) -> Contents {
+    let mut contents = Contents::new();
     for person in Person::find().team("A").all(db).await.unwrap() {
         let portrait = person.portrait.bytes(db).await.expect("what is linked is there");
         let film = match &person.film {
@@ -108,7 +111,7 @@ async fn contents(db: &Database) -> BTreeSet<(String, u8, Vec<u8>, Option<Vec<u8
 }
 
 /// After a restart: the state is one of `allowed`, and collecting leaves what is linked.
-async fn check(db: &TestDatabase, blobs: &FaultyBlobs, allowed: &[BTreeSet<(String, u8, Vec<u8>, Option<Vec<u8>>)>]) {
+async fn check(db: &TestDatabase, blobs: &FaultyBlobs, allowed: &[Contents]) {
     blobs.heal();
     db.fail(Script::new());
     let db = db.reopen::<People>().await.unwrap();
@@ -126,7 +129,8 @@ async fn a_fault_at_any_call_leaves_the_old_or_the_new_and_no_more_blobs_than_ar
     for kind in KINDS {
         let (db, blobs, stored) = prepared().await;
         let before = contents(&db).await;
-        (blobs.heal(), db.forget_calls());
+        blobs.heal();
+        db.forget_calls();
         act(&db, kind, stored).await;
         let (rows, objects) = (db.calls().len(), blobs.calls());
         let after = contents(&db).await;

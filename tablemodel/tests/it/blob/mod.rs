@@ -6,6 +6,7 @@ mod faulty;
 mod files;
 mod names;
 mod round_trip;
+mod sequences;
 mod streams;
 mod verifying;
 
