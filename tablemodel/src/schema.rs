@@ -238,6 +238,11 @@ impl EntitySchema {
         false
     }
 
+    /// Whether it has values that are unique over several partitions.
+    pub(crate) fn has_claims(&self) -> bool {
+        self.indexes.iter().any(IndexSchema::is_claim)
+    }
+
     /// Where rows stand: primary ones for 0, those of the index before this number for others.
     pub(crate) const fn place(&self, number: usize) -> Place<'_> {
         if number == 0 {
@@ -272,6 +277,13 @@ impl EntitySchema {
             seen += properties.len();
             i += 1;
         }
+    }
+}
+
+impl IndexSchema {
+    /// Whether its rows are claims: unique values in other partitions.
+    pub(crate) const fn is_claim(&self) -> bool {
+        self.unique && self.elsewhere.is_some()
     }
 }
 

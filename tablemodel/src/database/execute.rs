@@ -2,18 +2,20 @@
 //!
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, outbox},
+    database::{Database, Registered, calls::ATTEMPTS, claims::Taken, outbox},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow, Missing},
+        batch::{BatchPlan, BatchRow, Missing, matched},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        entries::Away,
         system::{self, OperationId, RowKind},
     },
+    rooms::unique::{KnownClaims, Net, check_handed_over, nets},
 };
 
 /// What became of one change: the primary row as it is now; `None` after a delete.
@@ -60,6 +62,12 @@ struct Run<'a> {
     known: Known,
     /// Rows of other partitions that a commit expected and did not find.
     missing: Missing,
+    /// Claims that a commit found otherwise than expected, and may overwrite.
+    claims: KnownClaims,
+    /// Claims that this run wrote for the image it is about to commit.
+    held: HashSet<(Away, String)>,
+    /// When the first row was read, by the monotonic clock.
+    since: Duration,
     operation: Option<OperationId>,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
@@ -69,7 +77,19 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
-        Self { db, registered, partition, known: Known::new(), missing: Missing::new(), operation, ambiguous: false, last: None }
+        Self {
+            db,
+            registered,
+            partition,
+            known: Known::new(),
+            missing: Missing::new(),
+            claims: KnownClaims::new(),
+            held: HashSet::new(),
+            since: db.environment().clock.monotonic(),
+            operation,
+            ambiguous: false,
+            last: None,
+        }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
@@ -77,17 +97,28 @@ impl<'a> Run<'a> {
             self.read_needs(changes).await?;
             let plan = self.plan(changes)?;
             let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
-            let batches = plan.batches(table, self.partition, prefix, &self.missing)?;
+            self.read_claims(&plan).await?;
+            let batches = plan.batches(table, self.partition, prefix, &self.missing, &self.claims)?;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }
+            if let Some(next) = self.take_claims(&plan).await? {
+                self.held.clear();
+                match next {
+                    Next::Done(outcomes) => return Ok(outcomes),
+                    Next::Again | Next::Later => continue,
+                }
+            }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
                 Ok(receipts) => outcomes(self.partition, &plan, receipts),
                 Err(error) => match self.after(error, &plan).await? {
-                    Next::Again => continue,
+                    Next::Again => {
+                        self.held.clear(); // what is planned anew is claimed anew
+                        continue;
+                    }
                     Next::Later => {
                         self.db.pause(attempt).await;
                         continue;
@@ -221,10 +252,71 @@ impl<'a> Run<'a> {
         Ok(Next::Again)
     }
 
-    /// A refused row of another partition: it was not there, as its entity says it is.
+    /// Claims that a plan lets go without knowing whose they are: those of an index that is being built.
+    async fn read_claims(&mut self, plan: &BatchPlan) -> Result<()> {
+        for net in nets(&plan.away)? {
+            if net.holder.is_none() && net.taker.is_none() && !self.claims.contains_key(&net.place()) {
+                self.read_claim(&net, plan).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
+        let ours = |owner: &RowKey| {
+            owner.partition == self.partition && plan.away.iter().any(|away| away.row.owner == owner.row)
+        };
+        let found = match net.taker {
+            Some(taker) => self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?,
+            None => self.db.own_claim(net.first, ours).await?,
+        };
+        self.claims.insert(net.place(), found);
+        Ok(())
+    }
+
+    /// Claims, each by a commit of its own, the values that the entities of the plan are about to take. `None`: the plan
+    /// may be committed.
+    async fn take_claims(&mut self, plan: &BatchPlan) -> Result<Option<Next>> {
+        let nets = nets(&plan.claims)?;
+        check_handed_over(&nets, self.partition)?;
+        let new: Vec<_> = nets.iter().filter(|net| net.is_new() && !self.held.contains(&net.place())).collect();
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            if new.len() > 1 {
+                self.db.judge_claim(taker, self.partition).await.map_err(|error| error.in_operation(taker.change))?;
+            }
+        }
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            let image = plan.planned(&taker.row.owner).and_then(|planned| matched(&planned.action));
+            let taken = self.db.take_claim(taker, self.partition, image, self.since).await;
+            match taken.map_err(|error| error.in_operation(taker.change))? {
+                Taken::Held => self.held.insert(net.place()),
+                Taken::Stale => return self.after_stale(&taker.row.owner, plan).await.map(Some),
+            };
+        }
+        if !plan.claims.is_empty() {
+            self.db.check_held(self.since)?;
+        }
+        Ok(None)
+    }
+
+    /// The entity changed since its image was read: as if its write had been refused.
+    async fn after_stale(&mut self, owner: &str, plan: &BatchPlan) -> Result<Next> {
+        let error = StoreError::new(StoreErrorKind::ConditionNotMet, "the entity changed since it was read");
+        let refused = plan.position(owner).and_then(|at| plan.rows.get(at));
+        let Some(refused) = refused else { return Err(error.into()) };
+        self.last = Some(error.clone());
+        self.after_primary(&error, refused).await
+    }
+
+    /// A refused row of another partition: it was not there, as its entity says it is; or a claim that was.
     async fn after_away(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
-        let before = self.missing.len();
-        for away in &plan.away {
+        let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
+        for net in nets(&plan.away)? {
+            self.read_claim(&net, plan).await?;
+        }
+        for away in plan.away.iter().filter(|away| away.claimed().is_none()) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(&place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -232,7 +324,7 @@ impl<'a> Run<'a> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        if self.missing.len() > before { Ok(Next::Again) } else { Err(error.into()) }
+        if self.missing.len() > missing || self.claims != claims { Ok(Next::Again) } else { Err(error.into()) }
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.

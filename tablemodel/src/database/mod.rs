@@ -5,6 +5,7 @@
 mod batch;
 mod bulk;
 mod calls;
+mod claims;
 mod execute;
 mod open;
 mod outbox;

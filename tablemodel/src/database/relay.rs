@@ -338,6 +338,9 @@ impl Relay {
         match (is_done, self.db.is_atomic()) {
             (false, false) => self.db.deliver(&outgoing).await,
             (false, true) => {
+                for entry in &outgoing.intent.entries {
+                    self.db.settle_claim(entry, &outgoing).await?;
+                }
                 self.touch(&outgoing).await?;
                 self.sweep(&outgoing, row).await
             }
@@ -351,7 +354,8 @@ impl Relay {
         let registered = self.db.registered(schema)?;
         let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
         let Some(primary) = primary.filter(|row| is_primary(schema, row)) else { return Ok(()) };
-        let strays = outgoing.intent.entries.clone();
+        // A claim that the entity gave up may be another's by now.
+        let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none()).cloned().collect();
         let change = Change::Touch { schema, old: primary.into(), strays };
         self.db.write_one(&registered, change).await.map(drop)
     }

@@ -130,11 +130,19 @@ impl Change {
 /// The rows that must be read before the change can be planned.
 ///
 /// Asked again with what was read: an upsert tells of the old image's rows once that is known.
-/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch.
+/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch, and
+/// for an insert or a move that claims values before it is committed.
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
         Change::Patch { key, .. } => vec![Need { row: key.row.clone() }],
+        // The image under a claim is read before the claim is written.
+        Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
+            vec![Need { row: image.key.row.clone() }]
+        }
+        Change::Save { old, new } if setting.deferred && new.schema.has_claims() && *old.key() != new.key => {
+            vec![Need { row: new.key.row.clone() }]
+        }
         Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
     };
     let touches = matches!(change, Change::Touch { .. });
@@ -430,7 +438,7 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
 }
 
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
-fn next_sequence(properties: &Properties, now: i64) -> i64 {
+pub(crate) fn next_sequence(properties: &Properties, now: i64) -> i64 {
     match system::sequence(properties) {
         0 => now,
         sequence => sequence.saturating_add(1),
@@ -439,7 +447,7 @@ fn next_sequence(properties: &Properties, now: i64) -> i64 {
 
 /// The violation of a unique index by whoever holds `row`.
 pub(crate) fn violation(schema: &'static EntitySchema, index: &IndexSchema, row: &Row) -> Error {
-    let owner = system::owner_row(&row.properties).map(|owner| RowKey::new(row.key.partition.clone(), owner));
+    let owner = system::owner(row);
     let holder = owner.as_ref().map_or("another entity".to_owned(), |owner| format!("the entity {owner}"));
     let detail = format!("unique index `{}`: {holder} has this value", index.name);
     Error::new(ErrorKind::UniqueViolation { index: index.name, owner }, detail)

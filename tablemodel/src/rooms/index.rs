@@ -62,6 +62,9 @@ fn entry<'v>(
             let Some(partition) = partition else { return Ok(None) };
             let owner = Value::String(image.key.partition.clone());
             properties.insert(PropertyName::from_static(system::OWNER_PARTITION), owner);
+            if index.is_claim() {
+                properties.insert(PropertyName::from_static(system::CLAIM), system::CONFIRMED);
+            }
             Some(Away { table: elsewhere.table, partition })
         }
     };

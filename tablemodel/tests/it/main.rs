@@ -15,6 +15,7 @@
 
 mod bad_input;
 mod bulk;
+mod claims;
 mod derives;
 mod elsewhere;
 mod entities;
