@@ -5,24 +5,25 @@
 
 use std::time::Duration;
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey};
+use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Row, RowKey};
 
 use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
-        outbox::{Outgoing, due, is_race, later},
+        outbox::{due, is_race, later},
     },
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchAway,
-        change::{is_primary, next_sequence},
+        change::is_primary,
         image::Image,
         outbox::{AwayKey, Intent, is_tombstone, targets},
         system,
     },
     rooms::{
         self,
+        rekey::Reservation,
         unique::{self, Claim, Stage},
     },
     schema::{EntitySchema, IndexSchema},
@@ -30,7 +31,7 @@ use crate::{
 
 /// How long another waits for a claim whose entity is not written yet. Short, since what is taken over from a program
 /// that is only slow makes its write fail, and does no harm.
-const CLAIM_TIME: Duration = Duration::from_secs(60);
+pub(super) const CLAIM_TIME: Duration = Duration::from_secs(60);
 
 /// What became of an attempt to take a value.
 #[derive(Debug, PartialEq, Eq)]
@@ -158,41 +159,60 @@ impl Database {
     ) -> Result<bool> {
         let (schema, table) = (wish.schema, self.table_name(wish.schema.table));
         let primary = self.get_row(&table, owner).await?;
-        let batch = Batch::new(&table, owner.partition.clone());
-        let batch = match &primary {
-            Some(row) if is_primary(schema, row) => {
-                if wants(schema, wish.index, row, &wish.key)? {
-                    self.confirm_for(wish, claim, row, attempt).await?;
-                    return Err(unique::taken(schema, wish.index, &wish.key, owner.clone()));
-                }
-                let mut touch = Properties::new();
-                touch.insert(PropertyName::from_static(system::SEQUENCE), next_sequence(&row.properties, self.environment().clock.now().ticks()));
-                batch.with(owner.row.clone(), Action::Merge(touch, Condition::Match(row.etag.clone())))
+        let Some(row) = &primary else { return self.bury(wish, owner, None, attempt, since).await };
+        if is_primary(schema, row) {
+            if wants(schema, wish.index, row, &wish.key)? {
+                self.confirm_for(wish, claim, row, attempt).await?;
+                return Err(unique::taken(schema, wish.index, &wish.key, owner.clone()));
             }
-            Some(row) if !is_tombstone(row) => return Ok(true), // another's row: nothing of the owner's can be written there
-            dead => {
-                self.mark_dirty(schema, &owner.partition).await?;
-                self.burial(wish, batch, owner, dead.as_ref())
-            }
-        };
-        self.check_held(since)?;
-        self.commit_racing(batch, attempt).await
+            self.check_held(since)?;
+            return self.touch_row(schema, Some(row)).await;
+        }
+        if let Some(reservation) = Reservation::of(row) {
+            return self.stop_arrival(schema, &reservation).await;
+        }
+        match is_tombstone(row) {
+            // The entity has left, and has the value until it has arrived.
+            true if self.finish_moves_of(schema, owner).await? => Ok(false),
+            true => self.bury(wish, owner, Some(row), attempt, since).await,
+            false => Ok(true), // another's row: nothing of the owner's can be written there
+        }
     }
 
-    /// A tombstone for an owner that is not there, and the outbox row by which it is swept once the fence has passed.
-    fn burial(&self, wish: &Wish<'_>, batch: Batch, owner: &RowKey, dead: Option<&Row>) -> Batch {
+    /// Sees to it that the entity that a key is reserved for has not left its old key and cannot leave it by a write
+    /// under way. `false`: it has left, and was let arrive; look again.
+    async fn stop_arrival(&self, schema: &'static EntitySchema, reservation: &Reservation) -> Result<bool> {
+        let old = self.get_row(&self.table_name(schema.table), &reservation.from).await?;
+        match self.intent(schema, &reservation.intent_key()).await? {
+            Some(moving) => self.finish_move(&moving).await.map(|_| false),
+            None => self.touch_row(schema, old.as_ref()).await,
+        }
+    }
+
+    /// Puts a tombstone where an owner is not, and the outbox row by which it is swept once the fence has passed.
+    async fn bury(
+        &self,
+        wish: &Wish<'_>,
+        owner: &RowKey,
+        dead: Option<&Row>,
+        attempt: u32,
+        since: Duration,
+    ) -> Result<bool> {
+        let schema = wish.schema;
+        self.mark_dirty(schema, &owner.partition).await?;
         let now = self.environment().clock.now();
         let sequence = dead.map_or(now.ticks(), |row| system::sequence(&row.properties).saturating_add(1));
-        let tombstone = system::tombstone(wish.schema, sequence, None);
+        let tombstone = system::tombstone(schema, sequence, None);
         let action = match dead {
             None => Action::Insert(tombstone),
             Some(row) => Action::Replace(tombstone, Condition::Match(row.etag.clone())),
         };
-        let entry = AwayKey::new(wish.index, &wish.key);
-        let entries = entry.into_iter().collect();
+        let entries = AwayKey::new(wish.index, &wish.key).into_iter().collect();
         let intent = Intent { owner: owner.row.clone(), sequence, entries };
-        let outbox = Action::Insert(intent.properties(wish.schema, due(now)));
-        batch.with(owner.row.clone(), action).with(intent.row(), outbox)
+        let outbox = Action::Insert(intent.properties(schema, due(now)));
+        self.check_held(since)?;
+        let batch = Batch::new(self.table_name(schema.table), owner.partition.clone());
+        self.commit_racing(batch.with(owner.row.clone(), action).with(intent.row(), outbox), attempt).await
     }
 
     async fn confirm_for(&self, wish: &Wish<'_>, claim: &Row, primary: &Row, attempt: u32) -> Result<()> {
@@ -220,26 +240,39 @@ impl Database {
     /// Makes a claim that an intent names what its entity wants now: confirmed, or released. Another's is left alone.
     ///
     /// Cost: two point reads and at most one write, again while others write it.
-    pub(super) async fn settle_claim(&self, entry: &AwayKey, outgoing: &Outgoing) -> Result<()> {
-        let (schema, owner) = (outgoing.schema, outgoing.owner());
+    pub(super) async fn settle_claim(
+        &self,
+        schema: &'static EntitySchema,
+        owner: &RowKey,
+        entry: &AwayKey,
+        since: Duration,
+    ) -> Result<()> {
         let Some(index) = entry.claimed(schema) else { return Ok(()) };
         let table = self.table_name(&entry.table);
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&table, &entry.key).await?;
-            let primary = self.get_row(&outgoing.table, &owner).await?.filter(|row| is_primary(schema, row));
-            let wanted = primary.map(|row| self.wanted_claim(schema, index, &entry.key, &row)).transpose()?.flatten();
+            let primary = self.get_row(&self.table_name(schema.table), owner).await?;
+            let live = primary.as_ref().filter(|row| is_primary(schema, row));
+            let wanted = live.map(|row| self.wanted_claim(schema, index, &entry.key, row)).transpose()?.flatten();
             let action = match (&there, &wanted) {
                 (None, None) => return Ok(()),
                 // Lost. Claimed anew as any value is, so that nothing stays behind if the entity gives it up meanwhile.
                 (None, Some(wanted)) => Action::Insert(unique::pending(wanted, DateTime::MIN)),
                 (Some(row), _) => {
                     let claim = unique::read(index, row).ok_or_else(|| unique::foreign(schema, index, &entry.key))?;
-                    let ours = (claim.owner == owner).then(|| unique::settled(&claim, row, wanted.as_ref()));
+                    let ours = (claim.owner == *owner).then(|| unique::settled(&claim, row, wanted.as_ref()));
                     let Some(action) = ours.flatten() else { return Ok(()) };
                     action
                 }
             };
-            self.check_held(outgoing.since)?;
+            // An entity that has left its key has its values until it has arrived at another.
+            if wanted.is_none()
+                && primary.as_ref().is_some_and(is_tombstone)
+                && self.is_moving_with(schema, index, owner, &entry.key).await?
+            {
+                return Ok(());
+            }
+            self.check_held(since)?;
             let is_last = there.is_some();
             let batch = Batch::new(&table, entry.key.partition.clone()).with(entry.key.row.clone(), action);
             if self.commit_racing(batch, attempt).await? && is_last {
@@ -247,6 +280,21 @@ impl Database {
             }
         }
         Err(Error::new(ErrorKind::Unavailable, "the claim of a unique value keeps changing").at_key(entry.key.clone()))
+    }
+
+    async fn is_moving_with(
+        &self,
+        schema: &'static EntitySchema,
+        index: &IndexSchema,
+        owner: &RowKey,
+        key: &RowKey,
+    ) -> Result<bool> {
+        for moving in self.moves_of(schema, owner).await? {
+            if moving.wants(index, key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The claim, if it belongs to one of `ours`.
@@ -276,7 +324,7 @@ impl Database {
     }
 
     /// One write that others may be faster with: whether it was carried out.
-    async fn commit_racing(&self, batch: Batch, attempt: u32) -> Result<bool> {
+    pub(super) async fn commit_racing(&self, batch: Batch, attempt: u32) -> Result<bool> {
         match self.commit_store(&[batch], attempt).await {
             Ok(_) => Ok(true),
             Err(error) if is_race(error.kind()) => Ok(false),

@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
-use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
+use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
     database::{Database, Registered, calls::ATTEMPTS, claims::Taken, outbox},
@@ -13,9 +13,13 @@ use crate::{
         batch::{BatchPlan, BatchRow, Missing, matched},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
         entries::Away,
+        outbox::is_tombstone,
         system::{self, OperationId, RowKind},
     },
-    rooms::unique::{KnownClaims, Net, check_handed_over, nets},
+    rooms::{
+        rekey::is_reserved,
+        unique::{KnownClaims, Net, check_handed_over, nets},
+    },
 };
 
 /// What became of one change: the primary row as it is now; `None` after a delete.
@@ -55,7 +59,7 @@ impl Database {
 }
 
 /// One batch on its way through its attempts.
-struct Run<'a> {
+pub(super) struct Run<'a> {
     db: &'a Database,
     registered: &'a Registered,
     partition: &'a str,
@@ -64,6 +68,8 @@ struct Run<'a> {
     missing: Missing,
     /// Claims that a commit found otherwise than expected, and may overwrite.
     claims: KnownClaims,
+    /// Where the entity comes from that this run lets arrive: its claims may be overwritten.
+    from: Option<RowKey>,
     /// Claims that this run wrote for the image it is about to commit.
     held: HashSet<(Away, String)>,
     /// When the first row was read, by the monotonic clock.
@@ -75,7 +81,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
+    pub(super) fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
         Self {
             db,
@@ -84,6 +90,7 @@ impl<'a> Run<'a> {
             known: Known::new(),
             missing: Missing::new(),
             claims: KnownClaims::new(),
+            from: None,
             held: HashSet::new(),
             since: db.environment().clock.monotonic(),
             operation,
@@ -94,11 +101,7 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            self.read_needs(changes).await?;
-            let plan = self.plan(changes)?;
-            let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
-            self.read_claims(&plan).await?;
-            let batches = plan.batches(table, self.partition, prefix, &self.missing, &self.claims)?;
+            let (plan, batches) = self.prepare(changes).await?;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
@@ -132,6 +135,33 @@ impl<'a> Run<'a> {
         Err(self.exhausted())
     }
 
+    /// The same, as the second half of a commit that takes the entity from another partition.
+    pub(super) fn joining(self, other: &Self, from: &RowKey) -> Self {
+        Self { operation: other.operation, from: Some(from.clone()), ..self }
+    }
+
+    /// The plan over what is known, and its batches.
+    pub(super) async fn prepare(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
+        self.read_needs(changes).await?;
+        let plan = self.plan(changes)?;
+        self.read_claims(&plan).await?;
+        let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
+        let batches = plan.batches(table, self.partition, prefix, &self.missing, &self.claims)?;
+        Ok((plan, batches))
+    }
+
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.ambiguous
+    }
+
+    /// What a refused commit means: nothing, where it is to be tried again.
+    pub(super) async fn after_failure(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Option<Vec<Outcome>>> {
+        match self.after(error, plan).await? {
+            Next::Again | Next::Later => Ok(None),
+            Next::Done(outcomes) => Ok(Some(outcomes)),
+        }
+    }
+
     fn key(&self, row: &str) -> RowKey {
         RowKey::new(self.partition, row)
     }
@@ -153,8 +183,33 @@ impl<'a> Run<'a> {
                     self.learn(&need.row).await?;
                 }
             }
+            self.clear_way(change).await?;
         }
         Ok(())
+    }
+
+    /// Where the change puts an entity: that no other is on its way there, nor one from there that still has its values.
+    async fn clear_way(&mut self, change: &Change) -> Result<()> {
+        if !matches!(change, Change::Insert(_) | Change::Upsert(_) | Change::Save { .. }) {
+            return Ok(());
+        }
+        let (schema, key) = (change.schema(), change.key());
+        for _ in 0..ATTEMPTS {
+            let Some(Some(row)) = self.known.get(&key.row) else { return Ok(()) };
+            if is_reserved(row) {
+                self.db.clear_reservation(schema, row).await?;
+            } else if !(is_tombstone(row) && self.is_deferred_claim(change))
+                || !self.db.finish_moves_of(schema, key).await?
+            {
+                return Ok(());
+            }
+            self.learn(&key.row).await?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the key keeps changing").of(schema.entity_type).at_key(key.clone()))
+    }
+
+    fn is_deferred_claim(&self, change: &Change) -> bool {
+        !self.db.is_atomic() && change.schema().has_claims()
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
@@ -165,9 +220,13 @@ impl<'a> Run<'a> {
         self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
     }
 
-    fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+    pub(super) fn context(&self) -> Context {
         let now = self.db.environment().clock.now();
-        let context = Context { now: now.ticks(), operation: self.operation, due: outbox::due(now) };
+        Context { now: now.ticks(), operation: self.operation, due: outbox::due(now) }
+    }
+
+    fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+        let context = self.context();
         let mut plan = BatchPlan::default();
         for change in changes {
             let registered = self.registered(change)?;
@@ -264,7 +323,8 @@ impl<'a> Run<'a> {
 
     async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
         let ours = |owner: &RowKey| {
-            owner.partition == self.partition && plan.away.iter().any(|away| away.row.owner == owner.row)
+            let is_here = owner.partition == self.partition && plan.away.iter().any(|away| away.row.owner == owner.row);
+            is_here || self.from.as_ref() == Some(owner)
         };
         let found = match net.taker {
             Some(taker) => self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?,
@@ -355,7 +415,7 @@ impl<'a> Run<'a> {
     }
 
     /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
-    fn settled(&self, error: Error) -> Error {
+    pub(super) fn settled(&self, error: Error) -> Error {
         if self.ambiguous && *error.kind() != ErrorKind::OutcomeUnknown { self.unknown() } else { error }
     }
 
@@ -368,7 +428,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn exhausted(&self) -> Error {
+    pub(super) fn exhausted(&self) -> Error {
         if self.ambiguous {
             return self.unknown();
         }
@@ -397,7 +457,7 @@ fn failed_row<'p>(error: &StoreError, plan: &'p BatchPlan) -> Option<&'p BatchRo
     error.failed_at().filter(|at| at.batch == 0).and_then(|at| plan.rows.get(at.operation))
 }
 
-fn operation_id(db: &Database) -> OperationId {
+pub(super) fn operation_id(db: &Database) -> OperationId {
     let random = &db.environment().random;
     let mut id = [0; 16];
     let (low, high) = id.split_at_mut(8);

@@ -10,6 +10,7 @@ mod execute;
 mod open;
 mod outbox;
 mod registry;
+mod rekey;
 mod relay;
 mod tables;
 mod transfer;

@@ -174,7 +174,7 @@ impl Database {
         let (claims, targets): (Vec<_>, Vec<_>) = targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
-        let settled: Vec<_> = claims.iter().map(|claim| self.settle_claim(&claim.entry, outgoing)).collect();
+        let settled: Vec<_> = claims.iter().map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let action = match leaves_dead {
             true => Action::Merge(

@@ -121,6 +121,7 @@ impl BatchPlan {
         let (schema, key) = (change.schema(), change.key().clone());
         let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
         let taken = taken(&change);
+        let claims = !matches!(change, Change::Arrive(_)); // what arrives has claimed its values before it left
         let planned = if number == 0 {
             change::plan(change, known, setting, context)
         } else {
@@ -139,7 +140,7 @@ impl BatchPlan {
             true => {
                 self.defer(number, schema, &planned.away, context, &owner, known)?;
                 let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
-                self.claims.extend(away.filter(|away| away.claimed().is_some()));
+                self.claims.extend(away.filter(|away| claims && away.claimed().is_some()));
             }
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
@@ -329,7 +330,7 @@ impl BatchPlan {
 pub(crate) type Missing = HashSet<(Away, String)>;
 
 /// That the batch has not too many rows or bytes.
-fn check_size(batch: &Batch) -> Result<()> {
+pub(crate) fn check_size(batch: &Batch) -> Result<()> {
     if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
         let detail = format!(
             "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
@@ -363,7 +364,12 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
             Some((old.key().row.clone(), system::sequence(&old.head.properties)))
         }
-        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } | Change::Patch { .. } => None,
+        Change::Insert(_)
+        | Change::Upsert(_)
+        | Change::Touch { .. }
+        | Change::Patch { .. }
+        | Change::Leave { .. }
+        | Change::Arrive(_) => None,
     }
 }
 

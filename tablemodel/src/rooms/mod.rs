@@ -7,6 +7,7 @@ pub mod compound_key;
 pub mod index;
 pub mod model;
 pub mod projection;
+pub mod rekey;
 pub mod scan;
 pub mod sparse;
 pub mod unique;

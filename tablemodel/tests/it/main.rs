@@ -24,6 +24,7 @@ mod keys;
 mod kill;
 mod properties;
 mod reads;
+mod stall;
 mod transfer;
 mod ui;
 mod writes;
