@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use tablemodel::{
     Consistency, Properties, Value, ValueRef,
     prelude::*,
-    store::{KeyRange, Query, TableStore},
+    store::{KeyRange, Query},
     testing::TestDatabase,
 };
 

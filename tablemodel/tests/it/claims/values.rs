@@ -199,6 +199,7 @@ async fn opening_in_the_atomic_mode_settles_the_claims_that_the_other_left() {
         _ => None,
     });
     let _ = db.insert(&Member { email: Some("orphan@x".into()), ..member("B", 9) }).await; // claimed, never written
+    db.fail(tablemodel::testing::Script::new());
     let db = db.reopen::<Model>().await.unwrap();
     assert!(claims(&db).await.values().any(|(_, _, confirmed)| !confirmed));
 
