@@ -14,4 +14,4 @@ macro_rules! programs {
     )*};
 }
 
-programs! { quickstart compound_key index unique sparse model projection scan batch bulk paging patch }
+programs! { quickstart compound_key index unique sparse model projection rekey scan batch bulk paging patch }

@@ -24,6 +24,7 @@ mod keys;
 mod kill;
 mod properties;
 mod reads;
+mod rekey;
 mod stall;
 mod transfer;
 mod ui;
