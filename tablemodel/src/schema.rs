@@ -315,6 +315,11 @@ impl EntitySchema {
         false
     }
 
+    /// Whether it has values that are unique over several partitions.
+    pub(crate) fn has_claims(&self) -> bool {
+        self.indexes.iter().any(IndexSchema::is_claim)
+    }
+
     /// Where rows stand: primary ones for 0, those of the index before this number for others.
     pub(crate) const fn place(&self, number: usize) -> Place<'_> {
         if number == 0 {
@@ -366,6 +371,13 @@ const fn share_a_name(a: &[PropertySchema], b: &[PropertySchema]) -> bool {
         i += 1;
     }
     false
+}
+
+impl IndexSchema {
+    /// Whether its rows are claims: unique values in other partitions.
+    pub(crate) const fn is_claim(&self) -> bool {
+        self.unique && self.elsewhere.is_some()
+    }
 }
 
 /// Where rows of one kind stand.

@@ -358,19 +358,15 @@ fn check_identity(index: &Index, entity: &Entity, errors: &mut Errors) {
     let own = entity.partition.parts().filter(|_| index.elsewhere.is_some()).chain(entity.row.parts());
     let missing: Vec<&Part> = own.filter(|own| !is_held(own)).collect();
     let name = &index.name;
-    if index.is_unique && index.elsewhere.is_some() {
-        let message = "`unique` across partitions is not supported yet in this version of tablemodel";
-        errors.at(name.span(), format!("index `{name}`: {message}"));
-        return;
-    }
     let shard = index.partition(&entity.partition).shard().filter(|_| index.is_unique);
     if let Some(shard) = shard {
         let shard = shard.written();
         let message = format!("`unique` holds within a partition, and `{shard}` spreads the entities over several");
         errors.at(name.span(), format!("index `{name}`: {message}; remove one of them"));
     } else if index.is_unique && missing.is_empty() {
-        let message = "the row key holds the entity's own key, so every entry is unique: remove one of them";
-        errors.at(index.row.span, format!("index `{name}`: `unique` promises nothing here; {message}"));
+        let which = if index.elsewhere.is_some() { "key" } else { "row key" };
+        let message = "holds the entity's own key, so every entry is unique: remove one of them";
+        errors.at(index.row.span, format!("index `{name}`: `unique` promises nothing here; the {which} {message}"));
     } else if !index.is_unique && !missing.is_empty() {
         let missing = missing.iter().map(|part| part.written()).collect::<Vec<_>>().join("_");
         let message = format!("two entities could have the same entry: add `_{missing}` to the row key, or `unique`");

@@ -2,19 +2,25 @@
 //!
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, time::Duration};
 
-use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
+use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, outbox, staging::Staging},
+    database::{Database, Registered, calls::ATTEMPTS, claims::Taken, outbox, staging::Staging},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow, Left, Missing},
+        batch::{BatchPlan, BatchRow, Left, Missing, matched},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        entries::Away,
         group::Group,
+        outbox::is_tombstone,
         shape,
         system::{self, OperationId, RowKind},
+    },
+    rooms::{
+        rekey::is_reserved,
+        unique::{KnownClaims, Net, check_handed_over, nets},
     },
     schema::EntitySchema,
 };
@@ -94,6 +100,14 @@ pub(super) struct Run<'a> {
     known: Known,
     /// Rows of other partitions that a commit expected and did not find.
     pub(super) missing: Missing,
+    /// Claims that a commit found otherwise than expected, and may overwrite.
+    pub(super) claims: KnownClaims,
+    /// Where the entity comes from that this run lets arrive: its claims may be overwritten.
+    from: Option<RowKey>,
+    /// Claims that this run wrote for the image it is about to commit.
+    held: HashSet<(Away, String)>,
+    /// When the first row was read, by the monotonic clock.
+    since: Duration,
     operation: Option<OperationId>,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
@@ -108,7 +122,7 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
+    pub(super) fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
         Self {
             db,
@@ -116,6 +130,10 @@ impl<'a> Run<'a> {
             partition,
             known: Known::new(),
             missing: Missing::new(),
+            claims: KnownClaims::new(),
+            from: None,
+            held: HashSet::new(),
+            since: db.environment().clock.monotonic(),
             operation,
             ambiguous: false,
             last: None,
@@ -128,8 +146,7 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            self.read_needs(changes).await?;
-            let (plan, batches) = self.laid_out(changes).await?;
+            let (plan, batches) = self.prepare(changes).await?;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
@@ -138,11 +155,21 @@ impl<'a> Run<'a> {
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }
+            if let Some(next) = self.take_claims(&plan).await? {
+                self.held.clear();
+                match next {
+                    Next::Done(outcomes) => return Ok(outcomes),
+                    Next::Again | Next::Later => continue,
+                }
+            }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
                 Ok(_) if !self.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) => match self.after(error, &plan).await? {
-                    Next::Again => continue,
+                    Next::Again => {
+                        self.held.clear(); // what is planned anew is claimed anew
+                        continue;
+                    }
                     Next::Later => {
                         self.db.pause(attempt).await;
                         continue;
@@ -154,6 +181,29 @@ impl<'a> Run<'a> {
             return Ok(outcomes);
         }
         Err(self.exhausted())
+    }
+
+    /// The same, as the second half of a commit that takes the entity from another partition.
+    pub(super) fn joining(self, other: &Self, from: &RowKey) -> Self {
+        Self { operation: other.operation, from: Some(from.clone()), ..self }
+    }
+
+    /// The plan over what is known, and its batches.
+    pub(super) async fn prepare(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
+        self.read_needs(changes).await?;
+        self.laid_out(changes).await
+    }
+
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.ambiguous
+    }
+
+    /// What a refused commit means: nothing, where it is to be tried again.
+    pub(super) async fn after_failure(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Option<Vec<Outcome>>> {
+        match self.after(error, plan).await? {
+            Next::Again | Next::Later => Ok(None),
+            Next::Done(outcomes) => Ok(Some(outcomes)),
+        }
     }
 
     fn key(&self, row: &str) -> RowKey {
@@ -191,8 +241,33 @@ impl<'a> Run<'a> {
                     };
                 }
             }
+            self.clear_way(change).await?;
         }
         Ok(())
+    }
+
+    /// Where the change puts an entity: that no other is on its way there, nor one from there that still has its values.
+    async fn clear_way(&mut self, change: &Change) -> Result<()> {
+        if !matches!(change, Change::Insert(_) | Change::Upsert(_) | Change::Save { .. }) {
+            return Ok(());
+        }
+        let (schema, key) = (change.schema(), change.key());
+        for _ in 0..ATTEMPTS {
+            let Some(Some(row)) = self.known.get(&key.row) else { return Ok(()) };
+            if is_reserved(row) {
+                self.db.clear_reservation(schema, row).await?;
+            } else if !(is_tombstone(row) && self.is_deferred_claim(change))
+                || !self.db.finish_moves_of(schema, key).await?
+            {
+                return Ok(());
+            }
+            self.learn(&key.row).await?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the key keeps changing").of(schema.entity_type).at_key(key.clone()))
+    }
+
+    fn is_deferred_claim(&self, change: &Change) -> bool {
+        !self.db.is_atomic() && change.schema().has_claims()
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
@@ -203,10 +278,14 @@ impl<'a> Run<'a> {
         self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
     }
 
-    pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+    pub(super) fn context(&self) -> Context {
         let now = self.db.environment().clock.now();
         let (fresh, due) = (self.staging.generation, outbox::due(now));
-        let context = Context { now: now.ticks(), operation: self.operation, fresh, due };
+        Context { now: now.ticks(), operation: self.operation, fresh, due }
+    }
+
+    pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+        let context = self.context();
         let mut plan = BatchPlan::default();
         for change in changes {
             let registered = self.registered(change)?;
@@ -295,10 +374,74 @@ impl<'a> Run<'a> {
         Ok(Next::Again)
     }
 
-    /// A refused row of another partition: it was not there, as its entity says it is.
+    /// Claims that a plan lets go without knowing whose they are: those of an index that is being built.
+    pub(super) async fn read_claims(&mut self, plan: &BatchPlan) -> Result<()> {
+        for net in nets(&plan.away)? {
+            if net.holder.is_none() && net.taker.is_none() && !self.claims.contains_key(&net.place()) {
+                self.read_claim(&net, plan).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
+        let ours = |owner: &RowKey| {
+            let is_here = owner.partition == self.partition && plan.away.iter().any(|away| away.row.owner == owner.row);
+            is_here || self.from.as_ref() == Some(owner)
+        };
+        let found = match net.taker {
+            Some(taker) => {
+                self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?
+            }
+            None => self.db.own_claim(net.first, ours).await?,
+        };
+        self.claims.insert(net.place(), found);
+        Ok(())
+    }
+
+    /// Claims, each by a commit of its own, the values that the entities of the plan are about to take. `None`: the plan
+    /// may be committed.
+    async fn take_claims(&mut self, plan: &BatchPlan) -> Result<Option<Next>> {
+        let nets = nets(&plan.claims)?;
+        check_handed_over(&nets, self.partition)?;
+        let new: Vec<_> = nets.iter().filter(|net| net.is_new() && !self.held.contains(&net.place())).collect();
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            if new.len() > 1 {
+                self.db.judge_claim(taker, self.partition).await.map_err(|error| error.in_operation(taker.change))?;
+            }
+        }
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            let image = plan.planned(&taker.row.owner).and_then(|planned| matched(&planned.action));
+            let taken = self.db.take_claim(taker, self.partition, image, self.since).await;
+            match taken.map_err(|error| error.in_operation(taker.change))? {
+                Taken::Held => self.held.insert(net.place()),
+                Taken::Stale => return self.after_stale(&taker.row.owner, plan).await.map(Some),
+            };
+        }
+        if !plan.claims.is_empty() {
+            self.db.check_held(self.since)?;
+        }
+        Ok(None)
+    }
+
+    /// The entity changed since its image was read: as if its write had been refused.
+    async fn after_stale(&mut self, owner: &str, plan: &BatchPlan) -> Result<Next> {
+        let error = StoreError::new(StoreErrorKind::ConditionNotMet, "the entity changed since it was read");
+        let refused = plan.position(owner).and_then(|at| plan.rows.get(at));
+        let Some(refused) = refused else { return Err(error.into()) };
+        self.last = Some(error.clone());
+        self.after_primary(&error, refused).await
+    }
+
+    /// A refused row of another partition: it was not there, as its entity says it is; or a claim that was.
     async fn after_away(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
-        let before = self.missing.len();
-        for away in &plan.away {
+        let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
+        for net in nets(&plan.away)? {
+            self.read_claim(&net, plan).await?;
+        }
+        for away in plan.away.iter().filter(|away| away.claimed().is_none()) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -309,7 +452,7 @@ impl<'a> Run<'a> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        if self.missing.len() > before { Ok(Next::Again) } else { Err(error.into()) }
+        if self.missing.len() > missing || self.claims != claims { Ok(Next::Again) } else { Err(error.into()) }
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.
@@ -350,13 +493,8 @@ impl<'a> Run<'a> {
         Ok(parts)
     }
 
-    /// Whether an attempt may have been carried out without our knowing.
-    pub(super) fn is_ambiguous(&self) -> bool {
-        self.ambiguous
-    }
-
     /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
-    fn settled(&self, error: Error) -> Error {
+    pub(super) fn settled(&self, error: Error) -> Error {
         if self.ambiguous && *error.kind() != ErrorKind::OutcomeUnknown { self.unknown() } else { error }
     }
 
@@ -369,7 +507,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn exhausted(&self) -> Error {
+    pub(super) fn exhausted(&self) -> Error {
         if self.ambiguous {
             return self.unknown();
         }
@@ -398,7 +536,7 @@ fn failed_row<'p>(error: &StoreError, plan: &'p BatchPlan) -> Option<&'p BatchRo
     error.failed_at().filter(|at| at.batch == 0).and_then(|at| plan.rows.get(at.operation))
 }
 
-fn operation_id(db: &Database) -> OperationId {
+pub(super) fn operation_id(db: &Database) -> OperationId {
     let random = &db.environment().random;
     let mut id = [0; 16];
     let (low, high) = id.split_at_mut(8);

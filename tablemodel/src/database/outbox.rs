@@ -178,10 +178,17 @@ impl Database {
         let primary = self.read_entity(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
         let owner = outgoing.owner();
         let targets = targets(outgoing.schema, &registered.setting, &outgoing.intent, &owner, primary.as_ref())?;
-        let leaves_dead = targets.iter().any(|target| !target.is_live)
-            || primary.as_ref().is_none_or(|rows| is_tombstone(&rows.head));
+        let is_dead = |target: &Target| !target.is_live && !target.is_claim(outgoing.schema);
+        let leaves_dead = targets.iter().any(is_dead) || primary.as_ref().is_none_or(|rows| is_tombstone(&rows.head));
         let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
+        let (claims, targets): (Vec<_>, Vec<_>) =
+            targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
+        stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
+        let settled: Vec<_> = claims
+            .iter()
+            .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
+            .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let action = match leaves_dead {
             true => Action::Merge(

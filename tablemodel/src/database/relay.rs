@@ -21,6 +21,7 @@ use crate::{
         outbox::{self, Intent, OUTBOX, Progress, is_tombstone},
         system::{self, RowKind},
     },
+    rooms::rekey::{INTENT, Move, is_reserved},
     schema::EntitySchema,
 };
 
@@ -94,6 +95,11 @@ impl Database {
     pub fn relay(&self) -> Relay {
         Relay { db: self.clone(), pause: Duration::from_secs(5) }
     }
+}
+
+/// The range of the row keys that a relay works on.
+fn intents_and_outbox() -> RowRange {
+    RowRange { lower: beginning_with(INTENT).lower, upper: beginning_with(OUTBOX).upper }
 }
 
 /// One round on its way.
@@ -204,9 +210,13 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// `NotFound` if it is gone; those of the store.
+    /// `NotFound` if it is gone; `Unsupported` if it holds an entity that moves; those of the store.
     pub async fn discard(&self, poisoned: &Poisoned) -> Result<()> {
         let (table, row) = self.set_aside(poisoned).await?;
+        if row.key.row.starts_with(INTENT) {
+            let detail = "an entity is on its way to another key, and stands nowhere else; have it tried again";
+            return Err(Error::unsupported(detail).at_key(row.key));
+        }
         self.db.remove_row(&table, &row).await
     }
 
@@ -240,7 +250,7 @@ impl Relay {
             for marker in self.rows(&self.db.dirty_table(), range).await? {
                 let Some((table, partition)) = marker.key.row.split_once('|') else { continue };
                 let (table, partition) = (table.to_owned(), partition.to_owned());
-                let range = KeyRange::rows(partition.clone(), beginning_with(OUTBOX));
+                let range = KeyRange::rows(partition.clone(), intents_and_outbox());
                 let rows = self.rows(&self.db.table_name(&table), range).await?;
                 dirty.push(Dirty { marker, table, partition, rows });
             }
@@ -334,6 +344,9 @@ impl Relay {
     }
 
     async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<()> {
+        if row.key.row.starts_with(INTENT) {
+            return self.db.finish_move(&Move::read(schema, row)?).await.map(drop);
+        }
         let outgoing = Outgoing {
             schema,
             table: self.db.table_name(&dirty.table),
@@ -345,7 +358,12 @@ impl Relay {
         match (is_done, self.db.is_atomic()) {
             (false, false) => self.db.deliver(&outgoing).await,
             (false, true) => {
-                self.db.touch(schema, &outgoing.owner(), outgoing.intent.entries.clone()).await?;
+                for entry in &outgoing.intent.entries {
+                    self.db.settle_claim(schema, &outgoing.owner(), entry, outgoing.since).await?;
+                }
+                // A claim that the entity gave up may be another's by now.
+                let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none());
+                self.db.touch(schema, &outgoing.owner(), strays.cloned().collect()).await?;
                 self.sweep(&outgoing, row).await
             }
             (true, _) => self.sweep(&outgoing, row).await,
@@ -360,6 +378,9 @@ impl Relay {
             self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
         if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
             return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
+        }
+        if !self.db.moves_of(outgoing.schema, &outgoing.owner()).await?.is_empty() {
+            return Ok(()); // ..and until it has arrived where it moves to
         }
         for entry in &outgoing.intent.entries {
             let table = self.db.table_name(&entry.table);
@@ -379,8 +400,10 @@ impl Relay {
         }
         if others.is_empty() {
             let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-            let is_left =
-                |row: &Row| is_tombstone(row) && system::sequence(&row.properties) <= outgoing.intent.sequence;
+            let is_left = |row: &Row| {
+                let is_ours = is_tombstone(row) && !is_reserved(row);
+                is_ours && system::sequence(&row.properties) <= outgoing.intent.sequence
+            };
             if let Some(primary) = primary.filter(is_left) {
                 self.db.remove_row(&outgoing.table, &primary).await?;
             }

@@ -49,6 +49,7 @@ impl Run<'_> {
     pub(super) async fn laid_out(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
         if self.staging.generation.is_none() {
             let plan = self.plan(changes)?;
+            self.read_claims(&plan).await?;
             let may_stage = matches!(changes, [change] if change.schema().shape.is_some());
             match self.batched(&plan) {
                 Err(error) if may_stage && matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::TooMany) => {}
@@ -57,13 +58,14 @@ impl Run<'_> {
             self.staging.generation = Some(self.db.environment().random.next());
         }
         let plan = self.plan(changes)?;
+        self.read_claims(&plan).await?;
         let batches = self.batched(&plan)?;
         self.stage(&plan).await.map_err(|error| error.in_operation(0))?;
         Ok((plan, batches))
     }
 
     fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
-        plan.batches(&self.registered.table, self.partition, &self.db.0.prefix, &self.missing)
+        plan.batches(&self.registered.table, self.partition, &self.db.0.prefix, &self.missing, &self.claims)
     }
 
     /// Writes the parts, unless an earlier attempt did.

@@ -70,7 +70,7 @@ impl Database {
     /// # Errors
     ///
     /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `UniqueViolation`, `KeyChanged` for another
-    /// partition; `entity` is then as the caller left it.
+    /// partition (see [`Database::rekey`]); `entity` is then as the caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
         let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
@@ -202,6 +202,6 @@ pub(crate) fn not_found<E: TableEntity>() -> Error {
     Error::new(ErrorKind::NotFound, "no such entity").of(E::SCHEMA.entity_type)
 }
 
-fn no_row() -> Error {
+pub(super) fn no_row() -> Error {
     Error::corrupt("the store acknowledged a write without a receipt")
 }

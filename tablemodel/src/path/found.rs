@@ -100,7 +100,7 @@ pub(crate) fn selection(properties: &[&'static str], plan: &ReadPlan) -> Vec<Pro
     let owner: &[&str] = match (plan.index, plan.elsewhere()) {
         (None, _) => &[],
         (Some(_), None) => &[system::OWNER_ROW],
-        (Some(_), Some(_)) => &[system::OWNER_ROW, system::OWNER_PARTITION, system::DEAD],
+        (Some(_), Some(_)) => &[system::OWNER_ROW, system::OWNER_PARTITION, system::DEAD, system::CLAIM],
     };
     let system = [system::ENTITY_TYPE].into_iter().chain(owner.iter().copied());
     properties.iter().copied().chain(system).map(PropertyName::from_static).collect()

@@ -295,7 +295,10 @@ impl ReadPlan {
     pub(crate) fn owns(&self, row: &Row) -> bool {
         match self.is_adopted() {
             true => is_primary(self.schema, row) && key_values(self.schema, &row.key).is_ok(),
-            false => system::is_of_type(&row.properties, self.row_type()) && !system::is_dead(&row.properties),
+            false => {
+                let is_nothing = system::is_dead(&row.properties) || system::is_pending(&row.properties);
+                system::is_of_type(&row.properties, self.row_type()) && !is_nothing
+            }
         }
     }
 

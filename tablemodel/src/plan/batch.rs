@@ -21,6 +21,7 @@ use crate::{
         system,
         table::TableName,
     },
+    rooms::unique::{KnownClaims, nets},
     schema::{EntitySchema, IndexSchema},
 };
 
@@ -53,6 +54,13 @@ pub(crate) struct BatchAway {
     pub(crate) schema: &'static EntitySchema,
 }
 
+impl BatchAway {
+    /// The index that wants it, if its rows are claims.
+    pub(crate) fn claimed(&self) -> Option<&'static IndexSchema> {
+        self.schema.indexes.get(self.row.index).filter(|index| index.is_claim())
+    }
+}
+
 /// What a change leaves: its primary row's properties, and where they stand in the batch.
 #[derive(Debug)]
 pub(crate) struct Left {
@@ -71,6 +79,8 @@ pub(crate) struct BatchPlan {
     pub(crate) left: Vec<Left>,
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
+    /// Claims that are to follow later, of those in `outgoing`.
+    pub(crate) claims: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
     /// Parts to write before the batch: of a change that is alone.
@@ -118,6 +128,7 @@ impl BatchPlan {
         let (schema, key) = (change.schema(), change.key().clone());
         let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
         let taken = taken(&change);
+        let claims = !matches!(change, Change::Arrive(_)); // what arrives has claimed its values before it left
         let planned = if number == 0 {
             change::plan(change, known, setting, context)
         } else {
@@ -133,7 +144,11 @@ impl BatchPlan {
             self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
         }
         match setting.deferred {
-            true => self.defer(number, schema, &planned.away, context, &owner, known)?,
+            true => {
+                self.defer(number, schema, &planned.away, context, &owner, known)?;
+                let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
+                self.claims.extend(away.filter(|away| claims && away.claimed().is_some()));
+            }
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
         self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
@@ -259,16 +274,28 @@ impl BatchPlan {
     }
 
     /// The batches to commit: that of the entities, then those of other partitions. Each is checked against the limits of
-    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain.
-    pub(crate) fn batches(&self, table: &str, partition: &str, prefix: &str, missing: &Missing) -> Result<Vec<Batch>> {
+    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain,
+    /// `claims` those of claims that were read.
+    pub(crate) fn batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
-        for away in self.folded_away(missing)? {
-            let (place, row, action) = away;
+        let claims = nets(&self.away)?.into_iter().filter_map(|net| {
+            let (away, row) = net.place();
+            let action = net.action(claims.get(&(away.clone(), row.clone())))?;
+            Some((away, row, action))
+        });
+        for (place, row, action) in claims.chain(self.folded_away(missing)?) {
             let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
             let operation = Operation { row, action };
             match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
@@ -283,7 +310,7 @@ impl BatchPlan {
     /// The writes in other partitions, one for each row.
     fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
         let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
-        for BatchAway { row, change, schema } in &self.away {
+        for BatchAway { row, change, schema } in self.away.iter().filter(|away| away.claimed().is_none()) {
             let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
             let Some(action) = row.action(is_missing) else { continue };
             let earlier = writes.iter_mut().find(|(away, key, _)| *away == row.away && *key == row.row);
@@ -326,7 +353,7 @@ impl BatchPlan {
 pub(crate) type Missing = HashSet<(Away, String)>;
 
 /// That the batch has not too many rows or bytes.
-fn check_size(batch: &Batch) -> Result<()> {
+pub(crate) fn check_size(batch: &Batch) -> Result<()> {
     if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
         let detail = format!(
             "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
@@ -344,7 +371,8 @@ fn check_size(batch: &Batch) -> Result<()> {
     Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
-fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
+/// The state of the row that the action rests on.
+pub(crate) fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
     match action {
         Action::Replace(_, Condition::Match(etag))
         | Action::Merge(_, Condition::Match(etag))
@@ -359,7 +387,12 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
             Some((old.key().row.clone(), system::sequence(&old.head.properties)))
         }
-        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } | Change::Patch { .. } => None,
+        Change::Insert(_)
+        | Change::Upsert(_)
+        | Change::Touch { .. }
+        | Change::Patch { .. }
+        | Change::Leave { .. }
+        | Change::Arrive(_) => None,
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
+    rooms::rekey::{Move, Reservation, is_reserved},
     schema::{EntitySchema, IndexSchema},
 };
 
@@ -34,6 +35,10 @@ pub(crate) enum Change {
     /// The entity is written as it is, and every derived row with it. `strays` are rows elsewhere that may be there and
     /// are taken away unless the entity wants them.
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
+    /// The entity leaves for another partition, if it is still as `old` was read; an intent holds what it will be there.
+    Leave { old: Group, to: Box<Move> },
+    /// An entity that has left its old key takes the place that is reserved for it.
+    Arrive(Box<Move>),
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
 }
@@ -126,6 +131,7 @@ impl Change {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
             Self::Delete { schema, .. } | Self::Touch { schema, .. } | Self::Patch { schema, .. } => schema,
+            Self::Leave { to, .. } | Self::Arrive(to) => to.to.schema,
         }
     }
 
@@ -133,7 +139,8 @@ impl Change {
     pub(crate) fn key(&self) -> &RowKey {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
-            Self::Delete { old, .. } | Self::Touch { old, .. } => old.key(),
+            Self::Delete { old, .. } | Self::Touch { old, .. } | Self::Leave { old, .. } => old.key(),
+            Self::Arrive(to) => &to.to.key,
             Self::Patch { key, .. } => key,
         }
     }
@@ -142,12 +149,28 @@ impl Change {
 /// The rows that must be read before the change can be planned.
 ///
 /// Asked again with what was read: an upsert tells of the old image's rows once that is known.
-/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch.
+/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch, and
+/// for an insert or a move that claims values before it is committed.
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
         Change::Patch { key, .. } => vec![Need { row: key.row.clone(), head: true }],
-        Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
+        // The image under a claim is read before the claim is written.
+        Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
+            vec![Need { row: image.key.row.clone(), head: true }]
+        }
+        Change::Save { old, new } if setting.deferred && new.schema.has_claims() && *old.key() != new.key => {
+            vec![Need { row: new.key.row.clone(), head: true }]
+        }
+        Change::Arrive(to) => {
+            let held = to.held()?.into_iter().map(|(_, row, _)| Need { row, head: false });
+            held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
+        }
+        Change::Insert(_)
+        | Change::Save { .. }
+        | Change::Delete { .. }
+        | Change::Touch { .. }
+        | Change::Leave { .. } => Vec::new(),
     };
     let touches = matches!(change, Change::Touch { .. });
     let is_needed = |entry: &Entry| {
@@ -176,6 +199,8 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
         },
         Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
         Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
+        Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
+        Change::Arrive(to) => vec![to.to.clone()],
         Change::Patch { .. } => Vec::new(),
     })
 }
@@ -189,6 +214,8 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Upsert(image) => planner.upsert(image),
         Change::Delete { schema, old } => planner.delete(schema, &old),
         Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
+        Change::Leave { old, to } => planner.leave(&old, &to),
+        Change::Arrive(to) => planner.arrive(*to),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
     }
 }
@@ -211,6 +238,7 @@ impl Planner<'_> {
         match self.before.row(&image.key.row) {
             None | Some(None) => Ok(None),
             Some(Some(row)) => match system::kind(&row.properties) {
+                RowKind::Tombstone { .. } if is_reserved(&row) => Err(reserved(image.schema, &row)),
                 RowKind::Tombstone { entity } if entity == image.schema.entity_type => Ok(Some(row)),
                 _ => Err(exists(image)),
             },
@@ -228,7 +256,7 @@ impl Planner<'_> {
 
     fn save(&self, old: &Group, mut new: Image) -> Result<Planned> {
         if old.key().partition != new.key.partition {
-            let detail = "the partition key was changed; delete the entity and insert it anew";
+            let detail = "the partition key was changed, which no batch can do; use `db.rekey()`";
             return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key().clone()));
         }
         let old_image = Image::stored(new.schema, old)?;
@@ -267,6 +295,24 @@ impl Planner<'_> {
             }
         };
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
+    }
+
+    /// As a delete, with the intent in the same batch.
+    fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
+        let mut planned = self.delete(to.to.schema, old)?;
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let action = Action::Insert(to.intent(sequence, self.context.due));
+        planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
+        Ok(planned)
+    }
+
+    fn arrive(&self, to: Move) -> Result<Planned> {
+        let row = self.before.row(&to.to.key.row).flatten();
+        let row = row.filter(|row| Reservation::of(row).is_some_and(|reservation| reservation.id == to.id));
+        match row {
+            Some(row) => self.put(None, to.to, self.context.now, Some(&row.into_owned().into()), None),
+            None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key)),
+        }
     }
 
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
@@ -448,7 +494,7 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
 }
 
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
-pub(super) fn next_sequence(properties: &Properties, now: i64) -> i64 {
+pub(crate) fn next_sequence(properties: &Properties, now: i64) -> i64 {
     match system::sequence(properties) {
         0 => now,
         sequence => sequence.saturating_add(1),
@@ -457,12 +503,18 @@ pub(super) fn next_sequence(properties: &Properties, now: i64) -> i64 {
 
 /// The violation of a unique index by whoever holds `row`.
 pub(crate) fn violation(schema: &'static EntitySchema, index: &IndexSchema, row: &Row) -> Error {
-    let owner = system::owner_row(&row.properties).map(|owner| RowKey::new(row.key.partition.clone(), owner));
+    let owner = system::owner(row);
     let holder = owner.as_ref().map_or("another entity".to_owned(), |owner| format!("the entity {owner}"));
     let detail = format!("unique index `{}`: {holder} has this value", index.name);
     Error::new(ErrorKind::UniqueViolation { index: index.name, owner }, detail)
         .of(schema.entity_type)
         .at_key(row.key.clone())
+}
+
+/// That another entity is on its way to the key.
+pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
+    let detail = "another entity is on its way to this key, or a program died over it; try again in a minute";
+    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(row.key.clone())
 }
 
 fn exists(image: &Image) -> Error {

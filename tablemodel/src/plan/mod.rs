@@ -8,6 +8,7 @@ pub(crate) mod entries;
 pub(crate) mod fold;
 pub(crate) mod group;
 pub(crate) mod image;
+pub(crate) mod join;
 pub(crate) mod outbox;
 pub(crate) mod part;
 pub(crate) mod patch;

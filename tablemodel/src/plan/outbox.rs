@@ -16,7 +16,7 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    schema::EntitySchema,
+    schema::{EntitySchema, IndexSchema},
 };
 
 /// What the row keys of outbox rows begin with.
@@ -78,6 +78,11 @@ impl AwayRow {
         Some(Self { index, away, row, owner: owner.to_owned(), sequence, want: Some(properties), was })
     }
 
+    /// Whether both are the same row.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        self.row == other.row && self.away == other.away
+    }
+
     /// The write that makes it so in one commit with its entity; `is_missing` says that it was looked for in vain.
     pub(crate) fn action(&self, is_missing: bool) -> Option<Action> {
         match (&self.want, is_missing) {
@@ -100,7 +105,7 @@ pub(crate) struct AwayKey {
 }
 
 impl AwayKey {
-    fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
+    pub(crate) fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
         let index = schema.indexes.get(row.index).map_or("", |index| index.name);
         let key = RowKey::new(row.away.partition.clone(), row.row.clone());
         Self { index: index.to_owned(), table: row.away.table.to_owned(), key }
@@ -255,7 +260,25 @@ fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -
     properties
 }
 
+impl AwayKey {
+    /// The row of the index at `key`; none for an index in the entity's own partition.
+    pub(crate) fn new(index: &IndexSchema, key: &RowKey) -> Option<Self> {
+        let table = index.elsewhere.as_ref()?.table;
+        Some(Self { index: index.name.to_owned(), table: table.to_owned(), key: key.clone() })
+    }
+
+    /// The index, if its rows are claims.
+    pub(crate) fn claimed(&self, schema: &'static EntitySchema) -> Option<&'static IndexSchema> {
+        schema.index(&self.index).filter(|index| index.is_claim())
+    }
+}
+
 impl Target {
+    /// Whether the row is a claim, which is settled by rules of its own.
+    pub(crate) fn is_claim(&self, schema: &'static EntitySchema) -> bool {
+        self.entry.claimed(schema).is_some()
+    }
+
     /// The write that brings the row to this target over what is there; none where it is as new already.
     ///
     /// The key of such a row holds its entity's own key, so that it has one owner. One that names another was damaged: a

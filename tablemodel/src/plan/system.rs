@@ -16,6 +16,14 @@ pub(crate) const OPERATIONS: &str = "_ops";
 pub(crate) const OWNER_PARTITION: &str = "_pk";
 /// On what was an index row in another partition: that it is none any more.
 pub(crate) const DEAD: &str = "_dead";
+/// On claims: `pending` or `confirmed`.
+pub(crate) const CLAIM: &str = "_claim";
+/// What a claim says once its entity has the value.
+pub(crate) const CONFIRMED: &str = "confirmed";
+/// What a claim says before.
+pub(crate) const PENDING: &str = "pending";
+/// On pending claims: until when they are another's to wait for.
+pub(crate) const EXPIRES: &str = "_expires";
 /// On derived rows: the row key of the entity's primary row (its partition is the derived row's own).
 pub(crate) const OWNER_ROW: &str = "_rk";
 
@@ -151,6 +159,11 @@ pub(crate) fn is_dead(properties: &Properties) -> bool {
     matches!(properties.get(DEAD), Some(ValueRef::Boolean(true)))
 }
 
+/// Whether the row is a claim whose entity has not been seen with the value yet.
+pub(crate) fn is_pending(properties: &Properties) -> bool {
+    matches!(properties.get(CLAIM), Some(ValueRef::String(PENDING)))
+}
+
 /// Whether the row was written by this operation, or by one after which at most three others came.
 pub(crate) fn was_written_by(properties: &Properties, operation: OperationId) -> bool {
     match properties.get(OPERATIONS) {
@@ -182,7 +195,8 @@ pub(crate) fn tombstone(schema: &EntitySchema, sequence: i64, operations: Option
 
 /// Whether this version of the framework owns the property. One that a later version adds is kept like any unknown one.
 pub(crate) fn is_system(name: &str) -> bool {
-    const UNDERSCORED: [&str; 8] = [SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD, GENERATION, PARTS, SUM];
+    const UNDERSCORED: [&str; 10] =
+        [SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD, CLAIM, EXPIRES, GENERATION, PARTS, SUM];
     name == ENTITY_TYPE || (name.starts_with('_') && UNDERSCORED.contains(&name))
 }
 

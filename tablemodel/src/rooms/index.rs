@@ -63,6 +63,9 @@ fn entry<'v>(
             let Some(partition) = partition else { return Ok(None) };
             let owner = ValueRef::String(&image.key.partition);
             properties.set(PropertyName::from_static(system::OWNER_PARTITION), owner);
+            if index.is_claim() {
+                properties.set(PropertyName::from_static(system::CLAIM), ValueRef::String(system::CONFIRMED));
+            }
             Some(Away { table: elsewhere.table, partition })
         }
     };

@@ -12,6 +12,7 @@ pub mod index;
 pub mod model;
 pub mod outbox;
 pub mod projection;
+pub mod rekey;
 pub mod scan;
 pub mod sparse;
 pub mod unique;

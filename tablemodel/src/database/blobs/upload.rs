@@ -84,9 +84,12 @@ impl Database {
         let (schema, key) = (image.schema, &image.key);
         let before = match change {
             Change::Save { old, .. } if old.key() == key => Some(Image::stored(schema, old)?.fields),
-            Change::Upsert(_) if image.blobs.iter().any(|pending| pending.blob.link().is_some()) => {
-                self.primary_rows(schema, key).await?.map(|rows| Image::stored(schema, &rows)).transpose()?.map(|image| image.fields)
-            }
+            Change::Upsert(_) if image.blobs.iter().any(|pending| pending.blob.link().is_some()) => self
+                .primary_rows(schema, key)
+                .await?
+                .map(|rows| Image::stored(schema, &rows))
+                .transpose()?
+                .map(|image| image.fields),
             _ => None,
         };
         let linked = |pending: &Pending| {
@@ -240,6 +243,8 @@ fn after(begin: DateTime, time: Duration) -> DateTime {
 fn image(change: &Change) -> Option<&Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
+        // What moves to another key holds no blobs.
+        Change::Leave { .. } | Change::Arrive(_) => None,
         Change::Delete { .. } | Change::Touch { .. } | Change::Patch { .. } => None,
     }
 }
@@ -247,6 +252,8 @@ fn image(change: &Change) -> Option<&Image> {
 fn image_mut(change: &mut Change) -> Option<&mut Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
+        // What moves to another key holds no blobs.
+        Change::Leave { .. } | Change::Arrive(_) => None,
         Change::Delete { .. } | Change::Touch { .. } | Change::Patch { .. } => None,
     }
 }
