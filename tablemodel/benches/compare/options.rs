@@ -61,7 +61,9 @@ impl Options {
     }
 
     fn check_words(&self) -> Result<()> {
-        let known = |word: &str| crate::MEMORY.contains(word) || Workload::ALL.iter().any(|w| w.name().contains(word));
+        let others = [crate::MEMORY, crate::wide::NAME];
+        let names = || Workload::ALL.iter().map(|workload| workload.name()).chain(others);
+        let known = |word: &str| names().any(|name| name.contains(word));
         match self.words.iter().find(|word| !known(word)) {
             Some(word) => Err(format!("no workload is called `{word}`; see --list").into()),
             None => Ok(()),

@@ -35,7 +35,9 @@ struct Round {
 pub(crate) async fn measure(options: &Options) -> Result<Report> {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let mut pairs = Vec::new();
-    for count in options.sizes() {
+    let mut of_employees = Workload::ALL.iter().map(|workload| workload.name()).chain([MEMORY]);
+    let sizes = if of_employees.any(|name| options.wants(name)) { options.sizes() } else { &[] };
+    for count in sizes {
         eprintln!("loading {count} employees");
         pairs.push(Pair::load(directory.path(), *count, options.quick).await?);
     }
