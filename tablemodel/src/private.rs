@@ -21,6 +21,7 @@ pub use crate::{
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
         field::{AsJson, Field, Maintained, Patchable},
+        list::{ListKind, ListPath, ListState, Listed, ListedAt},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
         },
@@ -29,6 +30,7 @@ pub use crate::{
         Property, ValueError, json,
         variant::{unknown_variant, variant_text},
     },
+    rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

@@ -10,7 +10,7 @@ use super::{
 use crate::errors::Errors;
 
 /// The terminals of a path, which no field's method may hide, and the two that reach its query.
-pub(crate) const TERMINALS: [&str; 12] = [
+pub(crate) const TERMINALS: [&str; 13] = [
     "one",
     "exists",
     "get_many",
@@ -22,6 +22,7 @@ pub(crate) const TERMINALS: [&str; 12] = [
     "delete_all",
     "select",
     "explain",
+    "keys",
     "into_query",
 ];
 

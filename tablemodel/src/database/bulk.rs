@@ -209,12 +209,12 @@ impl Writing<'_> {
         {
             let waits = |writing: &Self| {
                 writing.flights.len() >= CONCURRENT_BATCHES
-                    || images.iter().any(|image| writing.busy.contains(&image.key))
+                    || busy_keys(&images).iter().any(|key| writing.busy.contains(key))
             };
             while waits(self) {
                 self.land().await;
             }
-            let keys: Vec<_> = images.iter().map(|image| image.key.clone()).collect();
+            let keys = busy_keys(&images);
             self.busy.extend(keys.iter().cloned());
             let (db, registered, change) = (self.bulk.db.clone(), self.registered.clone(), self.change);
             let flight = async move { Landed { report: write_images(&db, &registered, images, change).await, keys } };
@@ -239,6 +239,13 @@ impl Writing<'_> {
             progress(self.report.written);
         }
     }
+}
+
+/// What other flights must wait for: the entities, and where some of their rows are shared by several, the partition.
+fn busy_keys(images: &[Image]) -> Vec<RowKey> {
+    let shared = images.first().filter(|image| image.schema.has_shared_rows());
+    let partition = shared.map(|image| RowKey::new(image.key.partition.clone(), ""));
+    images.iter().map(|image| image.key.clone()).chain(partition).collect()
 }
 
 /// Images that wait for their partition's batch to fill.
@@ -350,5 +357,6 @@ fn concerns_all(error: &Error) -> bool {
 /// The most rows that one entity takes in its own partition: itself, its index rows there, and an outbox row.
 fn rows_each(schema: &EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
-    1 + here + usize::from(here < schema.indexes.len())
+    let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
+    1 + here + lists + usize::from(here < schema.indexes.len())
 }

@@ -19,7 +19,8 @@ use crate::{
         states::{IndexState, IndexStates},
         system::{self, RowKind},
     },
-    schema::{EntitySchema, PropertySchema},
+    rooms::list,
+    schema::{Cover, EntitySchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -187,6 +188,10 @@ struct Check {
     foreign: u64,
     /// What the entities want: the row key, and the properties without the system's.
     wanted: BTreeMap<String, Wanted>,
+    /// The rows of lists, by the row of their first.
+    lists: BTreeMap<String, Vec<Row>>,
+    /// The keys that the entities want in lists.
+    members: BTreeMap<String, Vec<String>>,
     /// Primary rows that cannot be read: what they want cannot be told.
     unreadable: BTreeSet<String>,
     violations: Vec<Violation>,
@@ -213,8 +218,13 @@ impl Check {
             match (kind, schema) {
                 (RowKind::Derived { name, .. }, Some(schema)) => {
                     check.derived += 1;
-                    if !is_absent(db, schema, name)? {
-                        derived.push(row);
+                    let is_list = schema.index(name).is_some_and(|index| index.cover == Cover::List);
+                    match is_absent(db, schema, name)? {
+                        true => {}
+                        false if is_list => {
+                            check.lists.entry(list::head_of(&row.key.row).to_owned()).or_default().push(row);
+                        }
+                        false => derived.push(row),
                     }
                 }
                 (RowKind::Tombstone { .. }, Some(_)) => {}
@@ -226,7 +236,24 @@ impl Check {
             check.derived_row(row);
         }
         check.missing();
+        check.lists();
         Ok(check)
+    }
+
+    /// Each list against the keys that the entities want in it.
+    fn lists(&mut self) {
+        let mut lists = std::mem::take(&mut self.lists);
+        let mut members = std::mem::take(&mut self.members);
+        let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
+        for row in rows {
+            let mut keys = members.remove(&row).unwrap_or_default();
+            keys.sort_by(|a, b| tablemodel_store::key::compare(a, b));
+            let found = lists.remove(&row).unwrap_or_default();
+            if let Some(fault) = list::fault(&row, &found, &keys) {
+                let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
+                self.report(RowKey::new(self.partition.clone(), row), kind, fault);
+            }
+        }
     }
 
     /// A row without a known type: of an adopted entity if its keys are, else not ours.
@@ -265,6 +292,10 @@ impl Check {
                 continue;
             };
             if state == IndexState::Absent {
+                continue;
+            }
+            if index.cover == Cover::List {
+                self.members.entry(entry.row).or_default().push(image.key.row.clone());
                 continue;
             }
             let wanted = Wanted {

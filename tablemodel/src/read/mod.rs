@@ -2,6 +2,8 @@
 //!
 //! Nothing is planned here; which ranges, which condition and which rows are merged is the plan's.
 
+pub(crate) mod list;
+
 mod rows;
 
 use futures_core::Stream;

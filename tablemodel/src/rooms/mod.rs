@@ -5,6 +5,7 @@
 
 pub mod compound_key;
 pub mod index;
+pub mod list;
 pub mod model;
 pub mod projection;
 pub mod scan;

@@ -21,6 +21,7 @@ mod entities;
 mod format;
 mod keys;
 mod kill;
+mod list;
 mod properties;
 mod reads;
 mod transfer;
