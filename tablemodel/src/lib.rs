@@ -45,7 +45,8 @@ pub use crate::{
     key::KeyPart,
     observe::{Observer, StoreCall},
     path::{
-        CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected, VerifiedPath,
+        CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
+        VerifiedPath,
         field::{Field, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},

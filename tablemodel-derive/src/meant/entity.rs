@@ -49,7 +49,8 @@ impl Entity {
         let mut key = |slot: &Slot<LitStr>, word, example| required(slot, word, example, input, &fields, errors);
         let partition = key(&words.partition, "partition", "{tenant}");
         let row = key(&words.row, "row", "{id}");
-        let mut indexes: Vec<Index> = words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
+        let mut indexes: Vec<Index> =
+            words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
         indexes.extend(words.lists.iter().map(|words| list::resolve(words, &fields, errors)));
         let entity = Self {
             ident: input.ident.clone(),

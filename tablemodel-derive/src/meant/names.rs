@@ -104,7 +104,7 @@ fn check_functions(entity: &Entity, errors: &mut Errors) {
     let mut taken: Vec<String> = FUNCTIONS.map(String::from).to_vec();
     check_function(&entity.find, "the primary path", "choose another with `find = \"..\"`", &mut taken, errors);
     for index in &entity.indexes {
-        let what = format!("index `{}`", index.name);
+        let what = format!("{} `{}`", if index.is_list { "list" } else { "index" }, index.name);
         check_function(&index.name, &what, "choose another name", &mut taken, errors);
     }
 }

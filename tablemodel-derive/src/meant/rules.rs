@@ -56,7 +56,8 @@ fn check_spread(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
 /// The partition key of an index must spread writes too.
 fn check_index_spread(entity: &Entity, errors: &mut Errors) {
     let elsewhere = entity.indexes.iter().filter_map(|index| Some((index, index.elsewhere.as_ref()?)));
-    for (index, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot) {
+    for (index, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot)
+    {
         let (key, name, what) = (&elsewhere.partition, &index.name, if index.is_list { "list" } else { "index" });
         let why = match key.parts().next() {
             _ if key.shard().is_some() => continue,

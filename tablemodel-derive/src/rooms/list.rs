@@ -10,11 +10,7 @@ use super::index::{Cover, Index, IndexWords, not_held};
 use crate::{
     emit::schema,
     errors::Errors,
-    meant::{
-        entity::Entity,
-        field::Field,
-        key::Key,
-    },
+    meant::{entity::Entity, field::Field, key::Key},
     written::{Slot, Word, unknown_word},
 };
 
@@ -56,7 +52,10 @@ fn store(word: &Word, errors: &mut Errors) -> Option<()> {
     match value.map(|value| value.to_string()).as_deref() {
         Some("rows") => Some(()),
         Some("blob") => {
-            errors.at(word.span(), "lists in blobs are not supported yet in this version of tablemodel: write `store = rows`");
+            errors.at(
+                word.span(),
+                "lists in blobs are not supported yet in this version of tablemodel: write `store = rows`",
+            );
             None
         }
         _ => word.wrong("says where the keys are kept", "`store = rows`", errors),
@@ -93,6 +92,9 @@ pub(super) fn check(list: &Index, entity: &Entity, errors: &mut Errors) {
     if let Some(shard) = list.partition(&entity.partition).shard() {
         let shard = shard.written();
         let remedy = "keep it elsewhere by `partition = \"..\"` without a shard";
-        errors.at(name.span(), format!("list `{name}`: a list stands in one partition, and `{shard}` spreads over several; {remedy}"));
+        errors.at(
+            name.span(),
+            format!("list `{name}`: a list stands in one partition, and `{shard}` spreads over several; {remedy}"),
+        );
     }
 }

@@ -69,7 +69,16 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
-        Self { db, registered, partition, known: Known::new(), missing: Missing::new(), operation, ambiguous: false, last: None }
+        Self {
+            db,
+            registered,
+            partition,
+            known: Known::new(),
+            missing: Missing::new(),
+            operation,
+            ambiguous: false,
+            last: None,
+        }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
@@ -142,7 +151,7 @@ impl<'a> Run<'a> {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
-        plan.close(&self.known, context)?;
+        plan.close(self.partition, &self.known, context)?;
         plan.check_unique(&self.known)?;
         Ok(plan)
     }
@@ -238,9 +247,12 @@ impl<'a> Run<'a> {
         let before = self.missing.len();
         for away in &plan.away {
             let (place, row) = (&away.row.away, &away.row.row);
-            let table = self.db.table_name(&place.table);
+            let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
-            if self.db.get_row(&table, &key).await?.is_none() && self.missing.insert((place.clone(), row.clone())) && away.row.was {
+            if self.db.get_row(&table, &key).await?.is_none()
+                && self.missing.insert((place.clone(), row.clone()))
+                && away.row.was
+            {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }

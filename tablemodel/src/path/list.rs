@@ -51,6 +51,9 @@ pub trait ListedAt<const N: usize> {}
 #[diagnostic::do_not_recommend]
 impl<K: ListedAt<N>, const N: usize> Listed for At<K, N> {}
 
+/// The entity of a path to a list.
+type ListedBy<P> = <<<P as ListPath>::State as ListState>::Kind as ListKind>::Entity;
+
 /// A typed path to a list of keys: from its components to its terminals.
 ///
 /// Every terminal takes the database, and its future is `Send + 'static`.
@@ -86,7 +89,7 @@ pub trait ListPath: Sized + Send + 'static {
     /// # Errors
     ///
     /// Those of [`ListPath::keys`].
-    fn all(self, db: &Database) -> Running<Vec<Stored<<<Self::State as ListState>::Kind as ListKind>::Entity>>>
+    fn all(self, db: &Database) -> Running<Vec<Stored<ListedBy<Self>>>>
     where
         Self::State: Listed,
     {

@@ -149,7 +149,7 @@ impl BatchPlan {
     }
 
     /// Adds the rows of the lists that the changes meet in, each list once.
-    pub(crate) fn close(&mut self, known: &Known, context: Context) -> Result<()> {
+    pub(crate) fn close(&mut self, partition: &str, known: &Known, context: Context) -> Result<()> {
         let edits = std::mem::take(&mut self.edits);
         let mut lists: Vec<&BatchEdit> = Vec::new();
         for edit in &edits {
@@ -159,7 +159,7 @@ impl BatchPlan {
         }
         for BatchEdit { index, edit, change, schema } in lists {
             let Some(of) = schema.indexes.get(*index) else { continue };
-            let list = List { index: of, row: &edit.row, now: context.now };
+            let list = List { index: of, partition, row: &edit.row, now: context.now };
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
@@ -315,7 +315,8 @@ impl BatchPlan {
                 Some(Folded::One(action)) => Some(action),
                 Some(Folded::Nothing) => None,
                 Some(Folded::Impossible) => {
-                    let detail = format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
+                    let detail =
+                        format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
                     let error = Error::new(ErrorKind::Conflict { current: None }, detail);
                     return Err(error.of(schema.entity_type).in_operation(*change));
                 }

@@ -175,7 +175,10 @@ fn list_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<N
         };
         for entry in own.iter().filter(|entry| is_list(change.schema(), entry)).filter(changes) {
             let key = images.get(at).map_or("", |image| &image.key.row);
-            needs.extend(list::need(&entry.row, key, known)?.map(|row| Need { row }));
+            let Some(index) = change.schema().indexes.get(entry.index) else { continue };
+            let need =
+                list::need(index, &entry.row, key, known).map_err(|error| error.of(change.schema().entity_type))?;
+            needs.extend(need.map(|row| Need { row }));
         }
     }
     Ok(needs)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowRange, ValueRef, key::compare};
+use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, ValueRef, key::compare};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -50,6 +50,7 @@ pub(crate) struct Edit {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct List<'a> {
     pub(crate) index: &'static IndexSchema,
+    pub(crate) partition: &'a str,
     pub(crate) row: &'a str,
     /// Where the sequence of a new row starts.
     pub(crate) now: i64,
@@ -71,13 +72,17 @@ enum Head {
 
 /// The rows of a list: its head and its chunks.
 pub(crate) fn rows(row: &str) -> RowRange {
-    RowRange { lower: std::ops::Bound::Included(row.to_owned()), upper: std::ops::Bound::Excluded(format!("{row} ~~:")) }
+    RowRange {
+        lower: std::ops::Bound::Included(row.to_owned()),
+        upper: std::ops::Bound::Excluded(format!("{row} ~~:")),
+    }
 }
 
 /// The next row that must be read before the list can be changed at this key.
-pub(crate) fn need(row: &str, key: &str, known: &Known) -> Result<Option<String>> {
+pub(crate) fn need(index: &IndexSchema, row: &str, key: &str, known: &Known) -> Result<Option<String>> {
     let Some(head) = known.get(row) else { return Ok(Some(row.to_owned())) };
-    let Some(Head::Chunks(chunks)) = head.as_ref().map(Head::read).transpose()? else { return Ok(None) };
+    let head = head.as_ref().map(|head| Head::of(index, head)).transpose()?;
+    let Some(Head::Chunks(chunks)) = head else { return Ok(None) };
     let chunk = chunks.get(place(&chunks, key)).map(|chunk| chunk_row(row, chunk.number));
     Ok(chunk.filter(|chunk| !known.contains_key(chunk)))
 }
@@ -135,15 +140,15 @@ pub(crate) fn fault(row: &str, rows: &[Row], wanted: &[String]) -> Option<String
         let (lacks, has) = (difference(wanted, &found), difference(&found, wanted));
         return Some(format!("the list lacks {lacks} keys, and has {has} that do not belong there"));
     }
-    let chunks = rows.first().and_then(|head| match Head::read(head) {
-        Ok(Head::Chunks(chunks)) => Some(chunks.len()),
-        _ => Some(0),
+    let chunks = rows.first().map_or(0, |head| match Head::read(head) {
+        Ok(Head::Chunks(chunks)) => chunks.len(),
+        _ => 0,
     });
     let counted = rows.first().map(count).transpose();
     if counted.ok().flatten().is_some_and(|count| count != found.len() as u64) {
         return Some("the list counts its keys wrongly".to_owned());
     }
-    (chunks.unwrap_or(0) + 1 < rows.len()).then(|| "the list has a chunk that belongs to nothing".to_owned())
+    (chunks + 1 < rows.len()).then(|| "the list has a chunk that belongs to nothing".to_owned())
 }
 
 fn difference(of: &[String], from: &[String]) -> usize {
@@ -159,11 +164,15 @@ impl List<'_> {
     /// The writes that make the edits, over the rows as they are known: of the head, and of each chunk that changes.
     ///
     /// The head is written with every change of a chunk, under its ETag: it is the proof that the chunk was the right one.
-    pub(crate) fn writes<'e>(&self, edits: impl Iterator<Item = &'e Edit>, known: &Known) -> Result<Vec<(String, Action)>> {
+    pub(crate) fn writes<'e>(
+        &self,
+        edits: impl Iterator<Item = &'e Edit>,
+        known: &Known,
+    ) -> Result<Vec<(String, Action)>> {
         let mut last: BTreeMap<&str, bool> = BTreeMap::new();
         last.extend(edits.map(|edit| (edit.key.as_str(), edit.adds)));
         let head = known.get(self.row).and_then(Option::as_ref);
-        match head.map(|head| self.head(head)).transpose()? {
+        match head.map(|head| Head::of(self.index, head)).transpose()? {
             None => self.over_keys(Vec::new(), &last, None),
             Some(Head::Keys(keys)) => self.over_keys(keys, &last, head),
             Some(Head::Chunks(chunks)) => self.over_chunks(chunks, &last, head, known),
@@ -179,16 +188,12 @@ impl List<'_> {
         }
     }
 
-    /// The head, if it is a row of this list.
-    fn head(&self, row: &Row) -> Result<Head> {
-        if !system::is_of_type(&row.properties, self.index.discriminator) {
-            let detail = format!("a row of another type has the key of list `{}`", self.index.name);
-            return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(row.key.clone()));
-        }
-        Head::read(row)
-    }
-
-    fn over_keys(&self, before: Vec<String>, edits: &BTreeMap<&str, bool>, head: Option<&Row>) -> Result<Vec<(String, Action)>> {
+    fn over_keys(
+        &self,
+        before: Vec<String>,
+        edits: &BTreeMap<&str, bool>,
+        head: Option<&Row>,
+    ) -> Result<Vec<(String, Action)>> {
         let mut keys = before.clone();
         edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
         match (keys == before, keys.is_empty(), head) {
@@ -229,7 +234,7 @@ impl List<'_> {
         for (at, edits) in by_chunk {
             let Some(chunk) = chunks.get(at) else { continue };
             let row = known.get(&chunk_row(self.row, chunk.number)).and_then(Option::as_ref);
-            let Some(row) = row else { return Err(self.torn(head)) };
+            let Some(row) = row else { return Err(self.torn()) };
             let before = texts(row)?;
             let mut keys = before.clone();
             edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
@@ -294,7 +299,10 @@ impl List<'_> {
     }
 
     fn put_chunks(&self, head: Option<&Row>, chunks: &[Chunk], count: u64) -> Result<Action> {
-        let text: Json = chunks.iter().map(|chunk| Json::from(vec![Json::from(chunk.number), Json::from(chunk.from.as_str())])).collect();
+        let text: Json = chunks
+            .iter()
+            .map(|chunk| Json::from(vec![Json::from(chunk.number), Json::from(chunk.from.as_str())]))
+            .collect();
         let text = text.to_string();
         if text.encode_utf16().count() > MAX_CHUNKS_UNITS {
             let detail = format!(
@@ -303,7 +311,7 @@ impl List<'_> {
                 self.index.name,
                 chunks.len()
             );
-            return Err(Error::new(ErrorKind::TooLarge, detail));
+            return Err(Error::new(ErrorKind::TooLarge, detail).at_key(RowKey::new(self.partition, self.row)));
         }
         let mut properties = Properties::new();
         properties.insert(PropertyName::from_static(CHUNKS), text);
@@ -325,13 +333,22 @@ impl List<'_> {
         properties
     }
 
-    fn torn(&self, head: Option<&Row>) -> Error {
-        let error = Error::corrupt(format!("a chunk of list `{}` is missing; repair it", self.index.name));
-        head.map_or(error.clone(), |head| error.at_key(head.key.clone()))
+    fn torn(&self) -> Error {
+        let detail = format!("a chunk of list `{}` is missing; repair it", self.index.name);
+        Error::corrupt(detail).at_key(RowKey::new(self.partition, self.row))
     }
 }
 
 impl Head {
+    /// The head, if it is a row of this list.
+    fn of(index: &IndexSchema, row: &Row) -> Result<Self> {
+        if !system::is_of_type(&row.properties, index.discriminator) {
+            let detail = format!("a row of another type has the key of list `{}`", index.name);
+            return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(row.key.clone()));
+        }
+        Self::read(row)
+    }
+
     fn read(row: &Row) -> Result<Self> {
         let Some(text) = cut_of(row) else { return texts(row).map(Self::Keys) };
         let chunks: Option<Vec<(u32, String)>> = serde_json::from_str(&text).ok();

@@ -169,7 +169,9 @@ fn is_of(properties: &Properties, kind: &str) -> bool {
 /// The keys of the rows of lists beside their entities: first rows and chunks.
 pub(super) async fn list_rows(db: &TestDatabase) -> Vec<(String, String)> {
     let mut rows = rows_in(&*db.store(), "Company").await;
-    rows.retain(|_, properties| ["by_name", "by_skill", "by_badge"].iter().any(|list| is_of(properties, &format!("Worker.{list}@1"))));
+    rows.retain(|_, properties| {
+        ["by_name", "by_skill", "by_badge"].iter().any(|list| is_of(properties, &format!("Worker.{list}@1")))
+    });
     rows.into_keys().collect()
 }
 
@@ -187,7 +189,8 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
         };
         assert!(wanted.contains_key(&(list, partition, of)), "{told}: {row} is left");
     }
-    let cities: Vec<_> = rows_in(&*db.store(), "Cities").await.into_iter().filter(|(_, p)| p.get("_dead").is_none()).collect();
+    let cities: Vec<_> =
+        rows_in(&*db.store(), "Cities").await.into_iter().filter(|(_, p)| p.get("_dead").is_none()).collect();
     assert_eq!(cities.len(), workers.len(), "{told}");
 }
 

@@ -48,7 +48,15 @@ fn tag(long: bool) -> String {
 fn puts() -> impl Strategy<Value = Put> {
     let fields = (0..40_u8, prop::bool::weighted(0.8), 0..2_u8, 0..3_u8, any::<bool>());
     let more = (prop::option::of(0..2_u8), prop::collection::vec(0..3_u8, 0..3));
-    (fields, more).prop_map(|((id, long, name, city, active), (badge, skills))| Put { id, long, name, city, active, badge, skills })
+    (fields, more).prop_map(|((id, long, name, city, active), (badge, skills))| Put {
+        id,
+        long,
+        name,
+        city,
+        active,
+        badge,
+        skills,
+    })
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
