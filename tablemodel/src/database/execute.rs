@@ -291,6 +291,7 @@ impl<'a> Run<'a> {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
+        plan.close(self.partition, &self.known, context)?;
         plan.check_unique(&self.known)?;
         Ok(plan)
     }
@@ -315,6 +316,10 @@ impl<'a> Run<'a> {
         let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
         match failed.planned.role {
             Role::Primary => self.after_primary(&error, failed).await,
+            Role::List(_) => {
+                self.forget_lists(plan);
+                Ok(Next::Later)
+            }
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox => Ok(Next::Later),
             Role::Part => match plan.head_of(failed) {
@@ -349,6 +354,13 @@ impl<'a> Run<'a> {
             _ => "the entity changed since it was read; read it again and decide anew",
         };
         Err(Error::new(kind, detail).of(schema.entity_type).at_key(key).in_operation(change).caused_by(error.clone()))
+    }
+
+    /// Another changed a list that the plan rests on: it is read again.
+    fn forget_lists(&mut self, plan: &BatchPlan) {
+        for row in plan.rows.iter().filter(|row| matches!(row.planned.role, Role::List(_))) {
+            self.known.remove(&row.planned.row);
+        }
     }
 
     /// A refused index row: a violation, or drift, which is repaired by planning with the rows as they are.
