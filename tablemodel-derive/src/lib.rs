@@ -69,7 +69,9 @@ use proc_macro::TokenStream;
 /// | `entity_type = "Employee"` | the stored name of the entity; the struct's name unless given. Say it before you rename the struct |
 /// | `version = 2` | the version of the stored format; 1 unless given |
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
+/// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
+/// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
 /// | `adopt` | rows that other programs wrote are read as version 1 |
 /// | `allow_scan` | scans of whole partitions and of the table may be written |
 /// | `allow(append_hotspot)` | the partition key may be constant, or led by time: one server then takes every write |
@@ -121,13 +123,22 @@ use proc_macro::TokenStream;
 /// | `keys_only` | the row holds no properties |
 /// | `when = active`, `when = !active` | the row exists only while the field is present and not `false`, or the other way round |
 ///
+/// # Lists
+///
+/// `list(name, row = "..", ..)` keeps the keys of all entities with one key in one row, in the entity's partition; with
+/// `partition` (and `table`) a row for each key, elsewhere. `Employee::name()` begins its path, whose terminals are `keys`,
+/// `all` and `count`. It takes `row`, `partition`, `table`, `when`, `each(field)` and `store = rows`.
+///
 /// # On a field
 ///
 /// | word | meaning |
 /// |---|---|
 /// | `rename = "EMail"` | the stored name of the property |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
-/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row |
+/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
+/// | `chunked` | a text or bytes over 64 KiB, cut into several properties and, where one row does not hold them, into several rows |
+/// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
+/// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the default |
 /// | `copy_of(Employee, key(id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy` |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
@@ -235,7 +246,7 @@ pub fn table_model(item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `of = Employee` | on the struct: the entity. Required |
 /// | `crate = "path"` | on the struct: where tablemodel is |
-/// | `json` | on a field: it is `json` in the entity |
+/// | `json`, `blob` | on a field: it is that in the entity |
 /// | `default` | on a field: what it is where the property is absent, as for an entity |
 /// | `constant = "NAME"` | on a field: the entity's handle, if its name is not that of the field |
 #[proc_macro_derive(Projection, attributes(table))]

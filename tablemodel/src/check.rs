@@ -5,7 +5,7 @@
 use crate::{
     key::{Codec, KeyType, Part, Problem, Segment, Template},
     path::field::Field,
-    schema::{EntitySchema, IndexSchema, rows_may_collide, same_entity_type},
+    schema::{EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
 /// Where a part of a key stands.
@@ -92,8 +92,19 @@ pub const fn check_groups(schema: &EntitySchema) {
     if schema.has_duplicate_property() {
         fail(&["two properties of `", of, "` have one name: rename a field of a group, or one beside it"])
     }
+    if schema.has_chunk_clash() {
+        fail(&["a property of a group of `", of, "` has the name of a chunk of a `chunked` field: rename one"])
+    }
     if schema.has_too_many_properties() {
-        fail(&["`", of, "` and its groups have more properties than a row takes: keep some in a field with `json`"])
+        fail(&["`", of, "` and its groups have more properties than a row takes: say `#[table(wide)]`"])
+    }
+}
+
+/// Fails unless a field of this codec can be cut into chunks.
+#[track_caller]
+pub const fn check_chunked(field: &str, codec: &str) {
+    if !same(codec, "string") && !same(codec, "bytes") {
+        fail(&["field `", field, "` is `chunked`, and its type is no text and no bytes: remove `chunked`"])
     }
 }
 
@@ -120,6 +131,10 @@ pub const fn index_partition(schema: &EntitySchema, place: usize) -> &Template {
         _ => &schema.partition,
     }
 }
+
+/// Compiles only if the handle is of a blob field of type `T` of entity `E`.
+#[cfg(feature = "blob")]
+pub const fn check_blob_field<E, T>(_: &crate::blob::BlobField<E, T>) {}
 
 /// The row key of the index at this place; of the entity where there is none.
 pub const fn index_row(schema: &EntitySchema, place: usize) -> &Template {

@@ -6,7 +6,7 @@
 use crate::{
     check::{fail, join, nth, part},
     key::Template,
-    schema::{CopySchema, EntitySchema, OnDelete, same, same_entity_type},
+    schema::{BLOB, CopySchema, EntitySchema, OnDelete, same, same_entity_type},
 };
 
 /// What becomes of a copy where the user did not say.
@@ -22,6 +22,11 @@ pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usi
     if same_entity_type(schema, source) {
         fail(&["`", name, "` copies the entity that it is a field of: copy another, or keep the value itself"])
     }
+    if schema.shape.is_some() || source.shape.is_some() {
+        let remedy = "` copies between entities of several rows: neither `wide` nor `chunked` entities have copies, or are copied";
+        fail(&["`", name, remedy])
+    }
+    check_no_blob(copy, source);
     check_given(copy, source, &source.partition);
     check_given(copy, source, &source.row);
     check_no_more(copy, source);
@@ -34,8 +39,27 @@ pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usi
         fail(&["the copy `", name, "` of `", of, remedy])
     }
     if schema.has_too_many_properties() {
-        let remedy = "` and its copies have more properties than a row takes: copy fewer, or keep some in a field with `json`";
+        let remedy =
+            "` and its copies have more properties than a row takes: copy fewer, or keep some in a field with `json`";
         fail(&["`", schema.entity_type, remedy])
+    }
+}
+
+/// That no blob is copied: its name holds the key of its own row.
+#[track_caller]
+const fn check_no_blob(copy: &CopySchema, source: &EntitySchema) {
+    let mut at = 0;
+    while at < source.property_count() {
+        let property = source.property_at(at);
+        let mut rest = copy.properties;
+        while let [name, tail @ ..] = rest {
+            if same(name, property.property) && same(property.codec, BLOB) {
+                let remedy = "`, which is a blob: leave it out, and read it from its own entity";
+                fail(&["`", copy.name, "` copies `", property.property, remedy])
+            }
+            rest = tail;
+        }
+        at += 1;
     }
 }
 
@@ -49,7 +73,17 @@ const fn check_given(copy: &CopySchema, source: &EntitySchema, template: &Templa
         {
             let (of, field) = (source.entity_type, part.field);
             let remedy = " = ..` to `key(..)`, with the field here that has its value";
-            fail(&["`", copy.name, "` does not give `", field, "`, a field of the key of `", of, "`: add `", field, remedy])
+            fail(&[
+                "`",
+                copy.name,
+                "` does not give `",
+                field,
+                "`, a field of the key of `",
+                of,
+                "`: add `",
+                field,
+                remedy,
+            ])
         }
         segment += 1;
     }

@@ -5,6 +5,8 @@
 
 extern crate self as tablemodel; // the derives name this crate, in its own tests and documentation too
 
+#[cfg(feature = "blob")]
+pub mod blob;
 mod check;
 mod check_copy;
 mod cursor;
@@ -34,11 +36,16 @@ pub use tablemodel_derive::*;
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
+#[cfg(feature = "blob")]
+pub use crate::{
+    blob::Blob,
+    database::{Blobs, Collected},
+};
 pub use crate::{
     cursor::{Cursor, PathPage},
     database::{
-        Bulk, BulkReport, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Transferred, Verified,
-        Violation, ViolationKind, WriteBatch,
+        Bulk, BulkReport, Checkpoint, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Repair,
+        Repaired, Transferred, Verified, Verify, Violation, ViolationKind, WriteBatch,
     },
     entity::{CopyKeyOf, CopyOf, FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},
@@ -46,13 +53,17 @@ pub use crate::{
     key::KeyPart,
     observe::{Observer, StoreCall},
     path::{
-        CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected, VerifiedPath,
-        field::{Field, Patch, Predicate},
+        CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
+        VerifiedPath,
+        field::{Field, FieldArray, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},
     },
     plan::states::IndexState,
     property::Property,
-    schema::{CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema, When},
+    schema::{
+        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PartSchema,
+        PropertySchema, Shape, When,
+    },
     stored::{Seen, Stored},
 };

@@ -3,8 +3,11 @@
 //! Nothing is defined here.
 
 // Also without a name: a program that imports `std::path::Path` keeps the terminals.
-pub use crate::Path as _;
+pub use crate::{ListPath as _, Path as _};
 
 pub use tablemodel_derive::*;
+
+#[cfg(feature = "blob")]
+pub use crate::Blob;
 
 pub use crate::{Database, EntityScan, ErrorKind, Path, Projection, Row, Seen, Stored, TableEntity, TableModel};

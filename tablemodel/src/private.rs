@@ -15,23 +15,36 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_partition, index_row},
+    check::{
+        Place, check_chunked, check_field, check_groups, check_index, check_pair, check_part, index_partition,
+        index_row,
+    },
     check_copy::{check_copies, check_copy, on_delete},
-    entity::{CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    entity::{
+        CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
+    },
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
-        field::{AsJson, Field, Maintained, Patchable},
+        field::{AsJson, Field, FieldArray, Maintained, Patchable},
+        list::{ListKind, ListPath, ListState, Listed, ListedAt},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
         },
     },
     property::{
-        Property, ValueError, json,
+        Property, PropertyArray, SlotNames, ValueError, json,
         variant::{unknown_variant, variant_text},
     },
+    rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
-        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema, When,
+        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PartSchema,
+        PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
+};
+#[cfg(feature = "blob")]
+pub use crate::{
+    blob::{BlobField, BlobValue},
+    check::check_blob_field,
 };

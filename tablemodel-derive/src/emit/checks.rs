@@ -4,10 +4,13 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 
-use crate::meant::{
-    entity::Entity,
-    field::Kind,
-    key::{Key, Segment},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::Kind,
+        key::{Key, Segment},
+    },
+    rooms::chunked,
 };
 
 /// All checks of an entity.
@@ -24,10 +27,11 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
         let overlap = quote_spanned!(index.row.span=> const _: () = _tm::check_index(#schema, #place););
         quote!(#elsewhere #parts #overlap)
     });
-    let group = entity.fields.iter().find(|field| field.kind == Kind::Group);
+    let group = entity.fields.iter().find(|field| matches!(field.kind, Kind::Group | Kind::Array));
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
     let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
-    quote!(#partition #row #(#indexes)* #groups #(#copies)*)
+    let chunked = chunked::checks(entity);
+    quote!(#partition #row #(#indexes)* #groups #chunked #(#copies)*)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

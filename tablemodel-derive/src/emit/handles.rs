@@ -10,10 +10,13 @@ use super::{
     method::key_type,
     path::{marker, path_type},
 };
-use crate::meant::{
-    entity::Entity,
-    field::{Field, Kind},
-    path::{Component, Path},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::{Field, Kind},
+        path::{Component, Path},
+    },
+    rooms::blob,
 };
 
 /// `impl Employee { .. }`
@@ -34,7 +37,7 @@ pub(crate) fn constants(entity: &Entity) -> TokenStream {
     let mut handles: Vec<Ident> = Vec::new();
     let mut is_first = |field: &&Rc<Field>| {
         let handle = field.handle();
-        let is_new = field.is_property() && !handles.contains(&handle);
+        let is_new = field.has_handle() && !handles.contains(&handle);
         handles.push(handle);
         is_new
     };
@@ -47,9 +50,20 @@ fn constant(entity: &Entity, field: &Field) -> TokenStream {
     let doc = format!("The handle of `{name}`.");
     let handle_type = handle_type(field);
     let maintained = entity.maintains(field).then(|| quote!(, _tm::Maintained));
+    if field.kind == Kind::Array {
+        let (array, element) = (super::array::implementation(field), super::array::element(&field.ty));
+        return quote_spanned! {field.ty.span()=>
+            #[doc = #doc]
+            #vis const #handle: _tm::FieldArray<Self, #element #maintained> = _tm::FieldArray::named(#array::NAMES);
+        };
+    }
+    let [ty, value] = match field.kind {
+        Kind::Blob(_) => blob::handle(field),
+        _ => [quote!(_tm::Field<Self, #handle_type #maintained>), quote!(_tm::Field::named(#property))],
+    };
     quote_spanned! {field.ty.span()=>
         #[doc = #doc]
-        #vis const #handle: _tm::Field<Self, #handle_type #maintained> = _tm::Field::named(#property);
+        #vis const #handle: #ty = #value;
     }
 }
 
@@ -58,7 +72,7 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match field.kind {
         Kind::Json => quote!(_tm::AsJson<#ty>),
-        Kind::Plain | Kind::Group | Kind::Skipped | Kind::Copy => quote!(#ty),
+        Kind::Plain | Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => quote!(#ty),
     }
 }
 
@@ -66,12 +80,14 @@ fn start(entity: &Entity, path: &Path) -> TokenStream {
     let (vis, start, marker, ty) = (&entity.vis, &path.start, marker(&path.start), path_type(entity));
     let doc = match path.index {
         None => format!("The path of the primary key: `{}`.", path.told()),
+        Some(_) if path.is_list => format!("The path of the list: `{}`.", path.told()),
         Some(_) => format!("The path of the index: `{}`.", path.told()),
     };
+    let new = if path.is_list { quote!(list) } else { quote!(new) };
     quote! {
         #[doc = #doc]
         #vis fn #start() -> #ty<_tm::At<#marker, 0>> {
-            #ty(_tm::PathQuery::new::<#marker>(), _tm::PhantomData)
+            #ty(_tm::PathQuery::#new::<#marker>(), _tm::PhantomData)
         }
     }
 }

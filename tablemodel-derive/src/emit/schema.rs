@@ -6,10 +6,13 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::meant::{
-    entity::Entity,
-    field::{Field, Kind},
-    key::{Key, Part, Segment},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::{Field, Kind},
+        key::{Key, Part, Segment},
+    },
+    rooms::{blob, wide},
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -20,6 +23,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
     let copies = entity.copies.iter().map(|copy| copy.schema(entity));
+    let shape = wide::shape(entity);
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -29,6 +33,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             indexes: &[#(#indexes),*],
             copies: &[#(#copies),*],
             adopt: #adopt,
+            shape: #shape,
         }
     }
 }
@@ -38,6 +43,13 @@ fn field_schema(field: &Field) -> Option<TokenStream> {
     if field.kind == Kind::Group {
         let properties = quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::PROPERTIES);
         return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #properties }));
+    }
+    if field.kind == Kind::Array {
+        let array = super::array::implementation(field);
+        return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #array::PROPERTIES }));
+    }
+    if let Some(blob) = blob::schema(field) {
+        return Some(blob);
     }
     let property = property(field)?;
     Some(quote!(_tm::FieldSchema::Property(#property)))
@@ -55,7 +67,7 @@ fn property(field: &Field) -> Option<TokenStream> {
             quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
-        Kind::Group | Kind::Skipped | Kind::Copy => return None,
+        Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     Some(quote!(#schema #default))
@@ -69,14 +81,19 @@ pub(crate) fn properties(fields: &[Rc<Field>]) -> TokenStream {
 
 /// `_tm::Template(&[..])`
 pub(crate) fn template(key: &Key) -> TokenStream {
-    let segments = key.segments.iter().map(|segment| match segment {
+    let segments = key.segments.iter().map(segment);
+    quote!(_tm::Template(&[#(#segments),*]))
+}
+
+/// `_tm::Segment::..`
+pub(crate) fn segment(segment: &Segment) -> TokenStream {
+    match segment {
         Segment::Literal(text) => quote!(_tm::Segment::Literal(#text)),
         Segment::Part(part) => {
             let part = self::part(part);
             quote!(_tm::Segment::Part(#part))
         }
-    });
-    quote!(_tm::Template(&[#(#segments),*]))
+    }
 }
 
 fn part(part: &Part) -> TokenStream {

@@ -15,8 +15,10 @@ use super::{
 use crate::{
     errors::Errors,
     rooms::{
+        chunked,
         copy::Copy,
         index::{self, Index, is_recoverable},
+        list, wide,
     },
     written::{Container, EntityWords, FieldWords, Input, Slot},
 };
@@ -31,6 +33,8 @@ pub(crate) struct Entity {
     pub(crate) entity_type: String,
     pub(crate) version: u32,
     pub(crate) adopt: bool,
+    /// Whether it may have more properties than a row takes.
+    pub(crate) wide: bool,
     pub(crate) allow_scan: bool,
     pub(crate) append_hotspot: bool,
     /// The function that begins the primary path.
@@ -50,7 +54,9 @@ impl Entity {
         let mut key = |slot: &Slot<LitStr>, word, example| required(slot, word, example, input, &fields, errors);
         let partition = key(&words.partition, "partition", "{tenant}");
         let row = key(&words.row, "row", "{id}");
-        let indexes = words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
+        let mut indexes: Vec<Index> =
+            words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
+        indexes.extend(words.lists.iter().map(|words| list::resolve(words, &fields, errors)));
         let copies = fields.iter().filter_map(|field| Copy::resolve(field, &fields, errors)).collect();
         let entity = Self {
             ident: input.ident.clone(),
@@ -60,6 +66,7 @@ impl Entity {
             entity_type: entity_type(&words, input, errors),
             version: words.version.get().copied().unwrap_or(1),
             adopt: words.adopt.is_given(),
+            wide: words.wide.is_given(),
             allow_scan: words.allow_scan.is_given(),
             append_hotspot: !words.append_hotspot.is_absent(),
             find: words.find.get().cloned().unwrap_or_else(|| format_ident!("find")),
@@ -71,6 +78,8 @@ impl Entity {
         };
         rules::check(&entity, &words, errors);
         index::check(&entity, errors);
+        wide::check(&entity, errors);
+        chunked::check(&entity, errors);
         names::check(&entity, errors);
         entity
     }

@@ -3,8 +3,8 @@
 
 use proc_macro2::Span;
 
-use super::{entity::Entity, key::Part};
-use crate::{codec::Codec, errors::Errors, written::EntityWords};
+use super::{entity::Entity, field::Kind, key::Part};
+use crate::{codec::Codec, errors::Errors, rooms::index::Cover, written::EntityWords};
 
 /// The service: operations in one atomic batch.
 const MAX_ROWS_PER_WRITE: usize = 100;
@@ -29,6 +29,16 @@ pub(crate) fn check(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
     }
     check_index_spread(entity, errors);
     check_counts(entity, errors);
+    check_copies(entity, errors);
+}
+
+/// A whole copy of a blob would be a second link to it, which nothing keeps in step.
+fn check_copies(entity: &Entity, errors: &mut Errors) {
+    let Some(blob) = entity.fields.iter().find(|field| matches!(field.kind, Kind::Blob(_))) else { return };
+    for index in entity.indexes.iter().filter(|index| matches!(index.cover, Cover::Whole)) {
+        let message = format!("index `{}` copies the whole entity, and `{}` is a blob", index.name, blob.name);
+        errors.at(index.name.span(), format!("{message}: add `keep(..)` with the fields it needs, or `keys_only`"));
+    }
 }
 
 /// A partition key that is constant, or led by time, sends every write to one server.
@@ -55,9 +65,10 @@ fn check_spread(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
 
 /// The partition key of an index must spread writes too.
 fn check_index_spread(entity: &Entity, errors: &mut Errors) {
-    let elsewhere = entity.indexes.iter().filter_map(|index| Some((&index.name, index.elsewhere.as_ref()?)));
-    for (name, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot) {
-        let key = &elsewhere.partition;
+    let elsewhere = entity.indexes.iter().filter_map(|index| Some((index, index.elsewhere.as_ref()?)));
+    for (index, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot)
+    {
+        let (key, name, what) = (&elsewhere.partition, &index.name, if index.is_list { "list" } else { "index" });
         let why = match key.parts().next() {
             _ if key.shard().is_some() => continue,
             None => "is the same for every entity".to_owned(),
@@ -65,7 +76,7 @@ fn check_index_spread(entity: &Entity, errors: &mut Errors) {
             Some(_) => continue,
         };
         let spread = "lead it with a field that spreads the load, or say `allow(append_hotspot)`";
-        let message = format!("the partition key of index `{name}` {why}, so that one server takes every write");
+        let message = format!("the partition key of {what} `{name}` {why}, so that one server takes every write");
         errors.at(key.span, format!("{message}; {spread}"));
     }
 }
@@ -101,15 +112,17 @@ fn check_counts(entity: &Entity, errors: &mut Errors) {
     let here = entity.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     // What stands elsewhere costs one row here: that of the outbox.
     let has_elsewhere = here < entity.indexes.len() || !entity.copies.is_empty();
-    let rows = 1 + here + 2 * entity.copies.len() + usize::from(has_elsewhere);
+    // A long list is two rows; of each copy, the source and its back-reference may stand here.
+    let lists = entity.indexes.iter().filter(|index| index.is_list && index.elsewhere.is_none()).count();
+    let rows = 1 + here + lists + 2 * entity.copies.len() + usize::from(has_elsewhere);
     if rows > MAX_ROWS_PER_WRITE {
         let message = format!("`{}` writes {rows} rows at once", entity.ident);
         errors.at(span, format!("{message}; a batch takes at most {MAX_ROWS_PER_WRITE}: declare fewer indexes"));
     }
-    let properties = entity.fields.iter().filter(|field| field.is_property()).count();
-    if properties > MAX_PROPERTIES {
+    let properties = entity.fields.iter().flat_map(|field| field.stored_names()).count();
+    if properties > MAX_PROPERTIES && !entity.wide {
         let message = format!("`{}` has {properties} properties", entity.ident);
-        let remedy = "keep some of them together in a field with `json`";
+        let remedy = "say `#[table(wide)]`, or keep some of them together in a field with `json`";
         errors.at(span, format!("{message}; a row takes at most {MAX_PROPERTIES}: {remedy}"));
     }
 }

@@ -8,7 +8,7 @@ use super::{Slot, Word, unknown_word};
 use crate::{
     errors::{Errors, unknown},
     names::Case,
-    rooms::index::IndexWords,
+    rooms::{index::IndexWords, list::ListWords},
 };
 
 /// `#[table(..)]` on an entity.
@@ -20,22 +20,26 @@ pub(crate) struct EntityWords {
     pub(crate) partition: Slot<LitStr>,
     pub(crate) row: Slot<LitStr>,
     pub(crate) indexes: Vec<IndexWords>,
+    pub(crate) lists: Vec<ListWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
+    pub(crate) wide: Slot<()>,
     pub(crate) allow_scan: Slot<()>,
     pub(crate) append_hotspot: Slot<()>,
     pub(crate) runtime: Slot<Path>,
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 12] = [
+const LEGAL: [&str; 14] = [
     "name",
     "entity_type",
     "version",
     "partition",
     "row",
     "index",
+    "list",
     "rename_all",
+    "wide",
     "adopt",
     "allow_scan",
     "allow",
@@ -61,8 +65,10 @@ impl EntityWords {
             "partition" => self.partition.fill(word, word.string(errors), errors),
             "row" => self.row.fill(word, word.string(errors), errors),
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
+            "list" => self.lists.extend(ListWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
+            "wide" => self.wide.fill(word, word.flag(errors), errors),
             "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),
             "allow" => self.allow(word, errors),
             "find" => self.find.fill(word, word.ident(errors), errors),

@@ -36,9 +36,8 @@ impl Database {
         prefix: &str,
         next: &mut Option<Option<Query>>,
     ) -> Result<Option<Page>> {
-        let query = next.take().unwrap_or_else(|| {
-            Some(Query::new(table, KeyRange::rows(partition, beginning_with(prefix))))
-        });
+        let query =
+            next.take().unwrap_or_else(|| Some(Query::new(table, KeyRange::rows(partition, beginning_with(prefix)))));
         let Some(mut query) = query else {
             *next = Some(None);
             return Ok(None);
@@ -95,18 +94,18 @@ impl Database {
     }
 
     /// Brings the copies of holders of one partition up to date; where one of them cannot be written, the others are.
-    fn recopy(&self, schema: &'static EntitySchema, keys: Vec<RowKey>) -> BoxFuture<'_, Result<()>> {
+    pub(super) fn recopy(&self, schema: &'static EntitySchema, keys: Vec<RowKey>) -> BoxFuture<'_, Result<()>> {
         async move {
             let registered = self.registered(schema)?;
             let Some(partition) = keys.first().map(|key| key.partition.clone()) else { return Ok(()) };
             let changes: Vec<_> = keys.into_iter().map(|key| Change::Recopy { schema, key, repair: false }).collect();
-            let all = self.write(&registered, &partition, changes.clone()).await;
+            let all = self.write(&registered, &partition, &changes).await;
             if all.is_ok() || changes.len() == 1 {
                 return all.map(drop);
             }
             let mut failed = Ok(());
             for change in changes {
-                let one = self.write(&registered, &partition, vec![change]).await;
+                let one = self.write(&registered, &partition, &[change]).await;
                 failed = failed.and(one.map(drop));
             }
             failed

@@ -84,7 +84,50 @@ impl Followers {
     }
 }
 
+/// A batch that is ready to be committed, with what follows it.
+pub(super) struct Prepared {
+    pub(super) plan: BatchPlan,
+    /// The plans of holders in other partitions.
+    pub(super) follows: Vec<BatchPlan>,
+    pub(super) batches: Vec<Batch>,
+    /// How many of the batches are the plan's own.
+    pub(super) own: usize,
+}
+
 impl Run<'_> {
+    /// As `prepare`, with the holders that follow; nothing where another attempt is to be made without holders.
+    pub(super) async fn prepare_with_copies(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
+        if !self.concerns_copies(changes)? {
+            let (plan, batches) = self.prepare(changes).await?;
+            return Ok(Some(Prepared { plan, follows: Vec::new(), own: batches.len(), batches }));
+        }
+        self.known.forget_copies();
+        self.read_needs(changes).await?;
+        self.register(changes).await?;
+        let followers = self.followers(changes).await?;
+        let Some((plan, follows)) = self.plan_with(changes, &followers).await? else { return Ok(None) };
+        for plan in follows.iter().chain([&plan]) {
+            self.read_claims(plan).await?;
+        }
+        let mut batches = match self.batched(&plan) {
+            Err(error) if followers.may_go_apart() && self.copying.go_apart(&error) => return Ok(None),
+            other => other?,
+        };
+        let own = batches.len();
+        self.append(&follows, &mut batches)?;
+        Ok(Some(Prepared { plan, follows, batches, own }))
+    }
+
+    /// Whether an entity of the changes has copies, or is copied.
+    fn concerns_copies(&self, changes: &[Change]) -> Result<bool> {
+        for change in changes {
+            if !change.schema().copies.is_empty() || !self.registered(change)?.setting.copied.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Reads the sources that the changes copy, after the entities themselves.
     pub(super) async fn read_sources(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
@@ -96,7 +139,12 @@ impl Run<'_> {
     }
 
     /// Reads a source or holder, wherever it stands.
-    async fn read_row(&mut self, own: &EntitySchema, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<&Row>> {
+    async fn read_row(
+        &mut self,
+        own: &EntitySchema,
+        schema: &'static EntitySchema,
+        key: &RowKey,
+    ) -> Result<Option<&Row>> {
         if schema.table.eq_ignore_ascii_case(own.table) && key.partition == self.partition {
             if !self.known.contains_key(&key.row) {
                 // Read after its back-references, it would vouch for those that were not there yet.
@@ -182,7 +230,9 @@ impl Run<'_> {
     /// Holders among the changes themselves: what one of them copies, another may change.
     fn mates(&self, changes: &[Change], followers: &mut Followers) -> Result<()> {
         for change in changes {
-            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else { continue };
+            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
+                continue;
+            };
             for copy in image.schema.copies {
                 let Some(source) = copy::source(image, copy)? else { continue };
                 let is_changed = source.is_beside(image.schema, self.partition)
@@ -211,7 +261,9 @@ impl Run<'_> {
             }
             let prefix = copy::references_by(source, by.copy, None);
             let mut next = None;
-            'pages: while let Some(page) = self.db.references(&registered.table, self.partition, &prefix, &mut next).await? {
+            'pages: while let Some(page) =
+                self.db.references(&registered.table, self.partition, &prefix, &mut next).await?
+            {
                 for row in page.rows {
                     let Some(holder) = holder(&row, *by) else { continue };
                     let found = self.read_row(change.schema(), by.holder, &holder).await?.cloned();
@@ -272,7 +324,7 @@ impl Run<'_> {
         let mut all = Vec::new();
         for plan in follows {
             let (table, partition) = plan.place();
-            all.extend(plan.all_batches(table, partition, &self.db.0.prefix, &self.missing)?);
+            all.extend(plan.all_batches(table, partition, &self.db.0.prefix, &self.missing, &self.claims)?);
         }
         for mut batch in all {
             let is_written = |row: &str| {
@@ -300,7 +352,9 @@ impl Run<'_> {
             if change.schema().copies.is_empty() {
                 continue;
             }
-            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else { continue };
+            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
+                continue;
+            };
             let sources = sources(change, &self.known)?;
             for entry in entries(image)? {
                 let Some(copy) = entry.index.checked_sub(image.schema.indexes.len()) else { continue };
@@ -376,6 +430,7 @@ impl Run<'_> {
 
 /// Whether the batch writes the holder in any case.
 fn is_mate(holder: &Change, changes: &[Change]) -> bool {
-    let is_same = |change: &Change| change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key();
+    let is_same =
+        |change: &Change| change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key();
     changes.iter().any(is_same)
 }

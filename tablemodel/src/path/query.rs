@@ -11,16 +11,19 @@ use crate::{
     key::{Codec, KeyArg, KeyPart, Next, Part, Template},
     path::{
         explain::{CostClass, Explain},
+        list::ListKind,
         state::PathKind,
     },
     plan::{
         change::is_primary,
         image::{key_error, key_values},
+        part,
         states::IndexState,
         system,
     },
     property::ValueError,
-    schema::{Elsewhere, EntitySchema, IndexSchema},
+    rooms,
+    schema::{Cover, Elsewhere, EntitySchema, IndexSchema},
 };
 
 /// What one method of a path gives: a field, or a bucket of time of one.
@@ -76,6 +79,20 @@ impl PathQuery {
             tail: Tail::Any,
             select: None,
             verified: false,
+            error: None,
+        }
+    }
+
+    /// The start of a path to a list.
+    pub fn list<K: ListKind>() -> Self {
+        Self {
+            schema: <K::Entity as crate::TableEntity>::SCHEMA,
+            index: Some(K::INDEX),
+            components: K::COMPONENTS,
+            given: Vec::with_capacity(K::COMPONENTS.len()),
+            tail: Tail::Any,
+            select: None,
+            verified: true,
             error: None,
         }
     }
@@ -141,6 +158,23 @@ impl PathQuery {
         find(bucket).or_else(|| find(Codec::Plain))
     }
 
+    /// The index, by its position in the schema.
+    pub(crate) fn index(&self) -> Option<usize> {
+        self.index
+    }
+
+    /// The first row of the list that the path names; none where each of its keys has a row of its own.
+    pub(crate) fn list_row(&self) -> Result<Option<RowKey>> {
+        if self.index_schema().is_none_or(|index| index.cover != Cover::List) {
+            return Ok(None);
+        }
+        let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
+        match (self.partitions()?.pop(), row) {
+            (Some(partition), Some(row)) => Ok(Some(RowKey { partition, row })),
+            _ => Err(self.incomplete()),
+        }
+    }
+
     fn index_schema(&self) -> Option<&'static IndexSchema> {
         self.schema.indexes.get(self.index?)
     }
@@ -193,6 +227,9 @@ impl PathQuery {
             Tail::Between(lower, upper) => Next::Between(borrowed(lower), borrowed(upper)),
             Tail::StartsWith(text) => Next::StartsWith(text),
         };
+        if let Some(list) = self.list_row()? {
+            return Ok(rooms::list::rows(&list.row));
+        }
         self.row_template().range(|part| self.value_of(part), next).map_err(|error| self.key_error(error))
     }
 
@@ -213,6 +250,8 @@ impl PathQuery {
     pub(crate) fn plan(&self) -> Result<ReadPlan> {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
+        let is_cut = self.index.is_none() && self.schema.shape.is_some();
+        let rows = if is_cut { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
     }
@@ -265,18 +304,37 @@ impl ReadPlan {
 
     /// Only rows that satisfy this are the path's; none where each row has to be looked at.
     pub(crate) fn condition(&self) -> Option<Filter> {
-        let of_type = (!self.is_adopted()).then(|| system::type_condition(self.row_type()))?;
+        let of_type = self.heads_condition()?;
         Some(match &self.filter {
             Some(filter) => of_type.and(filter.clone()),
+            None if self.is_cut() => of_type.or(system::part_condition(self.schema.entity_type)),
             None => of_type,
         })
+    }
+
+    /// The same, without the parts of entities.
+    pub(crate) fn heads_condition(&self) -> Option<Filter> {
+        (!self.is_adopted()).then(|| system::type_condition(self.row_type()))
+    }
+
+    /// Whether an entity of the path may be several rows.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.index.is_none() && self.schema.shape.is_some()
+    }
+
+    /// Whether a row that was read without a condition is a part of one of the path's entities.
+    pub(crate) fn owns_part(&self, row: &Row) -> bool {
+        self.is_cut() && system::is_part_of(&row.properties, self.schema.entity_type)
     }
 
     /// Whether a row, read by its key or without a condition, is one of the path's.
     pub(crate) fn owns(&self, row: &Row) -> bool {
         match self.is_adopted() {
             true => is_primary(self.schema, row) && key_values(self.schema, &row.key).is_ok(),
-            false => system::is_of_type(&row.properties, self.row_type()) && !system::is_dead(&row.properties),
+            false => {
+                let is_nothing = system::is_dead(&row.properties) || system::is_pending(&row.properties);
+                system::is_of_type(&row.properties, self.row_type()) && !is_nothing
+            }
         }
     }
 
@@ -305,7 +363,8 @@ impl ReadPlan {
         let whole = |range: &KeyRange| matches!(range, KeyRange::Partition { rows, .. } if *rows == RowRange::all());
         match self.ranges.as_slice() {
             ranges if ranges.iter().any(|range| matches!(range, KeyRange::Table { .. })) => CostClass::TableScan,
-            ranges if ranges.iter().any(whole) => CostClass::PartitionScan,
+            // A partition of its own holds nothing but what is asked for.
+            ranges if self.elsewhere().is_none() && ranges.iter().any(whole) => CostClass::PartitionScan,
             _ => CostClass::Range,
         }
     }

@@ -18,9 +18,14 @@ use crate::{
         group::Group,
         known::Known,
         outbox::{AwayRow, intents},
+        short_hash::ShortHash,
         states::Setting,
         system,
         table::TableName,
+    },
+    rooms::{
+        list::{Edit, List},
+        unique::{KnownClaims, nets},
     },
     schema::{EntitySchema, IndexSchema},
 };
@@ -36,7 +41,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::Outbox | Role::Holder | Role::Source => None,
+            Role::Primary | Role::Part | Role::List(_) | Role::Outbox | Role::Holder | Role::Source => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -54,11 +59,29 @@ pub(crate) struct BatchAway {
     pub(crate) schema: &'static EntitySchema,
 }
 
+impl BatchAway {
+    /// The index that wants it, if its rows are claims.
+    pub(crate) fn claimed(&self) -> Option<&'static IndexSchema> {
+        self.schema.indexes.get(self.row.index).filter(|index| index.is_claim())
+    }
+}
+
+/// What changes in a list, and which change asked for it.
+#[derive(Debug)]
+struct BatchEdit {
+    index: usize,
+    edit: Edit,
+    change: usize,
+    schema: &'static EntitySchema,
+}
+
 /// What a change leaves: its primary row's properties, and where they stand in the batch.
 #[derive(Debug)]
 pub(crate) struct Left {
     pub(crate) row: String,
     pub(crate) properties: Option<Properties>,
+    /// Its parts; those that the batch writes have no ETag yet.
+    pub(crate) parts: Vec<Row>,
     /// Whether the entity was not there before: what a caller read cannot be it.
     born: bool,
 }
@@ -72,9 +95,17 @@ pub(crate) struct BatchPlan {
     pub(crate) away: Vec<BatchAway>,
     /// Entities of other partitions that must be as they were read, to be written in the same commit.
     pub(crate) guards: Vec<Guard>,
+    /// Claims that are to follow later, of those in `outgoing`.
+    pub(crate) claims: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
-    positions: HashMap<String, usize>,
+    /// What changes in rows of several entities: written once all changes are known.
+    edits: Vec<BatchEdit>,
+    /// Parts to write before the batch: of a change that is alone.
+    pub(crate) staged: Vec<PlannedRow>,
+    /// Parts to delete after it.
+    pub(crate) swept: Vec<PlannedRow>,
+    positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
     /// Table and partition, of a plan that follows another.
@@ -120,6 +151,7 @@ impl BatchPlan {
         let (schema, key) = (change.schema(), change.key().clone());
         let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
         let taken = taken(&change);
+        let claims = !matches!(change, Change::Arrive(_)); // what arrives has claimed its values before it left
         let planned = if number == 0 {
             change::plan(change, known, setting, context)
         } else {
@@ -142,12 +174,42 @@ impl BatchPlan {
             let planned = PlannedRow { row, action, role: Role::Source };
             self.push(BatchRow { planned, change: number, schema }, &owner, known)?;
         }
+        let edits = planned.lists.into_iter();
+        self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
         match setting.deferred {
-            true => self.defer(number, schema, (&planned.away, &planned.copied), context, &owner, known)?,
+            true => {
+                self.defer(number, schema, (&planned.away, &planned.copied), context, &owner, known)?;
+                let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
+                self.claims.extend(away.filter(|away| claims && away.claimed().is_some()));
+            }
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
         self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
-        self.left.push(Left { row: key.row, properties: planned.after, born });
+        self.staged.extend(planned.staged);
+        self.swept.extend(planned.swept);
+        self.left.push(Left { row: key.row, properties: planned.after, parts: planned.parts, born });
+        Ok(())
+    }
+
+    /// Adds the rows of the lists that the changes meet in, each list once.
+    pub(crate) fn close(&mut self, partition: &str, known: &Known, context: Context) -> Result<()> {
+        let edits = std::mem::take(&mut self.edits);
+        let mut lists: Vec<&BatchEdit> = Vec::new();
+        for edit in &edits {
+            if !lists.iter().any(|list| list.edit.row == edit.edit.row) {
+                lists.push(edit);
+            }
+        }
+        for BatchEdit { index, edit, change, schema } in lists {
+            let Some(of) = schema.indexes.get(*index) else { continue };
+            let list = List { index: of, partition, row: &edit.row, now: context.now };
+            let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
+            let writes = list.writes(own, known);
+            for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
+                let planned = PlannedRow { row, action, role: Role::List(*index) };
+                self.push(BatchRow { planned, change: *change, schema }, "", known)?;
+            }
+        }
         Ok(())
     }
 
@@ -175,6 +237,14 @@ impl BatchPlan {
         self.left.iter().rev().find(|left| left.row == row)
     }
 
+    /// What the last change that wrote this row, a head or a part, left in it.
+    fn left_in(&self, row: &str) -> Option<&Properties> {
+        self.left.iter().rev().find_map(|left| match left.row == row {
+            true => left.properties.as_ref(),
+            false => left.parts.iter().find(|part| part.key.row == row).map(|part| &part.properties),
+        })
+    }
+
     /// What the batch does to the row.
     pub(crate) fn planned(&self, row: &str) -> Option<&PlannedRow> {
         Some(&self.rows.get(self.position(row)?)?.planned)
@@ -195,7 +265,7 @@ impl BatchPlan {
             return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
         }
         let Some(properties) = left.properties.clone() else { return Ok(change) };
-        let old = Group { head: Row { properties, ..old.head.clone() }, parts: old.parts.clone() };
+        let old = Group { head: Row { properties, ..old.head.clone() }, parts: left.parts.clone() };
         Ok(match change {
             Change::Save { new, .. } => Change::Save { old, new },
             Change::Delete { schema, .. } => Change::Delete { schema, old },
@@ -262,24 +332,43 @@ impl BatchPlan {
     }
 
     /// The batches to commit: that of the entities, then those of other partitions. Each is checked against the limits of
-    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain.
-    pub(crate) fn batches(&self, table: &str, partition: &str, prefix: &str, missing: &Missing) -> Result<Vec<Batch>> {
+    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain,
+    /// `claims` those of claims that were read.
+    pub(crate) fn batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
-        let batches = self.all_batches(table, partition, prefix, missing)?;
+        let batches = self.all_batches(table, partition, prefix, missing, claims)?;
         batches.iter().try_for_each(check_size)?;
         Ok(batches)
     }
 
     /// The batches to commit, whatever their size; the first is that of the entities.
-    pub(crate) fn all_batches(&self, table: &str, partition: &str, prefix: &str, missing: &Missing) -> Result<Vec<Batch>> {
+    pub(crate) fn all_batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
+        let claims = nets(&self.away)?.into_iter().filter_map(|net| {
+            let (away, row) = net.place();
+            let action = net.action(claims.get(&(away.clone(), row.clone())))?;
+            Some((away, row, action))
+        });
         let guards = self.guards.iter().map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
-        for away in self.folded_away(missing)?.into_iter().chain(guards) {
-            let (place, row, action) = away;
+        for (place, row, action) in claims.chain(self.folded_away(missing)?).chain(guards) {
             let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
             let operation = Operation { row, action };
             match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
@@ -303,17 +392,22 @@ impl BatchPlan {
         (&self.place.0, &self.place.1)
     }
 
+    /// The partition of a plan that follows another; else this one.
+    pub(crate) fn partition_or<'a>(&'a self, other: &'a str) -> &'a str {
+        if self.place.0.is_empty() { other } else { &self.place.1 }
+    }
+
     /// What the batch leaves in a row that it writes: nothing where it takes it away.
     pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
         let planned = self.planned(row)?;
-        let left = self.left_at(row).and_then(|left| left.properties.as_ref());
+        let left = self.left_in(row);
         Some(planned.action.properties().map(|written| left.unwrap_or(written)))
     }
 
     /// The writes in other partitions, one for each row.
     fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
         let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
-        for BatchAway { row, change, schema } in &self.away {
+        for BatchAway { row, change, schema } in self.away.iter().filter(|away| away.claimed().is_none()) {
             let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
             let Some(action) = row.action(is_missing) else { continue };
             let earlier = writes.iter_mut().find(|(away, key, _)| *away == row.away && *key == row.row);
@@ -326,13 +420,19 @@ impl BatchPlan {
                 Some(Folded::One(action)) => Some(action),
                 Some(Folded::Nothing) => None,
                 Some(Folded::Impossible) => {
-                    let detail = format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
+                    let detail =
+                        format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
                     let error = Error::new(ErrorKind::Conflict { current: None }, detail);
                     return Err(error.of(schema.entity_type).in_operation(*change));
                 }
             };
         }
         Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
+    }
+
+    /// The head of the entity that the part is of.
+    pub(crate) fn head_of(&self, part: &BatchRow) -> Option<&BatchRow> {
+        self.rows.iter().find(|row| row.planned.role == Role::Primary && row.change == part.change)
     }
 
     fn too_many(&self) -> Error {
@@ -352,7 +452,8 @@ pub(crate) type Missing = HashSet<(Away, String)>;
 /// The batch, in as many pieces as its limits ask for.
 pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
     let count = batch.operations.len();
-    let is_over = count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
+    let is_over =
+        count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
     if count < 2 || !is_over {
         to.push(batch);
         return;
@@ -364,7 +465,7 @@ pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
 }
 
 /// That the batch has not too many rows or bytes.
-fn check_size(batch: &Batch) -> Result<()> {
+pub(crate) fn check_size(batch: &Batch) -> Result<()> {
     if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
         let detail = format!(
             "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
@@ -382,7 +483,8 @@ fn check_size(batch: &Batch) -> Result<()> {
     Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
-fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
+/// The state of the row that the action rests on.
+pub(crate) fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
     match action {
         Action::Replace(_, Condition::Match(etag))
         | Action::Merge(_, Condition::Match(etag))
@@ -397,8 +499,13 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
             Some((old.key().row.clone(), system::sequence(&old.head.properties)))
         }
-        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } => None,
-        Change::Patch { .. } | Change::Recopy { .. } => None,
+        Change::Insert(_)
+        | Change::Upsert(_)
+        | Change::Touch { .. }
+        | Change::Patch { .. }
+        | Change::Recopy { .. }
+        | Change::Leave { .. }
+        | Change::Arrive(_) => None,
     }
 }
 

@@ -2,24 +2,29 @@
 //!
 //! A plan is a list of writes to rows of one partition; nothing is read or written here.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        copies::{Guard, is_patched},
+        copies::Guard,
         entries::{Entry, entries},
         group::Group,
-        image::{Image, check_version},
+        image::Image,
         known::Known,
         outbox::{AwayKey, AwayRow},
+        shape::{self, Cut, Laid, Layout},
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
-    rooms::copy,
-    schema::{EntitySchema, IndexSchema},
+    rooms::{
+        copy,
+        list::{self, Edit},
+        rekey::{Move, Reservation, is_reserved},
+    },
+    schema::{Cover, EntitySchema, IndexSchema},
 };
 
 /// What a caller wants done to one entity.
@@ -36,6 +41,10 @@ pub(crate) enum Change {
     /// The entity is written as it is, and every derived row with it. `strays` are rows elsewhere that may be there and
     /// are taken away unless the entity wants them.
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
+    /// The entity leaves for another partition, if it is still as `old` was read; an intent holds what it will be there.
+    Leave { old: Group, to: Box<Move> },
+    /// An entity that has left its old key takes the place that is reserved for it.
+    Arrive(Box<Move>),
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
     /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
@@ -78,13 +87,18 @@ pub(crate) struct Context {
     pub(crate) operation: Option<OperationId>,
     /// When a relay may take over what is to be done in other partitions.
     pub(crate) due: DateTime,
+    /// The generation under which parts are written before their head; none where all is one batch.
+    pub(crate) fresh: Option<u64>,
 }
 
 /// Which row of the entity a write is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Primary,
+    Part,
     Index(usize),
+    /// A list of several entities' keys.
+    List(usize),
     /// What is to be done in other partitions.
     Outbox,
     /// An entity whose copies follow a change of their source.
@@ -111,7 +125,15 @@ pub(crate) struct Planned {
     pub(crate) guards: Vec<Guard>,
     /// Entities whose copies may have to follow, with their sequence numbers.
     pub(crate) copied: Vec<(String, i64)>,
+    /// What changes in rows of several entities, each with the position of its index.
+    pub(crate) lists: Vec<(usize, Edit)>,
     pub(crate) after: Option<Properties>,
+    /// The parts after it; the ETag of one that is written is not known yet.
+    pub(crate) parts: Vec<Row>,
+    /// Parts to write before the batch.
+    pub(crate) staged: Vec<PlannedRow>,
+    /// Parts to delete after it.
+    pub(crate) swept: Vec<PlannedRow>,
 }
 
 /// The derived rows of a change, here and elsewhere.
@@ -119,12 +141,15 @@ pub(crate) struct Planned {
 struct Derived {
     rows: Vec<PlannedRow>,
     away: Vec<AwayRow>,
+    lists: Vec<(usize, Edit)>,
 }
 
 /// A row to read before planning.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     pub(crate) row: String,
+    /// Whether it is the head of an entity, to be read with its parts.
+    pub(crate) head: bool,
 }
 
 impl Change {
@@ -133,6 +158,7 @@ impl Change {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
             Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
             Self::Patch { schema, .. } | Self::Recopy { schema, .. } => schema,
+            Self::Leave { to, .. } | Self::Arrive(to) => to.to.schema,
         }
     }
 
@@ -140,7 +166,8 @@ impl Change {
     pub(crate) fn key(&self) -> &RowKey {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
-            Self::Delete { old, .. } | Self::Touch { old, .. } => old.key(),
+            Self::Delete { old, .. } | Self::Touch { old, .. } | Self::Leave { old, .. } => old.key(),
+            Self::Arrive(to) => &to.to.key,
             Self::Patch { key, .. } | Self::Recopy { key, .. } => key,
         }
     }
@@ -149,25 +176,75 @@ impl Change {
 /// The rows that must be read before the change can be planned.
 ///
 /// Asked again with what was read: an upsert tells of the old image's rows once that is known.
-/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch.
+/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch, and
+/// for an insert or a move that claims values before it is committed; the first row of each list that changes, and the
+/// chunk that changes of a long one.
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
-        Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
-        Change::Patch { key, .. } | Change::Recopy { key, .. } => vec![Need { row: key.row.clone() }],
-        Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
+        Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
+        Change::Patch { key, .. } | Change::Recopy { key, .. } => vec![Need { row: key.row.clone(), head: true }],
+        // The image under a claim is read before the claim is written.
+        Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
+            vec![Need { row: image.key.row.clone(), head: true }]
+        }
+        Change::Save { old, new } if setting.deferred && new.schema.has_claims() && *old.key() != new.key => {
+            vec![Need { row: new.key.row.clone(), head: true }]
+        }
+        Change::Arrive(to) => {
+            let held = to.held()?.into_iter().map(|(_, row, _)| Need { row, head: false });
+            held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
+        }
+        Change::Insert(_)
+        | Change::Save { .. }
+        | Change::Delete { .. }
+        | Change::Touch { .. }
+        | Change::Leave { .. } => Vec::new(),
     };
     let touches = matches!(change, Change::Touch { .. } | Change::Recopy { repair: true, .. });
     let is_needed = |entry: &Entry| {
         let building = matches!(setting.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
-        entry.away.is_none() && (touches || building)
+        entry.away.is_none() && !is_list(change.schema(), entry) && (touches || building)
     };
     if touches || (0..change.schema().indexes.len()).any(|index| setting.of(index) != IndexState::Readable) {
         for image in known_images(change, known)? {
-            needs.extend(entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row }));
+            needs.extend(
+                entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: false }),
+            );
         }
+    }
+    if change.schema().has_shared_rows() {
+        needs.extend(list_needs(change, setting, known)?);
     }
     needs.retain(|need| !known.contains_key(&need.row));
     Ok(needs)
+}
+
+/// The rows of the lists that the change may change.
+fn list_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
+    let images = known_images(change, known)?;
+    let wanted = images.iter().map(entries).collect::<Result<Vec<_>>>()?;
+    let mut needs = Vec::new();
+    for (at, own) in wanted.iter().enumerate() {
+        let stays = |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| other != at && all.contains(entry));
+        let changes = |entry: &&Entry| match setting.of(entry.index) {
+            IndexState::Absent => false,
+            IndexState::Readable => !stays(entry),
+            IndexState::DeleteOnly | IndexState::WriteOnly => true,
+        };
+        for entry in own.iter().filter(|entry| is_list(change.schema(), entry)).filter(changes) {
+            let key = images.get(at).map_or("", |image| &image.key.row);
+            let Some(index) = change.schema().indexes.get(entry.index) else { continue };
+            let need =
+                list::need(index, &entry.row, key, known).map_err(|error| error.of(change.schema().entity_type))?;
+            needs.extend(need.map(|row| Need { row, head: false }));
+        }
+    }
+    Ok(needs)
+}
+
+/// Whether the entry is a key in a row of several entities.
+fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
+    schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List)
 }
 
 pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
@@ -175,7 +252,7 @@ pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>>
         Change::Insert(image) => vec![image.clone()],
         Change::Upsert(image) => match known.get(&image.key.row) {
             Some(Some(row)) if is_primary(image.schema, row) => {
-                vec![Image::stored(image.schema, &row.clone().into())?, image.clone()]
+                vec![Image::stored(image.schema, &shape::known(image.schema, row.clone(), known)?)?, image.clone()]
             }
             _ => vec![image.clone()],
         },
@@ -185,6 +262,8 @@ pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>>
             Some(Some(row)) if is_primary(schema, row) => vec![Image::stored(schema, &row.clone().into())?],
             _ => Vec::new(),
         },
+        Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
+        Change::Arrive(to) => vec![to.to.clone()],
         Change::Patch { .. } => Vec::new(),
     })
 }
@@ -198,11 +277,14 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Upsert(image) => planner.upsert(image),
         Change::Delete { schema, old } => planner.delete(schema, &old),
         Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
+        Change::Leave { old, to } => planner.leave(&old, &to),
+        Change::Arrive(to) => planner.arrive(*to),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
         Change::Recopy { schema, key, .. } => planner.recopy(schema, &key),
     }
 }
 
+/// Plans one change.
 pub(super) struct Planner<'a> {
     pub(super) before: &'a dyn Before,
     pub(super) setting: &'a Setting,
@@ -213,7 +295,8 @@ impl Planner<'_> {
     fn insert(&self, mut image: Image) -> Result<Planned> {
         let dead = self.vacant(&image)?;
         let guards = self.copy(None, &mut image)?;
-        Ok(self.put(None, image, self.context.now, dead.as_deref(), None)?.with(guards))
+        let dead = dead.map(|dead| dead.into_owned().into());
+        Ok(self.put(None, image, self.context.now, dead.as_ref(), None)?.with(guards))
     }
 
     /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
@@ -221,6 +304,7 @@ impl Planner<'_> {
         match self.before.row(&image.key.row) {
             None | Some(None) => Ok(None),
             Some(Some(row)) => match system::kind(&row.properties) {
+                RowKind::Tombstone { .. } if is_reserved(&row) => Err(reserved(image.schema, &row)),
                 RowKind::Tombstone { entity } if entity == image.schema.entity_type => Ok(Some(row)),
                 _ => Err(exists(image)),
             },
@@ -229,27 +313,30 @@ impl Planner<'_> {
 
     fn upsert(&self, image: Image) -> Result<Planned> {
         match self.before.row(&image.key.row) {
-            Some(Some(row)) if is_primary(image.schema, &row) => self.save(&Group::from(row.into_owned()), image),
+            Some(Some(row)) if is_primary(image.schema, &row) => {
+                self.save(&shape::known(image.schema, row.into_owned(), self.before)?, image)
+            }
             _ => self.insert(image),
         }
     }
 
     fn save(&self, old: &Group, mut new: Image) -> Result<Planned> {
         if old.key().partition != new.key.partition {
-            let detail = "the partition key was changed; delete the entity and insert it anew";
+            let detail = "the partition key was changed, which no batch can do; use `db.rekey()`";
             return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key().clone()));
         }
         let old_image = Image::stored(new.schema, old)?;
-        new.keep_unknown(&old.head.properties);
+        new.keep_unknown(&old_image.fields);
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let guards = self.copy(Some(&old_image), &mut new)?;
         if *old.key() == new.key {
-            return Ok(self.put(Some(&old_image), new, sequence, Some(&old.head), None)?.with(guards));
+            return Ok(self.put(Some(&old_image), new, sequence, Some(old), None)?.with(guards));
         }
         self.check_unheld(new.schema, old.key())?;
-        let dead = self.vacant(&new)?;
+        let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
-        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
+        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
+        self.remove_parts(old, &mut planned);
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
         planned.copied.extend(self.ended(old.key(), sequence));
         Ok(planned.with(guards))
@@ -263,7 +350,9 @@ impl Planner<'_> {
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
         let copied = self.ended(old.key(), sequence).into_iter().collect();
-        Ok(Planned { rows, away: derived.away, copied, ..Planned::default() })
+        let mut planned = Planned { rows, away: derived.away, lists: derived.lists, copied, ..Planned::default() };
+        self.remove_parts(old, &mut planned);
+        Ok(planned)
     }
 
     /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
@@ -280,10 +369,28 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
+    /// As a delete, with the intent in the same batch.
+    fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
+        let mut planned = self.delete(to.to.schema, old)?;
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let action = Action::Insert(to.intent(sequence, self.context.due));
+        planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
+        Ok(planned)
+    }
+
+    fn arrive(&self, to: Move) -> Result<Planned> {
+        let row = self.before.row(&to.to.key.row).flatten();
+        let row = row.filter(|row| Reservation::of(row).is_some_and(|reservation| reservation.id == to.id));
+        match row {
+            Some(row) => self.put(None, to.to, self.context.now, Some(&row.into_owned().into()), None),
+            None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key)),
+        }
+    }
+
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let mut planned = self.put(None, image, sequence, Some(&old.head), None)?;
+        let mut planned = self.put(None, image, sequence, Some(old), None)?;
         let owner = &old.key().row;
         let wanted = |stray: &AwayKey, planned: &Planned| planned.away.iter().any(|row| stray.is_of(schema, row));
         for stray in strays {
@@ -294,38 +401,25 @@ impl Planner<'_> {
         Ok(planned)
     }
 
-    fn patch(
-        &self,
-        schema: &'static EntitySchema,
-        key: RowKey,
-        sets: Vec<(&'static str, Option<Value>)>,
-    ) -> Result<Planned> {
-        let row = match self.before.row(&key.row) {
-            Some(Some(row)) if is_primary(schema, &row) => row,
-            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
-        };
-        check_version(schema, &row)?;
-        // A property set twice takes the later value.
-        let sets: HashMap<_, _> = sets.into_iter().collect();
-        let clears = sets.values().any(Option::is_none);
-        let mut changed: Properties =
-            sets.iter().filter_map(|(name, value)| value.clone().map(|value| (*name, value))).collect();
-        self.stamp(&mut changed, schema.discriminator, next_sequence(&row.properties, self.context.now), Some(&row));
-        let mut after = row.properties.clone();
-        after.merge(&changed);
-        after.retain(|name| !matches!(sets.get(name), Some(None)));
-        let condition = Condition::Match(row.etag.clone());
-        let action = match clears {
-            true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
-            false => Action::Merge(changed, condition),
-        };
-        let is_patched = is_patched(schema, &row, &sets.into_iter().collect::<Vec<_>>(), self.setting);
-        let copied = self.copied(&key, system::sequence(&after)).filter(|_| is_patched).into_iter().collect();
-        let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
-        Ok(Planned { rows, copied, after: Some(after), ..Planned::default() })
+    /// The parts of an entity that is taken away: in its batch, unless that would be too large.
+    fn remove_parts(&self, old: &Group, planned: &mut Planned) {
+        let removals = shape::removals(&old.parts);
+        match self.context.fresh {
+            None => planned.rows.extend(removals),
+            Some(_) => planned.swept.extend(removals),
+        }
     }
 
-    /// The primary row and its derived rows; `over` is the row that the primary one replaces.
+    /// The head's properties, and the writes of the parts; `over` are the rows at the image's key.
+    pub(super) fn laid(&self, image: &Image, sequence: i64, over: Option<&Group>) -> Result<(Properties, Laid)> {
+        let Cut { mut head, parts } = shape::cut(image)?;
+        let layout = Layout { schema: image.schema, key: &image.key, sequence, fresh: self.context.fresh };
+        let laid = layout.lay(parts, &mut head, over);
+        self.stamp(&mut head, image.schema.discriminator, sequence, over.map(|over| &over.head));
+        Ok((head, laid))
+    }
+
+    /// The primary row, its parts and its derived rows; `over` are the rows that they replace.
     ///
     /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of; `end` is
     /// that of the old image's end, where the entity moves to another key.
@@ -334,28 +428,38 @@ impl Planner<'_> {
         old: Option<&Image>,
         new: Image,
         sequence: i64,
-        over: Option<&Row>,
+        over: Option<&Group>,
         end: Option<i64>,
     ) -> Result<Planned> {
-        let earlier = over.map_or_else(|| self.before.gone(&new.key.row), |row| system::sequence(&row.properties));
+        new.check_settled()?;
+        let earlier =
+            over.map_or_else(|| self.before.gone(&new.key.row), |over| system::sequence(&over.head.properties));
         let sequence = sequence.max(earlier.saturating_add(1));
-        let mut properties = new.primary_properties();
-        self.stamp(&mut properties, new.schema.discriminator, sequence, over);
+        let (properties, laid) = self.laid(&new, sequence, over)?;
         let action = match over {
             None => Action::Insert(properties.clone()),
-            Some(row) => Action::Replace(properties.clone(), Condition::Match(row.etag.clone())),
+            Some(over) => Action::Replace(properties.clone(), Condition::Match(over.head.etag.clone())),
         };
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
-        let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
-        rows.extend(derived.rows);
-        let is_same = old.is_some_and(|old| {
-            old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields)
-        });
+        let Laid { rows: of_parts, staged, swept, parts } = laid;
+        rows.extend(of_parts);
+        let mut derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
+        rows.append(&mut derived.rows);
+        let is_same =
+            old.is_some_and(|old| old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields));
         let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
-        Ok(Planned { rows, away: derived.away, copied, guards: Vec::new(), after: Some(properties) })
+        let Derived { away, lists, .. } = derived;
+        let guards = Vec::new();
+        Ok(Planned { rows, away, lists, guards, copied, after: Some(properties), parts, staged, swept })
     }
 
-    fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
+    pub(super) fn stamp(
+        &self,
+        properties: &mut Properties,
+        discriminator: &'static str,
+        sequence: i64,
+        over: Option<&Row>,
+    ) {
         let before = over.map(|row| &row.properties);
         let operations = self.context.operation.map(|operation| system::with_operation(before, operation));
         system::stamp(properties, discriminator, sequence, operations);
@@ -370,19 +474,27 @@ impl Planner<'_> {
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
         for entry in &old_entries {
             // What is not written any more must not stay behind as it was.
+            let shared = is_list(image.schema, entry);
             let stays = |wanted: &Entry| match self.setting.of(entry.index) {
+                _ if shared => wanted == entry,
                 IndexState::DeleteOnly => wanted == entry,
                 IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
             };
             if !new_entries.iter().any(stays) {
                 let owner = old.map_or("", |old| &old.key.row);
                 match &entry.away {
+                    None if shared => derived.lists.extend(self.edit(entry, owner, false)),
                     None => derived.rows.extend(self.removal(entry)),
                     Some(_) => derived.away.extend(self.removal_away(entry, owner, released)),
                 }
             }
         }
         for entry in new_entries {
+            if is_list(image.schema, &entry) {
+                let is_there = self.setting.of(entry.index) == IndexState::Readable && old_entries.contains(&entry);
+                derived.lists.extend(self.edit(&entry, &image.key.row, true).filter(|_| !is_there));
+                continue;
+            }
             let before = old_entries.iter().find(|old| old.is_at(&entry));
             if entry.away.is_some() {
                 derived.away.extend(self.writing_away(image, entry, before, sequence));
@@ -392,6 +504,15 @@ impl Planner<'_> {
             derived.rows.extend(self.writing(image.schema, entry, before, owners, sequence));
         }
         Ok(derived)
+    }
+
+    /// The change of a list: the key is put in or taken out.
+    fn edit(&self, entry: &Entry, key: &str, adds: bool) -> Option<(usize, Edit)> {
+        let edit = Edit { row: entry.row.clone(), key: key.to_owned(), adds };
+        match (self.setting.of(entry.index), adds) {
+            (IndexState::Absent, _) | (IndexState::DeleteOnly, true) => None,
+            _ => Some((entry.index, edit)),
+        }
     }
 
     fn removal_away(&self, entry: &Entry, owner: &str, sequence: i64) -> Option<AwayRow> {
@@ -462,12 +583,12 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
     match system::kind(&row.properties) {
         RowKind::Primary { entity, .. } => entity == schema.entity_type,
         RowKind::Foreign => schema.adopt,
-        RowKind::Derived { .. } | RowKind::Tombstone { .. } => false,
+        RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
     }
 }
 
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
-pub(super) fn next_sequence(properties: &Properties, now: i64) -> i64 {
+pub(crate) fn next_sequence(properties: &Properties, now: i64) -> i64 {
     match system::sequence(properties) {
         0 => now,
         sequence => sequence.saturating_add(1),
@@ -476,12 +597,18 @@ pub(super) fn next_sequence(properties: &Properties, now: i64) -> i64 {
 
 /// The violation of a unique index by whoever holds `row`.
 pub(crate) fn violation(schema: &'static EntitySchema, index: &IndexSchema, row: &Row) -> Error {
-    let owner = system::owner_row(&row.properties).map(|owner| RowKey::new(row.key.partition.clone(), owner));
+    let owner = system::owner(row);
     let holder = owner.as_ref().map_or("another entity".to_owned(), |owner| format!("the entity {owner}"));
     let detail = format!("unique index `{}`: {holder} has this value", index.name);
     Error::new(ErrorKind::UniqueViolation { index: index.name, owner }, detail)
         .of(schema.entity_type)
         .at_key(row.key.clone())
+}
+
+/// That another entity is on its way to the key.
+pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
+    let detail = "another entity is on its way to this key, or a program died over it; try again in a minute";
+    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(row.key.clone())
 }
 
 fn exists(image: &Image) -> Error {

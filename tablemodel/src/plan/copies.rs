@@ -82,7 +82,12 @@ pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Res
 }
 
 /// Whether the patch changes what some entity copies.
-pub(super) fn is_patched(schema: &EntitySchema, row: &Row, sets: &[(&'static str, Option<Value>)], setting: &Setting) -> bool {
+pub(super) fn is_patched(
+    schema: &EntitySchema,
+    row: &Row,
+    sets: &[(&'static str, Option<Value>)],
+    setting: &Setting,
+) -> bool {
     let is_copied = |name: &str| setting.copied.iter().any(|by| by.copy.properties.contains(&name));
     let differs = |(name, value): &(&str, Option<Value>)| row.properties.get(name) != value.as_ref().map(Value::as_ref);
     sets.iter().any(|set| is_copied(set.0) && !schema.in_key(set.0) && differs(set))
@@ -164,7 +169,7 @@ impl Planner<'_> {
             return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let mut planned = self.put(Some(&old_image), new, sequence, Some(&old.head), None)?;
+        let mut planned = self.put(Some(&old_image), new, sequence, Some(&old), None)?;
         for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
             row.role = Role::Holder;
         }

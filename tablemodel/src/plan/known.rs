@@ -52,6 +52,12 @@ impl Known {
     }
 }
 
+impl<const N: usize> From<[(String, Option<Row>); N]> for Known {
+    fn from(rows: [(String, Option<Row>); N]) -> Self {
+        Self { rows: rows.into(), ..Self::default() }
+    }
+}
+
 impl Deref for Known {
     type Target = HashMap<String, Option<Row>>;
 

@@ -13,7 +13,7 @@ use crate::{
         states::CopiedBy,
         system::{self, RowKind},
     },
-    schema::{COPIED_SEQUENCE, CopySchema, EntitySchema},
+    schema::{COPIED_SEQUENCE, CopySchema, EntitySchema, OnDelete},
 };
 
 /// What the row keys of back-references begin with.
@@ -71,7 +71,8 @@ pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Re
     let Some(source) = source(image, copy)? else { return Ok(()) };
     let row = reference_row(&source.key.row, copy.name, &image.key);
     if size::utf16_len(&row) > limits::MAX_KEY_CHARS {
-        let detail = format!("copy `{}`: the keys of the entity and its source are too long for a back-reference", copy.name);
+        let detail =
+            format!("copy `{}`: the keys of the entity and its source are too long for a back-reference", copy.name);
         return Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()));
     }
     let beside = source.is_beside(image.schema, &image.key.partition);
@@ -134,6 +135,40 @@ pub(crate) fn is_pending(properties: &Properties) -> bool {
     matches!(properties.get(CLAIM), Some(ValueRef::String("pending")))
 }
 
+/// Until when the holder of a back-reference that was put before it may still be written.
+pub(crate) fn expires(properties: &Properties) -> Option<DateTime> {
+    match properties.get(EXPIRES) {
+        Some(ValueRef::DateTime(expires)) if is_pending(properties) => Some(expires),
+        _ => None,
+    }
+}
+
+/// Whether the image wants the back-reference at this place; `position` is that of the copy behind the indexes.
+pub(crate) fn wants(image: &Image, position: usize, table: &str, key: &RowKey) -> Result<bool> {
+    let Some(place) = position.checked_sub(image.schema.indexes.len()) else { return Ok(false) };
+    let mut wanted = Vec::new();
+    entries(image, place, &mut wanted)?;
+    Ok(wanted.iter().any(|entry| {
+        let away = entry.away.as_ref();
+        let (wanted_table, partition) =
+            away.map_or((image.schema.table, &image.key.partition), |away| (away.table, &away.partition));
+        wanted_table.eq_ignore_ascii_case(table) && *partition == key.partition && entry.row == key.row
+    }))
+}
+
+/// Whether the copy says other than its source's row does. A copy whose source is gone may stay unless it is to be cleared.
+pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> Result<bool> {
+    let is_live = row.is_some_and(|row| is_primary((copy.source)(), row));
+    if !is_live && !(copy.optional && copy.on_delete == OnDelete::Clear) {
+        return Ok(false);
+    }
+    let mut filled = image.clone();
+    fill(&mut filled, copy, row)?;
+    // What changes of the source do not concern the copy leave its number behind.
+    let says = |image: &Image, name: &str| image.fields.get(copy.stored(name).as_str()).map(|value| value.to_value());
+    Ok(copy.properties.iter().any(|name| says(&filled, name) != says(image, name)))
+}
+
 /// Whether the back-reference stands for a holder that was written.
 pub(crate) fn is_settled(row: &Row) -> bool {
     !system::is_dead(&row.properties) && !is_pending(&row.properties)
@@ -189,11 +224,15 @@ pub(crate) fn missing(image: &Image, copy: &CopySchema, source: Option<&Source>)
     let (name, of) = (copy.name, copy.source_type);
     let error = match source {
         Some(source) => {
-            let detail = format!("copy `{name}`: there is no {of} at {}; insert it first, or make the field an `Option`", source.key);
+            let detail = format!(
+                "copy `{name}`: there is no {of} at {}; insert it first, or make the field an `Option`",
+                source.key
+            );
             Error::new(ErrorKind::NotFound, detail)
         }
         None => {
-            let detail = format!("copy `{name}`: a field of the key of its {of} has no value; make the copy an `Option`");
+            let detail =
+                format!("copy `{name}`: a field of the key of its {of} has no value; make the copy an `Option`");
             Error::new(ErrorKind::Invalid, detail)
         }
     };
@@ -216,7 +255,9 @@ pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Resu
 pub(crate) fn restricted(schema: &EntitySchema, source: &RowKey, reference: &Reference) -> Error {
     let Reference { by, holder, .. } = reference;
     let (entity, copy) = (by.holder.entity_type, by.copy.name);
-    let detail = format!("the {entity} at {holder} copies it as `{copy}`, which restricts its deletion; point that one elsewhere, or delete it, first");
+    let detail = format!(
+        "the {entity} at {holder} copies it as `{copy}`, which restricts its deletion; point that one elsewhere, or delete it, first"
+    );
     Error::new(ErrorKind::Restricted { entity, copy, holder: holder.clone() }, detail)
         .of(schema.entity_type)
         .at_key(source.clone())

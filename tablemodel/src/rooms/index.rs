@@ -1,6 +1,6 @@
 #![doc = include_str!("../../docs/rooms/index.md")]
 
-use tablemodel_store::{Properties, PropertyName, Value, ValueRef};
+use tablemodel_store::{Properties, PropertyName, ValueRef};
 
 use crate::{
     entity::FieldError,
@@ -10,7 +10,7 @@ use crate::{
         image::{Image, invalid, key_error},
         system,
     },
-    schema::{Cover, IndexSchema, When},
+    schema::{Cover, IndexSchema, SYSTEM_PROPERTIES, When},
 };
 
 /// Adds the rows that the index at this position of the schema wants for the image; none while its condition does not
@@ -40,28 +40,37 @@ pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Re
 pub(crate) fn wants(image: &Image, position: usize, partition: &str, row: &str) -> Result<bool> {
     let mut wanted = Vec::with_capacity(1);
     entries(image, position, &mut wanted)?;
-    let here = |entry: &Entry| entry.away.as_ref().map_or(image.key.partition.as_str(), |away| &away.partition) == partition;
+    let here =
+        |entry: &Entry| entry.away.as_ref().map_or(image.key.partition.as_str(), |away| &away.partition) == partition;
     Ok(wanted.iter().any(|entry| entry.row == row && here(entry)))
 }
 
 /// The row for these values of the key's fields.
 fn entry<'v>(
-    image: &Image,
+    image: &'v Image,
     index: &'static IndexSchema,
     position: usize,
     value: &impl Fn(&str) -> Option<ValueRef<'v>>,
 ) -> Result<Option<Entry>> {
     let failed = |error| key_error(image.schema, error, Some(index.name));
+    let value = |name: &str| match name {
+        system::OWNER_PARTITION => Some(ValueRef::String(&image.key.partition)),
+        system::OWNER_ROW => Some(ValueRef::String(&image.key.row)),
+        name => value(name),
+    };
     let Some(row) = index.row.encode(|part| value(part.property)).map_err(failed)? else { return Ok(None) };
     let mut properties = covered(image, index.cover);
-    properties.insert(PropertyName::from_static(system::OWNER_ROW), Value::String(image.key.row.clone()));
+    properties.set(PropertyName::from_static(system::OWNER_ROW), ValueRef::String(&image.key.row));
     let away = match &index.elsewhere {
         None => None,
         Some(elsewhere) => {
             let partition = elsewhere.partition.encode(|part| value(part.property)).map_err(failed)?;
             let Some(partition) = partition else { return Ok(None) };
-            let owner = Value::String(image.key.partition.clone());
-            properties.insert(PropertyName::from_static(system::OWNER_PARTITION), owner);
+            let owner = ValueRef::String(&image.key.partition);
+            properties.set(PropertyName::from_static(system::OWNER_PARTITION), owner);
+            if index.is_claim() {
+                properties.set(PropertyName::from_static(system::CLAIM), ValueRef::String(system::CONFIRMED));
+            }
             Some(Away { table: elsewhere.table, partition })
         }
     };
@@ -78,10 +87,16 @@ fn covered(image: &Image, cover: Cover) -> Properties {
     match cover {
         Cover::Whole => image.primary_properties(),
         Cover::Keep(names) => kept(&image.fields, names),
-        Cover::KeysOnly => Properties::new(),
+        Cover::KeysOnly | Cover::List => Properties::with_capacity(SYSTEM_PROPERTIES),
     }
 }
 
 fn kept(fields: &Properties, names: &'static [&'static str]) -> Properties {
-    names.iter().filter_map(|name| Some((PropertyName::from_static(name), fields.get(name)?.to_value()))).collect()
+    let mut kept = Properties::with_capacity(names.len() + SYSTEM_PROPERTIES);
+    for name in names {
+        if let Some(value) = fields.get(name) {
+            kept.set(PropertyName::from_static(name), value);
+        }
+    }
+    kept
 }

@@ -3,11 +3,19 @@
 //!
 //! A room is pure and never imports another room. One without code of its own is a page.
 
+#[cfg(feature = "blob")]
+pub mod blob;
+pub mod chunked;
 pub mod compound_key;
 pub mod copy;
+pub mod elsewhere;
 pub mod index;
+pub mod list;
 pub mod model;
+pub mod outbox;
 pub mod projection;
+pub mod rekey;
 pub mod scan;
 pub mod sparse;
 pub mod unique;
+pub mod wide;

@@ -13,8 +13,11 @@
 )]
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
+mod backup;
 mod bad_input;
+mod blob;
 mod bulk;
+mod claims;
 mod copy;
 mod derives;
 mod elsewhere;
@@ -22,8 +25,13 @@ mod entities;
 mod format;
 mod keys;
 mod kill;
+mod list;
 mod properties;
+mod protocol;
 mod reads;
+mod rekey;
+mod stall;
 mod transfer;
 mod ui;
+mod wide;
 mod writes;

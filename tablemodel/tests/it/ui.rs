@@ -1,7 +1,7 @@
 //! What does not compile, and what is said about it: each message is part of the interface.
 //!
 //! `written`: mistakes in words. `typed`: mistakes that rustc finds by types. `promised`: constants that fail. `pass`:
-//! what must compile; `copy`: of that room. Each compiler words its own part of an error differently, so that the texts are those of one
+//! what must compile; `blob`, `copy` and the like: of those rooms. Each compiler words its own part of an error differently, so that the texts are those of one
 //! version; `TRYBUILD=overwrite` writes them anew.
 
 use std::process::Command;
@@ -23,5 +23,15 @@ fn every_mistake_is_told_under_the_words_it_is_about() {
         cases.compile_fail("tests/ui/typed/*.rs");
         cases.compile_fail("tests/ui/promised/*.rs");
         cases.compile_fail("tests/ui/copy/*.rs");
+        cases.compile_fail("tests/ui/blob/*.rs");
+        cases.compile_fail("tests/ui/wide/*.rs");
+        cases.compile_fail("tests/ui/chunked/*.rs");
+    }
+}
+
+#[test]
+fn every_mistake_in_a_list_is_told_under_its_words() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/list/*.rs");
     }
 }

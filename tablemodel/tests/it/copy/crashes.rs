@@ -11,7 +11,8 @@ use tablemodel::{
 };
 
 use super::{
-    Badge, Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk, employee, note, settle,
+    Badge, Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk,
+    employee, note, settle,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -78,9 +79,10 @@ async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
         Kind::InsertDepartment => db.insert(&department("A", 9, 2)).await.map(drop),
         Kind::InsertBadge => db.insert(&badge(9, 1)).await.map(drop),
         Kind::Repoint => db.update(Desk::find().room("r1").place(1), |d| Ok(d.sitter = Some(2))).await.map(drop),
-        Kind::RepointBeside => {
-            db.update(Department::find().name("A").number(1), |d| Ok((d.manager_id, d.budget) = (Some(2), 8))).await.map(drop)
-        }
+        Kind::RepointBeside => db
+            .update(Department::find().name("A").number(1), |d| Ok((d.manager_id, d.budget) = (Some(2), 8)))
+            .await
+            .map(drop),
         Kind::RepointBadge => db.update(Badge::find().number(3), |b| Ok(b.id = 2)).await.map(drop),
         Kind::ToNone => db.update(Desk::find().room("r1").place(1), |d| Ok(d.sitter = None)).await.map(drop),
         Kind::DeleteDesk => match Desk::find().room("r2").place(2).one(db).await? {

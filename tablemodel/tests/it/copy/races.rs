@@ -171,7 +171,9 @@ async fn take(db: &Database, step: Step, who: u32) -> Result<()> {
         Step::InsertBeside => db.insert(&department("A", 10 + who as u8, 1)).await.map(drop),
         Step::InsertBadge => db.insert(&badge(10 + who, 1)).await.map(drop),
         Step::Repoint => db.update(the_desk(), |d| Ok(d.sitter = Some(2 + who % 2))).await.map(drop),
-        Step::RepointBeside => db.update(Department::find().name("A").number(2), |d| Ok(d.manager_id = Some(3))).await.map(drop),
+        Step::RepointBeside => {
+            db.update(Department::find().name("A").number(2), |d| Ok(d.manager_id = Some(3))).await.map(drop)
+        }
         Step::RepointBadge => db.update(Badge::find().number(2), |b| Ok(b.id = 1)).await.map(drop),
         Step::Away => db.update(the_desk(), |d| Ok(d.sitter = None)).await.map(drop),
         Step::DeleteDesk => match the_desk().one(db).await? {
@@ -210,7 +212,11 @@ fn race(field: &Field, steps: &[Step], schedule: impl Iterator<Item = usize>, to
         if let Err(error) = result {
             let may = matches!(
                 error.kind(),
-                ErrorKind::Conflict { .. } | ErrorKind::Restricted { .. } | ErrorKind::NotFound | ErrorKind::AlreadyExists | ErrorKind::Unavailable
+                ErrorKind::Conflict { .. }
+                    | ErrorKind::Restricted { .. }
+                    | ErrorKind::NotFound
+                    | ErrorKind::AlreadyExists
+                    | ErrorKind::Unavailable
             );
             assert!(may, "{told}: {error:?}");
         }
