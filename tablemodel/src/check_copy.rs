@@ -34,7 +34,8 @@ pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usi
         fail(&["the copy `", name, "` of `", of, remedy])
     }
     if schema.has_too_many_properties() {
-        let remedy = "` and its copies have more properties than a row takes: copy fewer, or keep some in a field with `json`";
+        let remedy =
+            "` and its copies have more properties than a row takes: copy fewer, or keep some in a field with `json`";
         fail(&["`", schema.entity_type, remedy])
     }
 }
@@ -49,7 +50,17 @@ const fn check_given(copy: &CopySchema, source: &EntitySchema, template: &Templa
         {
             let (of, field) = (source.entity_type, part.field);
             let remedy = " = ..` to `key(..)`, with the field here that has its value";
-            fail(&["`", copy.name, "` does not give `", field, "`, a field of the key of `", of, "`: add `", field, remedy])
+            fail(&[
+                "`",
+                copy.name,
+                "` does not give `",
+                field,
+                "`, a field of the key of `",
+                of,
+                "`: add `",
+                field,
+                remedy,
+            ])
         }
         segment += 1;
     }

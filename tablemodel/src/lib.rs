@@ -53,6 +53,9 @@ pub use crate::{
     },
     plan::states::IndexState,
     property::Property,
-    schema::{CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema, When},
+    schema::{
+        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema,
+        When,
+    },
     stored::{Seen, Stored},
 };

@@ -17,7 +17,9 @@ pub use crate::{
     Result as RunResult,
     check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_partition, index_row},
     check_copy::{check_copies, check_copy, on_delete},
-    entity::{CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    entity::{
+        CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
+    },
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
@@ -31,7 +33,8 @@ pub use crate::{
         variant::{unknown_variant, variant_text},
     },
     schema::{
-        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema, When,
+        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PropertySchema,
+        When,
     },
     stored::{Seen, Stored},
 };

@@ -250,7 +250,8 @@ impl EntitySchema {
         }
         let copy = self.copies.get(position.checked_sub(self.indexes.len())?)?;
         let discriminator = copy.discriminator;
-        let name = discriminator.split_once('.').and_then(|(_, name)| name.rsplit_once('@')).map_or("", |(name, _)| name);
+        let name =
+            discriminator.split_once('.').and_then(|(_, name)| name.rsplit_once('@')).map_or("", |(name, _)| name);
         Some(Derived { name, discriminator, table: Some((copy.source)().table), unique: false })
     }
 

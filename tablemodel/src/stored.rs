@@ -65,7 +65,6 @@ impl<T> Stored<T> {
     pub(crate) fn into_rows(self) -> Group {
         self.rows
     }
-
 }
 
 impl<T: TableEntity> Stored<T> {

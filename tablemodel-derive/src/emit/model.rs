@@ -98,9 +98,9 @@ fn copies(model: &Model<'_>) -> TokenStream {
         quote!((#name, #schema))
     });
     let count = model.entities.len();
-    let checks = model.entities.iter().enumerate().map(|(place, listed)| {
-        quote_spanned!(listed.variant.span()=> const _: () = _tm::check_copies(&__ENTITIES, #place);)
-    });
+    let checks = model.entities.iter().enumerate().map(
+        |(place, listed)| quote_spanned!(listed.variant.span()=> const _: () = _tm::check_copies(&__ENTITIES, #place);),
+    );
     quote!(const __ENTITIES: [(&str, &_tm::EntitySchema); #count] = [#(#entities),*]; #(#checks)*)
 }
 

@@ -130,7 +130,8 @@ fn kind(words: &FieldWords) -> Kind {
 
 fn refuse_conflicts(words: &FieldWords, errors: &mut Errors) {
     let FieldWords { rename, json, flatten, skip, default, method, constant, copy } = words;
-    let copied = |word: &str| format!("a field with `copy_of` is stored as its source stores it: remove `{word}` or `copy_of`");
+    let copied =
+        |word: &str| format!("a field with `copy_of` is stored as its source stores it: remove `{word}` or `copy_of`");
     if !copy.is_absent() {
         let words = [json.span(), flatten.span(), skip.span(), default.span(), method.span(), constant.span()];
         for (word, span) in ["json", "flatten", "skip", "default", "method", "constant"].into_iter().zip(words) {

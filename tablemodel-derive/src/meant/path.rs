@@ -47,7 +47,8 @@ impl Entity {
     pub(crate) fn paths(&self) -> Vec<Path> {
         let primary = path(&self.find, None, &self.partition, &self.row);
         let indexes = self.indexes.iter().enumerate();
-        let indexes = indexes.map(|(place, index)| path(&index.name, Some(place), index.partition(&self.partition), &index.row));
+        let indexes =
+            indexes.map(|(place, index)| path(&index.name, Some(place), index.partition(&self.partition), &index.row));
         std::iter::once(primary).chain(indexes).collect()
     }
 }

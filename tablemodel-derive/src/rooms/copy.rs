@@ -74,7 +74,8 @@ fn pairs(word: &Word, errors: &mut Errors) -> Option<Vec<(Ident, Ident)>> {
                 errors.at(word.span(), format!("`{}` is given twice", word.name));
             }
             Some(holder) => pairs.push((word.name.clone(), holder)),
-            None => errors.at(word.span(), format!("`{0}` takes a field of this struct: write `{0} = manager_id`", word.name)),
+            None => errors
+                .at(word.span(), format!("`{0}` takes a field of this struct: write `{0} = manager_id`", word.name)),
         }
     }
     if words.is_empty() {
@@ -169,7 +170,8 @@ impl Copy {
     /// `<Employee>::DEPARTMENT`
     fn handle(&self, source: &Ident) -> TokenStream {
         let of = &self.words.of;
-        let capitals = syn::parse_str::<Ident>(&source.unraw().to_string().to_uppercase()).unwrap_or_else(|_| source.clone());
+        let capitals =
+            syn::parse_str::<Ident>(&source.unraw().to_string().to_uppercase()).unwrap_or_else(|_| source.clone());
         let handle = Ident::new(&capitals.to_string(), source.span());
         quote_spanned!(source.span()=> <#of>::#handle)
     }

@@ -7,21 +7,8 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 13] = [
-    "blob",
-    "chunked",
-    "count",
-    "expires",
-    "latest",
-    "list",
-    "max",
-    "min",
-    "series",
-    "shard",
-    "slice",
-    "sum",
-    "wide",
-];
+const LATER: [&str; 13] =
+    ["blob", "chunked", "count", "expires", "latest", "list", "max", "min", "series", "shard", "slice", "sum", "wide"];
 
 /// One word.
 #[derive(Debug, Clone)]

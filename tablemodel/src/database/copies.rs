@@ -36,9 +36,8 @@ impl Database {
         prefix: &str,
         next: &mut Option<Option<Query>>,
     ) -> Result<Option<Page>> {
-        let query = next.take().unwrap_or_else(|| {
-            Some(Query::new(table, KeyRange::rows(partition, beginning_with(prefix))))
-        });
+        let query =
+            next.take().unwrap_or_else(|| Some(Query::new(table, KeyRange::rows(partition, beginning_with(prefix)))));
         let Some(mut query) = query else {
             *next = Some(None);
             return Ok(None);

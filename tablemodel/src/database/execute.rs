@@ -262,9 +262,12 @@ impl<'a> Run<'a> {
         let before = self.missing.len();
         for away in follows.iter().chain([plan]).flat_map(|plan| &plan.away) {
             let (place, row) = (&away.row.away, &away.row.row);
-            let table = self.db.table_name(&place.table);
+            let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
-            if self.db.get_row(&table, &key).await?.is_none() && self.missing.insert((place.clone(), row.clone())) && away.row.was {
+            if self.db.get_row(&table, &key).await?.is_none()
+                && self.missing.insert((place.clone(), row.clone()))
+                && away.row.was
+            {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }

@@ -96,7 +96,12 @@ impl Run<'_> {
     }
 
     /// Reads a source or holder, wherever it stands.
-    async fn read_row(&mut self, own: &EntitySchema, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<&Row>> {
+    async fn read_row(
+        &mut self,
+        own: &EntitySchema,
+        schema: &'static EntitySchema,
+        key: &RowKey,
+    ) -> Result<Option<&Row>> {
         if schema.table.eq_ignore_ascii_case(own.table) && key.partition == self.partition {
             if !self.known.contains_key(&key.row) {
                 // Read after its back-references, it would vouch for those that were not there yet.
@@ -120,10 +125,12 @@ impl Run<'_> {
     /// beside their source, and all others where several partitions commit as one.
     pub(super) async fn followers(&mut self, changes: &[Change]) -> Result<Followers> {
         let mut followers = Followers::default();
-        let mut rows = 0;
         for change in changes {
-            let registered = self.registered(change)?.into_owned();
-            rows += rows_each(change.schema()) + 1;
+            let registered = self.registered(change)?;
+            if registered.setting.copied.is_empty() {
+                continue;
+            }
+            let registered = registered.into_owned();
             for source in followed(change, &registered.setting, &self.known)? {
                 followers.sources.push((change.schema().entity_type, source.clone()));
                 self.find_restricting(change, &registered, &source).await?;
@@ -133,8 +140,12 @@ impl Run<'_> {
                 followers.mates.extend::<Vec<_>>(mates);
             }
         }
+        if followers.sources.is_empty() {
+            return Ok(followers);
+        }
         self.mates(changes, &mut followers)?;
-        rows += followers.beside.iter().map(|change| rows_each(change.schema())).sum::<usize>();
+        let rows_of = |change: &Change| rows_each(change.schema()) + 1;
+        let rows = changes.iter().chain(&followers.beside).map(rows_of).sum::<usize>();
         let fits = rows <= limits::MAX_BATCH_OPERATIONS && !self.copying.apart;
         match (fits, self.db.is_atomic()) {
             (true, _) => {}
@@ -182,7 +193,9 @@ impl Run<'_> {
     /// Holders among the changes themselves: what one of them copies, another may change.
     fn mates(&self, changes: &[Change], followers: &mut Followers) -> Result<()> {
         for change in changes {
-            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else { continue };
+            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
+                continue;
+            };
             for copy in image.schema.copies {
                 let Some(source) = copy::source(image, copy)? else { continue };
                 let is_changed = source.is_beside(image.schema, self.partition)
@@ -211,7 +224,9 @@ impl Run<'_> {
             }
             let prefix = copy::references_by(source, by.copy, None);
             let mut next = None;
-            'pages: while let Some(page) = self.db.references(&registered.table, self.partition, &prefix, &mut next).await? {
+            'pages: while let Some(page) =
+                self.db.references(&registered.table, self.partition, &prefix, &mut next).await?
+            {
                 for row in page.rows {
                     let Some(holder) = holder(&row, *by) else { continue };
                     let found = self.read_row(change.schema(), by.holder, &holder).await?.cloned();
@@ -300,7 +315,9 @@ impl Run<'_> {
             if change.schema().copies.is_empty() {
                 continue;
             }
-            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else { continue };
+            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
+                continue;
+            };
             let sources = sources(change, &self.known)?;
             for entry in entries(image)? {
                 let Some(copy) = entry.index.checked_sub(image.schema.indexes.len()) else { continue };
@@ -314,6 +331,8 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// One of them. It expires after twice the fence: the writer gives up after half of it, and clocks may be apart by two
+    /// thirds.
     async fn register_one(&mut self, image: &Image, entry: &Entry, source: &Source) -> Result<()> {
         let clock = &self.db.environment().clock;
         self.copying.since.get_or_insert(clock.monotonic());
@@ -327,7 +346,8 @@ impl Run<'_> {
             if there.as_ref().is_some_and(copy::is_settled) && self.holds_already(image, source).await? {
                 return Ok(()); // what this write rests on is not current: it will fail, or begin again
             }
-            let properties = copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), self.db.0.fence));
+            let properties =
+                copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), 2 * self.db.0.fence));
             let reference = match there {
                 Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),
                 None => Action::Insert(properties.clone()),
@@ -376,6 +396,7 @@ impl Run<'_> {
 
 /// Whether the batch writes the holder in any case.
 fn is_mate(holder: &Change, changes: &[Change]) -> bool {
-    let is_same = |change: &Change| change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key();
+    let is_same =
+        |change: &Change| change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key();
     changes.iter().any(is_same)
 }

@@ -14,7 +14,10 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Row
 use twox_hash::XxHash3_64;
 
 use crate::{
-    database::{Consistency, Database, calls::{ATTEMPTS, is_transient}},
+    database::{
+        Consistency, Database,
+        calls::{ATTEMPTS, is_transient},
+    },
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
@@ -156,7 +159,7 @@ impl Database {
 
     async fn deliver_row(&self, schema: &'static EntitySchema, key: RowKey) -> Result<()> {
         let since = self.environment().clock.monotonic();
-        let table = self.table_name(&schema.table);
+        let table = self.table_name(schema.table);
         let Some(row) = self.get_row(&table, &key).await? else { return Ok(()) };
         let intent = Intent::read(&row)?;
         self.deliver(&Outgoing { schema, table, row: key, etag: row.etag, intent, since }).await
@@ -190,7 +193,8 @@ impl Database {
             let there = self.get_row(&table, &target.entry.key).await?;
             let Some(action) = target.over(there.as_ref())? else { return Ok(()) };
             self.check_held(since)?;
-            let batch = Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
+            let batch =
+                Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
             match self.commit_store(&[batch], attempt).await {
                 Ok(_) => return Ok(()),
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
@@ -198,7 +202,8 @@ impl Database {
                 Err(error) => return Err(Error::from(error).at_key(target.entry.key.clone())),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing").at_key(target.entry.key.clone()))
+        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing")
+            .at_key(target.entry.key.clone()))
     }
 
     /// That the intent is not held for so long that what it was read from may have been swept.

@@ -58,10 +58,16 @@ impl Database {
 
     /// The full names of the model's tables, the schema table last.
     pub(super) fn table_names(&self) -> Vec<String> {
-        let elsewhere = self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        let elsewhere =
+            self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
         let elsewhere: BTreeSet<_> = elsewhere.map(|elsewhere| elsewhere.table).collect();
         let outbox = self.model().iter().any(|schema| schema.has_rows_elsewhere()).then_some(DIRTY_TABLE);
         let entities: BTreeSet<_> = self.model().iter().map(|schema| schema.table).chain(elsewhere).collect();
-        entities.into_iter().chain(outbox).chain([SCHEMA_TABLE]).map(|table| format!("{}{table}", self.0.prefix)).collect()
+        entities
+            .into_iter()
+            .chain(outbox)
+            .chain([SCHEMA_TABLE])
+            .map(|table| format!("{}{table}", self.0.prefix))
+            .collect()
     }
 }

@@ -261,7 +261,7 @@ impl Check {
 
     fn want(&mut self, image: &Image, states: &IndexStates, sequence: i64) -> Result<()> {
         for entry in entries(image)? {
-            let (state, Some(index)) = (states.of(entry.index), image.schema.indexes.get(entry.index)) else {
+            let (state, Some(index)) = (states.of(entry.index), image.schema.derived(entry.index)) else {
                 continue;
             };
             if state == IndexState::Absent {

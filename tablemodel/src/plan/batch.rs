@@ -273,7 +273,13 @@ impl BatchPlan {
     }
 
     /// The batches to commit, whatever their size; the first is that of the entities.
-    pub(crate) fn all_batches(&self, table: &str, partition: &str, prefix: &str, missing: &Missing) -> Result<Vec<Batch>> {
+    pub(crate) fn all_batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+    ) -> Result<Vec<Batch>> {
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
@@ -326,7 +332,8 @@ impl BatchPlan {
                 Some(Folded::One(action)) => Some(action),
                 Some(Folded::Nothing) => None,
                 Some(Folded::Impossible) => {
-                    let detail = format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
+                    let detail =
+                        format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
                     let error = Error::new(ErrorKind::Conflict { current: None }, detail);
                     return Err(error.of(schema.entity_type).in_operation(*change));
                 }
@@ -352,7 +359,8 @@ pub(crate) type Missing = HashSet<(Away, String)>;
 /// The batch, in as many pieces as its limits ask for.
 pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
     let count = batch.operations.len();
-    let is_over = count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
+    let is_over =
+        count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
     if count < 2 || !is_over {
         to.push(batch);
         return;

@@ -348,9 +348,8 @@ impl Planner<'_> {
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
         let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
         rows.extend(derived.rows);
-        let is_same = old.is_some_and(|old| {
-            old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields)
-        });
+        let is_same =
+            old.is_some_and(|old| old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields));
         let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
         Ok(Planned { rows, away: derived.away, copied, guards: Vec::new(), after: Some(properties) })
     }

@@ -82,7 +82,12 @@ pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Res
 }
 
 /// Whether the patch changes what some entity copies.
-pub(super) fn is_patched(schema: &EntitySchema, row: &Row, sets: &[(&'static str, Option<Value>)], setting: &Setting) -> bool {
+pub(super) fn is_patched(
+    schema: &EntitySchema,
+    row: &Row,
+    sets: &[(&'static str, Option<Value>)],
+    setting: &Setting,
+) -> bool {
     let is_copied = |name: &str| setting.copied.iter().any(|by| by.copy.properties.contains(&name));
     let differs = |(name, value): &(&str, Option<Value>)| row.properties.get(name) != value.as_ref().map(Value::as_ref);
     sets.iter().any(|set| is_copied(set.0) && !schema.in_key(set.0) && differs(set))

@@ -180,10 +180,12 @@ pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
 async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Row) -> Result<Option<F>> {
     match index {
-        Some(index) if F::OF_PRIMARY || verified => match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
-            Some(primary) => F::read(None, primary.into()).map(Some),
-            None => Ok(None),
-        },
+        Some(index) if F::OF_PRIMARY || verified => {
+            match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
+                Some(primary) => F::read(None, primary.into()).map(Some),
+                None => Ok(None),
+            }
+        }
         _ => F::read(index, row.into()).map(Some),
     }
 }
@@ -202,8 +204,8 @@ async fn resolve_all<F: Found>(
         }
         return Ok(());
     }
-    let mut loads =
-        futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, verified, row))).buffered(CONCURRENT_READS);
+    let mut loads = futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, verified, row)))
+        .buffered(CONCURRENT_READS);
     while let Some(found) = loads.next().await {
         to.extend(found?);
     }

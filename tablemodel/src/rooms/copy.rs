@@ -71,11 +71,15 @@ pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Re
     let Some(source) = source(image, copy)? else { return Ok(()) };
     let row = reference_row(&source.key.row, copy.name, &image.key);
     if size::utf16_len(&row) > limits::MAX_KEY_CHARS {
-        let detail = format!("copy `{}`: the keys of the entity and its source are too long for a back-reference", copy.name);
+        let detail =
+            format!("copy `{}`: the keys of the entity and its source are too long for a back-reference", copy.name);
         return Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()));
     }
     let beside = source.is_beside(image.schema, &image.key.partition);
-    let away = (!beside).then(|| Away { table: source.schema.table, partition: source.key.partition });
+    let away = match beside {
+        true => None,
+        false => Some(Away { table: source.schema.table, partition: source.key.partition }),
+    };
     let index = image.schema.indexes.len() + position;
     to.push(Entry { index, away, row, properties: reference(image) });
     Ok(())
@@ -189,11 +193,15 @@ pub(crate) fn missing(image: &Image, copy: &CopySchema, source: Option<&Source>)
     let (name, of) = (copy.name, copy.source_type);
     let error = match source {
         Some(source) => {
-            let detail = format!("copy `{name}`: there is no {of} at {}; insert it first, or make the field an `Option`", source.key);
+            let detail = format!(
+                "copy `{name}`: there is no {of} at {}; insert it first, or make the field an `Option`",
+                source.key
+            );
             Error::new(ErrorKind::NotFound, detail)
         }
         None => {
-            let detail = format!("copy `{name}`: a field of the key of its {of} has no value; make the copy an `Option`");
+            let detail =
+                format!("copy `{name}`: a field of the key of its {of} has no value; make the copy an `Option`");
             Error::new(ErrorKind::Invalid, detail)
         }
     };
@@ -216,7 +224,9 @@ pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Resu
 pub(crate) fn restricted(schema: &EntitySchema, source: &RowKey, reference: &Reference) -> Error {
     let Reference { by, holder, .. } = reference;
     let (entity, copy) = (by.holder.entity_type, by.copy.name);
-    let detail = format!("the {entity} at {holder} copies it as `{copy}`, which restricts its deletion; point that one elsewhere, or delete it, first");
+    let detail = format!(
+        "the {entity} at {holder} copies it as `{copy}`, which restricts its deletion; point that one elsewhere, or delete it, first"
+    );
     Error::new(ErrorKind::Restricted { entity, copy, holder: holder.clone() }, detail)
         .of(schema.entity_type)
         .at_key(source.clone())

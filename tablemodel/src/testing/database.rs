@@ -97,7 +97,9 @@ impl TestDatabase {
     /// Another program over the same store: its own index states, the same clock and faults.
     pub async fn reopen<M: TableModel>(&self) -> Result<Self> {
         self.faults.revive();
-        let database = builder(&self.clock, &self.random, self.database.consistency()).with_store::<M>(self.faults.clone()).await?;
+        let database = builder(&self.clock, &self.random, self.database.consistency())
+            .with_store::<M>(self.faults.clone())
+            .await?;
         Ok(Self { database, ..self.clone() })
     }
 

@@ -11,7 +11,8 @@ use tablemodel::{
 };
 
 use super::{
-    Badge, Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk, employee, note, settle,
+    Badge, Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk,
+    employee, note, settle,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -78,9 +79,10 @@ async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
         Kind::InsertDepartment => db.insert(&department("A", 9, 2)).await.map(drop),
         Kind::InsertBadge => db.insert(&badge(9, 1)).await.map(drop),
         Kind::Repoint => db.update(Desk::find().room("r1").place(1), |d| Ok(d.sitter = Some(2))).await.map(drop),
-        Kind::RepointBeside => {
-            db.update(Department::find().name("A").number(1), |d| Ok((d.manager_id, d.budget) = (Some(2), 8))).await.map(drop)
-        }
+        Kind::RepointBeside => db
+            .update(Department::find().name("A").number(1), |d| Ok((d.manager_id, d.budget) = (Some(2), 8)))
+            .await
+            .map(drop),
         Kind::RepointBadge => db.update(Badge::find().number(3), |b| Ok(b.id = 2)).await.map(drop),
         Kind::ToNone => db.update(Desk::find().room("r1").place(1), |d| Ok(d.sitter = None)).await.map(drop),
         Kind::DeleteDesk => match Desk::find().room("r2").place(2).one(db).await? {
@@ -218,4 +220,34 @@ async fn a_fault_at_any_store_call_of_the_relay_changes_nothing() {
         }
     }
     assert!(points > 300, "{points} points");
+}
+
+/// The writer of a badge dies after it has claimed its employee.
+#[tokio::test]
+async fn a_claim_left_behind_holds_its_source_until_it_expires() {
+    let db = prepared(Consistency::Azure).await;
+    let before_the_badge = |call: &tablemodel::store::fault::Call<'_>| match call.request {
+        tablemodel::store::fault::Request::Commit([batch, ..]) if batch.table == "Badges" => Some(Fault::CrashBefore),
+        _ => None,
+    };
+    db.fail(before_the_badge);
+    let _ = db.insert(&badge(9, 2)).await;
+    db.fail(Script::new());
+    let db = db.reopen::<Model>().await.unwrap();
+    assert!(Badge::find().number(9).one(&db).await.unwrap().is_none());
+    let delete = || async { db.delete(at!("A", 2).one(&db).await?.unwrap()).await };
+    assert_eq!(delete().await.unwrap_err().kind(), &ErrorKind::Unavailable);
+    db.clock().advance(Duration::from_secs(1_199));
+    assert_eq!(delete().await.unwrap_err().kind(), &ErrorKind::Unavailable);
+    db.clock().advance(Duration::from_secs(2));
+    delete().await.unwrap();
+    settle(&db).await;
+    assert_exact(&db, "deleted").await;
+    let left = super::all_rows(&*db.store()).await.into_keys().filter(|(_, _, row)| row.contains("|bearer|5|00009"));
+    assert_eq!(left.count(), 0, "the claim is gone too");
+
+    let db = prepared(Consistency::Azure).await;
+    db.insert(&badge(9, 2)).await.unwrap(); // over what is there, and settled
+    assert!(matches!(db.insert(&badge(9, 1)).await.unwrap_err().kind(), ErrorKind::AlreadyExists));
+    db.delete(at!("A", 1).one(&db).await.unwrap().unwrap()).await.unwrap(); // the claim of the insert was taken back
 }

@@ -148,7 +148,9 @@ pub(super) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
     let mut rows = Rows::new();
     loop {
         let page = store.query(&query).await.expect("the table is read");
-        rows.extend(page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)));
+        rows.extend(
+            page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)),
+        );
         match page.continuation {
             Some(next) => query.continuation = Some(next),
             None => return rows,
@@ -207,7 +209,9 @@ pub(super) async fn faults(store: &dyn TableStore) -> Vec<String> {
             let found = text(holder, &format!("{copy}_{name}"));
             let is_kept = kind == "Note@1" && source.is_none() && id.is_some();
             if found != expected && !is_kept {
-                wrong.push(format!("{table} {partition} {row}: {copy}_{name} is {found:?}, its source says {expected:?}"));
+                wrong.push(format!(
+                    "{table} {partition} {row}: {copy}_{name} is {found:?}, its source says {expected:?}"
+                ));
             }
         }
         let says_so = matches!(holder.get(&format!("{copy}__seq")), Some(ValueRef::Int64(1..)));

@@ -4,9 +4,17 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tablemodel::{Consistency, Database, ErrorKind, Result, prelude::*, store::TableStore, testing::{Script, TestDatabase}};
+use tablemodel::{
+    Consistency, Database, ErrorKind, Result,
+    prelude::*,
+    store::TableStore,
+    testing::{Script, TestDatabase},
+};
 
-use super::{Badge, Department, Desk, Employee, Model, Note, at, badge, database, department, desk, employee, faults, note, races, settle};
+use super::{
+    Badge, Department, Desk, Employee, Model, Note, at, badge, database, department, desk, employee, faults, note,
+    races, settle,
+};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -96,7 +104,8 @@ async fn take(db: &Database, step: &Step) -> Result<()> {
 async fn follow(db: &Database, store: &dyn TableStore, steps: &[Step]) {
     for (nth, step) in steps.iter().enumerate() {
         if let Err(error) = take(db, step).await {
-            let may = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Restricted { .. } | ErrorKind::AlreadyExists);
+            let may =
+                matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Restricted { .. } | ErrorKind::AlreadyExists);
             assert!(may, "{step:?} of {steps:?}: {error:?}");
         }
         assert_eq!(faults(store).await, Vec::<String>::new(), "after {nth} of {steps:?}");

@@ -2,7 +2,10 @@
 
 use tablemodel::{ErrorKind, prelude::*};
 
-use super::{Badge, Card, Department, Desk, MODES, Name, Note, assert_exact, at, badge, card, database, department, desk, employee, note};
+use super::{
+    Badge, Card, Department, Desk, MODES, Name, Note, assert_exact, at, badge, card, database, department, desk,
+    employee, note,
+};
 
 async fn manager(db: &Database, name: &str, number: u8) -> Option<Card> {
     Department::find().name(name).number(number).one(db).await.unwrap().unwrap().into_inner().manager

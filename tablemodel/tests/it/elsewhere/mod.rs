@@ -66,7 +66,9 @@ pub(super) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
     let mut rows = Rows::new();
     loop {
         let page = store.query(&query).await.expect("the table is read");
-        rows.extend(page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)));
+        rows.extend(
+            page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)),
+        );
         match page.continuation {
             Some(next) => query.continuation = Some(next),
             None => return rows,
@@ -82,7 +84,8 @@ pub(super) async fn live_rows(db: &TestDatabase) -> Rows {
     }
     rows.retain(|(_, _, row), properties| {
         let is_dead = properties.get("_dead").is_some();
-        let is_tombstone = matches!(properties.get("EntityType"), Some(ValueRef::String(kind)) if kind.contains("~dead"));
+        let is_tombstone =
+            matches!(properties.get("EntityType"), Some(ValueRef::String(kind)) if kind.contains("~dead"));
         !is_dead && !is_tombstone && !row.starts_with("~~")
     });
     rows
