@@ -47,12 +47,19 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     db.insert(&Department { name: "Sales".into(), manager_id: Some(1), manager: None }).await?;
     examples::print_rows(&db, "Company").await?;
 
-    let sales = || async { Ok::<_, tablemodel::Error>(Department::find().name("Sales").one(&db).await?) };
-    let jones = || Employee::find().department("Sales").id(1);
-    db.update(jones(), |e| Ok(e.name = "Jones-Lee".into())).await?; // one batch: the employee, and the department
+    let sales = || Department::find().name("Sales").one(&db);
+    let married = |employee: &mut Employee| {
+        employee.name = "Jones-Lee".into();
+        Ok(())
+    };
+    db.update(Employee::find().department("Sales").id(1), married).await?; // one batch: the employee, and the department
     assert_eq!(sales().await?.and_then(|s| s.manager.clone()), Some(ManagerCard { id: 1, name: "Jones-Lee".into() }));
 
-    db.update(Department::find().name("Sales"), |d| Ok(d.manager_id = Some(2))).await?;
+    let promoted = |department: &mut Department| {
+        department.manager_id = Some(2);
+        Ok(())
+    };
+    db.update(Department::find().name("Sales"), promoted).await?;
     assert_eq!(sales().await?.and_then(|s| s.manager.clone()), Some(ManagerCard { id: 2, name: "Smith".into() }));
 
     let smith = Employee::find().department("Sales").id(2).one(&db).await?.ok_or("no Smith")?;

@@ -168,10 +168,12 @@ impl Run<'_> {
     /// beside their source, and all others where several partitions commit as one.
     pub(super) async fn followers(&mut self, changes: &[Change]) -> Result<Followers> {
         let mut followers = Followers::default();
-        let mut rows = 0;
         for change in changes {
-            let registered = self.registered(change)?.into_owned();
-            rows += rows_each(change.schema()) + 1;
+            let registered = self.registered(change)?;
+            if registered.setting.copied.is_empty() {
+                continue;
+            }
+            let registered = registered.into_owned();
             for source in followed(change, &registered.setting, &self.known)? {
                 followers.sources.push((change.schema().entity_type, source.clone()));
                 self.find_restricting(change, &registered, &source).await?;
@@ -181,8 +183,12 @@ impl Run<'_> {
                 followers.mates.extend::<Vec<_>>(mates);
             }
         }
+        if followers.sources.is_empty() {
+            return Ok(followers);
+        }
         self.mates(changes, &mut followers)?;
-        rows += followers.beside.iter().map(|change| rows_each(change.schema())).sum::<usize>();
+        let rows_of = |change: &Change| rows_each(change.schema()) + 1;
+        let rows = changes.iter().chain(&followers.beside).map(rows_of).sum::<usize>();
         let fits = rows <= limits::MAX_BATCH_OPERATIONS && !self.copying.apart;
         match (fits, self.db.is_atomic()) {
             (true, _) => {}
@@ -368,6 +374,8 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// One of them. It expires after twice the fence: the writer gives up after half of it, and clocks may be apart by two
+    /// thirds.
     async fn register_one(&mut self, image: &Image, entry: &Entry, source: &Source) -> Result<()> {
         let clock = &self.db.environment().clock;
         self.copying.since.get_or_insert(clock.monotonic());
@@ -381,7 +389,8 @@ impl Run<'_> {
             if there.as_ref().is_some_and(copy::is_settled) && self.holds_already(image, source).await? {
                 return Ok(()); // what this write rests on is not current: it will fail, or begin again
             }
-            let properties = copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), self.db.0.fence));
+            let properties =
+                copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), 2 * self.db.0.fence));
             let reference = match there {
                 Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),
                 None => Action::Insert(properties.clone()),

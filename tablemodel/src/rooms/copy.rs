@@ -76,7 +76,10 @@ pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Re
         return Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()));
     }
     let beside = source.is_beside(image.schema, &image.key.partition);
-    let away = (!beside).then(|| Away { table: source.schema.table, partition: source.key.partition });
+    let away = match beside {
+        true => None,
+        false => Some(Away { table: source.schema.table, partition: source.key.partition }),
+    };
     let index = image.schema.indexes.len() + position;
     to.push(Entry { index, away, row, properties: reference(image) });
     Ok(())

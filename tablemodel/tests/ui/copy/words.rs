@@ -40,6 +40,8 @@ struct Department {
     seventh: Option<Card>,
     #[table(copy_of(Employee, key()))]
     eighth: Option<Card>,
+    #[table(copy_of(Employee))]
+    ninth: Option<Card>,
 }
 
 fn main() {}
