@@ -253,7 +253,8 @@ impl Index {
 fn list(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
     if field.kind != Kind::Json {
-        let message = format!("`each` takes a list stored as JSON: write `#[table(json)]` on `{name}`, a `Vec` of a key type");
+        let message =
+            format!("`each` takes a list stored as JSON: write `#[table(json)]` on `{name}`, a `Vec` of a key type");
         errors.at(name.span(), message);
         return None;
     }

@@ -327,7 +327,9 @@ impl<'a> Run<'a> {
             is_here || self.from.as_ref() == Some(owner)
         };
         let found = match net.taker {
-            Some(taker) => self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?,
+            Some(taker) => {
+                self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?
+            }
             None => self.db.own_claim(net.first, ours).await?,
         };
         self.claims.insert(net.place(), found);
@@ -380,7 +382,10 @@ impl<'a> Run<'a> {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(&place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
-            if self.db.get_row(&table, &key).await?.is_none() && self.missing.insert((place.clone(), row.clone())) && away.row.was {
+            if self.db.get_row(&table, &key).await?.is_none()
+                && self.missing.insert((place.clone(), row.clone()))
+                && away.row.was
+            {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }

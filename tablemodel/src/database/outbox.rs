@@ -14,7 +14,10 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Row
 use twox_hash::XxHash3_64;
 
 use crate::{
-    database::{Consistency, Database, calls::{ATTEMPTS, is_transient}},
+    database::{
+        Consistency, Database,
+        calls::{ATTEMPTS, is_transient},
+    },
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
@@ -171,10 +174,14 @@ impl Database {
         let is_dead = |target: &Target| !target.is_live && !target.is_claim(outgoing.schema);
         let leaves_dead = targets.iter().any(is_dead) || primary.as_ref().is_none_or(is_tombstone);
         let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
-        let (claims, targets): (Vec<_>, Vec<_>) = targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
+        let (claims, targets): (Vec<_>, Vec<_>) =
+            targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
-        let settled: Vec<_> = claims.iter().map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since)).collect();
+        let settled: Vec<_> = claims
+            .iter()
+            .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
+            .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let action = match leaves_dead {
             true => Action::Merge(
@@ -193,7 +200,8 @@ impl Database {
             let there = self.get_row(&table, &target.entry.key).await?;
             let Some(action) = target.over(there.as_ref())? else { return Ok(()) };
             self.check_held(since)?;
-            let batch = Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
+            let batch =
+                Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
             match self.commit_store(&[batch], attempt).await {
                 Ok(_) => return Ok(()),
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
@@ -201,7 +209,8 @@ impl Database {
                 Err(error) => return Err(Error::from(error).at_key(target.entry.key.clone())),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing").at_key(target.entry.key.clone()))
+        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing")
+            .at_key(target.entry.key.clone()))
     }
 
     /// That the intent is not held for so long that what it was read from may have been swept.

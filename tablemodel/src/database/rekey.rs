@@ -33,7 +33,7 @@ use crate::{
         system,
     },
     rooms::{
-        rekey::{Move, Reservation, intents_of},
+        rekey::{Held, Move, Reservation, intents_of},
         unique,
     },
     schema::{EntitySchema, IndexSchema},
@@ -123,7 +123,7 @@ impl Database {
         self.check_fits(registered, &moving)?;
         self.mark_dirty(schema, &moving.from.partition).await?;
         self.mark_dirty(schema, &moving.to.key.partition).await?;
-        let reserved = self.reserve(registered, &moving).await?;
+        let reserved = self.reserve(registered, &moving, &was).await?;
         let left = self.leave(registered, &moving, old, &was, &reserved, since).await;
         if let Err(error) = left {
             let is_known = *error.kind() != ErrorKind::OutcomeUnknown;
@@ -143,7 +143,9 @@ impl Database {
                 Ok(None) => Err(undecided(&moving, "the entity moved, and is gone from its new key already")),
                 Err(error) => Err(undecided(&moving, "the entity moved; read it at its new key").caused_by(error)),
             },
-            Err(error) => Err(undecided(&moving, "the entity has left its old key, and a relay lets it arrive").caused_by(error)),
+            Err(error) => {
+                Err(undecided(&moving, "the entity has left its old key, and a relay lets it arrive").caused_by(error))
+            }
         }
     }
 
@@ -157,25 +159,28 @@ impl Database {
             properties,
         };
         let at = &moving.to.key.row;
-        let mut known: Known = [(at.clone(), Some(row(at, moving.reservation(now.ticks(), now)?)))].into();
-        for (_, held, properties) in moving.held()? {
-            known.insert(held.clone(), Some(row(&held, properties)));
+        let mut known: Known = [(at.clone(), Some(row(at, moving.reservation(now.ticks(), now, &[]))))].into();
+        for held in moving.held()? {
+            let holding = row(&held.row, held.properties);
+            known.insert(held.row, Some(holding));
         }
         let context = Run::new(self, registered, &moving.to.key.partition).context();
         let mut plan = BatchPlan::default();
-        plan.add(Change::Arrive(Box::new(moving.clone())), &known, &registered.setting, context).map_err(Error::alone)?;
+        plan.add(Change::Arrive(Box::new(moving.clone())), &known, &registered.setting, context)
+            .map_err(Error::alone)?;
         let (missing, claims) = Default::default();
         plan.batches(&registered.table, &moving.to.key.partition, &self.0.prefix, &missing, &claims).map(drop)
     }
 
     /// Reserves the new key for the move, and with it the values of unique indexes in its partition.
-    async fn reserve(&self, registered: &Registered, moving: &Move) -> Result<ETag> {
+    async fn reserve(&self, registered: &Registered, moving: &Move, was: &Image) -> Result<ETag> {
         let (schema, key) = (registered.schema, &moving.to.key);
+        let held = moving.newly_held(was)?;
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&registered.table, key).await?;
             let now = self.environment().clock.now();
             let sequence = there.as_ref().map_or(0, |row| system::sequence(&row.properties) + 1).max(now.ticks());
-            let reservation = moving.reservation(sequence, later(now, CLAIM_TIME))?;
+            let reservation = moving.reservation(sequence, later(now, CLAIM_TIME), &held);
             let action = match &there {
                 None => Action::Insert(reservation),
                 Some(row) => match Reservation::of(row) {
@@ -193,18 +198,16 @@ impl Database {
                     None => return Err(exists(schema, key)),
                 },
             };
-            let held = moving.held()?;
             let batch = Batch::new(&registered.table, key.partition.clone()).with(key.row.clone(), action);
-            let batch = held.iter().fold(batch, |batch, (_, row, properties)| {
-                batch.with(row.clone(), Action::Insert(properties.clone()))
-            });
+            let insert = |held: &Held| Action::Insert(held.properties.clone());
+            let batch = held.iter().fold(batch, |batch, held| batch.with(held.row.clone(), insert(held)));
             match self.commit_store(&[batch], attempt).await {
                 Ok(receipts) => {
                     let etag = receipts.into_iter().flatten().next().and_then(|written| written.etag);
                     return etag.ok_or_else(no_row);
                 }
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
-                Err(error) if is_race(error.kind()) => self.check_holder(schema, moving, &error).await?,
+                Err(error) if is_race(error.kind()) => self.check_holder(schema, key, &held, &error).await?,
                 Err(error) => return Err(Error::from(error).of(schema.entity_type).at_key(key.clone())),
             }
         }
@@ -212,13 +215,18 @@ impl Database {
     }
 
     /// The violation where a unique value in the new partition is another's.
-    async fn check_holder(&self, schema: &'static EntitySchema, moving: &Move, error: &StoreError) -> Result<()> {
+    async fn check_holder(
+        &self,
+        schema: &'static EntitySchema,
+        key: &RowKey,
+        held: &[Held],
+        error: &StoreError,
+    ) -> Result<()> {
         let failed = error.failed_at().and_then(|at| at.operation.checked_sub(1));
-        let held = moving.held()?;
-        let Some((index, row, _)) = failed.and_then(|at| held.get(at)) else { return Ok(()) };
-        let key = RowKey::new(moving.to.key.partition.clone(), row.clone());
+        let Some(held) = failed.and_then(|at| held.get(at)) else { return Ok(()) };
+        let key = RowKey::new(key.partition.clone(), held.row.clone());
         let holder = self.get_row(&self.table_name(schema.table), &key).await?;
-        match (holder, schema.indexes.get(*index)) {
+        match (holder, schema.indexes.get(held.index)) {
             (Some(holder), Some(index)) => Err(violation(schema, index, &holder)),
             _ => Ok(()),
         }
@@ -236,7 +244,8 @@ impl Database {
     ) -> Result<()> {
         let before = entries(was)?;
         for away in claimed(&moving.to)? {
-            let stays = before.iter().any(|entry| entry.row == away.row.row && entry.away.as_ref() == Some(&away.row.away));
+            let stays =
+                before.iter().any(|entry| entry.row == away.row.row && entry.away.as_ref() == Some(&away.row.away));
             if stays {
                 continue;
             }
@@ -273,7 +282,10 @@ impl Database {
         } else {
             batch.with(key.row.clone(), Action::Delete(as_read))
         };
-        let batch = reservation.held.iter().fold(batch, |batch, held| batch.with(held.clone(), Action::Delete(Condition::Exists)));
+        let batch = reservation
+            .held
+            .iter()
+            .fold(batch, |batch, held| batch.with(held.clone(), Action::Delete(Condition::Exists)));
         self.commit_racing(batch, 0).await.map(drop)
     }
 
@@ -304,7 +316,8 @@ impl Database {
         let sequence = next_sequence(&row.properties, self.environment().clock.now().ticks());
         touch.insert(PropertyName::from_static(system::SEQUENCE), sequence);
         let action = Action::Merge(touch, Condition::Match(row.etag.clone()));
-        let batch = Batch::new(self.table_name(schema.table), row.key.partition.clone()).with(row.key.row.clone(), action);
+        let batch =
+            Batch::new(self.table_name(schema.table), row.key.partition.clone()).with(row.key.row.clone(), action);
         self.commit_racing(batch, 0).await
     }
 
@@ -320,7 +333,8 @@ impl Database {
         let mut moves = Vec::new();
         loop {
             let page = self.query_page(&query).await?;
-            let of_type = page.rows.iter().filter(|row| system::kind(&row.properties).entity() == Some(schema.entity_type));
+            let of_type =
+                page.rows.iter().filter(|row| system::kind(&row.properties).entity() == Some(schema.entity_type));
             for row in of_type {
                 moves.push(Move::read(schema, row)?);
             }

@@ -5,7 +5,9 @@
 
 use std::{convert::Infallible, time::Duration};
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind};
+use tablemodel_store::{
+    Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind,
+};
 
 use crate::{
     database::{
@@ -223,7 +225,10 @@ impl Relay {
         let row = self.db.get_row(&table, &poisoned.row).await?.filter(|row| Progress::of(row).poison.is_some());
         match row {
             Some(row) => Ok((table, row)),
-            None => Err(Error::new(ErrorKind::NotFound, "the outbox row is no longer set aside").at_key(poisoned.row.clone())),
+            None => {
+                Err(Error::new(ErrorKind::NotFound, "the outbox row is no longer set aside")
+                    .at_key(poisoned.row.clone()))
+            }
         }
     }
 
@@ -299,7 +304,9 @@ impl Relay {
         let batch = Batch::new(self.db.dirty_table(), CLOCK_PARTITION).with(CLOCK_PARTITION, action);
         let receipts = self.db.commit_store(&[batch], 0).await?;
         let written = receipts.first().and_then(|batch| batch.first());
-        written.map(|row| row.timestamp).ok_or_else(|| Error::corrupt("the store acknowledged a write without a receipt"))
+        written
+            .map(|row| row.timestamp)
+            .ok_or_else(|| Error::corrupt("the store acknowledged a write without a receipt"))
     }
 
     async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {
@@ -375,8 +382,10 @@ impl Relay {
 
     /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
     async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
-        let range = KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
-        let others: Vec<_> = self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
+        let range =
+            KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
+        let others: Vec<_> =
+            self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
         if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
             return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
         }
@@ -388,7 +397,8 @@ impl Relay {
             let there = self.db.get_row(&table, &entry.key).await?;
             let sequence = outgoing.intent.sequence;
             let is_left = |row: &Row| {
-                let ours = system::owner(row) == Some(outgoing.owner()) && system::sequence(&row.properties) <= sequence;
+                let ours =
+                    system::owner(row) == Some(outgoing.owner()) && system::sequence(&row.properties) <= sequence;
                 ours && (system::is_dead(&row.properties) || self.db.is_atomic())
             };
             // Read again after the entry: a live entity's rows are not swept.
@@ -400,7 +410,9 @@ impl Relay {
         }
         if others.is_empty() {
             let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-            let is_left = |row: &Row| is_tombstone(row) && !is_reserved(row) && system::sequence(&row.properties) <= outgoing.intent.sequence;
+            let is_left = |row: &Row| {
+                is_tombstone(row) && !is_reserved(row) && system::sequence(&row.properties) <= outgoing.intent.sequence
+            };
             if let Some(primary) = primary.filter(is_left) {
                 self.db.remove_row(&outgoing.table, &primary).await?;
             }

@@ -306,7 +306,8 @@ impl BatchPlan {
                 Some(Folded::One(action)) => Some(action),
                 Some(Folded::Nothing) => None,
                 Some(Folded::Impossible) => {
-                    let detail = format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
+                    let detail =
+                        format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
                     let error = Error::new(ErrorKind::Conflict { current: None }, detail);
                     return Err(error.of(schema.entity_type).in_operation(*change));
                 }

@@ -151,7 +151,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             vec![Need { row: new.key.row.clone() }]
         }
         Change::Arrive(to) => {
-            let held = to.held()?.into_iter().map(|(_, row, _)| Need { row });
+            let held = to.held()?.into_iter().map(|held| Need { row: held.row });
             held.chain([Need { row: to.to.key.row.clone() }]).collect()
         }
         Change::Insert(_)
@@ -248,11 +248,32 @@ impl Planner<'_> {
         if *old.key() == new.key {
             return self.put(Some(&old_image), new, sequence, Some(&old.head), None);
         }
+        self.check_row_moves(&old_image, &new)?;
         let dead = self.vacant(&new)?;
         let end = Some(sequence);
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
         Ok(planned)
+    }
+
+    /// That no value unique over several partitions goes with a changed row key, where a claim is a commit of its own.
+    fn check_row_moves(&self, old: &Image, new: &Image) -> Result<()> {
+        if !self.setting.deferred || !new.schema.has_claims() {
+            return Ok(());
+        }
+        let old_entries = entries(old)?;
+        for entry in entries(new)? {
+            let index = new.schema.indexes.get(entry.index).filter(|index| index.is_claim());
+            if let Some(index) = index.filter(|_| old_entries.iter().any(|old| old.is_at(&entry))) {
+                let detail = format!(
+                    "unique index `{}` spans partitions, and its value cannot follow a changed row key here; use `db.rekey()`",
+                    index.name
+                );
+                let error = Error::new(ErrorKind::KeyChanged, detail);
+                return Err(error.of(new.schema.entity_type).at_key(old.key.clone()));
+            }
+        }
+        Ok(())
     }
 
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
@@ -277,9 +298,16 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
-    /// As a delete, with the intent in the same batch.
+    /// As a delete, with the intent in the same batch; what the entity wants again in the same partition is held for it.
     fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
         let mut planned = self.delete(to.to.schema, old)?;
+        let held = if to.stays() { to.held()? } else { Vec::new() };
+        for row in &mut planned.rows {
+            if let (Action::Delete(condition), Some(held)) = (&row.action, held.iter().find(|held| held.row == row.row))
+            {
+                row.action = Action::Replace(held.properties.clone(), condition.clone());
+            }
+        }
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let action = Action::Insert(to.intent(sequence, self.context.due));
         planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });

@@ -17,9 +17,9 @@ use crate::{
 pub(crate) fn join(first: Vec<Batch>, second: Vec<Batch>) -> Result<Vec<Batch>> {
     let mut joined = first;
     for batch in second {
-        let same = joined.iter_mut().find(|other| {
-            other.table.eq_ignore_ascii_case(&batch.table) && other.partition == batch.partition
-        });
+        let same = joined
+            .iter_mut()
+            .find(|other| other.table.eq_ignore_ascii_case(&batch.table) && other.partition == batch.partition);
         match same {
             None => joined.push(batch),
             Some(into) => batch.operations.into_iter().try_for_each(|operation| add(into, operation))?,
@@ -45,7 +45,8 @@ fn add(into: &mut Batch, operation: Operation) -> Result<()> {
         Folded::One(action) => first.action = action,
         Folded::Nothing => into.operations.retain(|other| other.row != operation.row),
         Folded::Impossible => {
-            let detail = format!("the entity at its new key wants a row that it has at its old one (row `{}`)", operation.row);
+            let detail =
+                format!("the entity at its new key wants a row that it has at its old one (row `{}`)", operation.row);
             return Err(Error::new(ErrorKind::Conflict { current: None }, detail));
         }
     }
@@ -72,7 +73,10 @@ mod tests {
         let read = Condition::Match(ETag::from_stamp(7));
         for taken in [Action::Insert(holding("A")), Action::Replace(holding("A"), Condition::Exists)] {
             let joined = join(
-                vec![batch("p", &[("x", Action::Delete(Condition::Exists))]), batch("c", &[("v", Action::Delete(read.clone()))])],
+                vec![
+                    batch("p", &[("x", Action::Delete(Condition::Exists))]),
+                    batch("c", &[("v", Action::Delete(read.clone()))]),
+                ],
                 vec![batch("q", &[("x", Action::Insert(holding("B")))]), batch("c", &[("v", taken)])],
             );
             let wanted = [

@@ -52,7 +52,15 @@ impl AwayRow {
     /// A row that is to go.
     pub(crate) fn removed(entry: &Entry, owner: &str, sequence: i64, was: bool) -> Option<Self> {
         let away = entry.away.clone()?;
-        Some(Self { index: entry.index, away, row: entry.row.clone(), owner: owner.to_owned(), sequence, want: None, was })
+        Some(Self {
+            index: entry.index,
+            away,
+            row: entry.row.clone(),
+            owner: owner.to_owned(),
+            sequence,
+            want: None,
+            was,
+        })
     }
 
     /// A row that is to be as the entry says.
@@ -117,7 +125,10 @@ impl AwayKey {
     }
 
     fn to_json(&self) -> Json {
-        [&self.index, &self.table, &self.key.partition, &self.key.row].map(|text| Json::from(text.as_str())).to_vec().into()
+        [&self.index, &self.table, &self.key.partition, &self.key.row]
+            .map(|text| Json::from(text.as_str()))
+            .to_vec()
+            .into()
     }
 
     fn from_json(json: &Json) -> Option<Self> {
@@ -159,7 +170,12 @@ impl Intent {
     /// Its outbox row; relays leave it to the writer until it is `due`.
     pub(crate) fn properties(&self, schema: &EntitySchema, due: DateTime) -> Properties {
         let mut properties = Properties::new();
-        system::stamp(&mut properties, format!("{}.~outbox@{}", schema.entity_type, schema.version), self.sequence, None);
+        system::stamp(
+            &mut properties,
+            format!("{}.~outbox@{}", schema.entity_type, schema.version),
+            self.sequence,
+            None,
+        );
         let entries: Json = self.entries.iter().map(AwayKey::to_json).collect::<Vec<_>>().into();
         properties.insert(PropertyName::from_static(ENTRIES), entries.to_string());
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.owner.clone());
@@ -208,7 +224,8 @@ pub(crate) fn targets(
     let live = primary.filter(|row| is_primary(schema, row));
     let image = live.map(|row| Image::stored(schema, &row.clone().into())).transpose()?;
     let wanted = image.as_ref().map(entries).transpose()?.unwrap_or_default();
-    let now = primary.filter(|row| live.is_some() || is_tombstone(row)).map_or(0, |row| system::sequence(&row.properties));
+    let now =
+        primary.filter(|row| live.is_some() || is_tombstone(row)).map_or(0, |row| system::sequence(&row.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
         let index = schema.indexes.iter().position(|index| index.name == entry.index);

@@ -40,7 +40,8 @@ pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Re
 pub(crate) fn wants(image: &Image, position: usize, partition: &str, row: &str) -> Result<bool> {
     let mut wanted = Vec::with_capacity(1);
     entries(image, position, &mut wanted)?;
-    let here = |entry: &Entry| entry.away.as_ref().map_or(image.key.partition.as_str(), |away| &away.partition) == partition;
+    let here =
+        |entry: &Entry| entry.away.as_ref().map_or(image.key.partition.as_str(), |away| &away.partition) == partition;
     Ok(wanted.iter().any(|entry| entry.row == row && here(entry)))
 }
 

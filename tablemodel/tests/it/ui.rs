@@ -24,3 +24,10 @@ fn every_mistake_is_told_under_the_words_it_is_about() {
         cases.compile_fail("tests/ui/promised/*.rs");
     }
 }
+
+#[test]
+fn mistakes_in_unique_values_are_told_under_the_words_they_are_about() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/claims/*.rs");
+    }
+}

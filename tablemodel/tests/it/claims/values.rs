@@ -186,7 +186,10 @@ async fn equality_is_the_key_codecs_and_none_is_no_value() {
 /// The other mode's claims are obeyed, and what it left pending belongs to nobody.
 #[tokio::test]
 async fn opening_in_the_atomic_mode_settles_the_claims_that_the_other_left() {
-    use tablemodel::{store::fault::{Call, Request}, testing::Fault};
+    use tablemodel::{
+        store::fault::{Call, Request},
+        testing::Fault,
+    };
     let db = database(Consistency::Azure).await;
     db.insert(&member("A", 1)).await.unwrap();
     let mut second = db.insert(&member("A", 2)).await.unwrap();
@@ -215,7 +218,10 @@ async fn opening_in_the_atomic_mode_settles_the_claims_that_the_other_left() {
 
 /// Dies at the first read of an outbox row: delivery begins with it.
 pub(super) fn crash_at_delivery() -> impl tablemodel::testing::FaultPlan {
-    use tablemodel::{store::fault::{Call, Request}, testing::Fault};
+    use tablemodel::{
+        store::fault::{Call, Request},
+        testing::Fault,
+    };
     |call: &Call<'_>| match call.request {
         Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
         _ => None,

@@ -21,8 +21,7 @@ enum Kind {
     Taken,
 }
 
-const KINDS: [Kind; 6] =
-    [Kind::Member, Kind::NewValues, Kind::OverTombstone, Kind::Row, Kind::Guest, Kind::Taken];
+const KINDS: [Kind; 6] = [Kind::Member, Kind::NewValues, Kind::OverTombstone, Kind::Row, Kind::Guest, Kind::Taken];
 
 async fn prepared(mode: Consistency, kind: Kind) -> TestDatabase {
     let db = database(mode).await;
@@ -95,14 +94,22 @@ async fn a_fault_at_any_store_call_leaves_the_entity_at_one_key_with_its_rows() 
                         assert_eq!(now, after, "{told}: acknowledged");
                     }
                     if let Err(error) = &result
-                        && !matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied)
+                        && !matches!(
+                            error.kind(),
+                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
+                        )
                     {
                         panic!("{told}: {error}");
                     }
                     assert_exact(&db, &told).await;
                     if now == before {
                         db.clock().advance(Duration::from_secs(61));
-                        run(&db, kind).await.unwrap_or_else(|error| panic!("{told}: again: {error}"));
+                        // Taking the key over from the move that died changes the entity: it is read anew.
+                        let again = match run(&db, kind).await {
+                            Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => run(&db, kind).await,
+                            other => other,
+                        };
+                        again.unwrap_or_else(|error| panic!("{told}: again: {error}"));
                         assert_eq!(everybody(&db).await, after, "{told}: again");
                         assert_exact(&db, &format!("{told}, again")).await;
                     }
@@ -131,7 +138,8 @@ async fn a_second_fault_while_a_relay_lets_the_entity_arrive_changes_nothing() {
                 let db = db.reopen::<Model>().await.unwrap();
                 settle(&db).await;
                 let told = format!("{kind:?}, relay {fault:?} at {call}");
-                let moved = members(&db).await.into_iter().map(|m| m.club).chain(guests(&db).await.into_iter().map(|g| g.club));
+                let moved =
+                    members(&db).await.into_iter().map(|m| m.club).chain(guests(&db).await.into_iter().map(|g| g.club));
                 let moved: Vec<_> = moved.collect();
                 let expected = if matches!(kind, Kind::Guest) { ["A", "B"] } else { ["B", "A"] };
                 assert_eq!(moved, expected, "{told}");

@@ -102,7 +102,9 @@ pub(super) async fn all_rows(db: &TestDatabase) -> BTreeMap<Key, Properties> {
         let mut query = Query::new(table, KeyRange::table());
         loop {
             let page = db.store().query(&query).await.expect("the table is read");
-            rows.extend(page.rows.into_iter().map(|row| ((table.into(), row.key.partition, row.key.row), row.properties)));
+            rows.extend(
+                page.rows.into_iter().map(|row| ((table.into(), row.key.partition, row.key.row), row.properties)),
+            );
             match page.continuation {
                 Some(next) => query.continuation = Some(next),
                 None => break,

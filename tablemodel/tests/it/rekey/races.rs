@@ -66,7 +66,9 @@ async fn run(db: &Database, op: Op) -> Result<()> {
             }
             Ok(())
         }
-        Op::InsertThere => db.insert(&Member { seat: Some(50), email: None, nick: None, ..member("B", 1) }).await.map(drop),
+        Op::InsertThere => {
+            db.insert(&Member { seat: Some(50), email: None, nick: None, ..member("B", 1) }).await.map(drop)
+        }
         Op::UpsertHere => db.upsert(&member("A", 1)).await.map(drop),
         Op::InsertHere => db.insert(&member("A", 1)).await.map(drop),
         Op::DeleteHere => delete("A").await,
@@ -113,7 +115,10 @@ fn is_fair(result: &Result<()>) -> bool {
     let kind = result.as_ref().err().map(|error| error.kind().clone()).filter(|_| !stalled);
     kind.is_none_or(|kind| {
         // `OutcomeUnknown`: decided, and finished by the other.
-        matches!(kind, AlreadyExists | Conflict { .. } | NotFound | OutcomeUnknown | Unavailable | UniqueViolation { .. })
+        matches!(
+            kind,
+            AlreadyExists | Conflict { .. } | NotFound | OutcomeUnknown | Unavailable | UniqueViolation { .. }
+        )
     })
 }
 
@@ -166,7 +171,8 @@ async fn however_two_programs_interleave_each_entity_is_at_one_key_with_exactly_
                 for op in [Op::InsertThere, Op::InsertHere, Op::InsertGuestThere] {
                     let last = run(&db, op).await;
                     let kind = last.as_ref().err().map(|error| error.kind());
-                    let taken = matches!(kind, None | Some(ErrorKind::AlreadyExists | ErrorKind::UniqueViolation { .. }));
+                    let taken =
+                        matches!(kind, None | Some(ErrorKind::AlreadyExists | ErrorKind::UniqueViolation { .. }));
                     assert!(taken, "{told}, at last {op:?}: {last:?}");
                 }
                 settle(&db).await;

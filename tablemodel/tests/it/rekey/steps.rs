@@ -65,7 +65,9 @@ async fn an_entity_that_has_left_is_in_its_intent_and_whoever_needs_its_key_lets
         let rows = all_rows(&db).await;
         let (key, intent) = rows.iter().find(|((_, _, row), _)| row.starts_with("~~move|")).expect("an intent");
         assert!(key.1 == "A" && key.2.starts_with("~~move|m_0001|"), "{key:?}");
-        for (name, value) in [("EntityType", "Member.~move@1"), ("_pk", "B"), ("_rk", "m_0001"), ("_from", "m_0001"), ("Email", "e1@x")] {
+        for (name, value) in
+            [("EntityType", "Member.~move@1"), ("_pk", "B"), ("_rk", "m_0001"), ("_from", "m_0001"), ("Email", "e1@x")]
+        {
             assert_eq!(intent.get(name), Some(ValueRef::String(value)), "{name}");
         }
         assert!(members(&db).await.is_empty(), "between two commits it is at neither key");
