@@ -159,7 +159,7 @@ impl Database {
 
     async fn deliver_row(&self, schema: &'static EntitySchema, key: RowKey) -> Result<()> {
         let since = self.environment().clock.monotonic();
-        let table = self.table_name(&schema.table);
+        let table = self.table_name(schema.table);
         let Some(row) = self.get_row(&table, &key).await? else { return Ok(()) };
         let intent = Intent::read(&row)?;
         self.deliver(&Outgoing { schema, table, row: key, etag: row.etag, intent, since }).await
