@@ -88,8 +88,8 @@ impl Database {
         let moving = Move { id, from: old.key().clone(), to };
         let was = Image::stored(schema, &old)?;
         self.check_fits(registered, &moving)?;
-        self.mark_dirty(schema, &moving.from.partition).await?;
-        self.mark_dirty(schema, &moving.to.key.partition).await?;
+        self.mark_moving(schema, &moving.from.partition).await?;
+        self.mark_moving(schema, &moving.to.key.partition).await?;
         let reserved = self.reserve(registered, &moving, &was).await?;
         let left = self.leave(registered, &moving, old, &was, &reserved, since).await;
         if let Err(error) = left {
@@ -113,6 +113,17 @@ impl Database {
             Err(error) => {
                 Err(undecided(&moving, "the entity has left its old key, and a relay lets it arrive").caused_by(error))
             }
+        }
+    }
+
+    /// As [`Database::mark_dirty`], also for a model that has no rows elsewhere, and therefore no table of markers yet.
+    async fn mark_moving(&self, schema: &'static EntitySchema, partition: &str) -> Result<()> {
+        match self.mark_dirty(schema, partition).await {
+            Err(error) if *error.kind() == ErrorKind::NotFound => {
+                self.create_missing(&self.dirty_table()).await?;
+                self.mark_dirty(schema, partition).await
+            }
+            other => other,
         }
     }
 
