@@ -24,8 +24,29 @@ pub(super) struct NameId(pub(super) u32);
 
 /// The names of one store. Only grows; reading by number takes no lock.
 pub(super) struct Dictionary {
-    by_id: [OnceLock<Box<[OnceLock<PropertyName>]>>; CHUNKS],
+    by_id: [OnceLock<Box<[OnceLock<Known>]>>; CHUNKS],
     by_name: RwLock<HashMap<PropertyName, NameId, NameHash>>,
+}
+
+/// A name with a number.
+pub(super) struct Known {
+    name: PropertyName,
+    /// The first bytes of the name: names that differ in these sort as they do.
+    lead: u64,
+}
+
+impl Known {
+    fn new(name: PropertyName) -> Self {
+        let mut lead = [0; size_of::<u64>()];
+        lead.iter_mut().zip(name.as_str().bytes()).for_each(|(to, from)| *to = from);
+        Self { name, lead: u64::from_be_bytes(lead) }
+    }
+
+    /// Whether it sorts before `other`.
+    #[inline]
+    pub(super) fn is_before(&self, other: &Self) -> bool {
+        self.lead < other.lead || (self.lead == other.lead && self.name < other.name)
+    }
 }
 
 /// Hashes names in a fraction of the standard library's time: each row written asks for all of its names. Seeded, so
@@ -73,6 +94,12 @@ impl Dictionary {
     /// The name with this number.
     #[inline]
     pub(super) fn name(&self, id: NameId) -> Option<&PropertyName> {
+        self.known(id).map(|known| &known.name)
+    }
+
+    /// The name with this number, to be compared.
+    #[inline]
+    pub(super) fn known(&self, id: NameId) -> Option<&Known> {
         let (chunk, place) = place(id);
         self.by_id.get(chunk)?.get()?.get(place)?.get()
     }
@@ -116,7 +143,7 @@ impl Dictionary {
         let id = NameId(u32::try_from(by_name.len()).ok().filter(|id| *id < MAX_NAMES)?);
         let (chunk, place) = place(id);
         let names = self.by_id.get(chunk)?.get_or_init(|| (0..CHUNK_NAMES).map(|_| OnceLock::new()).collect());
-        names.get(place)?.set(name.clone()).ok()?;
+        names.get(place)?.set(Known::new(name.clone())).ok()?;
         by_name.insert(name.clone(), id);
         Some(id)
     }
@@ -129,6 +156,7 @@ fn place(NameId(id): NameId) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn names_keep_their_numbers_and_are_found_both_ways() {
@@ -139,6 +167,14 @@ mod tests {
         assert_eq!(dictionary.since(2).map(|(id, name)| (id.0, name.as_str())).collect::<Vec<_>>(), [(2, "City")]);
         assert_eq!(dictionary.len(), 3);
         assert!(!dictionary.is_full());
+    }
+
+    proptest! {
+        #[test]
+        fn names_with_numbers_sort_as_they_do(a in "[A-C\u{0}é]{0,10}", b in "[A-C\u{0}é]{0,10}") {
+            let [known_a, known_b] = [&a, &b].map(|name| Known::new(PropertyName::from(name.as_str())));
+            prop_assert_eq!(known_a.is_before(&known_b), a < b);
+        }
     }
 
     #[test]
