@@ -60,12 +60,39 @@ impl Properties {
     }
 
     /// The value under `name`.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<ValueRef<'_>> {
         match &self.0 {
             Repr::Empty => None,
             Repr::Pairs(pairs) => pairs.get(position(pairs, name).ok()?).map(|(_, value)| value.as_ref()),
             #[cfg(feature = "embedded")]
             Repr::Packed(packed) => packed.get(name),
+        }
+    }
+
+    /// As [`Properties::get`], for many names in their order: looks at `place` first, and leaves it behind what it found.
+    ///
+    /// Begin at 0. Names in another order are found too, only later.
+    ///
+    /// ```
+    /// # use tablemodel_store::{Properties, ValueRef};
+    /// let properties = Properties::from_iter([("Age", 35), ("Id", 7), ("Level", 2)]);
+    /// let mut place = 0;
+    /// assert_eq!(properties.get_from(&mut place, "Age"), Some(ValueRef::Int32(35)));
+    /// assert_eq!(properties.get_from(&mut place, "City"), None);
+    /// assert_eq!(properties.get_from(&mut place, "Level"), Some(ValueRef::Int32(2)));
+    /// assert_eq!(properties.get_from(&mut place, "Id"), Some(ValueRef::Int32(7)));
+    /// ```
+    #[inline]
+    pub fn get_from(&self, place: &mut usize, name: &str) -> Option<ValueRef<'_>> {
+        match &self.0 {
+            Repr::Empty => None,
+            Repr::Pairs(pairs) => {
+                let at = find_from(|at| pairs.get(at).map(|(name, _)| name.as_str()), place, name)?;
+                pairs.get(at).map(|(_, value)| value.as_ref())
+            }
+            #[cfg(feature = "embedded")]
+            Repr::Packed(packed) => packed.value(find_from(|at| packed.name(at), place, name)?),
         }
     }
 
@@ -97,6 +124,7 @@ impl Properties {
     }
 
     /// All properties, in order of name.
+    #[inline]
     pub fn iter(&self) -> PropertiesIter<'_> {
         PropertiesIter(match &self.0 {
             Repr::Empty => IterRepr::Pairs([].iter()),
@@ -139,6 +167,28 @@ fn put(pairs: &mut Vec<Pair>, name: PropertyName, value: Value) -> Option<Value>
     }
 }
 
+/// The position of `name` among sorted names, looked for from `place` on, and before it only where it may be there.
+#[inline]
+fn find_from<'a>(name_at: impl Fn(usize) -> Option<&'a str>, place: &mut usize, name: &str) -> Option<usize> {
+    let mut at = *place;
+    while let Some(here) = name_at(at) {
+        // The usual case, and cheaper than to compare by order.
+        if here == name {
+            *place = at + 1;
+            return Some(at);
+        }
+        if here > name {
+            break;
+        }
+        at += 1;
+    }
+    // It is not here, nor further on: it may have been passed.
+    let passed = || at.checked_sub(1).and_then(&name_at).is_some_and(|passed| passed >= name);
+    let found = if passed() { (0..at).find(|at| name_at(*at) == Some(name)) } else { None };
+    *place = found.map_or(at, |found| found + 1);
+    found
+}
+
 fn position(pairs: &[Pair], name: &str) -> Result<usize, usize> {
     pairs.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
 }
@@ -171,6 +221,7 @@ enum IterRepr<'a> {
 impl<'a> Iterator for PropertiesIter<'a> {
     type Item = (&'a PropertyName, ValueRef<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             IterRepr::Pairs(pairs) => pairs.next().map(|(name, value)| (name, value.as_ref())),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{
-    dictionary::{Dictionary, NameId},
+    dictionary::{Dictionary, NameId, Wanted},
     property::{Raw, StoredName, StoredProperties},
 };
 use crate::{DateTime, PropertyName, ValueRef};
@@ -80,7 +80,21 @@ impl Packed {
 
     /// The value under `name`.
     pub(crate) fn get(&self, name: &str) -> Option<ValueRef<'_>> {
-        self.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value)
+        let wanted = Wanted::new(name);
+        let is_it = |slot: &&Slot| self.0.names.known(slot.name).is_some_and(|known| known.is(&wanted));
+        self.0.value(self.0.slots.iter().find(is_it)?.value)
+    }
+
+    /// The name at this position.
+    #[inline]
+    pub(crate) fn name(&self, at: usize) -> Option<&str> {
+        self.0.names.name(self.0.slots.get(at)?.name).map(PropertyName::as_str)
+    }
+
+    /// The value at this position.
+    #[inline]
+    pub(crate) fn value(&self, at: usize) -> Option<ValueRef<'_>> {
+        self.0.value(self.0.slots.get(at)?.value)
     }
 
     /// All, in order of name.

@@ -9,7 +9,7 @@ use super::{
     codec::StoredRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
-    keys::key_bytes,
+    keys::LookupKey,
 };
 use crate::{Row, RowKey, StoreError, StoreErrorKind};
 
@@ -29,9 +29,10 @@ impl<S: Snapshot> View<S> {
         if key.partition.contains('\0') {
             return Ok(None);
         }
-        let bytes = key_bytes(&key.partition, &key.row);
-        let decode = |value: &[u8]| StoredRow::checked(space, &bytes, value)?.row(key.clone(), &self.names, None);
-        self.snapshot.get(space, &bytes, decode)?.transpose()
+        let bytes = LookupKey::new(&key.partition, &key.row);
+        let bytes = bytes.as_slice();
+        let decode = |value: &[u8]| StoredRow::checked(space, bytes, value)?.row(key.clone(), &self.names, None);
+        self.snapshot.get(space, bytes, decode)?.transpose()
     }
 }
 
@@ -130,6 +131,7 @@ mod tests {
         embedded::{
             catalogue::TableEntry,
             engine::{Group, Space, Sync, TableId},
+            keys::key_bytes,
             page::{Progress, Step},
             redb_engine,
             seal::Digest,

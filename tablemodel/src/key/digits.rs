@@ -38,12 +38,12 @@ fn fits(fits: bool) -> Result<(), TooWide> {
 
 /// Reads what [`push_decimal`] wrote: digits alone, no sign.
 pub(crate) fn decimal(text: &str) -> Option<u128> {
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     match text.len() {
-        ..20 => text.parse::<u64>().ok().map(u128::from), // no 19 digits overflow; half the work
-        _ => text.parse().ok(),
+        0 => None,
+        // No 19 digits overflow.
+        ..20 => text.bytes().try_fold(0, |number, byte| Some(number * 10 + digit(byte)?)).map(u128::from),
+        _ => text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten(),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
         image::{self, KeyValues},
         system,
     },
+    rooms::index,
     schema::EntitySchema,
     stored::{Seen, Stored},
 };
@@ -87,6 +88,16 @@ pub(crate) fn owner(schema: &'static EntitySchema, row: &Row) -> Result<RowKey> 
             Err(Error::corrupt("an index row does not name its entity").of(schema.entity_type).at_key(row.key.clone()))
         }
     }
+}
+
+/// The key of the row that the index at this position wants for a primary row; none while it wants none.
+pub(crate) fn index_row(schema: &'static EntitySchema, index: usize, primary: &Row) -> Result<Option<String>> {
+    image::check_version(schema, primary)?;
+    let keys = image::key_values(schema, &primary.key)?;
+    index::row_key(schema, index, |property| {
+        let in_key = keys.iter().find(|(part, _)| part.property == property);
+        in_key.map(|(_, value)| value.as_ref()).or_else(|| primary.properties.get(property))
+    })
 }
 
 /// The stored properties to ask for, so that these can be read: those of keys need none, an index row's owner does.

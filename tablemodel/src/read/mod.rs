@@ -16,10 +16,8 @@ use crate::{
     error::{Error, ErrorKind, Result},
     path::{
         found::{self, Found},
-        query::{PathQuery, ReadPlan},
+        query::{self, PathQuery, ReadPlan},
     },
-    plan::image::Image,
-    rooms,
     stored::Stored,
 };
 
@@ -169,6 +167,21 @@ impl Reader {
     }
 }
 
+/// The result at a full key: without a plan, where the key is one.
+pub(crate) async fn one<F: Found>(db: &Database, query: &PathQuery) -> Result<Option<F>> {
+    let (schema, index) = (query.schema(), query.index());
+    let registered = db.registered(schema)?;
+    query.check_ready(&registered.states)?;
+    let Some(key) = query.point()? else {
+        return Box::pin(Reader::new(db, query.clone())?.first_found()).await;
+    };
+    let row = db.get_row(&registered.table, &key).await;
+    match row.map_err(|error| error.of(schema.entity_type).at_key(key))? {
+        Some(row) if query::owns(schema, index, &row) => resolve(db, index, row).await,
+        _ => Ok(None),
+    }
+}
+
 /// The rows of a plan that was made elsewhere.
 pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
     let registered = db.registered(plan.schema)?;
@@ -178,7 +191,9 @@ pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
 async fn resolve<F: Found>(db: &Database, index: Option<usize>, row: Row) -> Result<Option<F>> {
     match index {
-        Some(index) if F::OF_PRIMARY => match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
+        // Boxed: the futures of primary reads stay small, which is cheaper to make.
+        Some(index) if F::OF_PRIMARY => match Box::pin(load(db, <F::Entity as TableEntity>::SCHEMA, index, row)).await?
+        {
             Some(primary) => F::read(None, primary.into()).map(Some),
             None => Ok(None),
         },
@@ -211,8 +226,8 @@ async fn load(
 ) -> Result<Option<Row>> {
     let owner = found::owner(schema, &row)?;
     let Some(primary) = db.primary_row(schema, &owner).await? else { return Ok(None) };
-    let wanted = rooms::index::entry(&Image::stored(schema, &primary.clone().into())?, index)?;
-    Ok(wanted.is_some_and(|entry| entry.row == row.key.row).then_some(primary))
+    let wanted = found::index_row(schema, index, &primary)?;
+    Ok((wanted.as_ref() == Some(&row.key.row)).then_some(primary))
 }
 
 /// The results one by one.
@@ -230,8 +245,7 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
 
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
-    let readers = queries.into_iter().map(|query| Reader::new(db, query)).collect::<Result<Vec<_>>>()?;
-    let found = readers.into_iter().map(Reader::first_found::<F>);
+    let found = queries.into_iter().map(|query| async move { one(db, &query).await });
     futures_stream::iter(found).buffered(CONCURRENT_READS).try_collect().await
 }
 

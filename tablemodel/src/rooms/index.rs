@@ -9,24 +9,33 @@ use crate::{
         image::{Image, key_error},
         system,
     },
-    schema::{Cover, When},
+    schema::{Cover, EntitySchema, When},
 };
 
 /// The row that the index at this position of the schema wants for the image; none while its condition does not hold
 /// or a part of its key is `None`.
 pub(crate) fn entry(image: &Image, position: usize) -> Result<Option<Entry>> {
     let Some(index) = image.schema.indexes.get(position) else { return Ok(None) };
-    if !index.when.is_none_or(|when| holds(when, &image.fields)) {
-        return Ok(None);
-    }
-    let key = index.row.encode(|part| image.fields.get(part.property));
-    let row = key.map_err(|error| key_error(image.schema, error, Some(index.name)))?;
+    let row = row_key(image.schema, position, |property| image.fields.get(property))?;
     Ok(row.map(|row| Entry { index: position, row, properties: covered(image, index.cover) }))
 }
 
-/// Whether the condition holds for these fields.
-fn holds(when: When, fields: &Properties) -> bool {
-    let set = !matches!(fields.get(when.property), None | Some(ValueRef::Boolean(false)));
+/// The key of that row alone, by the values of the entity's properties.
+pub(crate) fn row_key<'v>(
+    schema: &'static EntitySchema,
+    position: usize,
+    value_of: impl Fn(&'static str) -> Option<ValueRef<'v>>,
+) -> Result<Option<String>> {
+    let Some(index) = schema.indexes.get(position) else { return Ok(None) };
+    if !index.when.is_none_or(|when| holds(when, value_of(when.property))) {
+        return Ok(None);
+    }
+    index.row.encode(|part| value_of(part.property)).map_err(|error| key_error(schema, error, Some(index.name)))
+}
+
+/// Whether the condition holds for this value of its property.
+fn holds(when: When, value: Option<ValueRef<'_>>) -> bool {
+    let set = !matches!(value, None | Some(ValueRef::Boolean(false)));
     set != when.negated
 }
 
