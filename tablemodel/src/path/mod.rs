@@ -83,7 +83,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { crate::read::one(&db, &query).await })
+        Box::pin(async move { crate::read::one(&db, query).await })
     }
 
     /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.

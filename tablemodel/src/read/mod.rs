@@ -4,6 +4,8 @@
 
 mod rows;
 
+use std::sync::Arc;
+
 use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
 use tablemodel_store::{Row, RowKey};
@@ -11,13 +13,14 @@ use tablemodel_store::{Row, RowKey};
 pub(crate) use self::rows::Rows;
 use crate::{
     cursor::{Cursor, PathPage},
-    database::Database,
+    database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     path::{
         found::{self, Found},
         query::{self, PathQuery, ReadPlan},
     },
+    schema::EntitySchema,
     stored::Stored,
 };
 
@@ -167,19 +170,42 @@ impl Reader {
     }
 }
 
-/// The result at a full key: without a plan, where the key is one.
-pub(crate) async fn one<F: Found>(db: &Database, query: &PathQuery) -> Result<Option<F>> {
-    let (schema, index) = (query.schema(), query.index());
-    let registered = db.registered(schema)?;
-    query.check_ready(&registered.states)?;
-    let Some(key) = query.point()? else {
-        return Box::pin(Reader::new(db, query.clone())?.first_found()).await;
-    };
-    let row = db.get_row(&registered.table, &key).await;
-    match row.map_err(|error| error.of(schema.entity_type).at_key(key))? {
-        Some(row) if query::owns(schema, index, &row) => resolve(db, index, row).await,
-        _ => Ok(None),
+/// A read at a full key, ready to run.
+enum Single {
+    /// One key says all: no plan is made.
+    Point { registered: Arc<Registered>, schema: &'static EntitySchema, index: Option<usize>, key: RowKey },
+    /// The key has several places to be looked for.
+    Planned(Box<Reader>),
+}
+
+impl Single {
+    /// Errors in the values, and an index that is not readable, are met here, before anything is read.
+    fn new(db: &Database, query: PathQuery) -> Result<Self> {
+        let (schema, index) = (query.schema(), query.index());
+        let registered = db.registered(schema)?;
+        query.check_ready(&registered.states)?;
+        Ok(match query.point()? {
+            Some(key) => Self::Point { registered, schema, index, key },
+            None => Self::Planned(Box::new(Reader::new(db, query)?)),
+        })
     }
+
+    async fn found<F: Found>(self, db: &Database) -> Result<Option<F>> {
+        let (registered, schema, index, key) = match self {
+            Self::Point { registered, schema, index, key } => (registered, schema, index, key),
+            Self::Planned(reader) => return Box::pin(reader.first_found()).await,
+        };
+        let row = db.get_row(&registered.table, &key).await;
+        match row.map_err(|error| error.of(schema.entity_type).at_key(key))? {
+            Some(row) if query::owns(schema, index, &row) => resolve(db, index, row).await,
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The result at a full key.
+pub(crate) async fn one<F: Found>(db: &Database, query: PathQuery) -> Result<Option<F>> {
+    Single::new(db, query)?.found(db).await
 }
 
 /// The rows of a plan that was made elsewhere.
@@ -218,12 +244,7 @@ async fn resolve_all<F: Found>(db: &Database, index: Option<usize>, rows: Vec<Ro
 }
 
 /// The primary row that an index row names, if its image still wants the row.
-async fn load(
-    db: &Database,
-    schema: &'static crate::schema::EntitySchema,
-    index: usize,
-    row: Row,
-) -> Result<Option<Row>> {
+async fn load(db: &Database, schema: &'static EntitySchema, index: usize, row: Row) -> Result<Option<Row>> {
     let owner = found::owner(schema, &row)?;
     let Some(primary) = db.primary_row(schema, &owner).await? else { return Ok(None) };
     let wanted = found::index_row(schema, index, &primary)?;
@@ -245,7 +266,8 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
 
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
-    let found = queries.into_iter().map(|query| async move { one(db, &query).await });
+    let reads = queries.into_iter().map(|query| Single::new(db, query)).collect::<Result<Vec<_>>>()?;
+    let found = reads.into_iter().map(|read| read.found::<F>(db));
     futures_stream::iter(found).buffered(CONCURRENT_READS).try_collect().await
 }
 
