@@ -11,7 +11,7 @@ use crate::{PropertyName, Value, ValueRef};
 /// The properties of a row, without its keys, ETag and timestamp. Sorted by name, each name once.
 ///
 /// Clones are cheap: they share the values until one of them is changed. Those of a row read from an embedded store
-/// stay as they lie in the file until then, and each value is decoded when it is asked for.
+/// are checked when they are read, and share one text until then.
 #[derive(Clone, Default)]
 pub struct Properties(Repr);
 

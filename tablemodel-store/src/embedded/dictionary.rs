@@ -49,6 +49,9 @@ impl<'n> Wanted<'n> {
 
 /// The first eight bytes of a name, and zeros where it is shorter.
 fn lead(name: &str) -> u64 {
+    if let Some(lead) = name.as_bytes().first_chunk() {
+        return u64::from_be_bytes(*lead);
+    }
     let mut lead = [0; size_of::<u64>()];
     lead.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
     u64::from_be_bytes(lead)

@@ -67,7 +67,14 @@ pub(super) fn is_hex(text: &str) -> bool {
 
 /// The decimal digits of the greatest unsigned number of so many bits.
 pub(super) const fn digits_of(bits: u8) -> u8 {
-    max_of(bits).ilog10() as u8 + 1
+    match bits {
+        // Of integers that are stored as such: read with every key, and the logarithm is slow.
+        8 => 3,
+        16 => 5,
+        32 => 10,
+        64 => 20,
+        _ => max_of(bits).ilog10() as u8 + 1,
+    }
 }
 
 /// The greatest unsigned number of so many bits, from 1 to 128.
@@ -83,6 +90,9 @@ mod tests {
     fn each_integer_type_has_its_decimal_width() {
         let widths = [8, 16, 32, 64, 128].map(digits_of);
         assert_eq!(widths, [3, 5, 10, 20, 39]);
+        for bits in 1..=128 {
+            assert_eq!(usize::from(digits_of(bits)), max_of(bits).to_string().len(), "{bits} bits");
+        }
     }
 
     #[test]

@@ -170,8 +170,8 @@ impl Reader {
     }
 }
 
-/// A read at a full key, ready to run.
-enum Single {
+/// A read at a full key, ready to run: smaller than the query, and so are the futures that hold it.
+pub(crate) enum Single {
     /// One key says all: no plan is made.
     Point { registered: Arc<Registered>, schema: &'static EntitySchema, index: Option<usize>, key: RowKey },
     /// The key has several places to be looked for.
@@ -180,7 +180,7 @@ enum Single {
 
 impl Single {
     /// Errors in the values, and an index that is not readable, are met here, before anything is read.
-    fn new(db: &Database, query: PathQuery) -> Result<Self> {
+    pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
         let (schema, index) = (query.schema(), query.index());
         let registered = db.registered(schema)?;
         query.check_ready(&registered.states)?;
@@ -190,7 +190,8 @@ impl Single {
         })
     }
 
-    async fn found<F: Found>(self, db: &Database) -> Result<Option<F>> {
+    /// The result.
+    pub(crate) async fn found<F: Found>(self, db: &Database) -> Result<Option<F>> {
         let (registered, schema, index, key) = match self {
             Self::Point { registered, schema, index, key } => (registered, schema, index, key),
             Self::Planned(reader) => return Box::pin(reader.first_found()).await,
@@ -201,11 +202,6 @@ impl Single {
             _ => Ok(None),
         }
     }
-}
-
-/// The result at a full key.
-pub(crate) async fn one<F: Found>(db: &Database, query: PathQuery) -> Result<Option<F>> {
-    Single::new(db, query)?.found(db).await
 }
 
 /// The rows of a plan that was made elsewhere.
