@@ -175,6 +175,7 @@ impl Dictionary {
     }
 }
 
+#[inline]
 fn place(NameId(id): NameId) -> (usize, usize) {
     (id as usize / CHUNK_NAMES, id as usize % CHUNK_NAMES)
 }

@@ -42,7 +42,7 @@ pub(crate) fn decimal(text: &str) -> Option<u128> {
     match text.len() {
         0 => None,
         // No 19 digits overflow.
-        ..20 => text.bytes().try_fold(0, |number, byte| Some(number * 10 + digit(byte)?)).map(u128::from),
+        1..20 => text.bytes().try_fold(0, |number, byte| Some(number * 10 + digit(byte)?)).map(u128::from),
         _ => text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten(),
     }
 }

@@ -99,3 +99,38 @@ impl Snapshot for RedbSnapshot {
         })?
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+    use crate::embedded::{
+        engine::{Engine, Group, Sync, TableId},
+        redb_engine::open_backend,
+    };
+
+    #[test]
+    fn each_of_many_tables_is_found_by_many_readers_at_once() {
+        let spaces: Vec<_> = (0..3 * LISTS as u64).map(|id| Space::Rows(TableId(id))).collect();
+        let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let filled = engine.apply(Sync::Disk, |group| {
+            spaces.iter().try_for_each(|space| {
+                group.create(*space)?;
+                group.put(*space, b"key", &space.number().to_le_bytes())
+            })
+        });
+        assert!(filled.unwrap().committed);
+        let snapshot = engine.snapshot().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for space in spaces.iter().chain(spaces.iter().rev()) {
+                        let found = snapshot.get(*space, b"key", <[u8]>::to_vec).unwrap();
+                        assert_eq!(found, Some(space.number().to_le_bytes().to_vec()));
+                    }
+                });
+            }
+        });
+    }
+}
