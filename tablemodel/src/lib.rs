@@ -53,6 +53,6 @@ pub use crate::{
     },
     plan::states::IndexState,
     property::Property,
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{AggregateSchema, Cover, Each, Function, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

@@ -15,12 +15,12 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Place, check_field, check_groups, check_index, check_pair, check_part, index_partition, index_row},
+    check::{Place, check_aggregate, check_aggregates, check_field, check_held, check_into, check_groups, check_index, check_pair, check_part, index_partition, index_row},
     entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
-        field::{AsJson, Field, Maintained, Patchable},
+        field::{Aggregated, AsJson, Field, Maintained, Patchable, Summed},
         list::{ListKind, ListPath, ListState, Listed, ListedAt},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
@@ -31,6 +31,6 @@ pub use crate::{
         variant::{unknown_variant, variant_text},
     },
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{AggregateSchema, Cover, Each, Function, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
     stored::{Seen, Stored},
 };

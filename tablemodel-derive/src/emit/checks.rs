@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use crate::meant::{
     entity::Entity,
@@ -26,7 +27,12 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     });
     let group = entity.fields.iter().find(|field| field.kind == Kind::Group);
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
-    quote!(#partition #row #(#indexes)* #groups)
+    let aggregates = entity.aggregates.iter().enumerate().map(|(place, aggregate)| aggregate.checks(&schema, place));
+    let held = entity.fields.iter().filter(|field| field.is_aggregate).map(|field| {
+        let ty = &field.ty;
+        quote_spanned!(ty.span()=> const _: () = _tm::check_held::<#ty>();)
+    });
+    quote!(#partition #row #(#indexes)* #groups #(#aggregates)* #(#held)*)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

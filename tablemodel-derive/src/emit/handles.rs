@@ -46,7 +46,10 @@ fn constant(entity: &Entity, field: &Field) -> TokenStream {
     let handle = field.handle();
     let doc = format!("The handle of `{name}`.");
     let handle_type = handle_type(field);
-    let maintained = entity.maintains(field).then(|| quote!(, _tm::Maintained));
+    let maintained = match field.is_aggregate {
+        true => Some(quote!(, _tm::Aggregated)),
+        false => entity.maintains(field).then(|| quote!(, _tm::Maintained)),
+    };
     quote_spanned! {field.ty.span()=>
         #[doc = #doc]
         #vis const #handle: _tm::Field<Self, #handle_type #maintained> = _tm::Field::named(#property);

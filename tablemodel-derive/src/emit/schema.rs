@@ -6,10 +6,13 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::meant::{
-    entity::Entity,
-    field::{Field, Kind},
-    key::{Key, Part, Segment},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::{Field, Kind},
+        key::{Key, Part, Segment},
+    },
+    rooms::aggregate::Aggregate,
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -19,6 +22,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let fields = entity.fields.iter().filter_map(|field| field_schema(field));
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
+    let aggregates = entity.aggregates.iter().map(Aggregate::schema);
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -26,6 +30,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             partition: #partition,
             row: #row,
             indexes: &[#(#indexes),*],
+            aggregates: &[#(#aggregates),*],
             adopt: #adopt,
         }
     }
@@ -56,7 +61,8 @@ fn property(field: &Field) -> Option<TokenStream> {
         Kind::Group | Kind::Skipped => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
-    Some(quote!(#schema #default))
+    let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));
+    Some(quote!(#schema #default #aggregate))
 }
 
 /// The properties of a group.

@@ -8,7 +8,7 @@ use super::{Slot, Word, unknown_word};
 use crate::{
     errors::{Errors, unknown},
     names::Case,
-    rooms::{index::IndexWords, list::ListWords},
+    rooms::{aggregate::AggregateWords, index::IndexWords, list::ListWords},
 };
 
 /// `#[table(..)]` on an entity.
@@ -21,6 +21,7 @@ pub(crate) struct EntityWords {
     pub(crate) row: Slot<LitStr>,
     pub(crate) indexes: Vec<IndexWords>,
     pub(crate) lists: Vec<ListWords>,
+    pub(crate) aggregates: Vec<AggregateWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
     pub(crate) allow_scan: Slot<()>,
@@ -29,7 +30,7 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 13] = [
+const LEGAL: [&str; 15] = [
     "name",
     "entity_type",
     "version",
@@ -37,6 +38,8 @@ const LEGAL: [&str; 13] = [
     "row",
     "index",
     "list",
+    "count",
+    "sum",
     "rename_all",
     "adopt",
     "allow_scan",
@@ -64,6 +67,7 @@ impl EntityWords {
             "row" => self.row.fill(word, word.string(errors), errors),
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
             "list" => self.lists.extend(ListWords::read(word, errors)),
+            "count" | "sum" => self.aggregates.extend(AggregateWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
             "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),

@@ -17,6 +17,7 @@ pub(crate) struct FieldWords {
     pub(crate) default: Slot<DefaultWord>,
     pub(crate) method: Slot<Ident>,
     pub(crate) constant: Slot<Ident>,
+    pub(crate) aggregate: Slot<()>,
 }
 
 /// `default`, or `default = ..`.
@@ -32,8 +33,8 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 7] =
-        ["rename", "json", "flatten", "skip", "default", "method", "constant"];
+    pub(crate) const OF_ENTITY: [&'static str; 8] =
+        ["rename", "json", "flatten", "skip", "default", "method", "constant", "aggregate"];
     /// The words that the fields of a group of properties take.
     pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
     /// The words that a projection's fields take.
@@ -50,6 +51,7 @@ impl FieldWords {
                 "flatten" => words.flatten.fill(&word, word.flag(errors), errors),
                 "skip" => words.skip.fill(&word, word.flag(errors), errors),
                 "default" => words.default.fill(&word, default(&word, errors), errors),
+                "aggregate" => words.aggregate.fill(&word, word.flag(errors), errors),
                 "method" => words.method.fill(&word, word.ident(errors), errors),
                 _ => words.constant.fill(&word, word.ident(errors), errors),
             }

@@ -358,5 +358,5 @@ fn concerns_all(error: &Error) -> bool {
 fn rows_each(schema: &EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
-    1 + here + lists + usize::from(here < schema.indexes.len())
+    1 + here + lists + 2 * schema.aggregates.len() + usize::from(here < schema.indexes.len())
 }

@@ -19,7 +19,10 @@ use crate::{
         states::{IndexState, IndexStates},
         system::{self, RowKind},
     },
-    rooms::list,
+    rooms::{
+        aggregate::{self, Totals},
+        list,
+    },
     schema::{Cover, EntitySchema, PropertySchema},
 };
 
@@ -192,6 +195,10 @@ struct Check {
     lists: BTreeMap<String, Vec<Row>>,
     /// The keys that the entities want in lists.
     members: BTreeMap<String, Vec<String>>,
+    /// The cells of aggregates, the entities that hold such, and what their sources come to.
+    cells: BTreeMap<String, Row>,
+    targets: BTreeMap<String, Properties>,
+    totals: Totals,
     /// Primary rows that cannot be read: what they want cannot be told.
     unreadable: BTreeSet<String>,
     violations: Vec<Violation>,
@@ -216,6 +223,10 @@ impl Check {
                 db.model().iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
             });
             match (kind, schema) {
+                (RowKind::Derived { .. }, Some(_)) if aggregate::is_cell(&row.key) => {
+                    check.derived += 1;
+                    check.cells.insert(row.key.row.clone(), row);
+                }
                 (RowKind::Derived { name, .. }, Some(schema)) => {
                     check.derived += 1;
                     let is_list = schema.index(name).is_some_and(|index| index.cover == Cover::List);
@@ -237,6 +248,9 @@ impl Check {
         }
         check.missing();
         check.lists();
+        for (row, fault) in check.totals.faults(&check.cells, &check.targets) {
+            check.report(RowKey::new(check.partition.clone(), row), ViolationKind::Stale, fault);
+        }
         Ok(check)
     }
 
@@ -275,9 +289,16 @@ impl Check {
 
     fn primary(&mut self, db: &Database, schema: &'static EntitySchema, row: &Row) -> Result<()> {
         self.entities += 1;
-        let states = &db.registered(schema)?.setting.states;
+        let setting = &db.registered(schema)?.setting;
         match readable(schema, row) {
-            Ok(image) => self.want(&image, states, system::sequence(&row.properties)),
+            Ok(image) => {
+                self.totals.add(&image, |at| setting.keeps(schema, at))?;
+                if schema.holds_aggregates() {
+                    self.totals.add_target(schema, &row.key.row);
+                    self.targets.insert(row.key.row.clone(), row.properties.clone());
+                }
+                self.want(&image, &setting.states, system::sequence(&row.properties))
+            }
             Err(detail) => {
                 self.unreadable.insert(row.key.row.clone());
                 self.report(row.key.clone(), ViolationKind::Corrupt, detail);

@@ -6,12 +6,12 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, limits, size};
+use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, Value, limits, size};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{self, Before, Change, Context, Known, PlannedRow, Role, stale_etag, violation},
+        change::{self, Before, Change, Context, Known, Planned, PlannedRow, Role, stale_etag, violation},
         entries::Away,
         fold::{Folded, fold},
         group::Group,
@@ -20,7 +20,10 @@ use crate::{
         system,
         table::TableName,
     },
-    rooms::list::{Edit, List},
+    rooms::{
+        aggregate,
+        list::{Edit, List},
+    },
     schema::{EntitySchema, IndexSchema},
 };
 
@@ -35,7 +38,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::List(_) | Role::Outbox => None,
+            Role::Primary | Role::List(_) | Role::Cell | Role::Outbox => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -82,6 +85,10 @@ pub(crate) struct BatchPlan {
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
     /// What changes in rows of several entities: written once all changes are known.
     edits: Vec<BatchEdit>,
+    /// What changes in aggregates, and which change asked for it.
+    cells: Vec<(usize, aggregate::Edit)>,
+    /// Rows that were read because several entities meet in them.
+    pub(crate) shared: HashSet<String>,
     positions: HashMap<String, usize>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
@@ -134,17 +141,118 @@ impl BatchPlan {
         let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
+        let after = self.take(number, schema, planned, (&owner, known), setting, context)?;
+        self.gone.extend(taken.filter(|(row, _)| *row != key.row || after.is_none()));
+        self.left.push(Left { row: key.row, properties: after, born });
+        Ok(())
+    }
+
+    /// Takes over what a change was planned to be; gives what it leaves.
+    fn take(
+        &mut self,
+        number: usize,
+        schema: &'static EntitySchema,
+        planned: Planned,
+        (owner, known): (&str, &Known),
+        setting: &Setting,
+        context: Context,
+    ) -> Result<Option<Properties>> {
         for row in planned.rows {
-            self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
+            self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
         let edits = planned.lists.into_iter();
         self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
+        self.cells.extend(planned.cells.into_iter().map(|edit| (number, edit)));
         match setting.deferred {
-            true => self.defer(number, schema, &planned.away, context, &owner, known)?,
+            true => self.defer(number, schema, &planned.away, context, owner, known)?,
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
-        self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
-        self.left.push(Left { row: key.row, properties: planned.after, born });
+        Ok(planned.after)
+    }
+
+    /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
+    pub(crate) fn close_cells(
+        &mut self,
+        partition: &str,
+        known: &Known,
+        context: Context,
+        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+    ) -> Result<()> {
+        let edits = std::mem::take(&mut self.cells);
+        let mut refreshed: Vec<(usize, Change)> = Vec::new();
+        for (at, (change, first)) in edits.iter().enumerate() {
+            if edits.iter().take(at).any(|(_, earlier)| earlier.into.is(&first.into)) {
+                continue;
+            }
+            let all = edits.iter().map(|(_, edit)| edit).filter(|edit| edit.into.is(&first.into));
+            let set = self.close_cell(first, all, (*change, partition), known, context);
+            let set = set.map_err(|error| error.of(first.into.target.entity_type).in_operation(*change))?;
+            let key = RowKey::new(partition, first.into.row.clone());
+            let Some(set) = set else { continue };
+            match refreshed.iter_mut().find(|(_, earlier)| *earlier.key() == key) {
+                Some((_, Change::Refresh { sets, .. })) => sets.push(set),
+                _ => refreshed.push((*change, Change::Refresh { schema: first.into.target, key, sets: vec![set] })),
+            }
+        }
+        for (number, change) in refreshed {
+            self.refresh(number, change, known, &setting, context).map_err(|error| error.in_operation(number))?;
+        }
+        Ok(())
+    }
+
+    /// Writes one cell; tells what its target is to hold, if that is something else than it does.
+    fn close_cell<'e>(
+        &mut self,
+        first: &aggregate::Edit,
+        edits: impl Iterator<Item = &'e aggregate::Edit>,
+        (change, partition): (usize, &str),
+        known: &Known,
+        context: Context,
+    ) -> Result<Option<(&'static str, Value)>> {
+        let (into, row) = (&first.into, first.into.cell());
+        let cell = known.get(&row).and_then(Option::as_ref);
+        let before = into.total(cell)?;
+        let (mut total, mut comes_or_goes) = (before.clone(), false);
+        for edit in edits {
+            total.change(edit);
+            comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
+        }
+        self.shared.insert(row.clone());
+        let before_batch = Earlier { known, plan: self, partition };
+        let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
+        let stored = target.as_ref().map(|target| target.properties.get(into.property.property).map(|value| value.to_value()));
+        if total == before && !comes_or_goes {
+            return Ok(None);
+        }
+        if let Some(action) = into.write(&total, cell, stored.is_some(), context.now)? {
+            let planned = PlannedRow { row, action, role: Role::Cell };
+            self.push(BatchRow { planned, change, schema: into.target }, "", known)?;
+        }
+        let value = into.value(&total)?;
+        Ok(stored.filter(|stored| stored.as_ref() != Some(&value)).map(|_| (into.property.property, value)))
+    }
+
+    /// Plans the write of a target over what the batch leaves of it.
+    fn refresh(
+        &mut self,
+        number: usize,
+        change: Change,
+        known: &Known,
+        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+        context: Context,
+    ) -> Result<()> {
+        let (schema, key) = (change.schema(), change.key().clone());
+        let setting = setting(schema)?;
+        let before = Earlier { known, plan: self, partition: &key.partition };
+        let planned = change::plan(change, &before, &setting, context)?;
+        if self.left_at(&key.row).is_none() {
+            self.shared.insert(key.row.clone());
+        }
+        let after = self.take(number, schema, planned, (&key.row, known), &setting, context)?;
+        match self.left.iter_mut().rev().find(|left| left.row == key.row) {
+            Some(left) => left.properties = after,
+            None => self.left.push(Left { row: key.row, properties: after, born: false }),
+        }
         Ok(())
     }
 
@@ -163,6 +271,7 @@ impl BatchPlan {
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
+                self.shared.insert(row.clone());
                 let planned = PlannedRow { row, action, role: Role::List(*index) };
                 self.push(BatchRow { planned, change: *change, schema }, "", known)?;
             }
@@ -358,7 +467,7 @@ fn check_size(batch: &Batch) -> Result<()> {
     Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
-fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
+pub(crate) fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
     match action {
         Action::Replace(_, Condition::Match(etag))
         | Action::Merge(_, Condition::Match(etag))
@@ -373,7 +482,8 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
             Some((old.key().row.clone(), system::sequence(&old.head.properties)))
         }
-        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } | Change::Patch { .. } => None,
+        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } => None,
+        Change::Patch { .. } | Change::Refresh { .. } => None,
     }
 }
 

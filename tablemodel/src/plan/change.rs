@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -16,7 +16,10 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
-    rooms::list::{self, Edit},
+    rooms::{
+        aggregate,
+        list::{self, Edit},
+    },
     schema::{Cover, EntitySchema, IndexSchema},
 };
 
@@ -34,6 +37,8 @@ pub(crate) enum Change {
     /// The entity is written as it is, and every derived row with it. `strays` are rows elsewhere that may be there and
     /// are taken away unless the entity wants them.
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
+    /// Properties that hold aggregates are set, whatever else the entity is, with every derived row that holds them.
+    Refresh { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)> },
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
 }
@@ -78,6 +83,8 @@ pub(crate) enum Role {
     Index(usize),
     /// A list of several entities' keys.
     List(usize),
+    /// The cell of an aggregate.
+    Cell,
     /// What is to be done in other partitions.
     Outbox,
 }
@@ -98,6 +105,8 @@ pub(crate) struct Planned {
     pub(crate) away: Vec<AwayRow>,
     /// What changes in rows of several entities, each with the position of its index.
     pub(crate) lists: Vec<(usize, Edit)>,
+    /// What changes in aggregates.
+    pub(crate) cells: Vec<aggregate::Edit>,
     pub(crate) after: Option<Properties>,
 }
 
@@ -119,7 +128,8 @@ impl Change {
     pub(crate) fn schema(&self) -> &'static EntitySchema {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
-            Self::Delete { schema, .. } | Self::Touch { schema, .. } | Self::Patch { schema, .. } => schema,
+            Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
+            Self::Patch { schema, .. } | Self::Refresh { schema, .. } => schema,
         }
     }
 
@@ -128,7 +138,7 @@ impl Change {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
             Self::Delete { old, .. } | Self::Touch { old, .. } => old.key(),
-            Self::Patch { key, .. } => key,
+            Self::Patch { key, .. } | Self::Refresh { key, .. } => key,
         }
     }
 }
@@ -141,7 +151,7 @@ impl Change {
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
-        Change::Patch { key, .. } => vec![Need { row: key.row.clone() }],
+        Change::Patch { key, .. } | Change::Refresh { key, .. } => vec![Need { row: key.row.clone() }],
         Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
     };
     let touches = matches!(change, Change::Touch { .. });
@@ -156,6 +166,9 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     }
     if change.schema().has_shared_rows() {
         needs.extend(list_needs(change, setting, known)?);
+    }
+    if !change.schema().aggregates.is_empty() || change.schema().holds_aggregates() {
+        needs.extend(cell_needs(change, setting, known)?);
     }
     needs.retain(|need| !known.contains_key(&need.row));
     Ok(needs)
@@ -200,8 +213,27 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
         },
         Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
         Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
-        Change::Patch { .. } => Vec::new(),
+        Change::Patch { .. } | Change::Refresh { .. } => Vec::new(),
     })
+}
+
+/// The cells of the aggregates that the change may change, and their targets.
+fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
+    if matches!(change, Change::Touch { .. }) {
+        return Ok(Vec::new());
+    }
+    let mut images = known_images(change, known)?;
+    let new = if matches!(change, Change::Delete { .. }) { None } else { images.pop() };
+    let old = images.pop();
+    let mut needs = Vec::new();
+    for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
+        needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row }));
+    }
+    let stays = old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
+    for image in [&old, &new].into_iter().flatten().filter(|_| !stays) {
+        needs.extend(aggregate::held(image.schema, &image.key.row).map(|into| Need { row: into.cell() }));
+    }
+    Ok(needs)
 }
 
 /// The writes of a change.
@@ -214,6 +246,7 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Delete { schema, old } => planner.delete(schema, &old),
         Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
+        Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }
 }
 
@@ -224,9 +257,42 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn insert(&self, image: Image) -> Result<Planned> {
+    fn insert(&self, mut image: Image) -> Result<Planned> {
         let dead = self.vacant(&image)?;
-        self.put(None, image, self.context.now, dead.as_deref(), None)
+        let mut cells = self.cells(None, Some(&image))?;
+        cells.extend(self.take_totals(&mut image)?);
+        let planned = self.put(None, image, self.context.now, dead.as_deref(), None)?;
+        Ok(Planned { cells, ..planned })
+    }
+
+    /// What the change means for the aggregates that the entity adds to.
+    fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
+        let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else { return Ok(Vec::new()) };
+        aggregate::edits(old, new, |at| self.setting.keeps(image.schema, at))
+    }
+
+    /// Gives a new entity the aggregates that it holds; their cells say from now on that it is there.
+    fn take_totals(&self, image: &mut Image) -> Result<Vec<aggregate::Edit>> {
+        let mut edits = Vec::new();
+        for into in aggregate::held(image.schema, &image.key.row.clone()) {
+            let cell = self.before.row(&into.cell()).flatten();
+            let value = into.value(&into.total(cell.as_deref())?)?;
+            image.fields.insert(PropertyName::from_static(into.property.property), value);
+            edits.push(aggregate::Edit { into, loss: None, gain: None });
+        }
+        Ok(edits)
+    }
+
+    /// Aggregates are not the caller's to change: they stay as they are stored.
+    fn keep_totals(old: &Image, new: &mut Image) -> Result<()> {
+        for into in aggregate::held(new.schema, &old.key.row) {
+            let value = match old.fields.get(into.property.property) {
+                Some(value) => value.to_value(),
+                None => into.value(&aggregate::Total::none(into.property))?,
+            };
+            new.fields.insert(PropertyName::from_static(into.property.property), value);
+        }
+        Ok(())
     }
 
     /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
@@ -255,13 +321,19 @@ impl Planner<'_> {
         let old_image = Image::stored(new.schema, old)?;
         new.keep_unknown(&old.head.properties);
         let sequence = next_sequence(&old.head.properties, self.context.now);
+        let mut cells = self.cells(Some(&old_image), Some(&new))?;
         if *old.key() == new.key {
-            return self.put(Some(&old_image), new, sequence, Some(&old.head), None);
+            Self::keep_totals(&old_image, &mut new)?;
+            let planned = self.put(Some(&old_image), new, sequence, Some(&old.head), None)?;
+            return Ok(Planned { cells, ..planned });
         }
         let dead = self.vacant(&new)?;
         let end = Some(sequence);
+        cells.extend(self.take_totals(&mut new)?);
+        cells.extend(left_cells(&old_image));
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
+        planned.cells = cells;
         Ok(planned)
     }
 
@@ -270,7 +342,9 @@ impl Planner<'_> {
         let derived = self.derived(Some(&image), None, 0, next_sequence(&old.head.properties, self.context.now))?;
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, lists: derived.lists, after: None })
+        let mut cells = self.cells(Some(&image), None)?;
+        cells.extend(left_cells(&image));
+        Ok(Planned { rows, away: derived.away, lists: derived.lists, cells, after: None })
     }
 
     /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
@@ -299,6 +373,19 @@ impl Planner<'_> {
             }
         }
         Ok(planned)
+    }
+
+    fn refresh(&self, schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)>) -> Result<Planned> {
+        let row = match self.before.row(&key.row) {
+            Some(Some(row)) if is_primary(schema, &row) => row,
+            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
+        };
+        let old = Image::stored(schema, &row.clone().into_owned().into())?;
+        let mut new = old.clone();
+        for (property, value) in sets {
+            new.fields.insert(PropertyName::from_static(property), value);
+        }
+        self.put(Some(&old), new, next_sequence(&row.properties, self.context.now), Some(&row), None)
     }
 
     fn patch(
@@ -353,7 +440,7 @@ impl Planner<'_> {
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
         let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
         rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, lists: derived.lists, after: Some(properties) })
+        Ok(Planned { rows, away: derived.away, lists: derived.lists, cells: Vec::new(), after: Some(properties) })
     }
 
     fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
@@ -473,6 +560,11 @@ impl Planner<'_> {
         };
         Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
     }
+}
+
+/// That an entity with aggregates goes away from its key.
+fn left_cells(image: &Image) -> impl Iterator<Item = aggregate::Edit> + '_ {
+    aggregate::held(image.schema, &image.key.row).map(|into| aggregate::Edit { into, loss: None, gain: None })
 }
 
 /// Whether the row is a primary row of the entity, of whatever version.
