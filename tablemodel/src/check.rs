@@ -132,7 +132,15 @@ pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
                 && source_of(aggregate.key, part.property).is_none()
             {
                 let name = target.entity_type;
-                fail(&["the key of `", name, "` holds `", part.field, "`: say in `key(..)` which field of `", schema.entity_type, "` that is"])
+                fail(&[
+                    "the key of `",
+                    name,
+                    "` holds `",
+                    part.field,
+                    "`: say in `key(..)` which field of `",
+                    schema.entity_type,
+                    "` that is",
+                ])
             }
             segments = rest;
         }

@@ -15,7 +15,10 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 
 pub use crate::{
     Result as RunResult,
-    check::{Place, check_aggregate, check_aggregates, check_field, check_held, check_into, check_groups, check_index, check_pair, check_part, index_partition, index_row},
+    check::{
+        Place, check_aggregate, check_aggregates, check_field, check_groups, check_held, check_index, check_into,
+        check_pair, check_part, index_partition, index_row,
+    },
     entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
@@ -31,6 +34,8 @@ pub use crate::{
         variant::{unknown_variant, variant_text},
     },
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
-    schema::{AggregateSchema, Cover, Each, Function, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PropertySchema, When},
+    schema::{
+        AggregateSchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema, PropertySchema, When,
+    },
     stored::{Seen, Stored},
 };

@@ -83,7 +83,11 @@ fn name(word: &Word, example: &str, errors: &mut Errors) -> Option<Ident> {
 fn key(word: &Word, errors: &mut Errors) -> Option<Vec<(Ident, Ident)>> {
     let words = word.words(errors)?;
     if words.is_empty() {
-        return word.wrong("says which entity", "`key(name = department)`: a field of its key, and one of this struct", errors);
+        return word.wrong(
+            "says which entity",
+            "`key(name = department)`: a field of its key, and one of this struct",
+            errors,
+        );
     }
     Some(words.iter().filter_map(|pair| Some((pair.name.clone(), name(pair, "department", errors)?))).collect())
 }
@@ -134,7 +138,8 @@ fn used(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Fi
 impl Aggregate {
     /// Whether a change of `field` may change the aggregate.
     pub(crate) fn uses(&self, field: &Field) -> bool {
-        let mut used = self.key.iter().map(|(_, field)| field).chain(&self.of).chain(self.when.iter().map(|when| &when.field));
+        let mut used =
+            self.key.iter().map(|(_, field)| field).chain(&self.of).chain(self.when.iter().map(|when| &when.field));
         used.any(|used| used.name == field.name)
     }
 
@@ -165,7 +170,8 @@ impl Aggregate {
 
     /// `<Department>::EMPLOYEE_COUNT`
     fn handle(&self, field: &Ident) -> TokenStream {
-        let (target, handle) = (&self.target, format_ident!("{}", field.unraw().to_string().to_uppercase(), span = field.span()));
+        let (target, handle) =
+            (&self.target, format_ident!("{}", field.unraw().to_string().to_uppercase(), span = field.span()));
         quote_spanned!(field.span()=> <#target>::#handle)
     }
 

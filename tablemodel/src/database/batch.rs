@@ -25,7 +25,7 @@ trait Refresh: Send {
     fn refresh(&mut self, row: tablemodel_store::Row);
 }
 
-impl<T: Send> Refresh for Stored<T> {
+impl<T: TableEntity> Refresh for Stored<T> {
     fn refresh(&mut self, row: tablemodel_store::Row) {
         self.set_rows(row.into());
     }

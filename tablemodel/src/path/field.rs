@@ -94,7 +94,7 @@ impl AggregateValue for f64 {}
 #[diagnostic::on_unimplemented(
     message = "this property cannot be patched: a key or a derived row is made from it",
     label = "used by a key, an index or a copy",
-    note = "use `db.update(path, |entity| ..)`, which keeps the derived rows in step"
+    note = "use `db.update(path, |entity| ..)`, which keeps the derived rows in step; an aggregate changes with its sources alone"
 )]
 pub trait CanPatch {}
 

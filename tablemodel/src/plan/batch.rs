@@ -220,7 +220,8 @@ impl BatchPlan {
         self.shared.insert(row.clone());
         let before_batch = Earlier { known, plan: self, partition };
         let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
-        let stored = target.as_ref().map(|target| target.properties.get(into.property.property).map(|value| value.to_value()));
+        let stored =
+            target.as_ref().map(|target| target.properties.get(into.property.property).map(|value| value.to_value()));
         if total == before && !comes_or_goes {
             return Ok(None);
         }

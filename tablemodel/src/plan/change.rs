@@ -267,7 +267,9 @@ impl Planner<'_> {
 
     /// What the change means for the aggregates that the entity adds to.
     fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
-        let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else { return Ok(Vec::new()) };
+        let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else {
+            return Ok(Vec::new());
+        };
         aggregate::edits(old, new, |at| self.setting.keeps(image.schema, at))
     }
 

@@ -93,8 +93,12 @@ impl Into {
             _ => None,
         };
         let total = sources.zip(sum).map(|(sources, sum)| Total { sources, sum });
-        let is_right = |total: &Total| std::mem::discriminant(&total.sum) == std::mem::discriminant(&Total::none(self.property).sum);
-        total.filter(is_right).ok_or_else(|| Error::corrupt("the cell of an aggregate cannot be read").at_key(cell.key.clone()))
+        let is_right = |total: &Total| {
+            std::mem::discriminant(&total.sum) == std::mem::discriminant(&Total::none(self.property).sum)
+        };
+        total
+            .filter(is_right)
+            .ok_or_else(|| Error::corrupt("the cell of an aggregate cannot be read").at_key(cell.key.clone()))
     }
 
     /// The write of its cell over what is there; nothing where no sources and no target need one.
@@ -129,7 +133,10 @@ impl Into {
             Sum::Float(exact) => exact.rounded().map(Value::Double),
         };
         value.ok_or_else(|| {
-            let detail = format!("aggregate `{}` of `{}` would be beyond its type", self.property.field, self.target.entity_type);
+            let detail = format!(
+                "aggregate `{}` of `{}` would be beyond its type",
+                self.property.field, self.target.entity_type
+            );
             Error::new(ErrorKind::Overflow, detail)
         })
     }
@@ -216,7 +223,11 @@ fn check_length(image: &Image, into: &Into) -> Result<()> {
     if chars <= limits::MAX_KEY_CHARS {
         return Ok(());
     }
-    let detail = format!("the cell of aggregate `{}` would have a key of {chars} characters, over {}", into.property.field, limits::MAX_KEY_CHARS);
+    let detail = format!(
+        "the cell of aggregate `{}` would have a key of {chars} characters, over {}",
+        into.property.field,
+        limits::MAX_KEY_CHARS
+    );
     Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()))
 }
 
@@ -266,7 +277,11 @@ impl Totals {
     }
 
     /// What is wrong with the cells and targets of a partition, each with the row key it is about.
-    pub(crate) fn faults(&self, cells: &BTreeMap<String, Row>, targets: &BTreeMap<String, Properties>) -> Vec<(String, String)> {
+    pub(crate) fn faults(
+        &self,
+        cells: &BTreeMap<String, Row>,
+        targets: &BTreeMap<String, Properties>,
+    ) -> Vec<(String, String)> {
         let mut faults = Vec::new();
         for (row, (into, total)) in &self.0 {
             match into.total(cells.get(row)) {
@@ -278,7 +293,8 @@ impl Totals {
             }
             let Some(target) = targets.get(&into.row) else { continue };
             if into.value(total).ok() != target.get(into.property.property).map(|value| value.to_value()) {
-                let detail = format!("property `{}` is not what the sources of the aggregate come to", into.property.property);
+                let detail =
+                    format!("property `{}` is not what the sources of the aggregate come to", into.property.property);
                 faults.push((into.row.clone(), detail));
             }
         }

@@ -109,7 +109,10 @@ async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it() 
                         assert_eq!(now, after, "{told}: acknowledged");
                     }
                     if let Err(error) = &result
-                        && !matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied)
+                        && !matches!(
+                            error.kind(),
+                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
+                        )
                     {
                         panic!("{told}: {error}");
                     }

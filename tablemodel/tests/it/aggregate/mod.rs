@@ -41,8 +41,14 @@ pub(super) struct Contractor {
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", partition = "{company}", row = "team_{number:02}")]
-#[table(index(copies, row = "copy_{motto}_{number:02}"))]
-#[table(index(by_motto, table = "Mottos", partition = "{motto}", row = "{company}_{number:02}", keep(members, payroll)))]
+#[table(index(copies, row = "copy_{motto}_{number:02}", keep(members, payroll, hours, contractors)))]
+#[table(index(
+    by_motto,
+    table = "Mottos",
+    partition = "{motto}",
+    row = "{company}_{number:02}",
+    keep(members, payroll)
+))]
 pub(super) struct Team {
     pub(super) company: String,
     pub(super) number: u8,
@@ -117,10 +123,14 @@ pub(super) async fn rows_in(db: &TestDatabase, table: &str) -> BTreeMap<(String,
 
 /// What a team should hold, by the people that are there: members, payroll, hours and contractors, each with the number of
 /// its sources.
-pub(super) fn expected(number: u8, employees: &[Employee], contractors: &[Contractor]) -> [(&'static str, i64, Value); 4] {
+pub(super) fn expected(
+    number: u8,
+    employees: &[Employee],
+    contractors: &[Contractor],
+) -> [(&'static str, i64, Value); 4] {
     let all: Vec<_> = employees.iter().filter(|employee| employee.team == number).collect();
     let members = all.iter().filter(|employee| employee.active).count() as i64;
-    let payroll: i64 = all.iter().map(|employee| employee.salary).sum();
+    let payroll: i128 = all.iter().map(|employee| i128::from(employee.salary)).sum();
     let hours: Vec<f64> = all.iter().filter_map(|employee| employee.hours).collect();
     // Sixteenths, and so exact: but for the tenth of a plain employee, which is the same for all.
     let tenths = hours.iter().filter(|hours| **hours == 0.1).count();
@@ -129,7 +139,7 @@ pub(super) fn expected(number: u8, employees: &[Employee], contractors: &[Contra
     let from = contractors.iter().filter(|contractor| contractor.team == number).count() as i64;
     [
         ("Members", members, Value::Int64(members)),
-        ("Payroll", all.len() as i64, Value::Int64(payroll)),
+        ("Payroll", all.len() as i64, Value::Int64(payroll.try_into().unwrap())),
         ("Hours", hours.len() as i64, Value::Double(sum)),
         ("Contractors", from, Value::Int64(from)),
     ]
@@ -159,7 +169,11 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
             let Some(team) = team else { continue };
             let copy = ("A".to_owned(), format!("copy_{}_{number:02}", team.motto));
             for row in [("A".to_owned(), format!("team_{number:02}")), copy] {
-                assert_eq!(rows[&row].get(property).map(|value| value.to_value()), Some(value.clone()), "{told}: {row:?}");
+                assert_eq!(
+                    rows[&row].get(property).map(|value| value.to_value()),
+                    Some(value.clone()),
+                    "{told}: {row:?}"
+                );
             }
         }
     }

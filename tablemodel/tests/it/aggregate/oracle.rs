@@ -100,7 +100,7 @@ async fn run(db: &TestDatabase, naive: &mut BTreeMap<u32, Employee>, step: &Step
             there.id = (*to).into();
             db.save(&mut there).await.unwrap();
             naive.remove(&(*id).into());
-            naive.insert(there.id, there.clone());
+            naive.insert(there.id, there.into_inner());
         }
     }
 }

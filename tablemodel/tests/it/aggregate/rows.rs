@@ -7,9 +7,7 @@ use tablemodel::{
     testing::TestDatabase,
 };
 
-use super::{
-    Employee, Model, Team, assert_exact, contractor, database, employee, rows_in, settle, team, teams,
-};
+use super::{Employee, Model, Team, assert_exact, contractor, database, employee, rows_in, settle, team, teams};
 
 const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
@@ -23,8 +21,10 @@ async fn cell(db: &TestDatabase, row: &str) -> Option<Vec<(String, Value)>> {
 async fn the_rows_are_those_that_the_format_page_draws() {
     let db = database(Consistency::Azure).await;
     db.insert(&employee(1, 3)).await.unwrap();
-    let named = |pairs: Vec<(&str, Value)>| Some(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
-    let members = vec![("EntityType", Value::from("Team.~Members@1")), ("_count", Value::Int64(1)), ("_value", Value::Int64(1))];
+    let named =
+        |pairs: Vec<(&str, Value)>| Some(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+    let members =
+        vec![("EntityType", Value::from("Team.~Members@1")), ("_count", Value::Int64(1)), ("_value", Value::Int64(1))];
     assert_eq!(cell(&db, "~~agg|team_03|Members").await, named(members));
     let hours = cell(&db, "~~agg|team_03|Hours").await.unwrap();
     let exact = hours.iter().find(|(name, _)| name == "_exact").map(|(_, value)| value.clone());
@@ -42,6 +42,10 @@ async fn the_value_is_that_of_the_sources_whether_the_target_was_there_or_not() 
         db.insert(&employee(1, 1)).await.unwrap();
         db.insert(&Employee { active: false, ..employee(2, 1) }).await.unwrap();
         assert_exact(&db, "no team").await;
+        let path = || Team::find().company("A").number(1);
+        assert_eq!(db.total(path(), Team::PAYROLL).await.unwrap(), 200, "there is no team");
+        assert_eq!(db.total(path(), Team::HOURS).await.unwrap(), 0.2);
+        assert_eq!(db.total(Team::find().company("B").number(1), Team::MEMBERS).await.unwrap(), 0);
         let stored = db.insert(&team(1)).await.unwrap();
         assert_eq!((stored.members, stored.payroll, stored.contractors), (1, 200, 0));
         db.insert(&contractor(1, 1)).await.unwrap();
@@ -160,8 +164,16 @@ async fn what_a_cell_cannot_hold_is_refused_before_anything_is_written() {
         db.insert(&Employee { salary: i64::MAX, ..employee(1, 1) }).await.unwrap();
         let before = rows_in(&db, "Company").await;
         let refused = [
-            (Employee { salary: 1, ..employee(2, 1) }, ErrorKind::Overflow, "aggregate `payroll` of `Team` would be beyond its type"),
-            (Employee { hours: Some(f64::NAN), ..employee(2, 1) }, ErrorKind::Invalid, "field `hours` is summed, and is infinite or not a number"),
+            (
+                Employee { salary: 1, ..employee(2, 1) },
+                ErrorKind::Overflow,
+                "aggregate `payroll` of `Team` would be beyond its type",
+            ),
+            (
+                Employee { hours: Some(f64::NAN), ..employee(2, 1) },
+                ErrorKind::Invalid,
+                "field `hours` is summed, and is infinite or not a number",
+            ),
             (Employee { hours: Some(f64::INFINITY), ..employee(2, 1) }, ErrorKind::Invalid, "field `hours` is summed"),
         ];
         for (wrong, kind, told) in refused {
@@ -172,7 +184,9 @@ async fn what_a_cell_cannot_hold_is_refused_before_anything_is_written() {
         assert_eq!(rows_in(&db, "Company").await, before);
         // Beyond the type on the way, and back within one batch.
         let mut batch = db.batch(Team::in_partition("A"));
-        batch.insert(&Employee { salary: i64::MAX, ..employee(3, 1) }).insert(&Employee { salary: -i64::MAX, ..employee(4, 1) });
+        batch
+            .insert(&Employee { salary: i64::MAX, ..employee(3, 1) })
+            .insert(&Employee { salary: -i64::MAX, ..employee(4, 1) });
         batch.commit().await.unwrap();
         assert_exact(&db, "back within its type").await;
     }
