@@ -72,6 +72,7 @@ use proc_macro::TokenStream;
 /// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
 /// | `count(..)`, `sum(..)` | the number of these entities, or the sum of a field, kept in another entity; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
+/// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
 /// | `adopt` | rows that other programs wrote are read as version 1 |
 /// | `allow_scan` | scans of whole partitions and of the table may be written |
 /// | `allow(append_hotspot)` | the partition key may be constant, or led by time: one server then takes every write |
@@ -142,7 +143,10 @@ use proc_macro::TokenStream;
 /// | `aggregate` | the field holds a `count` (`i64`) or `sum` (`i64` or `f64`) of other entities; what is written to it is ignored |
 /// | `rename = "EMail"` | the stored name of the property |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
-/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row |
+/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
+/// | `chunked` | a text or bytes over 64 KiB, cut into several properties and, where one row does not hold them, into several rows |
+/// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
+/// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the default |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
@@ -249,7 +253,7 @@ pub fn table_model(item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `of = Employee` | on the struct: the entity. Required |
 /// | `crate = "path"` | on the struct: where tablemodel is |
-/// | `json` | on a field: it is `json` in the entity |
+/// | `json`, `blob` | on a field: it is that in the entity |
 /// | `default` | on a field: what it is where the property is absent, as for an entity |
 /// | `constant = "NAME"` | on a field: the entity's handle, if its name is not that of the field |
 #[proc_macro_derive(Projection, attributes(table))]

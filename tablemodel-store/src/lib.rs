@@ -23,6 +23,7 @@ mod embedded;
 mod error;
 mod etag;
 mod filter;
+mod flat;
 mod memory;
 mod name;
 mod operation;

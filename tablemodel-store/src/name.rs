@@ -88,3 +88,34 @@ impl fmt::Display for PropertyName {
         f.write_str(self.as_str())
     }
 }
+
+/// What was found out about texts, remembered by their place in memory: the names of a program's rows are mostly its
+/// constants, and the same few come again and again.
+pub(crate) struct ByPlace<'t, T>([Option<(&'t str, T)>; REMEMBERED]);
+
+/// Texts that are remembered at a time.
+const REMEMBERED: usize = 64;
+
+impl<T> Default for ByPlace<'_, T> {
+    fn default() -> Self {
+        Self([const { None }; REMEMBERED])
+    }
+}
+
+impl<'t, T: Copy> ByPlace<'t, T> {
+    /// What is remembered of this very text, or what `find` gives, which is remembered then.
+    pub(crate) fn get_or_find<E>(&mut self, text: &'t str, find: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let address = text.as_ptr().addr();
+        let slot = self.0.get_mut((address ^ address >> 6) % REMEMBERED);
+        if let Some(Some((known, found))) = &slot
+            && std::ptr::eq(*known, text)
+        {
+            return Ok(*found);
+        }
+        let found = find()?;
+        if let Some(slot) = slot {
+            *slot = Some((text, found));
+        }
+        Ok(found)
+    }
+}

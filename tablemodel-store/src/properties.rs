@@ -6,11 +6,14 @@ use std::{fmt, sync::Arc};
 
 #[cfg(feature = "embedded")]
 use crate::embedded::{Packed, PackedIter};
-use crate::{PropertyName, Value, ValueRef};
+use crate::{
+    PropertyName, Value, ValueRef,
+    flat::{Flat, FlatIter},
+};
 
 /// The properties of a row, without its keys, ETag and timestamp. Sorted by name, each name once.
 ///
-/// Clones are cheap: they share the values until one of them is changed. Those of a row read from an embedded store
+/// Clones are cheap: they share the values until one of them is changed. Values are copied in and out. Those of a row read from an embedded store
 /// stay as they lie in the file until then, and each value is decoded when it is asked for.
 #[derive(Clone, Default)]
 pub struct Properties(Repr);
@@ -19,12 +22,10 @@ pub struct Properties(Repr);
 enum Repr {
     #[default]
     Empty,
-    Pairs(Arc<Vec<Pair>>),
+    Flat(Arc<Flat>),
     #[cfg(feature = "embedded")]
     Packed(Packed),
 }
-
-type Pair = (PropertyName, Value);
 
 impl Properties {
     /// No properties.
@@ -34,13 +35,7 @@ impl Properties {
 
     /// No properties yet, with room for `count`.
     pub fn with_capacity(count: usize) -> Self {
-        Self(Repr::Pairs(Arc::new(Vec::with_capacity(count))))
-    }
-
-    /// These pairs, which must be sorted by name, each name once.
-    #[cfg(feature = "embedded")]
-    pub(crate) fn from_sorted(pairs: Vec<Pair>) -> Self {
-        Self(Repr::Pairs(Arc::new(pairs)))
+        Self(Repr::Flat(Arc::new(Flat::with_capacity(count))))
     }
 
     /// Those of a row of an embedded store.
@@ -63,7 +58,7 @@ impl Properties {
     pub fn get(&self, name: &str) -> Option<ValueRef<'_>> {
         match &self.0 {
             Repr::Empty => None,
-            Repr::Pairs(pairs) => pairs.get(position(pairs, name).ok()?).map(|(_, value)| value.as_ref()),
+            Repr::Flat(flat) => flat.get(name),
             #[cfg(feature = "embedded")]
             Repr::Packed(packed) => packed.get(name),
         }
@@ -71,76 +66,61 @@ impl Properties {
 
     /// Sets `name` to `value`; gives what was there before.
     pub fn insert(&mut self, name: impl Into<PropertyName>, value: impl Into<Value>) -> Option<Value> {
-        let (name, value) = (name.into(), value.into());
-        self.change(|pairs| put(pairs, name, value))
+        let name = name.into();
+        let old = self.get(name.as_str()).map(ValueRef::to_value);
+        self.set(name, value.into().as_ref());
+        old
+    }
+
+    /// Sets `name` to a copy of `value`.
+    pub fn set(&mut self, name: impl Into<PropertyName>, value: ValueRef<'_>) {
+        let name = name.into();
+        self.change(|flat| flat.set(name, value));
     }
 
     /// Takes `name` out.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        self.change(|pairs| position(pairs, name).ok().map(|at| pairs.remove(at).1))
+        let old = self.get(name)?.to_value();
+        self.change(|flat| flat.remove(name));
+        Some(old)
     }
 
     /// Sets every property of `other` here, as an Azure Merge does: what `other` lacks stays.
     pub fn merge(&mut self, other: &Properties) {
-        for (name, value) in other.iter() {
-            self.insert(name.clone(), value.to_value());
-        }
+        self.change(|flat| other.iter().for_each(|(name, value)| flat.set(name.clone(), value)));
     }
 
     /// Keeps only the properties for which `keep` holds.
-    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
-        let unshared = if let Repr::Pairs(pairs) = &mut self.0 { Arc::get_mut(pairs) } else { None };
-        match unshared {
-            Some(pairs) => pairs.retain(|(name, _)| keep(name.as_str())),
-            None => self.0 = Repr::Pairs(Arc::new(self.copies(keep))),
-        }
+    pub fn retain(&mut self, keep: impl FnMut(&str) -> bool) {
+        *self = self.filtered(keep);
+    }
+
+    /// Copies of the properties for which `keep` holds, with room for a few more.
+    pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
+        const A_FEW: usize = 4;
+        let kept = self.iter().filter(|(name, _)| keep(name.as_str()));
+        Self(Repr::Flat(Arc::new(Flat::copy_of(kept, A_FEW))))
     }
 
     /// All properties, in order of name.
     pub fn iter(&self) -> PropertiesIter<'_> {
         PropertiesIter(match &self.0 {
-            Repr::Empty => IterRepr::Pairs([].iter()),
-            Repr::Pairs(pairs) => IterRepr::Pairs(pairs.iter()),
+            Repr::Empty => IterRepr::Empty,
+            Repr::Flat(flat) => IterRepr::Flat(flat.iter()),
             #[cfg(feature = "embedded")]
             Repr::Packed(packed) => IterRepr::Packed(packed.iter()),
         })
     }
 
-    /// Copies of those for which `keep` holds, and of no other.
-    fn copies(&self, mut keep: impl FnMut(&str) -> bool) -> Vec<Pair> {
-        let kept = self.iter().filter(|(name, _)| keep(name.as_str()));
-        kept.map(|(name, value)| (name.clone(), value.to_value())).collect()
-    }
-
-    /// Changes the pairs, which no clone shares then.
-    fn change<T>(&mut self, work: impl FnOnce(&mut Vec<Pair>) -> T) -> T {
-        let mut pairs = match std::mem::take(&mut self.0) {
-            Repr::Pairs(pairs) => pairs,
-            other => Arc::new(Self(other).copies(|_| true)),
+    /// Changes the properties, which no clone shares then.
+    fn change(&mut self, work: impl FnOnce(&mut Flat)) {
+        let mut flat = match std::mem::take(&mut self.0) {
+            Repr::Flat(flat) => flat,
+            other => Arc::new(Flat::copy_of(Self(other).iter(), 1)),
         };
-        let result = work(Arc::make_mut(&mut pairs));
-        self.0 = Repr::Pairs(pairs);
-        result
+        work(Arc::make_mut(&mut flat));
+        self.0 = Repr::Flat(flat);
     }
-}
-
-/// Sets `name` to `value`; cheapest where names come in order.
-fn put(pairs: &mut Vec<Pair>, name: PropertyName, value: Value) -> Option<Value> {
-    if pairs.last().is_none_or(|(last, _)| *last < name) {
-        pairs.push((name, value));
-        return None;
-    }
-    match position(pairs, name.as_str()) {
-        Ok(at) => pairs.get_mut(at).map(|(_, old)| std::mem::replace(old, value)),
-        Err(at) => {
-            pairs.insert(at, (name, value));
-            None
-        }
-    }
-}
-
-fn position(pairs: &[Pair], name: &str) -> Result<usize, usize> {
-    pairs.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
 }
 
 impl PartialEq for Properties {
@@ -163,7 +143,8 @@ pub struct PropertiesIter<'a>(IterRepr<'a>);
 
 #[derive(Clone)]
 enum IterRepr<'a> {
-    Pairs(std::slice::Iter<'a, Pair>),
+    Empty,
+    Flat(FlatIter<'a>),
     #[cfg(feature = "embedded")]
     Packed(PackedIter<'a>),
 }
@@ -173,7 +154,8 @@ impl<'a> Iterator for PropertiesIter<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            IterRepr::Pairs(pairs) => pairs.next().map(|(name, value)| (name, value.as_ref())),
+            IterRepr::Empty => None,
+            IterRepr::Flat(flat) => flat.next(),
             #[cfg(feature = "embedded")]
             IterRepr::Packed(packed) => packed.next(),
         }
@@ -181,7 +163,8 @@ impl<'a> Iterator for PropertiesIter<'a> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.0 {
-            IterRepr::Pairs(pairs) => pairs.size_hint(),
+            IterRepr::Empty => (0, Some(0)),
+            IterRepr::Flat(flat) => flat.size_hint(),
             #[cfg(feature = "embedded")]
             IterRepr::Packed(packed) => packed.size_hint(),
         }
@@ -210,10 +193,7 @@ impl IntoIterator for Properties {
     type IntoIter = std::vec::IntoIter<(PropertyName, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        let pairs = match self.0 {
-            Repr::Pairs(pairs) => Arc::unwrap_or_clone(pairs),
-            other => Self(other).copies(|_| true),
-        };
+        let pairs: Vec<_> = self.iter().map(|(name, value)| (name.clone(), value.to_value())).collect();
         pairs.into_iter()
     }
 }
@@ -221,10 +201,8 @@ impl IntoIterator for Properties {
 impl<N: Into<PropertyName>, V: Into<Value>> FromIterator<(N, V)> for Properties {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
         let pairs = pairs.into_iter();
-        let mut sorted = Vec::with_capacity(pairs.size_hint().0);
-        for (name, value) in pairs {
-            put(&mut sorted, name.into(), value.into());
-        }
-        Self(Repr::Pairs(Arc::new(sorted)))
+        let mut flat = Flat::with_capacity(pairs.size_hint().0);
+        pairs.for_each(|(name, value)| flat.set(name.into(), value.into().as_ref()));
+        Self(Repr::Flat(Arc::new(flat)))
     }
 }

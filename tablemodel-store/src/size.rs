@@ -25,23 +25,24 @@ pub fn utf16_len(text: &str) -> usize {
 /// Source: Microsoft, "Understanding Windows Azure Storage Billing: bandwidth, transactions, and capacity",
 /// "how to estimate the storage of an entity". O(bytes of text).
 pub fn row_bytes(partition: &str, row: &str, properties: &Properties) -> usize {
-    row_bytes_with(utf16_len, partition, row, properties)
+    let property = |name: &str, value| 8 + 2 * utf16_len(name) + value_bytes(value);
+    let own: usize = properties.iter().map(|(name, value)| property(name.as_str(), value)).sum();
+    4 + 2 * (utf16_len(partition) + utf16_len(row)) + own
 }
 
 /// At least [`row_bytes`], in time that does not depend on the lengths of texts.
-pub(crate) fn row_bytes_bound(partition: &str, row: &str, properties: &Properties) -> usize {
-    row_bytes_with(str::len, partition, row, properties)
+pub fn row_bytes_bound(partition: &str, row: &str, properties: &Properties) -> usize {
+    Extent::of(properties).row_bytes_bound(partition, row)
 }
 
-fn row_bytes_with(chars: fn(&str) -> usize, partition: &str, row: &str, properties: &Properties) -> usize {
-    let property = |name: &str, value| 8 + 2 * chars(name) + value_bytes(chars, value);
-    let own: usize = properties.iter().map(|(name, value)| property(name.as_str(), value)).sum();
-    4 + 2 * (chars(partition) + chars(row)) + own
+/// Bytes that one property adds to [`row_bytes`].
+pub fn property_bytes(name: &str, value: ValueRef<'_>) -> usize {
+    8 + 2 * utf16_len(name) + value_bytes(value)
 }
 
-fn value_bytes(chars: fn(&str) -> usize, value: ValueRef<'_>) -> usize {
+fn value_bytes(value: ValueRef<'_>) -> usize {
     match value {
-        ValueRef::String(text) => 2 * chars(text) + 4,
+        ValueRef::String(text) => 2 * utf16_len(text) + 4,
         ValueRef::Binary(bytes) => bytes.len() + 4,
         ValueRef::Boolean(_) => 1,
         ValueRef::Int32(_) => 4,
@@ -62,8 +63,8 @@ pub fn batch_bytes(batch: &Batch) -> usize {
 
 /// [`batch_bytes`] of a batch that has over `limit` of them; costs little where it is far below.
 pub fn batch_bytes_over(batch: &Batch, limit: usize) -> Option<usize> {
-    let operations = batch.operations.iter();
-    let bounds = operations.map(|operation| operation_bytes_bound(&batch.table, &batch.partition, operation));
+    let extent = |operation: &Operation| operation.action.properties().map_or(Extent::default(), Extent::of);
+    let bounds = batch.operations.iter().map(|it| extent(it).operation_bytes_bound(&batch.table, &batch.partition, it));
     if BATCH_OVERHEAD_BYTES + bounds.sum::<usize>() <= limit {
         return None;
     }
@@ -72,12 +73,63 @@ pub fn batch_bytes_over(batch: &Batch, limit: usize) -> Option<usize> {
 
 /// Bytes that one operation adds to [`batch_bytes`].
 pub fn operation_bytes(table: &str, partition: &str, operation: &Operation) -> usize {
-    operation_bytes_with(&EXACT, table, partition, operation)
+    let keys_in_url = KEYS_IN_URL.len() + url_key_bytes(partition) + url_key_bytes(&operation.row);
+    let body = |properties| json_bytes(partition, &operation.row, properties);
+    OPERATION_OVERHEAD_BYTES
+        + table.len()
+        + keys_in_url
+        + if_match_bytes(&operation.action)
+        + operation.action.properties().map_or(0, body)
 }
 
-/// At least [`operation_bytes`], in time that does not depend on the lengths of texts.
-pub(crate) fn operation_bytes_bound(table: &str, partition: &str, operation: &Operation) -> usize {
-    operation_bytes_with(&BOUND, table, partition, operation)
+const KEYS_IN_URL: &str = "(PartitionKey='',RowKey='')";
+const KEYS_IN_JSON: &str = r#"{"PartitionKey":,"RowKey":}"#;
+
+/// How much properties hold, in one walk: enough to tell that a limit is far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extent {
+    count: usize,
+    /// Bytes of their names.
+    names: usize,
+    /// Bytes of texts and binaries.
+    texts: usize,
+}
+
+impl Extent {
+    /// That of all these properties.
+    pub(crate) fn of(properties: &Properties) -> Self {
+        let mut extent = Self::default();
+        properties.iter().for_each(|(name, value)| extent.add(name.as_str(), value));
+        extent
+    }
+
+    /// Counts one more property.
+    pub(crate) fn add(&mut self, name: &str, value: ValueRef<'_>) {
+        self.count += 1;
+        self.names += name.len();
+        self.texts += match value {
+            ValueRef::String(text) => text.len(),
+            ValueRef::Binary(bytes) => bytes.len(),
+            _ => 0,
+        };
+    }
+
+    /// At least [`row_bytes`].
+    pub(crate) fn row_bytes_bound(self, partition: &str, row: &str) -> usize {
+        const FIXED: usize = 8 + 16;
+        4 + 2 * (partition.len() + row.len() + self.names + self.texts) + FIXED * self.count
+    }
+
+    /// At least [`operation_bytes`].
+    pub(crate) fn operation_bytes_bound(self, table: &str, partition: &str, operation: &Operation) -> usize {
+        // Punctuation of a property, the name of its type, and a value of fixed length.
+        const FIXED: usize = 128;
+        // The longest that a byte becomes, be it in JSON or in a URL.
+        const WIDEST: usize = 6;
+        let keys = KEYS_IN_URL.len() + KEYS_IN_JSON.len() + 4 + 2 * WIDEST * (partition.len() + operation.row.len());
+        let own = 2 * self.names + WIDEST * self.texts + FIXED * self.count;
+        OPERATION_OVERHEAD_BYTES + table.len() + keys + if_match_bound(&operation.action) + own
+    }
 }
 
 /// Bytes of a row as a JSON object in Azure's form, without white space.
@@ -86,33 +138,13 @@ pub(crate) fn operation_bytes_bound(table: &str, partition: &str, operation: &Op
 /// (base64) and non-finite doubles as strings with an `@odata.type` annotation; other doubles in their shortest form
 /// with a fraction or an exponent.
 pub fn json_bytes(partition: &str, row: &str, properties: &Properties) -> usize {
-    json_bytes_with(&EXACT, partition, row, properties)
-}
-
-/// How long text becomes in JSON (with its quotes) and in a URL.
-struct Measure {
-    json: fn(&str) -> usize,
-    url: fn(&str) -> usize,
-}
-
-const EXACT: Measure = Measure { json: json_string_bytes, url: url_key_bytes };
-const BOUND: Measure = Measure { json: |text| 2 + 6 * text.len(), url: |text| 6 * text.len() };
-
-fn operation_bytes_with(measure: &Measure, table: &str, partition: &str, operation: &Operation) -> usize {
-    let keys_in_url = "(PartitionKey='',RowKey='')".len() + (measure.url)(partition) + (measure.url)(&operation.row);
-    let body = |properties| json_bytes_with(measure, partition, &operation.row, properties);
-    OPERATION_OVERHEAD_BYTES
-        + table.len()
-        + keys_in_url
-        + if_match_bytes(&operation.action)
-        + operation.action.properties().map_or(0, body)
+    let keys = KEYS_IN_JSON.len() + json_string_bytes(partition) + json_string_bytes(row);
+    let own = properties.iter().map(|(name, value)| json_property_bytes(name.as_str(), value));
+    keys + own.sum::<usize>()
 }
 
 fn if_match_bytes(action: &Action) -> usize {
-    let condition = match action {
-        Action::Replace(_, condition) | Action::Merge(_, condition) | Action::Delete(condition) => condition,
-        Action::Insert(_) | Action::InsertOrReplace(_) | Action::InsertOrMerge(_) => return 0,
-    };
+    let Some(condition) = condition(action) else { return 0 };
     "If-Match: \r\n".len()
         + match condition {
             Condition::Exists => "*".len(),
@@ -120,17 +152,27 @@ fn if_match_bytes(action: &Action) -> usize {
         }
 }
 
-fn json_bytes_with(measure: &Measure, partition: &str, row: &str, properties: &Properties) -> usize {
-    let keys = r#"{"PartitionKey":,"RowKey":}"#.len() + (measure.json)(partition) + (measure.json)(row);
-    let own = properties.iter().map(|(name, value)| json_property_bytes(measure, name.as_str(), value));
-    keys + own.sum::<usize>()
+/// At least [`if_match_bytes`]; writes no ETag of this crate's stores out.
+fn if_match_bound(action: &Action) -> usize {
+    const STAMPED: usize = 128;
+    match condition(action) {
+        Some(Condition::Match(etag)) if etag.stamp().is_none() => if_match_bytes(action),
+        _ => STAMPED,
+    }
+}
+
+fn condition(action: &Action) -> Option<&Condition> {
+    match action {
+        Action::Replace(_, condition) | Action::Merge(_, condition) | Action::Delete(condition) => Some(condition),
+        Action::Insert(_) | Action::InsertOrReplace(_) | Action::InsertOrMerge(_) => None,
+    }
 }
 
 /// `,"name":value`, after `,"name@odata.type":"type"` where the type cannot be told from the value.
-fn json_property_bytes(measure: &Measure, name: &str, value: ValueRef<'_>) -> usize {
+fn json_property_bytes(name: &str, value: ValueRef<'_>) -> usize {
     let annotation =
         if is_annotated(value) { r#","@odata.type":"""#.len() + name.len() + value.edm().name().len() } else { 0 };
-    annotation + r#","":"#.len() + name.len() + json_value_bytes(measure, value)
+    annotation + r#","":"#.len() + name.len() + json_value_bytes(value)
 }
 
 fn is_annotated(value: ValueRef<'_>) -> bool {
@@ -141,10 +183,10 @@ fn is_annotated(value: ValueRef<'_>) -> bool {
     }
 }
 
-fn json_value_bytes(measure: &Measure, value: ValueRef<'_>) -> usize {
+fn json_value_bytes(value: ValueRef<'_>) -> usize {
     const QUOTES: usize = 2;
     match value {
-        ValueRef::String(text) => (measure.json)(text),
+        ValueRef::String(text) => json_string_bytes(text),
         ValueRef::Binary(bytes) => QUOTES + bytes.len().div_ceil(3) * 4,
         ValueRef::Boolean(true) => "true".len(),
         ValueRef::Boolean(false) => "false".len(),
@@ -222,4 +264,54 @@ fn counted(text: fmt::Arguments<'_>) -> usize {
     // The counter never fails, and neither does the formatting of numbers and ETags.
     let _ = counter.write_fmt(text);
     counter.0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{ETag, Value};
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<String>().prop_map(Value::String),
+            "[\u{0}-\u{20}'\"\u{e9}\u{10000}]{0,9}".prop_map(Value::String),
+            prop::collection::vec(any::<u8>(), 0..9).prop_map(Value::Binary),
+            any::<bool>().prop_map(Value::Boolean),
+            any::<i64>().prop_map(|ticks| Value::DateTime(DateTime::from_ticks(ticks))),
+            any::<u64>().prop_map(|bits| Value::Double(f64::from_bits(bits))),
+            any::<u128>().prop_map(|bits| Value::Guid(Uuid::from_u128(bits))),
+            any::<i32>().prop_map(Value::Int32),
+            any::<i64>().prop_map(Value::Int64),
+        ]
+    }
+
+    fn action() -> impl Strategy<Value = Action> {
+        let etag =
+            prop_oneof![any::<u64>().prop_map(ETag::from_stamp), any::<String>().prop_map(|it| ETag::parse(&it))];
+        let properties = prop::collection::vec((any::<String>(), value()), 0..6);
+        (properties.prop_map(|pairs| pairs.into_iter().collect()), etag, 0..4).prop_map(
+            |(own, etag, which)| match which {
+                0 => Action::Insert(own),
+                1 => Action::Replace(own, Condition::Exists),
+                2 => Action::Merge(own, Condition::Match(etag)),
+                _ => Action::Delete(Condition::Match(etag)),
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn bounds_are_never_below_what_they_bound(partition in any::<String>(), row in any::<String>(), action in action()) {
+            let operation = Operation { row, action };
+            let extent = operation.action.properties().map_or(Extent::default(), Extent::of);
+            let bound = extent.operation_bytes_bound("Table", &partition, &operation);
+            prop_assert!(operation_bytes("Table", &partition, &operation) <= bound);
+            if let Some(own) = operation.action.properties() {
+                prop_assert!(row_bytes(&partition, &operation.row, own) <= extent.row_bytes_bound(&partition, &operation.row));
+            }
+        }
+    }
 }

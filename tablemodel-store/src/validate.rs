@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 
 use crate::{
     Batch, Capabilities, Operation, Properties, Query, StoreError, StoreErrorKind, ValueRef, limits,
-    size::{self, utf16_len},
+    name::ByPlace,
+    size::{self, Extent, utf16_len},
 };
 
 type Checked = Result<(), StoreError>;
@@ -105,26 +106,34 @@ pub fn value(value: ValueRef<'_>) -> Checked {
 pub fn row(partition: &str, row: &str, properties: &Properties) -> Checked {
     partition_key(partition)?;
     row_key(row)?;
-    checked_properties(partition, row, properties)
+    checked_properties(partition, row, properties, &mut ByPlace::default()).map(drop)
 }
 
-fn checked_properties(partition: &str, row: &str, properties: &Properties) -> Checked {
+/// Checks properties of a row whose keys are legal; names that were `legal` before are not looked at again.
+fn checked_properties<'p>(
+    partition: &str,
+    row: &str,
+    properties: &'p Properties,
+    legal: &mut ByPlace<'p, ()>,
+) -> Result<Extent, StoreError> {
     let (count, limit) = (properties.len(), limits::MAX_PROPERTIES);
     if count > limit {
         return too_large(format!("row ({partition}, {row}) has {count} properties, the limit is {limit}"));
     }
+    let mut extent = Extent::default();
     for (name, property) in properties.iter() {
-        property_name(name.as_str())?;
+        legal.get_or_find(name.as_str(), || property_name(name.as_str()))?;
         value(property)
             .map_err(|error| StoreError::new(error.kind(), format!("property `{name}`: {}", error.detail())))?;
+        extent.add(name.as_str(), property);
     }
-    row_size(partition, row, properties)
+    if extent.row_bytes_bound(partition, row) > limits::MAX_ROW_BYTES {
+        row_size(partition, row, properties)?;
+    }
+    Ok(extent)
 }
 
 fn row_size(partition: &str, row: &str, properties: &Properties) -> Checked {
-    if size::row_bytes_bound(partition, row, properties) <= limits::MAX_ROW_BYTES {
-        return Ok(());
-    }
     let (bytes, limit) = (size::row_bytes(partition, row, properties), limits::MAX_ROW_BYTES);
     if bytes > limit {
         return too_large(format!("row ({partition}, {row}) has {bytes} bytes, the limit is {limit}"));
@@ -146,13 +155,14 @@ pub fn batches(batches: &[Batch], capabilities: &Capabilities) -> Checked {
         let detail = format!("this store commits one batch at a time, not {count} together; commit them one by one");
         return Err(StoreError::new(StoreErrorKind::Unsupported, detail));
     }
+    let mut legal = ByPlace::default();
     for (index, batch) in batches.iter().enumerate() {
-        checked_batch(index, batch)?;
+        checked_batch(index, batch, &mut legal)?;
     }
     each_row_once(batches)
 }
 
-fn checked_batch(index: usize, batch: &Batch) -> Checked {
+fn checked_batch<'b>(index: usize, batch: &'b Batch, legal: &mut ByPlace<'b, ()>) -> Checked {
     let (count, limit) = (batch.operations.len(), limits::MAX_BATCH_OPERATIONS);
     if count == 0 {
         return invalid_batch("a batch needs at least one operation".to_owned()).map_err(|error| error.at(index, 0));
@@ -162,31 +172,34 @@ fn checked_batch(index: usize, batch: &Batch) -> Checked {
         return invalid_batch(detail).map_err(|error| error.at(index, limit));
     }
     partition_key(&batch.partition).map_err(|error| error.at(index, 0))?;
+    let mut bound = size::BATCH_OVERHEAD_BYTES;
     for (at, operation) in batch.operations.iter().enumerate() {
-        checked_operation(&batch.partition, operation).map_err(|error| error.at(index, at))?;
+        let extent = checked_operation(&batch.partition, operation, legal).map_err(|error| error.at(index, at))?;
+        bound += extent.operation_bytes_bound(&batch.table, &batch.partition, operation);
     }
-    batch_size(index, batch)
+    if bound > limits::MAX_BATCH_BYTES { batch_size(index, batch) } else { Ok(()) }
 }
 
-fn checked_operation(partition: &str, operation: &Operation) -> Checked {
+fn checked_operation<'b>(
+    partition: &str,
+    operation: &'b Operation,
+    legal: &mut ByPlace<'b, ()>,
+) -> Result<Extent, StoreError> {
     row_key(&operation.row)?;
     match operation.action.properties() {
-        Some(properties) => checked_properties(partition, &operation.row, properties),
-        None => Ok(()),
+        Some(properties) => checked_properties(partition, &operation.row, properties, legal),
+        None => Ok(Extent::default()),
     }
 }
 
 fn batch_size(index: usize, batch: &Batch) -> Checked {
-    if size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES).is_none() {
-        return Ok(());
-    }
     let mut bytes = size::BATCH_OVERHEAD_BYTES;
     for (at, operation) in batch.operations.iter().enumerate() {
         bytes += size::operation_bytes(&batch.table, &batch.partition, operation);
         if bytes > limits::MAX_BATCH_BYTES {
             let limit = limits::MAX_BATCH_BYTES;
             let detail = format!("the batch has {bytes} bytes up to this operation, the limit is {limit}; split it");
-            return too_large(detail).map_err(|error| error.at(index, at));
+            return too_large(detail).map_err(|error: StoreError| error.at(index, at));
         }
     }
     Ok(())
@@ -246,14 +259,14 @@ fn exceeds(text: &str, limit: usize) -> bool {
     text.len() > limit && utf16_len(text) > limit
 }
 
-fn invalid(detail: String) -> Checked {
+fn invalid<T>(detail: String) -> Result<T, StoreError> {
     Err(StoreError::new(StoreErrorKind::InvalidInput, detail))
 }
 
-fn too_large(detail: String) -> Checked {
+fn too_large<T>(detail: String) -> Result<T, StoreError> {
     Err(StoreError::new(StoreErrorKind::TooLarge, detail))
 }
 
-fn invalid_batch(detail: String) -> Checked {
+fn invalid_batch<T>(detail: String) -> Result<T, StoreError> {
     Err(StoreError::new(StoreErrorKind::InvalidBatch, detail))
 }

@@ -92,8 +92,19 @@ pub const fn check_groups(schema: &EntitySchema) {
     if schema.has_duplicate_property() {
         fail(&["two properties of `", of, "` have one name: rename a field of a group, or one beside it"])
     }
+    if schema.has_chunk_clash() {
+        fail(&["a property of a group of `", of, "` has the name of a chunk of a `chunked` field: rename one"])
+    }
     if schema.has_too_many_properties() {
-        fail(&["`", of, "` and its groups have more properties than a row takes: keep some in a field with `json`"])
+        fail(&["`", of, "` and its groups have more properties than a row takes: say `#[table(wide)]`"])
+    }
+}
+
+/// Fails unless a field of this codec can be cut into chunks.
+#[track_caller]
+pub const fn check_chunked(field: &str, codec: &str) {
+    if !same(codec, "string") && !same(codec, "bytes") {
+        fail(&["field `", field, "` is `chunked`, and its type is no text and no bytes: remove `chunked`"])
     }
 }
 
@@ -146,6 +157,10 @@ pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
         }
         templates = tail;
     }
+    if target.shape.is_some() {
+        let remedy = "`, which may be several rows; aggregates are kept in entities of one row: take `wide` and `chunked` away, or keep it in an entity of its own";
+        fail(&["an aggregate of `", schema.entity_type, "` is kept in `", target.entity_type, remedy])
+    }
     if !schema.table.eq_ignore_ascii_case(target.table) || !is_partition_of(aggregate, &schema.partition) {
         let remedy = "`, and aggregates across partitions are not supported yet in this version of tablemodel";
         fail(&["`", target.entity_type, "` is not in the partition of its `", schema.entity_type, remedy])
@@ -158,13 +173,15 @@ pub const fn check_aggregates(model: &[&EntitySchema]) {
     let mut entities = model;
     while let [entity, tail @ ..] = entities {
         check_targets(entity, model);
-        let mut place = 0;
-        while place < entity.property_count() {
-            let property = entity.property_at(place);
-            if property.aggregate {
+        let mut fields = entity.fields;
+        while let [field, rest @ ..] = fields {
+            // One that holds an aggregate is one property.
+            if let [property] = field.properties()
+                && property.aggregate
+            {
                 check_sources(entity, property.property, property.field, model);
             }
-            place += 1;
+            fields = rest;
         }
         entities = tail;
     }
@@ -266,6 +283,10 @@ pub const fn index_partition(schema: &EntitySchema, place: usize) -> &Template {
         _ => &schema.partition,
     }
 }
+
+/// Compiles only if the handle is of a blob field of type `T` of entity `E`.
+#[cfg(feature = "blob")]
+pub const fn check_blob_field<E, T>(_: &crate::blob::BlobField<E, T>) {}
 
 /// The row key of the index at this place; of the entity where there is none.
 pub const fn index_row(schema: &EntitySchema, place: usize) -> &Template {

@@ -11,7 +11,7 @@ use tablemodel_store::{Properties, PropertiesIter, PropertyName, Row, Value, Val
 use crate::{
     error::Result,
     key::{KeyValue, Part},
-    plan::group::Group,
+    plan::{group::Group, image::Image},
     property::{ValueError, json},
     schema::{EntitySchema, PropertySchema},
 };
@@ -137,15 +137,33 @@ impl std::error::Error for FieldError {}
 
 /// Collects the properties of an entity; one line per field in generated code.
 #[derive(Debug)]
-pub struct FieldWriter(Properties);
+pub struct FieldWriter {
+    properties: Properties,
+    #[cfg(feature = "blob")]
+    blobs: Vec<crate::blob::Pending>,
+}
 
 impl FieldWriter {
     pub(crate) fn with_capacity(count: usize) -> Self {
-        Self(Properties::with_capacity(count))
+        Self {
+            properties: Properties::with_capacity(count),
+            #[cfg(feature = "blob")]
+            blobs: Vec::new(),
+        }
     }
 
-    pub(crate) fn finish(self) -> Properties {
-        self.0
+    /// Notes a blob that has to be uploaded before the properties are complete.
+    #[cfg(feature = "blob")]
+    pub(crate) fn add_blob(&mut self, blob: crate::blob::Pending) {
+        self.blobs.push(blob);
+    }
+
+    /// The image of what was written.
+    pub(crate) fn into_image(self, schema: &'static EntitySchema) -> Result<Image> {
+        let image = Image::new(schema, self.properties)?;
+        #[cfg(feature = "blob")]
+        let image = Image { blobs: self.blobs, ..image };
+        Ok(image)
     }
 
     /// A field that is one property; `None` leaves the property out.
@@ -165,7 +183,7 @@ impl FieldWriter {
 
     fn set(&mut self, property: &'static str, value: Option<Value>) {
         if let Some(value) = value {
-            self.0.insert(PropertyName::from_static(property), value);
+            self.properties.set(PropertyName::from_static(property), value.as_ref());
         }
     }
 }
@@ -181,6 +199,8 @@ pub struct FieldReader<'a> {
     properties: &'a Properties,
     keys: &'a [(&'static Part, KeyValue<'a>)],
     cursor: RefCell<Cursor<'a>>,
+    /// The further rows of an entity that is more than one.
+    others: Vec<FieldReader<'a>>,
 }
 
 /// How far a reader has come in the properties, which are sorted.
@@ -219,7 +239,13 @@ impl<'a> FieldReader<'a> {
     pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static Part, KeyValue<'a>)]) -> Self {
         let mut rest = properties.iter();
         let cursor = RefCell::new(Cursor { passed: "", next: rest.next(), rest });
-        Self { properties, keys, cursor }
+        Self { properties, keys, cursor, others: Vec::new() }
+    }
+
+    /// Reads from further rows of the entity too.
+    pub(crate) fn with(mut self, others: impl Iterator<Item = &'a Properties>) -> Self {
+        self.others = others.map(|properties| Self::new(properties, &[])).collect();
+        self
     }
 
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
@@ -227,7 +253,8 @@ impl<'a> FieldReader<'a> {
             return Some(value.as_ref());
         }
         let found = self.cursor.borrow_mut().find(property);
-        found.unwrap_or_else(|Passed| self.properties.get(property))
+        let own = found.unwrap_or_else(|Passed| self.properties.get(property));
+        own.or_else(|| self.others.iter().find_map(|other| other.value(property)))
     }
 
     /// A field that is one property, by its type's `from_value`.

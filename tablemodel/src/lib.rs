@@ -5,6 +5,8 @@
 
 extern crate self as tablemodel; // the derives name this crate, in its own tests and documentation too
 
+#[cfg(feature = "blob")]
+pub mod blob;
 mod check;
 mod cursor;
 mod database;
@@ -33,11 +35,16 @@ pub use tablemodel_derive::*;
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
+#[cfg(feature = "blob")]
+pub use crate::{
+    blob::Blob,
+    database::{Blobs, Collected},
+};
 pub use crate::{
     cursor::{Cursor, PathPage},
     database::{
-        Bulk, BulkReport, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Transferred, Verified,
-        Violation, ViolationKind, WriteBatch,
+        Bulk, BulkReport, Checkpoint, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Repair,
+        Repaired, Transferred, Verified, Verify, Violation, ViolationKind, WriteBatch,
     },
     entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},
@@ -47,14 +54,15 @@ pub use crate::{
     path::{
         CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
         VerifiedPath,
-        field::{Aggregated, Field, Patch, Predicate},
+        field::{Aggregated, Field, FieldArray, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},
     },
     plan::states::IndexState,
     property::Property,
     schema::{
-        AggregateSchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema, PropertySchema, When,
+        AggregateSchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema, PartSchema,
+        PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
 };

@@ -7,4 +7,7 @@ pub use crate::{ListPath as _, Path as _};
 
 pub use tablemodel_derive::*;
 
+#[cfg(feature = "blob")]
+pub use crate::Blob;
+
 pub use crate::{Database, EntityScan, ErrorKind, Path, Projection, Row, Seen, Stored, TableEntity, TableModel};

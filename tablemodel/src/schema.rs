@@ -3,15 +3,21 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
+use std::cmp::Ordering;
+
 use tablemodel_store::{EdmType, Properties, Value, ValueRef, limits};
 
 use crate::{
     key::Template,
     property::{Property, ValueError},
+    rooms::chunked,
 };
 
 /// Properties that the framework itself puts on a primary row: `EntityType`, `_seq`, `_ops` (see FORMAT.md).
 pub(crate) const SYSTEM_PROPERTIES: usize = 3;
+
+/// The codec of the properties of a blob field.
+pub(crate) const BLOB: &str = "blob";
 
 /// The stored format of one entity.
 #[derive(Debug)]
@@ -36,6 +42,28 @@ pub struct EntitySchema {
     pub aggregates: &'static [AggregateSchema],
     /// Whether rows that other programs wrote (without our system properties) are read as version 1.
     pub adopt: bool,
+    /// How the entity is cut into several rows; none for one that is always one row.
+    pub shape: Option<Shape>,
+}
+
+/// How an entity is cut into several rows: a head at its keys, and parts behind it. See [`rooms::wide`](crate::rooms::wide).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether it may have more properties than a row takes.
+    pub wide: bool,
+    /// The stored names of the properties that are cut into chunks.
+    pub chunked: &'static [&'static str],
+    /// Fields that stand together, in parts of their own.
+    pub parts: &'static [PartSchema],
+}
+
+/// Fields of an entity that stand together, apart from the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartSchema {
+    /// What the program calls the part; not stored.
+    pub name: &'static str,
+    /// The Rust fields.
+    pub fields: &'static [&'static str],
 }
 
 /// One field of an entity.
@@ -43,7 +71,7 @@ pub struct EntitySchema {
 pub enum FieldSchema {
     /// A field stored as one property.
     Property(PropertySchema),
-    /// A field marked `flatten`: its own fields are properties of the row.
+    /// A field of several properties: one marked `flatten`, whose own fields they are, or `blob`.
     Group {
         /// The Rust field.
         field: &'static str,
@@ -196,6 +224,16 @@ impl PropertySchema {
         Self { aggregate: true, ..self }
     }
 
+    /// A field kept as a blob: its own property is the value (Binary) or the name of the blob (String).
+    pub const fn blob(field: &'static str, property: &'static str, nullable: bool) -> Self {
+        Self { field, property, edm: EdmType::String, codec: BLOB, nullable, default: false, aggregate: false }
+    }
+
+    /// The length or the checksum of a blob; absent where the value is in the row.
+    pub const fn blob_part(field: &'static str, property: &'static str) -> Self {
+        Self { field, property, edm: EdmType::Int64, codec: BLOB, nullable: true, default: false, aggregate: false }
+    }
+
     /// The same, reading as a default where absent.
     pub const fn or_default(self) -> Self {
         Self { default: true, ..self }
@@ -203,6 +241,14 @@ impl PropertySchema {
 }
 
 impl FieldSchema {
+    /// The Rust field.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Property(property) => property.field,
+            Self::Group { field, .. } => field,
+        }
+    }
+
     /// The properties of the field.
     pub const fn properties(&'static self) -> &'static [PropertySchema] {
         match self {
@@ -237,11 +283,37 @@ impl EntitySchema {
     /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.
     pub const fn has_duplicate_property(&self) -> bool {
         let mut i = 0;
-        while i < self.property_count() {
+        while i < self.fields.len() {
+            let own = at(self.fields, i).properties();
+            if repeats(own) {
+                return true;
+            }
             let mut j = i + 1;
-            while j < self.property_count() {
-                if same(self.property_at(i).property, self.property_at(j).property) {
+            while j < self.fields.len() {
+                if share_a_name(own, at(self.fields, j).properties()) {
                     return true;
+                }
+                j += 1;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// Whether a property, of a group too, has the name of a chunk of another.
+    pub const fn has_chunk_clash(&self) -> bool {
+        let Some(Shape { chunked: cut, .. }) = self.shape else { return false };
+        let mut i = 0;
+        while i < self.fields.len() {
+            let properties = at(self.fields, i).properties();
+            let mut j = 0;
+            while j < properties.len() {
+                let mut k = 0;
+                while k < cut.len() {
+                    if chunked::is_of(at::<&str>(cut, k), at(properties, j).property) {
+                        return true;
+                    }
+                    k += 1;
                 }
                 j += 1;
             }
@@ -252,7 +324,12 @@ impl EntitySchema {
 
     /// Whether the row could hold more properties than a store takes.
     pub const fn has_too_many_properties(&self) -> bool {
-        self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+        !self.is_wide() && self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+    }
+
+    /// Whether properties that do not fit in one row go into others.
+    pub const fn is_wide(&self) -> bool {
+        matches!(self.shape, Some(Shape { wide: true, .. }))
     }
 
     /// Whether two paths of this entity could produce the same key.
@@ -293,6 +370,11 @@ impl EntitySchema {
         false
     }
 
+    /// Whether it has values that are unique over several partitions.
+    pub(crate) fn has_claims(&self) -> bool {
+        self.indexes.iter().any(IndexSchema::is_claim)
+    }
+
     /// Where rows stand: primary ones for 0, those of the index before this number for others.
     pub(crate) const fn place(&self, number: usize) -> Place<'_> {
         if number == 0 {
@@ -315,19 +397,41 @@ impl EntitySchema {
         }
         count
     }
+}
 
-    /// The property at this place, flattened.
-    pub(crate) const fn property_at(&self, wanted: usize) -> &'static PropertySchema {
-        let mut seen = 0;
-        let mut i = 0;
-        loop {
-            let properties = at(self.fields, i).properties();
-            if wanted < seen + properties.len() {
-                return at(properties, wanted - seen);
-            }
-            seen += properties.len();
-            i += 1;
+/// Whether two of the properties have one name. Those of an array ascend, and are looked at once.
+const fn repeats(properties: &[PropertySchema]) -> bool {
+    let mut i = 1;
+    while i < properties.len() {
+        if !matches!(compare(at(properties, i - 1).property, at(properties, i).property), Ordering::Less) {
+            let (before, rest) = properties.split_at(i);
+            return share_a_name(before, rest) || repeats(before) || repeats(rest);
         }
+        i += 1;
+    }
+    false
+}
+
+/// Whether a property of `a` has the name of one of `b`.
+const fn share_a_name(a: &[PropertySchema], b: &[PropertySchema]) -> bool {
+    let mut i = 0;
+    while i < a.len() {
+        let mut j = 0;
+        while j < b.len() {
+            if same(at(a, i).property, at(b, j).property) {
+                return true;
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    false
+}
+
+impl IndexSchema {
+    /// Whether its rows are claims: unique values in other partitions.
+    pub(crate) const fn is_claim(&self) -> bool {
+        self.unique && self.elsewhere.is_some()
     }
 }
 
@@ -373,6 +477,25 @@ pub(crate) const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool
 /// Table names are compared without case, as the service does.
 const fn same_table(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
+}
+
+/// The order of bytes, in a constant.
+const fn compare(a: &str, b: &str) -> Ordering {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() {
+        if *at(a, i) != *at(b, i) {
+            return if *at(a, i) < *at(b, i) { Ordering::Less } else { Ordering::Greater };
+        }
+        i += 1;
+    }
+    if a.len() < b.len() {
+        Ordering::Less
+    } else if a.len() == b.len() {
+        Ordering::Equal
+    } else {
+        Ordering::Greater
+    }
 }
 
 /// Byte equality, in a constant.

@@ -48,7 +48,7 @@ impl<T> Stored<T> {
         self.value
     }
 
-    /// The primary row as it is stored.
+    /// The primary row as it is stored: the head of an entity that is [several rows](crate::rooms::wide).
     pub fn row(&self) -> &Row {
         &self.rows.head
     }

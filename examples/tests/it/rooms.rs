@@ -14,4 +14,7 @@ macro_rules! programs {
     )*};
 }
 
-programs! { quickstart compound_key index unique sparse model projection scan batch bulk paging patch }
+#[cfg(feature = "blob")]
+programs! { blob }
+
+programs! { quickstart compound_key index elsewhere unique sparse wide chunked model projection rekey scan batch bulk paging patch }

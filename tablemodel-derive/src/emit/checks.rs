@@ -5,10 +5,13 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::meant::{
-    entity::Entity,
-    field::Kind,
-    key::{Key, Segment},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::Kind,
+        key::{Key, Segment},
+    },
+    rooms::chunked,
 };
 
 /// All checks of an entity.
@@ -25,14 +28,15 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
         let overlap = quote_spanned!(index.row.span=> const _: () = _tm::check_index(#schema, #place););
         quote!(#elsewhere #parts #overlap)
     });
-    let group = entity.fields.iter().find(|field| field.kind == Kind::Group);
+    let group = entity.fields.iter().find(|field| matches!(field.kind, Kind::Group | Kind::Array));
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
     let aggregates = entity.aggregates.iter().enumerate().map(|(place, aggregate)| aggregate.checks(&schema, place));
     let held = entity.fields.iter().filter(|field| field.is_aggregate).map(|field| {
         let ty = &field.ty;
         quote_spanned!(ty.span()=> const _: () = _tm::check_held::<#ty>();)
     });
-    quote!(#partition #row #(#indexes)* #groups #(#aggregates)* #(#held)*)
+    let chunked = chunked::checks(entity);
+    quote!(#partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

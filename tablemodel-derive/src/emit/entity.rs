@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{checks, fallback, fields, handles, hidden, path, schema};
+use super::{array, checks, fallback, fields, handles, hidden, path, schema};
 use crate::{errors::Errors, meant::entity::Entity, written::Input};
 
 /// `#[derive(TableEntity)]`
@@ -22,10 +22,11 @@ pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
 fn expand(entity: &Entity) -> TokenStream {
     let paths = entity.paths();
     let implementation = implementation(entity);
+    let arrays = array::markers(&entity.fields);
     let checks = checks::checks(entity);
     let types = path::paths(entity, &paths);
     let handles = handles::handles(entity, &paths);
-    hidden(&entity.runtime, &quote!(#implementation #checks #types #handles))
+    hidden(&entity.runtime, &quote!(#arrays #implementation #checks #types #handles))
 }
 
 fn implementation(entity: &Entity) -> TokenStream {

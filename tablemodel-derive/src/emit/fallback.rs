@@ -5,7 +5,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::{
-    fields,
+    array, fields,
     handles::constants,
     path::{list_path, marker, path_type},
 };
@@ -22,7 +22,13 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             starts.push(start.clone());
         }
     }
-    let items = [implementation(entity), kinds(entity, &starts), path(entity), handles(entity, &starts)];
+    let items = [
+        array::markers(&entity.fields),
+        implementation(entity),
+        kinds(entity, &starts),
+        path(entity),
+        handles(entity, &starts),
+    ];
     super::hidden(&entity.runtime, &items.into_iter().collect())
 }
 
@@ -35,6 +41,7 @@ fn implementation(entity: &Entity) -> TokenStream {
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
                 entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
                 partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], aggregates: &[], adopt: false,
+                shape: _tm::None,
             };
             #(#bodies)*
         }

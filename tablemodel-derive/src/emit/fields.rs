@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{Type, spanned::Spanned};
 
 use crate::{
     meant::field::{Field, Kind},
+    rooms::blob,
     written::DefaultWord,
 };
 
@@ -30,7 +31,12 @@ fn write_line(field: &Field) -> Option<TokenStream> {
             quote!(to.put(#property, #value)?;)
         }
         Kind::Json => quote_spanned!(ty.span()=> to.put_json::<#ty>(#property, &self.#ident)?;),
+        Kind::Blob(inline_below) => blob::write_line(field, inline_below),
         Kind::Group => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::write_fields(&self.#ident, to)?;),
+        Kind::Array => {
+            let array = super::array::implementation(field);
+            quote!(#array::write_slots(&self.#ident, to)?;)
+        }
         Kind::Skipped => return None,
     })
 }
@@ -71,7 +77,7 @@ pub(crate) fn unreachable() -> [TokenStream; 2] {
     [write, read]
 }
 
-/// `field: from.take("Property")?`
+/// `field: from.take("Property")?`; `property` is the names of a blob.
 pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
     let Field { ident, ty, .. } = field;
     let default = field.default.as_ref().map(|word| default(word, ty));
@@ -81,7 +87,12 @@ pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
         (Kind::Plain, Some(default)) => quote!(from.take_or(#property, #read, #default)?),
         (Kind::Json, None) => quote_spanned!(ty.span()=> from.take_json::<#ty>(#property)?),
         (Kind::Json, Some(default)) => quote_spanned!(ty.span()=> from.take_json_or::<#ty>(#property, #default)?),
+        (Kind::Blob(_), _) => blob::read_value(field, property),
         (Kind::Group, _) => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::read_fields(from)?),
+        (Kind::Array, _) => {
+            let array = super::array::implementation(field);
+            quote!(#array::read_slots(from)?)
+        }
         (Kind::Skipped, None) => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default()),
         (Kind::Skipped, Some(default)) => quote!((#default)()),
     };
@@ -90,8 +101,10 @@ pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
 
 impl Field {
     fn property_tokens(&self) -> TokenStream {
-        let property = &self.property;
-        quote!(#property)
+        match self.kind {
+            Kind::Blob(_) => blob::names(self),
+            _ => self.property.to_token_stream(),
+        }
     }
 }
 

@@ -10,10 +10,13 @@ use super::{
     method::key_type,
     path::{marker, path_type},
 };
-use crate::meant::{
-    entity::Entity,
-    field::{Field, Kind},
-    path::{Component, Path},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::{Field, Kind},
+        path::{Component, Path},
+    },
+    rooms::blob,
 };
 
 /// `impl Employee { .. }`
@@ -34,7 +37,7 @@ pub(crate) fn constants(entity: &Entity) -> TokenStream {
     let mut handles: Vec<Ident> = Vec::new();
     let mut is_first = |field: &&Rc<Field>| {
         let handle = field.handle();
-        let is_new = field.is_property() && !handles.contains(&handle);
+        let is_new = field.has_handle() && !handles.contains(&handle);
         handles.push(handle);
         is_new
     };
@@ -50,9 +53,20 @@ fn constant(entity: &Entity, field: &Field) -> TokenStream {
         true => Some(quote!(, _tm::Aggregated)),
         false => entity.maintains(field).then(|| quote!(, _tm::Maintained)),
     };
+    if field.kind == Kind::Array {
+        let (array, element) = (super::array::implementation(field), super::array::element(&field.ty));
+        return quote_spanned! {field.ty.span()=>
+            #[doc = #doc]
+            #vis const #handle: _tm::FieldArray<Self, #element #maintained> = _tm::FieldArray::named(#array::NAMES);
+        };
+    }
+    let [ty, value] = match field.kind {
+        Kind::Blob(_) => blob::handle(field),
+        _ => [quote!(_tm::Field<Self, #handle_type #maintained>), quote!(_tm::Field::named(#property))],
+    };
     quote_spanned! {field.ty.span()=>
         #[doc = #doc]
-        #vis const #handle: _tm::Field<Self, #handle_type #maintained> = _tm::Field::named(#property);
+        #vis const #handle: #ty = #value;
     }
 }
 
@@ -61,7 +75,7 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match field.kind {
         Kind::Json => quote!(_tm::AsJson<#ty>),
-        Kind::Plain | Kind::Group | Kind::Skipped => quote!(#ty),
+        Kind::Plain | Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped => quote!(#ty),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The generated code: constants, one-line bodies, and the types of the paths.
 //! No rule is checked here; whatever has a branch is a function of the runtime.
 
+pub(crate) mod array;
 pub(crate) mod checks;
 pub(crate) mod entity;
 pub(crate) mod fallback;

@@ -7,7 +7,10 @@ use syn::{ext::IdentExt, spanned::Spanned};
 use super::{fields, handles::handle_type, hidden};
 use crate::{
     errors::Errors,
-    meant::{field::Field, projection::Projection},
+    meant::{
+        field::{Field, Kind},
+        projection::Projection,
+    },
     written::Input,
 };
 
@@ -28,12 +31,15 @@ pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
 
 fn implementation(projection: &Projection<'_>, of: &TokenStream) -> TokenStream {
     let Projection { ident, fields, .. } = projection;
-    let names = fields.iter().map(|field| property(of, field));
-    let lines = fields.iter().map(|field| fields::read_line(field, &property(of, field)));
+    let names = fields.iter().flat_map(|field| properties(of, field));
+    let lines = fields.iter().map(|field| fields::read_line(field, &stored(of, field)));
     let read = fields::read_function(lines);
     let checks = fields.iter().map(|field| {
         let (handle, ty) = (handle(of, field), handle_type(field));
-        quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);)
+        match field.kind {
+            Kind::Blob(_) => quote_spanned!(field.ty.span()=> const _: () = _tm::check_blob_field::<_, #ty>(&#handle);),
+            _ => quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);),
+        }
     });
     quote! {
         #[automatically_derived]
@@ -55,6 +61,26 @@ fn handle(of: &TokenStream, field: &Field) -> TokenStream {
 fn property(of: &TokenStream, field: &Field) -> TokenStream {
     let handle = handle(of, field);
     quote_spanned!(field.ident.span()=> #handle.property())
+}
+
+/// What the field is read by: its stored name, or the three of a blob.
+fn stored(of: &TokenStream, field: &Field) -> TokenStream {
+    let handle = handle(of, field);
+    match field.kind {
+        Kind::Blob(_) => quote_spanned!(field.ident.span()=> #handle.names()),
+        _ => property(of, field),
+    }
+}
+
+/// Every stored name.
+fn properties(of: &TokenStream, field: &Field) -> Vec<TokenStream> {
+    match field.kind {
+        Kind::Blob(_) => {
+            let names = stored(of, field);
+            (0..3_usize).map(|place| quote!(#names[#place])).collect()
+        }
+        _ => vec![property(of, field)],
+    }
 }
 
 /// One trait per field, so that the message names the field which a path does not carry.

@@ -12,7 +12,7 @@ use crate::{
         field::{Field, Kind},
         key::{Key, Part, Segment},
     },
-    rooms::aggregate::Aggregate,
+    rooms::{aggregate::Aggregate, blob, wide},
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -23,6 +23,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
     let aggregates = entity.aggregates.iter().map(Aggregate::schema);
+    let shape = wide::shape(entity);
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -32,6 +33,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             indexes: &[#(#indexes),*],
             aggregates: &[#(#aggregates),*],
             adopt: #adopt,
+            shape: #shape,
         }
     }
 }
@@ -41,6 +43,13 @@ fn field_schema(field: &Field) -> Option<TokenStream> {
     if field.kind == Kind::Group {
         let properties = quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::PROPERTIES);
         return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #properties }));
+    }
+    if field.kind == Kind::Array {
+        let array = super::array::implementation(field);
+        return Some(quote!(_tm::FieldSchema::Group { field: #name, properties: #array::PROPERTIES }));
+    }
+    if let Some(blob) = blob::schema(field) {
+        return Some(blob);
     }
     let property = property(field)?;
     Some(quote!(_tm::FieldSchema::Property(#property)))
@@ -58,7 +67,7 @@ fn property(field: &Field) -> Option<TokenStream> {
             quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
-        Kind::Group | Kind::Skipped => return None,
+        Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));

@@ -16,8 +16,9 @@ use crate::{
     errors::Errors,
     rooms::{
         aggregate::{self, Aggregate},
+        chunked,
         index::{self, Index, is_recoverable},
-        list,
+        list, wide,
     },
     written::{Container, EntityWords, FieldWords, Input, Slot},
 };
@@ -32,6 +33,8 @@ pub(crate) struct Entity {
     pub(crate) entity_type: String,
     pub(crate) version: u32,
     pub(crate) adopt: bool,
+    /// Whether it may have more properties than a row takes.
+    pub(crate) wide: bool,
     pub(crate) allow_scan: bool,
     pub(crate) append_hotspot: bool,
     /// The function that begins the primary path.
@@ -64,6 +67,7 @@ impl Entity {
             entity_type: entity_type(&words, input, errors),
             version: words.version.get().copied().unwrap_or(1),
             adopt: words.adopt.is_given(),
+            wide: words.wide.is_given(),
             allow_scan: words.allow_scan.is_given(),
             append_hotspot: !words.append_hotspot.is_absent(),
             find: words.find.get().cloned().unwrap_or_else(|| format_ident!("find")),
@@ -76,6 +80,8 @@ impl Entity {
         rules::check(&entity, &words, errors);
         index::check(&entity, errors);
         aggregate::check(&entity, errors);
+        wide::check(&entity, errors);
+        chunked::check(&entity, errors);
         names::check(&entity, errors);
         entity
     }

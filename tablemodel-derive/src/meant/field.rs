@@ -4,11 +4,12 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, Span};
-use syn::{Type, Visibility, ext::IdentExt, spanned::Spanned};
+use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
+    rooms::blob::companions,
     written::{DefaultWord, FieldWords, Slot},
 };
 
@@ -21,7 +22,11 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
     pub(crate) kind: Kind,
     pub(crate) default: Option<DefaultWord>,
-    /// The stored name; unused for groups and skipped fields.
+    /// The word that has the value cut into chunks.
+    pub(crate) chunked: Option<Span>,
+    /// The part of a wide entity that the field stands in.
+    pub(crate) part: Option<LitStr>,
+    /// The stored name; of an array, what its names begin with; unused for groups and skipped fields.
     pub(crate) property: String,
     /// The path method, if the user named it.
     pub(crate) method: Option<Ident>,
@@ -40,8 +45,12 @@ pub(crate) enum Kind {
     Plain,
     /// As one property that holds JSON.
     Json,
+    /// As a blob, or in the row if it is of fewer bytes; three properties.
+    Blob(usize),
     /// As the properties of its own fields.
     Group,
+    /// As one property for each element.
+    Array,
     /// Not at all.
     Skipped,
 }
@@ -52,12 +61,13 @@ impl Field {
         let ident = field.ident.clone()?;
         let words = FieldWords::read(field, legal, errors);
         let name = ident.unraw().to_string();
-        refuse_conflicts(&words, errors);
-        let kind = kind(&words);
+        let is_array = is_array(&field.ty);
+        refuse_conflicts(&words, is_array, errors);
+        let kind = kind(&words, is_array);
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
-        if matches!(kind, Kind::Plain | Kind::Json)
-            && let Some(fault) = property_fault(&property)
+        if matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_))
+            && let Some(fault) = named(kind, &property).iter().find_map(|name| property_fault(name))
         {
             errors.at(property_span, format!("field `{name}`: {fault}"));
         }
@@ -67,6 +77,8 @@ impl Field {
             ty: field.ty.clone(),
             kind,
             default: words.default.get().cloned(),
+            chunked: words.chunked.span(),
+            part: words.part.get().cloned(),
             property,
             method: words.method.get().cloned(),
             is_aggregate: words.aggregate.is_given(),
@@ -91,6 +103,8 @@ impl Field {
             is_aggregate: false,
             constant: None,
             property_span: self.property_span,
+            chunked: None,
+            part: None,
         }
     }
 
@@ -98,6 +112,16 @@ impl Field {
     pub(crate) fn handle(&self) -> Ident {
         let capitals = || syn::parse_str(&self.name.to_uppercase()).ok().map(|ident| at(ident, self.ident.span()));
         self.constant.clone().or_else(capitals).unwrap_or_else(|| self.ident.clone())
+    }
+
+    /// The stored names, as far as they show here.
+    pub(crate) fn stored_names(&self) -> Vec<String> {
+        stored_names(self.kind, &self.property)
+    }
+
+    /// Whether the field has a handle.
+    pub(crate) fn has_handle(&self) -> bool {
+        self.is_property() || matches!(self.kind, Kind::Array | Kind::Blob(_))
     }
 
     /// Whether the field is one property.
@@ -111,31 +135,72 @@ fn at(mut ident: Ident, span: Span) -> Ident {
     ident
 }
 
-fn kind(words: &FieldWords) -> Kind {
+fn stored_names(kind: Kind, property: &str) -> Vec<String> {
+    match kind {
+        Kind::Plain | Kind::Json | Kind::Blob(_) => named(kind, property),
+        Kind::Group | Kind::Array | Kind::Skipped => Vec::new(),
+    }
+}
+
+/// What the field's name gives names to.
+fn named(kind: Kind, property: &str) -> Vec<String> {
+    let own = std::iter::once(property.to_owned());
+    match kind {
+        Kind::Blob(_) => own.chain(companions(property)).collect(),
+        Kind::Plain | Kind::Json | Kind::Group | Kind::Array | Kind::Skipped => own.collect(),
+    }
+}
+
+/// Whether the type is written as an array. No trait tells it: a group of properties is any type, an array none of the
+/// user's own.
+fn is_array(ty: &Type) -> bool {
+    match ty {
+        Type::Array(_) => true,
+        Type::Group(group) => is_array(&group.elem),
+        Type::Paren(paren) => is_array(&paren.elem),
+        _ => false,
+    }
+}
+
+fn kind(words: &FieldWords, is_array: bool) -> Kind {
     if words.skip.is_given() {
         Kind::Skipped
     } else if words.flatten.is_given() {
-        Kind::Group
+        if is_array { Kind::Array } else { Kind::Group }
     } else if words.json.is_given() {
         Kind::Json
+    } else if let Some(inline_below) = words.blob.get() {
+        Kind::Blob(*inline_below)
     } else {
         Kind::Plain
     }
 }
 
-fn refuse_conflicts(words: &FieldWords, errors: &mut Errors) {
-    let FieldWords { rename, json, flatten, skip, default, method, constant, aggregate } = words;
-    if kind(words) != Kind::Plain {
+fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
+    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant, aggregate } = words;
+    if kind(words, is_array) != Kind::Plain || chunked.is_given() || part.is_given() {
         aggregate.refuse("an aggregate is one plain property: remove `aggregate`, or the other word", errors);
     }
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");
     if skip.is_given() {
         flatten.refuse(&not_stored("flatten"), errors);
+        chunked.refuse(&not_stored("chunked"), errors);
+        part.refuse(&not_stored("part"), errors);
+        blob.refuse(&not_stored("blob"), errors);
         refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], not_stored, errors);
     } else if flatten.is_given() {
         default.refuse(&many("default"), errors);
-        refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], many, errors);
+        chunked.refuse(&many("chunked"), errors);
+        blob.refuse(&many("blob"), errors);
+        let of_one = |span: Option<Span>| span.filter(|_| !is_array);
+        let (rename, constant) = (of_one(rename.span()), of_one(constant.span()));
+        refuse_property_words([rename, json.span(), method.span(), constant], many, errors);
+    } else if blob.is_given() {
+        json.refuse("a field with `blob` is bytes: remove `json` or `blob`", errors);
+        chunked.refuse("a field with `blob` is kept beside the table: remove `chunked` or `blob`", errors);
+        default.refuse("a field with `blob` has no default: remove it, and let the field be an `Option<Blob>`", errors);
+        method.refuse("a field with `blob` cannot be part of a key: remove `method`", errors);
     } else if json.is_given() {
         method.refuse("a field with `json` cannot be part of a key: remove `method`", errors);
     }

@@ -39,20 +39,22 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
 
 /// No two fields are one property.
 pub(crate) fn check_properties(fields: &[impl AsRef<Field>], errors: &mut Errors) {
-    let mut seen: Vec<&Field> = Vec::new();
-    for field in fields.iter().map(AsRef::as_ref).filter(|field| field.is_property()) {
-        if let Some(earlier) = seen.iter().find(|earlier| earlier.property == field.property) {
-            let message = format!("fields `{}` and `{}` would both be stored as", earlier.name, field.name);
-            let remedy = "give one another name with `rename = \"..\"`";
-            errors.at(field.property_span, format!("{message} `{}`: {remedy}", field.property));
+    let mut seen: Vec<(String, &Field)> = Vec::new();
+    for field in fields.iter().map(AsRef::as_ref) {
+        for stored in field.stored_names() {
+            if let Some((_, earlier)) = seen.iter().find(|(earlier, _)| *earlier == stored) {
+                let message = format!("fields `{}` and `{}` would both be stored as", earlier.name, field.name);
+                let remedy = "give one another name with `rename = \"..\"`";
+                errors.at(field.property_span, format!("{message} `{stored}`: {remedy}"));
+            }
+            seen.push((stored, field));
         }
-        seen.push(field);
     }
 }
 
 fn check_handles(entity: &Entity, errors: &mut Errors) {
     let mut seen: Vec<(Ident, &Field)> = Vec::new();
-    for field in entity.fields.iter().filter(|field| field.is_property()) {
+    for field in entity.fields.iter().filter(|field| field.has_handle()) {
         let handle = field.handle();
         if let Some((_, earlier)) = seen.iter().find(|(earlier, _)| *earlier == handle) {
             let message =

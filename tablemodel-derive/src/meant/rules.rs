@@ -3,8 +3,8 @@
 
 use proc_macro2::Span;
 
-use super::{entity::Entity, key::Part};
-use crate::{codec::Codec, errors::Errors, written::EntityWords};
+use super::{entity::Entity, field::Kind, key::Part};
+use crate::{codec::Codec, errors::Errors, rooms::index::Cover, written::EntityWords};
 
 /// The service: operations in one atomic batch.
 const MAX_ROWS_PER_WRITE: usize = 100;
@@ -29,6 +29,16 @@ pub(crate) fn check(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
     }
     check_index_spread(entity, errors);
     check_counts(entity, errors);
+    check_copies(entity, errors);
+}
+
+/// A whole copy of a blob would be a second link to it, which nothing keeps in step.
+fn check_copies(entity: &Entity, errors: &mut Errors) {
+    let Some(blob) = entity.fields.iter().find(|field| matches!(field.kind, Kind::Blob(_))) else { return };
+    for index in entity.indexes.iter().filter(|index| matches!(index.cover, Cover::Whole)) {
+        let message = format!("index `{}` copies the whole entity, and `{}` is a blob", index.name, blob.name);
+        errors.at(index.name.span(), format!("{message}: add `keep(..)` with the fields it needs, or `keys_only`"));
+    }
 }
 
 /// A partition key that is constant, or led by time, sends every write to one server.
@@ -110,10 +120,10 @@ fn check_counts(entity: &Entity, errors: &mut Errors) {
         let message = format!("`{}` writes {rows} rows at once", entity.ident);
         errors.at(span, format!("{message}; a batch takes at most {MAX_ROWS_PER_WRITE}: declare fewer indexes"));
     }
-    let properties = entity.fields.iter().filter(|field| field.is_property()).count();
-    if properties > MAX_PROPERTIES {
+    let properties = entity.fields.iter().flat_map(|field| field.stored_names()).count();
+    if properties > MAX_PROPERTIES && !entity.wide {
         let message = format!("`{}` has {properties} properties", entity.ident);
-        let remedy = "keep some of them together in a field with `json`";
+        let remedy = "say `#[table(wide)]`, or keep some of them together in a field with `json`";
         errors.at(span, format!("{message}; a row takes at most {MAX_PROPERTIES}: {remedy}"));
     }
 }

@@ -186,7 +186,10 @@ impl Index {
         let each = words.each.get().and_then(|each| list(each, fields, errors));
         let in_keys = with_elements(fields, each.as_deref());
         let elsewhere = elsewhere(words, &in_keys, errors);
-        let mut row = words.row.get().map_or_else(Key::missing, |row| Key::resolve(row, &in_keys, errors));
+        // Where a list was meant and not named well, its field in the key is no mistake of its own.
+        let is_told = words.each.is_absent() || each.is_some();
+        let row = words.row.get().filter(|_| is_told);
+        let mut row = row.map_or_else(Key::missing, |row| Key::resolve(row, &in_keys, errors));
         row.is_sound &= !words.has_unknown;
         Self {
             name,
@@ -347,6 +350,12 @@ fn cover(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Cover
     for name in names {
         let Some(field) = property(name, fields, errors) else { continue };
         match kept.iter().any(|earlier| earlier.name == field.name) {
+            _ if field.chunked.is_some() => {
+                errors.at(
+                    name.span(),
+                    format!("`{name}` is chunked, and an index row keeps no chunks: remove it from `keep`"),
+                );
+            }
             true => errors.at(name.span(), format!("`{name}` is kept twice")),
             false => kept.push(field),
         }
@@ -357,6 +366,11 @@ fn cover(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Cover
 /// A field that is one property.
 fn property(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
+    if matches!(field.kind, Kind::Blob(_)) {
+        let remedy = "remove it here; the entity that the index finds has it";
+        errors.at(name.span(), format!("`{name}` is a blob, which no index row holds: {remedy}"));
+        return None;
+    }
     if !field.is_property() {
         errors.at(name.span(), format!("`{name}` is not one stored property, so no index can use it"));
         return None;
@@ -381,19 +395,15 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
 /// A unique index is told by its own key; any other holds the entity's key too.
 fn check_identity(index: &Index, entity: &Entity, errors: &mut Errors) {
     let (missing, name) = (not_held(index, entity), &index.name);
-    if index.is_unique && index.elsewhere.is_some() {
-        let message = "`unique` across partitions is not supported yet in this version of tablemodel";
-        errors.at(name.span(), format!("index `{name}`: {message}"));
-        return;
-    }
     let shard = index.partition(&entity.partition).shard().filter(|_| index.is_unique);
     if let Some(shard) = shard {
         let shard = shard.written();
         let message = format!("`unique` holds within a partition, and `{shard}` spreads the entities over several");
         errors.at(name.span(), format!("index `{name}`: {message}; remove one of them"));
     } else if index.is_unique && missing.is_empty() {
-        let message = "the row key holds the entity's own key, so every entry is unique: remove one of them";
-        errors.at(index.row.span, format!("index `{name}`: `unique` promises nothing here; {message}"));
+        let which = if index.elsewhere.is_some() { "key" } else { "row key" };
+        let message = "holds the entity's own key, so every entry is unique: remove one of them";
+        errors.at(index.row.span, format!("index `{name}`: `unique` promises nothing here; the {which} {message}"));
     } else if !index.is_unique && !missing.is_empty() {
         let missing = missing.iter().map(|part| part.written()).collect::<Vec<_>>().join("_");
         let message = format!("two entities could have the same entry: add `_{missing}` to the row key, or `unique`");

@@ -2,5 +2,8 @@
 //! A room never looks into another; a list alone is a kind of index.
 
 pub(crate) mod aggregate;
+pub(crate) mod blob;
+pub(crate) mod chunked;
 pub(crate) mod index;
 pub(crate) mod list;
+pub(crate) mod wide;

@@ -10,7 +10,7 @@ use quote::quote;
 fn entity() -> TokenStream {
     quote! {
         #[derive(Debug)]
-        #[table(name = "Company", entity_type = "Employee", version = 2, rename_all = "camelCase")]
+        #[table(name = "Company", entity_type = "Employee", version = 2, rename_all = "camelCase", wide)]
         #[table(partition = "{department}_{id:shard(16)}", row = "empid_{id:06}_{at:day}_{r#type}", find = "r#loop")]
         #[table(index(r#match, row = "email_{email}_{id:06}_{at:day}_{type}", keep(first_name, skills), when = !age))]
         #[table(index(by_name, row = "n_{first_name}!{id:06}_{at}_{type:hash}", keys_only), allow_scan, adopt)]
@@ -29,6 +29,12 @@ fn entity() -> TokenStream {
             skills: Vec<String>,
             #[table(flatten)]
             address: Address,
+            #[table(flatten, part = "days", rename = "Day", constant = "DAYS")]
+            days: [u32; 365],
+            #[table(chunked)]
+            body: String,
+            #[table(blob(inline_below = 0))]
+            photo: Option<Blob>,
             #[table(skip, default = Cache::new)]
             cache: Cache<u8, 3>,
         }
@@ -45,7 +51,7 @@ fn model() -> TokenStream {
 fn projection() -> TokenStream {
     quote! {
         #[table(of = crate::Employee)]
-        struct Card { first_name: String, #[table(json, default, constant = "SKILLS")] skills: Vec<String> }
+        struct Card { first_name: String, #[table(blob)] photo: Blob, #[table(json, default, constant = "SKILLS")] skills: Vec<String> }
     }
 }
 

@@ -24,13 +24,14 @@ pub(crate) struct EntityWords {
     pub(crate) aggregates: Vec<AggregateWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
+    pub(crate) wide: Slot<()>,
     pub(crate) allow_scan: Slot<()>,
     pub(crate) append_hotspot: Slot<()>,
     pub(crate) runtime: Slot<Path>,
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 15] = [
+const LEGAL: [&str; 16] = [
     "name",
     "entity_type",
     "version",
@@ -41,6 +42,7 @@ const LEGAL: [&str; 15] = [
     "count",
     "sum",
     "rename_all",
+    "wide",
     "adopt",
     "allow_scan",
     "allow",
@@ -70,6 +72,7 @@ impl EntityWords {
             "count" | "sum" => self.aggregates.extend(AggregateWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
+            "wide" => self.wide.fill(word, word.flag(errors), errors),
             "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),
             "allow" => self.allow(word, errors),
             "find" => self.find.fill(word, word.ident(errors), errors),

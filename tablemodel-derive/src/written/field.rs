@@ -5,14 +5,18 @@ use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, Field, LitStr, Path};
 
 use super::{Slot, Word, attribute_words, unknown_word};
-use crate::errors::Errors;
+use crate::{errors::Errors, rooms::blob};
 
 /// `#[table(..)]` on a field.
 #[derive(Default)]
 pub(crate) struct FieldWords {
     pub(crate) rename: Slot<LitStr>,
     pub(crate) json: Slot<()>,
+    /// Values of fewer bytes are kept in the row.
+    pub(crate) blob: Slot<usize>,
     pub(crate) flatten: Slot<()>,
+    pub(crate) chunked: Slot<()>,
+    pub(crate) part: Slot<LitStr>,
     pub(crate) skip: Slot<()>,
     pub(crate) default: Slot<DefaultWord>,
     pub(crate) method: Slot<Ident>,
@@ -33,22 +37,29 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 8] =
-        ["rename", "json", "flatten", "skip", "default", "method", "constant", "aggregate"];
+    pub(crate) const OF_ENTITY: [&'static str; 11] =
+        ["rename", "json", "blob", "flatten", "chunked", "part", "skip", "default", "method", "constant", "aggregate"];
     /// The words that the fields of a group of properties take.
     pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
     /// The words that a projection's fields take.
-    pub(crate) const OF_PROJECTION: [&'static str; 3] = ["json", "default", "constant"];
+    pub(crate) const OF_PROJECTION: [&'static str; 4] = ["json", "blob", "default", "constant"];
 
     /// Reads the words that are `legal` here.
     pub(crate) fn read(field: &Field, legal: &[&str], errors: &mut Errors) -> Self {
         let mut words = Self::default();
         for word in attribute_words(&field.attrs, errors) {
             match word.text().as_str() {
+                "blob" if !legal.contains(&"blob") => {
+                    let remedy = "a group of properties holds no blob: move the field to the entity itself";
+                    errors.at(word.span(), remedy);
+                }
                 name if !legal.contains(&name) => unknown_word(&word, "on this field", legal, errors),
                 "rename" => words.rename.fill(&word, word.string(errors), errors),
                 "json" => words.json.fill(&word, word.flag(errors), errors),
+                "blob" => words.blob.fill(&word, blob::read(&word, errors), errors),
                 "flatten" => words.flatten.fill(&word, word.flag(errors), errors),
+                "chunked" => words.chunked.fill(&word, word.flag(errors), errors),
+                "part" => words.part.fill(&word, word.string(errors), errors),
                 "skip" => words.skip.fill(&word, word.flag(errors), errors),
                 "default" => words.default.fill(&word, default(&word, errors), errors),
                 "aggregate" => words.aggregate.fill(&word, word.flag(errors), errors),

@@ -7,22 +7,8 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 14] = [
-    "blob",
-    "chunked",
-    "copy_of",
-    "count",
-    "expires",
-    "latest",
-    "list",
-    "max",
-    "min",
-    "series",
-    "shard",
-    "slice",
-    "sum",
-    "wide",
-];
+const LATER: [&str; 11] =
+    ["copy_of", "count", "expires", "latest", "list", "max", "min", "series", "shard", "slice", "sum"];
 
 /// One word.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //!
 //! Pure: nothing is read from or written to a file here, and no limit is checked.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use super::{
     dictionary::{Dictionary, NameId},
@@ -20,52 +20,46 @@ const STAMP_BYTES: usize = 8;
 /// Version, checksum, stamp.
 const HEAD_BYTES: usize = 1 + SEAL_BYTES + STAMP_BYTES;
 
-/// A row's value, complete but for its stamp and checksum: those the writer thread adds.
+/// A row's value at its place in a buffer, complete but for its stamp and checksum: those the writer thread adds.
 #[derive(Debug, Clone)]
 pub(super) struct EncodedRow {
-    value: Vec<u8>,
+    place: Range<usize>,
     digest: Digest,
 }
 
 impl EncodedRow {
-    /// The value of a row with these properties, under the key with these bytes.
-    pub(super) fn new(key: &[u8], properties: &Properties, names: &Dictionary) -> Self {
-        let ids = names.ids(properties.iter().map(|(name, _)| name));
-        let mut value = Vec::with_capacity(HEAD_BYTES + room(properties));
-        value.resize(HEAD_BYTES, 0);
-        put_varint(&mut value, properties.len() as u64);
-        for ((name, property), id) in properties.iter().zip(ids) {
-            put_property(&mut value, name, id, property);
+    /// Appends to `buffer` the value of a row with these properties, under the key that lies at `key` in it.
+    /// `number` gives the number of a name, if it has one.
+    pub(super) fn append<'p>(
+        buffer: &mut Vec<u8>,
+        key: &Range<usize>,
+        properties: &'p Properties,
+        mut number: impl FnMut(&'p PropertyName) -> Option<NameId>,
+    ) -> Self {
+        let start = buffer.len();
+        let body = start + HEAD_BYTES;
+        buffer.resize(body, 0);
+        put_varint(buffer, properties.len() as u64);
+        for (name, property) in properties.iter() {
+            put_property(buffer, name, number(name), property);
         }
-        let digest = Digest::of(key, value.get(HEAD_BYTES..).unwrap_or_default());
-        Self { value, digest }
+        let bytes = |range: Range<usize>| buffer.get(range).unwrap_or_default();
+        let digest = Digest::of(bytes(key.clone()), bytes(body..buffer.len()));
+        Self { place: start..buffer.len(), digest }
     }
 
-    /// The value for `space`, stamped.
-    pub(super) fn stamped(&mut self, space: Space, stamp: u64) -> &[u8] {
+    /// Stamps the value, which is for `space`.
+    pub(super) fn stamp(&self, buffer: &mut [u8], space: Space, stamp: u64) {
         let seal = self.digest.seal(space, stamp);
         let head = [ROW_VERSION].into_iter().chain(seal).chain(stamp.to_le_bytes());
-        self.value.iter_mut().zip(head).for_each(|(to, from)| *to = from);
-        &self.value
+        let value = buffer.get_mut(self.place.clone()).unwrap_or_default();
+        value.iter_mut().zip(head).for_each(|(to, from)| *to = from);
     }
 
-    /// Its size in bytes.
-    pub(super) fn len(&self) -> usize {
-        self.value.len()
+    /// The value, once it is stamped.
+    pub(super) fn value<'b>(&self, buffer: &'b [u8]) -> &'b [u8] {
+        buffer.get(self.place.clone()).unwrap_or_default()
     }
-}
-
-/// Room for a body with these properties; enough, unless names have to be written out.
-fn room(properties: &Properties) -> usize {
-    const COUNT_BYTES: usize = 2;
-    // The longest value of fixed length, behind a name's number.
-    const PROPERTY_BYTES: usize = 20;
-    let each = properties.iter().map(|(_, value)| match value {
-        ValueRef::String(text) => PROPERTY_BYTES + text.len(),
-        ValueRef::Binary(bytes) => PROPERTY_BYTES + bytes.len(),
-        _ => PROPERTY_BYTES,
-    });
-    COUNT_BYTES + each.sum::<usize>()
 }
 
 /// A row's value as it lies in the file: checked, not yet decoded.
@@ -135,14 +129,14 @@ impl<'a> StoredRow<'a> {
 
     fn decoded(self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
         let mut stored = StoredProperties::of(self.body)?;
-        let mut pairs = Vec::with_capacity(stored.len());
+        let mut properties = Properties::with_capacity(stored.len());
         while let Some((name, tag)) = stored.take_name() {
             match select.is_none_or(|select| select.has(&name)) {
-                true => pairs.push((name.resolve(names)?, stored.take_value(tag)?.to_value())),
+                true => properties.set(name.resolve(names)?, stored.take_value(tag)?),
                 false => stored.skip_value(tag)?,
             }
         }
-        stored.is_at_end().then(|| Properties::from_sorted(pairs))
+        stored.is_at_end().then_some(properties)
     }
 
     /// The whole row.
@@ -193,6 +187,14 @@ mod tests {
 
     const SPACE: Space = Space::Rows(TableId(3));
 
+    /// The value of a row under the key `key`.
+    fn stamped(properties: &Properties, names: &Dictionary, stamp: u64) -> Vec<u8> {
+        let mut buffer = b"key".to_vec();
+        let row = EncodedRow::append(&mut buffer, &(0..3), properties, |name| names.number(name));
+        row.stamp(&mut buffer, SPACE, stamp);
+        row.value(&buffer).to_vec()
+    }
+
     fn any_value() -> impl Strategy<Value = Value> {
         prop_oneof![
             prop::collection::vec(any::<u8>(), 0..200).prop_map(Value::Binary),
@@ -215,8 +217,7 @@ mod tests {
         #[test]
         fn a_row_comes_back_as_it_was_written(properties in any_properties(), stamp in 0..i64::MAX as u64) {
             let names = Arc::new(Dictionary::new([]));
-            let mut encoded = EncodedRow::new(b"key", &properties, &names);
-            let value = encoded.stamped(SPACE, stamp).to_vec();
+            let value = stamped(&properties, &names, stamp);
             let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
             prop_assert_eq!(stored.etag(), ETag::from_stamp(stamp));
             prop_assert_eq!(&stored.properties(&names, None).unwrap(), &properties);
@@ -234,7 +235,7 @@ mod tests {
             kept in "[A-Z]",
         ) {
             let names = Arc::new(Dictionary::new([]));
-            let value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 9).to_vec();
+            let value = stamped(&properties, &names, 9);
             let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
             let read = stored.properties(&names, None).unwrap();
             let changed = |mut properties: Properties| {
@@ -258,7 +259,7 @@ mod tests {
             bit in 0..8u32,
         ) {
             let names = Arc::new(Dictionary::new([]));
-            let mut value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 9).to_vec();
+            let mut value = stamped(&properties, &names, 9);
             let at = at.index(value.len());
             value[at] ^= 1 << bit;
             prop_assert!(StoredRow::checked(SPACE, b"key", &value).is_err());
@@ -279,7 +280,7 @@ mod tests {
     fn names_beyond_the_dictionary_stand_in_the_row() {
         let names = Arc::new(Dictionary::new((0..super::super::dictionary::MAX_NAMES).map(|n| format!("P{n}").into())));
         let properties = Properties::from_iter([("Extra", 1), ("P7", 2)]);
-        let value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 9).to_vec();
+        let value = stamped(&properties, &names, 9);
         let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
         assert_eq!(stored.properties(&names, None).unwrap(), properties);
         assert_eq!(stored.get("Extra", None), Some(ValueRef::Int32(1)));
@@ -291,7 +292,7 @@ mod tests {
     fn the_format_is_what_it_was() {
         let names = Arc::new(Dictionary::new([]));
         let properties = Properties::from_iter([("A", Value::Int32(-1)), ("B", Value::from("hi"))]);
-        let value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 0x0102).to_vec();
+        let value = stamped(&properties, &names, 0x0102);
         assert_eq!(value[0], 1);
         assert_eq!(value[5..], [2, 1, 0, 0, 0, 0, 0, 0, 2, 0x16, 1, 0x28, 2, b'h', b'i']);
     }

@@ -4,13 +4,14 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     hash::{BuildHasher, Hasher, RandomState},
-    sync::{OnceLock, PoisonError, RwLock},
+    sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard},
 };
 
 use twox_hash::XxHash3_64;
 
-use crate::PropertyName;
+use crate::{PropertyName, name::ByPlace};
 
 /// Numbers that a dictionary gives out; a name beyond them is written out in each row that uses it.
 pub(super) const MAX_NAMES: u32 = CHUNKS as u32 * CHUNK_NAMES as u32;
@@ -82,14 +83,14 @@ impl Dictionary {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
     }
 
-    /// The numbers of these names, given out now where they had none; `None` for a name that finds the dictionary full.
-    pub(super) fn ids<'a>(&self, names: impl Iterator<Item = &'a PropertyName>) -> Vec<Option<NameId>> {
-        let mut ids: Vec<_> = {
-            let known = self.by_name.read().unwrap_or_else(PoisonError::into_inner);
-            names.map(|name| (known.get(name).copied(), name)).collect()
-        };
-        ids.iter_mut().filter(|(id, _)| id.is_none()).for_each(|(id, name)| *id = self.intern(name));
-        ids.into_iter().map(|(id, _)| id).collect()
+    /// The number of a name, given out now if it had none; `None` if the dictionary is full.
+    pub(super) fn number(&self, name: &PropertyName) -> Option<NameId> {
+        self.id(name.as_str()).or_else(|| self.intern(name))
+    }
+
+    /// Gives the numbers of many names, most of them again and again.
+    pub(super) fn numbers(&self) -> Numbers<'_, '_> {
+        Numbers { names: self, known: None, seen: ByPlace::default() }
     }
 
     /// The names from number `first` on.
@@ -122,6 +123,35 @@ impl Dictionary {
     }
 }
 
+/// The numbers of names, as [`Dictionary::number`] gives them; faster for names asked for before.
+pub(super) struct Numbers<'d, 'n> {
+    names: &'d Dictionary,
+    /// Held from the first name that was not seen on.
+    known: Option<Known<'d>>,
+    seen: ByPlace<'n, Option<NameId>>,
+}
+
+impl<'n> Numbers<'_, 'n> {
+    /// The number of a name, given out now if it had none; `None` if the dictionary is full.
+    pub(super) fn of(&mut self, name: &'n PropertyName) -> Option<NameId> {
+        let Self { names, known, seen } = self;
+        let Ok(id) = seen.get_or_find(name.as_str(), || Ok::<_, Infallible>(look_up(names, known, name)));
+        id
+    }
+}
+
+/// The names that have a number, while they are read.
+type Known<'d> = RwLockReadGuard<'d, HashMap<PropertyName, NameId, NameHash>>;
+
+fn look_up<'d>(names: &'d Dictionary, known: &mut Option<Known<'d>>, name: &PropertyName) -> Option<NameId> {
+    let read = known.get_or_insert_with(|| names.by_name.read().unwrap_or_else(PoisonError::into_inner));
+    if let Some(id) = read.get(name) {
+        return Some(*id);
+    }
+    *known = None; // it is in the way of writing
+    names.intern(name)
+}
+
 fn place(NameId(id): NameId) -> (usize, usize) {
     (id as usize / CHUNK_NAMES, id as usize % CHUNK_NAMES)
 }
@@ -133,8 +163,13 @@ mod tests {
     #[test]
     fn names_keep_their_numbers_and_are_found_both_ways() {
         let dictionary = Dictionary::new(["Age", "Name"].map(PropertyName::from));
-        let ids = dictionary.ids(["Name", "City", "Age", "City"].map(PropertyName::from).iter());
-        assert_eq!(ids, [1, 2, 0, 2].map(|id| Some(NameId(id))));
+        let names = ["Name", "City", "Age", "City"].map(PropertyName::from);
+        let expected = [1, 2, 0, 2].map(|id| Some(NameId(id)));
+        let mut numbers = dictionary.numbers();
+        assert_eq!(names.each_ref().map(|name| numbers.of(name)), expected);
+        assert_eq!(names.each_ref().map(|name| numbers.of(name)), expected);
+        drop(numbers);
+        assert_eq!(names.each_ref().map(|name| dictionary.number(name)), expected);
         assert_eq!(dictionary.name(NameId(2)).map(PropertyName::as_str), Some("City"));
         assert_eq!(dictionary.since(2).map(|(id, name)| (id.0, name.as_str())).collect::<Vec<_>>(), [(2, "City")]);
         assert_eq!(dictionary.len(), 3);
@@ -146,7 +181,8 @@ mod tests {
         let dictionary = Dictionary::new((0..MAX_NAMES).map(|n| PropertyName::from(format!("P{n}"))));
         assert_eq!(dictionary.len(), MAX_NAMES);
         assert!(dictionary.is_full());
-        assert_eq!(dictionary.ids([PropertyName::from("Extra")].iter()), [None]);
+        assert_eq!(dictionary.number(&PropertyName::from("Extra")), None);
+        assert_eq!(dictionary.numbers().of(&PropertyName::from("Extra")), None);
         assert_eq!(dictionary.id("P65535"), Some(NameId(65_535)));
         assert_eq!(dictionary.name(NameId(MAX_NAMES)), None);
     }

@@ -134,6 +134,27 @@ pub(crate) trait Group {
     /// Removes the entry at `key`, if it is there.
     fn remove(&mut self, space: Space, key: &[u8]) -> Result<(), StoreError>;
 
+    /// Sets the value at `key`, or removes the entry; what `old` makes of the value before.
+    fn swap<T>(
+        &mut self,
+        space: Space,
+        key: &[u8],
+        value: Option<&[u8]>,
+        old: impl FnOnce(Option<&[u8]>) -> T,
+    ) -> Result<T, StoreError>;
+
+    /// Adds entries that come in order of key, up to the first whose key is there already; how many it added.
+    ///
+    /// Cheap where no other entry lies between them.
+    fn insert_run<'e>(
+        &mut self,
+        space: Space,
+        entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
+    ) -> Result<usize, StoreError>;
+
+    /// Undoes one change of the value at `key`, which was `old`: as if it had never been made.
+    fn take_back(&mut self, space: Space, key: &[u8], old: Option<&[u8]>) -> Result<(), StoreError>;
+
     /// Removes up to `most` of the space's entries, and the space itself once it is empty; whether it is gone.
     fn shrink(&mut self, space: Space, most: Amount) -> Result<bool, StoreError>;
 }

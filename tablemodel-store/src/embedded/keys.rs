@@ -17,12 +17,16 @@ const ABOVE_SEPARATOR: u8 = 0x01;
 
 /// The bytes of a row's key.
 pub(super) fn key_bytes(partition: &str, row: &str) -> Vec<u8> {
-    let (partition, row) = (order_bytes(partition), order_bytes(row));
     let mut bytes = Vec::with_capacity(partition.len() + 1 + row.len());
-    bytes.extend_from_slice(&partition);
-    bytes.push(SEPARATOR);
-    bytes.extend_from_slice(&row);
+    put_key(&mut bytes, partition, row);
     bytes
+}
+
+/// Appends the bytes of a row's key.
+pub(super) fn put_key(out: &mut Vec<u8>, partition: &str, row: &str) {
+    out.extend_from_slice(&order_bytes(partition));
+    out.push(SEPARATOR);
+    out.extend_from_slice(&order_bytes(row));
 }
 
 /// The key that these bytes are.

@@ -2,6 +2,7 @@
 //!
 //! Only the store's outside is here; [`EmbeddedStore`] says what it promises.
 
+mod attempt;
 mod catalogue;
 mod codec;
 mod dictionary;

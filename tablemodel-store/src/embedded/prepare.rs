@@ -2,7 +2,13 @@
 //!
 //! Looks at no stored row.
 
-use super::{codec::EncodedRow, dictionary::Dictionary, keys::key_bytes};
+use std::ops::Range;
+
+use super::{
+    codec::EncodedRow,
+    dictionary::{Dictionary, Numbers},
+    keys::put_key,
+};
 use crate::{Action, Batch, Operation, Properties};
 
 /// A batch, ready for the writer thread.
@@ -10,12 +16,14 @@ pub(super) struct PreparedBatch {
     pub(super) table: String,
     pub(super) partition: String,
     pub(super) operations: Vec<PreparedOperation>,
+    /// The keys and rows of all operations, in one piece: it is freed by another thread, which costs for each piece.
+    pub(super) bytes: Vec<u8>,
 }
 
 /// An operation, ready for the writer thread.
 pub(super) struct PreparedOperation {
-    pub(super) row: String,
-    pub(super) key: Vec<u8>,
+    /// Where the key lies in the bytes of the batch.
+    pub(super) key: Range<usize>,
     /// What to do; the properties are left out where `encoded` has them.
     pub(super) action: Action,
     /// The row's value, where the operation alone decides it.
@@ -24,40 +32,48 @@ pub(super) struct PreparedOperation {
 
 /// Makes batches ready. They must have passed `validate::batches`.
 pub(super) fn prepare(batches: &[Batch], names: &Dictionary) -> Vec<PreparedBatch> {
-    let prepared = batches.iter().map(|batch| PreparedBatch {
-        table: batch.table.clone(),
-        partition: batch.partition.clone(),
-        operations: batch.operations.iter().map(|operation| ready(&batch.partition, operation, names)).collect(),
-    });
-    prepared.collect()
+    let mut numbers = names.numbers();
+    batches.iter().map(|batch| PreparedBatch::new(batch, &mut numbers)).collect()
 }
 
 /// About how many bytes of memory prepared batches take.
 pub(super) fn bytes_of(batches: &[PreparedBatch]) -> usize {
     let operations = batches.iter().flat_map(|batch| &batch.operations);
-    operations.map(|operation| 128 + operation.key.len() + operation.payload_bytes()).sum()
+    let unencoded = operations.map(|it| 64 + it.action.properties().map_or(0, |properties| 64 * properties.len()));
+    unencoded.sum::<usize>() + batches.iter().map(|batch| batch.bytes.len()).sum::<usize>()
 }
 
-impl PreparedOperation {
-    fn payload_bytes(&self) -> usize {
-        match &self.encoded {
-            Some(encoded) => encoded.len(),
-            None => self.action.properties().map_or(0, |properties| 64 * properties.len()),
-        }
+impl PreparedBatch {
+    fn new<'b>(batch: &'b Batch, numbers: &mut Numbers<'_, 'b>) -> Self {
+        const BYTES_EACH: usize = 256;
+        let mut bytes = Vec::with_capacity(BYTES_EACH * batch.operations.len());
+        let operations = batch.operations.iter().map(|it| ready(&mut bytes, &batch.partition, it, numbers)).collect();
+        Self { table: batch.table.clone(), partition: batch.partition.clone(), operations, bytes }
+    }
+
+    /// The bytes of an operation's key.
+    pub(super) fn key(&self, operation: &PreparedOperation) -> &[u8] {
+        self.bytes.get(operation.key.clone()).unwrap_or_default()
     }
 }
 
-fn ready(partition: &str, operation: &Operation, names: &Dictionary) -> PreparedOperation {
-    let Operation { row, action } = operation;
-    let key = key_bytes(partition, row);
-    let encoded = |properties| Some(EncodedRow::new(&key, properties, names));
-    let (action, encoded) = match action {
+fn ready<'b>(
+    bytes: &mut Vec<u8>,
+    partition: &str,
+    operation: &'b Operation,
+    numbers: &mut Numbers<'_, 'b>,
+) -> PreparedOperation {
+    let start = bytes.len();
+    put_key(bytes, partition, &operation.row);
+    let key = start..bytes.len();
+    let mut encoded = |properties| Some(EncodedRow::append(bytes, &key, properties, |name| numbers.of(name)));
+    let (action, encoded) = match &operation.action {
         Action::Insert(properties) => (Action::Insert(Properties::new()), encoded(properties)),
         Action::InsertOrReplace(properties) => (Action::InsertOrReplace(Properties::new()), encoded(properties)),
         Action::Replace(properties, condition) => {
             (Action::Replace(Properties::new(), condition.clone()), encoded(properties))
         }
-        Action::Merge(..) | Action::InsertOrMerge(_) | Action::Delete(_) => (action.clone(), None),
+        action @ (Action::Merge(..) | Action::InsertOrMerge(_) | Action::Delete(_)) => (action.clone(), None),
     };
-    PreparedOperation { row: row.clone(), key, action, encoded }
+    PreparedOperation { key, action, encoded }
 }

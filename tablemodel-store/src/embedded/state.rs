@@ -5,11 +5,13 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
+    attempt::attempt,
     catalogue::{Catalogue, TableEntry},
     codec::{EncodedRow, StoredRow},
     dictionary::Dictionary,
     engine::{Amount, Group, Space, TableId},
-    prepare::{PreparedBatch, PreparedOperation},
+    keys::row_key,
+    prepare::PreparedBatch,
     records::{self, Counters},
 };
 use crate::{
@@ -45,14 +47,6 @@ pub(super) struct State {
     clock: Arc<dyn Clock>,
 }
 
-/// What will happen to one row.
-struct Change {
-    space: Space,
-    key: Vec<u8>,
-    /// `None`: it is removed.
-    row: Option<EncodedRow>,
-}
-
 /// A row that is there already.
 struct Existing {
     etag: ETag,
@@ -81,10 +75,7 @@ impl State {
     /// Does what a request asks, or refuses it having written nothing. The outer error ends the whole group.
     pub(super) fn carry_out(&mut self, group: &mut impl Group, work: Work) -> Result<Reply, StoreError> {
         match work {
-            Work::Commit(batches) => match self.plan(group, batches) {
-                Ok(plan) => self.write(group, plan).map(Ok),
-                Err(refusal) => Ok(Err(refusal)),
-            },
+            Work::Commit(batches) => self.commit(group, batches),
             Work::CreateTable(name) => self.create(group, name),
             Work::DeleteTable(name) => self.delete(group, &name),
             Work::Flush => Ok(Ok(Vec::new())),
@@ -112,31 +103,48 @@ impl State {
         Ok(())
     }
 
-    fn plan(&self, group: &mut impl Group, batches: Vec<PreparedBatch>) -> Result<Vec<Vec<Change>>, StoreError> {
-        let plan = batches.into_iter().enumerate().map(|(index, batch)| {
-            let PreparedBatch { table, partition, operations } = batch;
-            let space = self.catalogue.rows(&table).map_err(|error| error.at(index, 0))?;
-            let changes = operations.into_iter().enumerate().map(|(at, operation)| {
-                let place = Place { space, table: &table, partition: &partition };
-                place.change(group, operation, &self.names).map_err(|error| error.at(index, at))
-            });
-            changes.collect()
+    fn commit(&mut self, group: &mut impl Group, mut batches: Vec<PreparedBatch>) -> Result<Reply, StoreError> {
+        let unused = self.counters;
+        let spaces: Result<Vec<_>, _> = batches.iter().map(|batch| self.catalogue.rows(&batch.table)).collect();
+        if let Ok(spaces) = spaces {
+            let receipts = self.stamp(&mut batches, &spaces);
+            if attempt(group, &batches, &spaces)? {
+                return Ok(Ok(receipts));
+            }
+            self.counters = unused;
+        }
+        let spaces = match self.plan(group, &mut batches) {
+            Ok(spaces) => spaces,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let receipts = self.stamp(&mut batches, &spaces);
+        write(group, &batches, &spaces).map(|()| Ok(receipts))
+    }
+
+    /// Reads what the operations ask of the rows that are there, and encodes those that are made from them; where they
+    /// lie, or why they are refused.
+    fn plan(&self, group: &mut impl Group, batches: &mut [PreparedBatch]) -> Result<Vec<Space>, StoreError> {
+        let plan = batches.iter_mut().enumerate().map(|(index, batch)| {
+            let space = self.catalogue.rows(&batch.table).map_err(|error| error.at(index, 0))?;
+            for at in 0..batch.operations.len() {
+                let place = Place { space, names: &self.names };
+                place.decide(group, batch, at).map_err(|error| error.at(index, at))?;
+            }
+            Ok(space)
         });
         plan.collect()
     }
 
-    fn write(&mut self, group: &mut impl Group, plan: Vec<Vec<Change>>) -> Result<Vec<Receipts>, StoreError> {
+    /// Gives every operation its stamp, in order, and every row its seal.
+    fn stamp(&mut self, batches: &mut [PreparedBatch], spaces: &[Space]) -> Vec<Receipts> {
         let now = u64::try_from(self.clock.now().ticks()).unwrap_or(0);
-        let receipts = plan.into_iter().map(|changes| {
-            let written = changes.into_iter().map(|Change { space, key, row }| {
+        let receipts = batches.iter_mut().zip(spaces).map(|(batch, space)| {
+            let written = batch.operations.iter().map(|operation| {
                 let stamp = self.next_stamp(now);
+                let row = operation.encoded.as_ref();
+                row.inspect(|row| row.stamp(&mut batch.bytes, *space, stamp));
                 let timestamp = DateTime::from_ticks(stamp.cast_signed());
-                let Some(mut row) = row else {
-                    group.remove(space, &key)?;
-                    return Ok(Written { etag: None, timestamp });
-                };
-                group.put(space, &key, row.stamped(space, stamp))?;
-                Ok(Written { etag: Some(ETag::from_stamp(stamp)), timestamp })
+                Written { etag: row.map(|_| ETag::from_stamp(stamp)), timestamp }
             });
             written.collect()
         });
@@ -174,47 +182,57 @@ impl State {
     }
 }
 
+/// Writes what was decided.
+fn write(group: &mut impl Group, batches: &[PreparedBatch], spaces: &[Space]) -> Result<(), StoreError> {
+    for (batch, space) in batches.iter().zip(spaces) {
+        for operation in &batch.operations {
+            match &operation.encoded {
+                Some(row) => group.put(*space, batch.key(operation), row.value(&batch.bytes))?,
+                None => group.remove(*space, batch.key(operation))?,
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Where the rows of a batch lie.
 struct Place<'a> {
     space: Space,
-    table: &'a str,
-    partition: &'a str,
+    names: &'a Arc<Dictionary>,
 }
 
 impl Place<'_> {
-    /// What an operation will do, or why it is refused.
-    fn change(
-        &self,
-        group: &mut impl Group,
-        operation: PreparedOperation,
-        names: &Arc<Dictionary>,
-    ) -> Result<Change, StoreError> {
-        let PreparedOperation { row, key, action, encoded } = operation;
-        let existing = self.existing(group, &key, &action, names)?;
+    /// Decides what an operation will do, or why it is refused: its row is encoded then, unless it will be gone.
+    fn decide(&self, group: &mut impl Group, batch: &mut PreparedBatch, at: usize) -> Result<(), StoreError> {
+        let Some(operation) = batch.operations.get(at) else { return Ok(()) };
+        let key = batch.key(operation);
+        let existing = self.existing(group, key, &operation.action)?;
         let etag = existing.as_ref().map(|existing| &existing.etag);
-        let effect = apply::decide(&action, etag)
-            .map_err(|kind| apply::refusal(kind, &action, self.table, self.partition, &row))?;
-        let row = match effect {
-            Effect::Remove => None,
-            Effect::Put(properties) => Some(encoded.unwrap_or_else(|| EncodedRow::new(&key, properties, names))),
-            Effect::MergeOver(properties) => {
+        let row = match apply::decide(&operation.action, etag) {
+            Ok(Effect::Remove) => None,
+            Ok(Effect::Put(_)) if operation.encoded.is_some() => return Ok(()),
+            Ok(Effect::Put(properties)) => Some(properties.clone()),
+            Ok(Effect::MergeOver(properties)) => {
                 let mut merged = existing.and_then(|existing| existing.properties).unwrap_or_default();
                 merged.merge(properties);
-                validate::row(self.partition, &row, &merged)?;
-                Some(EncodedRow::new(&key, &merged, names))
+                validate::row(&batch.partition, &row_key(key)?.row, &merged)?;
+                Some(merged)
+            }
+            Err(kind) => {
+                let row = row_key(key)?.row;
+                return Err(apply::refusal(kind, &operation.action, &batch.table, &batch.partition, &row));
             }
         };
-        Ok(Change { space: self.space, key, row })
+        let encoded =
+            row.map(|row| EncodedRow::append(&mut batch.bytes, &operation.key, &row, |name| self.names.number(name)));
+        if let Some(operation) = batch.operations.get_mut(at) {
+            operation.encoded = encoded;
+        }
+        Ok(())
     }
 
     /// The row at `key`, as far as `action` needs to know it.
-    fn existing(
-        &self,
-        group: &mut impl Group,
-        key: &[u8],
-        action: &Action,
-        names: &Arc<Dictionary>,
-    ) -> Result<Option<Existing>, StoreError> {
+    fn existing(&self, group: &mut impl Group, key: &[u8], action: &Action) -> Result<Option<Existing>, StoreError> {
         let merges = match action {
             Action::InsertOrReplace(_) => return Ok(None),
             Action::Merge(..) | Action::InsertOrMerge(_) => true,
@@ -222,7 +240,7 @@ impl Place<'_> {
         };
         let read = |value: &[u8]| {
             let stored = StoredRow::checked(self.space, key, value)?;
-            let properties = merges.then(|| stored.properties(names, None)).transpose()?;
+            let properties = merges.then(|| stored.properties(self.names, None)).transpose()?;
             Ok(Existing { etag: stored.etag(), properties })
         };
         group.get(self.space, key, read)?.transpose()

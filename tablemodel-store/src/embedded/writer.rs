@@ -23,7 +23,7 @@ use crate::{StoreError, StoreErrorKind};
 /// Requests that one commit takes at most.
 const MAX_GROUP_REQUESTS: usize = 256;
 /// Bytes of requests at which a group takes no more.
-const MAX_GROUP_BYTES: usize = 4 * 1024 * 1024;
+const MAX_GROUP_BYTES: usize = 8 * 1024 * 1024;
 
 /// What comes through the queue.
 pub(super) enum Message {

@@ -6,9 +6,12 @@
 //! | `side` | what both sides can do; `ours` and `by_hand` are the sides |
 //! | `workload` | one round of each workload |
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
+//! | `alone` | one side for a profiler |
+//! | `wide` | reading an entity of several rows |
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
 //! | `options`, `report` | the command line, and the figures as tables or JSON |
 
+mod alone;
 mod by_hand;
 mod compile;
 mod employee;
@@ -18,6 +21,7 @@ mod ours;
 mod paired;
 mod report;
 mod side;
+mod wide;
 mod workload;
 
 use self::{options::Options, report::Report, workload::Workload};
@@ -38,17 +42,20 @@ fn main() -> Result<()> {
     }
     if options.list {
         Workload::ALL.iter().for_each(|workload| println!("{}", workload.name()));
-        println!("{MEMORY}");
+        println!("{}\n{MEMORY}", wide::NAME);
         return Ok(());
     }
     let report = if options.compile {
         Report { compile: Some(compile::measure(options.quick)?), ..Report::default() }
     } else {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        match &options.stream {
-            Some((side, path)) => return runtime.block_on(memory::stream(side, path)),
-            None => runtime.block_on(paired::measure(&options))?,
+        if let Some((side, path)) = &options.stream {
+            return runtime.block_on(memory::stream(side, path));
         }
+        if let Some(alone) = &options.alone {
+            return runtime.block_on(alone.run(&options));
+        }
+        runtime.block_on(paired::measure(&options))?
     };
     if options.json {
         println!("{}", report.json(options.quick));

@@ -8,13 +8,17 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Result, by_hand::ByHand, ours::Ours, report::Memory, side::Side};
+use crate::{
+    Result,
+    alone::{BY_HAND, OURS},
+    by_hand::ByHand,
+    ours::Ours,
+    report::Memory,
+    side::Side,
+};
 
 /// Memory for pages of the file: so little that the cache cannot hide what streaming takes.
 const SMALL_CACHE_BYTES: usize = 4 * 1024 * 1024;
-
-const OURS: &str = "ours";
-const BY_HAND: &str = "by-hand";
 
 /// The peaks of both sides' files, each streamed by a child.
 pub(crate) fn peaks(entities: u32, ours: &Path, by_hand: &Path) -> Result<Memory> {

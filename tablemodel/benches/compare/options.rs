@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Result, workload::Workload};
+use crate::{Result, alone::Alone, workload::Workload};
 
 /// How to use it.
 pub(crate) const USAGE: &str = "\
@@ -16,6 +16,8 @@ Compares tablemodel with the same work written by hand on redb, in one run.
   --list       the names of the workloads
   --json       one JSON summary in place of the tables
   --quick      small and few: shows that it runs, the figures mean nothing
+  --alone SIDE ENTITIES ROUNDS
+               one side only, `ours` or `by-hand`, for profilers: no ratios
   --compile    only: what `cargo check` of 50 entities costs, beside serde's two derives";
 
 /// The command line, read.
@@ -27,6 +29,7 @@ pub(crate) struct Options {
     pub(crate) list: bool,
     pub(crate) help: bool,
     words: Vec<String>,
+    pub(crate) alone: Option<Alone>,
     /// This process is a child that reads the file of one side, for its peak of memory.
     pub(crate) stream: Option<(String, PathBuf)>,
 }
@@ -46,6 +49,7 @@ impl Options {
                 "--compile" => options.compile = true,
                 "--list" => options.list = true,
                 "--help" | "-h" => options.help = true,
+                "--alone" => options.alone = Some(Alone::read(&mut arguments)?),
                 "--stream" => options.stream = arguments.next().zip(arguments.next().map(PathBuf::from)),
                 word if !word.starts_with('-') => options.words.push(argument),
                 unknown => return Err(format!("unknown option `{unknown}`\n\n{USAGE}").into()),
@@ -57,7 +61,9 @@ impl Options {
     }
 
     fn check_words(&self) -> Result<()> {
-        let known = |word: &str| crate::MEMORY.contains(word) || Workload::ALL.iter().any(|w| w.name().contains(word));
+        let others = [crate::MEMORY, crate::wide::NAME];
+        let names = || Workload::ALL.iter().map(|workload| workload.name()).chain(others);
+        let known = |word: &str| names().any(|name| name.contains(word));
         match self.words.iter().find(|word| !known(word)) {
             Some(word) => Err(format!("no workload is called `{word}`; see --list").into()),
             None => Ok(()),

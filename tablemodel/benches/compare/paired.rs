@@ -13,6 +13,7 @@ use crate::{
     ours::Ours,
     report::{Figure, Growth, Report},
     side::Side,
+    wide,
     workload::{Arena, Workload, loaded},
 };
 
@@ -34,7 +35,9 @@ struct Round {
 pub(crate) async fn measure(options: &Options) -> Result<Report> {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let mut pairs = Vec::new();
-    for count in options.sizes() {
+    let mut of_employees = Workload::ALL.iter().map(|workload| workload.name()).chain([MEMORY]);
+    let sizes = if of_employees.any(|name| options.wants(name)) { options.sizes() } else { &[] };
+    for count in sizes {
         eprintln!("loading {count} employees");
         pairs.push(Pair::load(directory.path(), *count, options.quick).await?);
     }
@@ -43,6 +46,10 @@ pub(crate) async fn measure(options: &Options) -> Result<Report> {
         eprintln!("measuring: {}", workload.name());
         let rounds = rounds(workload, &pairs, options.quick).await?;
         add(&mut report, workload, &pairs, &rounds);
+    }
+    if options.wants(wide::NAME) {
+        eprintln!("measuring: {}", wide::NAME);
+        report.figures.push(wide::measure(directory.path(), options.quick).await?);
     }
     for pair in &pairs {
         pair.check_alike().await?;
@@ -141,7 +148,8 @@ impl Pair {
     }
 }
 
-async fn arena<S: Side>(directory: &Path, name: &str, count: u32, quick: bool) -> Result<Arena<S>> {
+/// A loaded database of one side, in a file of this name.
+pub(crate) async fn arena<S: Side>(directory: &Path, name: &str, count: u32, quick: bool) -> Result<Arena<S>> {
     let (side, _) = loaded::<S>(&directory.join(name), count).await?;
     Ok(Arena { side, count, directory: directory.to_owned(), quick })
 }

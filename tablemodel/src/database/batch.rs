@@ -14,6 +14,7 @@ use crate::{
     },
     plan::{
         change::Change,
+        group::Group,
         image::{self, Image},
     },
     schema::EntitySchema,
@@ -22,12 +23,12 @@ use crate::{
 
 /// Something that is current again once the batch is committed.
 trait Refresh: Send {
-    fn refresh(&mut self, row: tablemodel_store::Row);
+    fn refresh(&mut self, rows: Group);
 }
 
 impl<T: TableEntity> Refresh for Stored<T> {
-    fn refresh(&mut self, row: tablemodel_store::Row) {
-        self.set_rows(row.into());
+    fn refresh(&mut self, rows: Group) {
+        self.set_rows(rows);
     }
 }
 
@@ -149,10 +150,10 @@ impl<'a> WriteBatch<'a> {
         for change in &self.changes {
             self.db.registered(change.schema())?;
         }
-        let outcomes = self.db.write(&registered, &partition, self.changes).await?;
-        for (target, row) in self.refresh.into_iter().zip(outcomes) {
-            if let (Some(target), Some(row)) = (target, row) {
-                target.refresh(row);
+        let outcomes = self.db.write(&registered, &partition, &self.changes).await?;
+        for (target, rows) in self.refresh.into_iter().zip(outcomes) {
+            if let (Some(target), Some(rows)) = (target, rows) {
+                target.refresh(rows);
             }
         }
         Ok(())

@@ -4,6 +4,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    hash::{BuildHasher, RandomState},
     pin::{Pin, pin},
     sync::Arc,
 };
@@ -14,18 +15,22 @@ use futures_util::{
     future::{BoxFuture, Either, select},
     stream::FuturesUnordered,
 };
-use tablemodel_store::{RowKey, limits, size};
+use tablemodel_store::{limits, size};
 
 use crate::{
     database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    plan::{change::Change, image::Image},
+    plan::{change::Change, image::Image, short_hash::ShortHash},
+    rooms::wide,
     schema::{Cover, EntitySchema},
 };
 
-/// Batches in flight.
+/// Batches in flight to a store behind a network.
 const CONCURRENT_BATCHES: usize = 32;
+/// Batches in flight to a store of this process, which commits what waits together: the more there is, the fewer pages
+/// it writes for each row.
+const CONCURRENT_BATCHES_WITHIN: usize = 256;
 /// Entities held back so that partitions fill their batches, at most.
 const HELD_ENTITIES: usize = 20_000;
 /// Bytes of them, as they are in memory.
@@ -96,8 +101,8 @@ impl<'a> Bulk<'a> {
 
     /// Inserts entities that must not exist yet.
     ///
-    /// Cost: one request per 100 rows of a partition, 32 at a time; at most 20,000 entities and 64 MiB of them are held in
-    /// memory. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
+    /// Cost: one request per 100 rows of a partition, 32 at a time, or 256 to a store of this process; at most 20,000
+    /// entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
     /// entities with one key the first is inserted, and the others are refused.
     ///
     /// ```
@@ -139,8 +144,10 @@ impl<'a> Bulk<'a> {
             registered,
             change,
             held: Held::of(E::SCHEMA),
-            busy: HashSet::new(),
+            hasher: RandomState::new(),
+            busy: HashSet::default(),
             flights: FuturesUnordered::new(),
+            room: if self.db.0.capabilities.may_lose_reply { CONCURRENT_BATCHES } else { CONCURRENT_BATCHES_WITHIN },
             report: BulkReport::default(),
             bulk: self,
         };
@@ -154,15 +161,18 @@ struct Writing<'a> {
     registered: Arc<Registered>,
     change: fn(Image) -> Change,
     held: Held,
-    /// The keys in flight: a second entity of one key waits for the first, so that writes are never reordered.
-    busy: HashSet<RowKey>,
+    hasher: RandomState,
+    /// Hashes of the keys in flight: a second entity of one key waits for the first, so that writes are never reordered.
+    busy: HashSet<u64, ShortHash>,
     flights: FuturesUnordered<BoxFuture<'static, Landed>>,
+    /// Flights at a time.
+    room: usize,
     report: BulkReport,
 }
 
 /// What became of one flight.
 struct Landed {
-    keys: Vec<RowKey>,
+    keys: Vec<u64>,
     report: BulkReport,
 }
 
@@ -171,7 +181,7 @@ impl Writing<'_> {
         let mut entities = pin!(entities);
         while let Some(entity) = self.next_of(&mut entities).await {
             match Image::of(&entity) {
-                Ok(image) => self.held.add(image),
+                Ok(image) => self.held.add(image, self.change),
                 Err(error) => self.report.failed.push(error),
             }
             self.launch().await;
@@ -205,19 +215,19 @@ impl Writing<'_> {
     /// Sends what is due, each batch as soon as there is room.
     async fn launch(&mut self) {
         while !self.is_stopped()
-            && let Some(images) = self.held.due.pop_front()
+            && let Some(changes) = self.held.due.pop_front()
         {
-            let waits = |writing: &Self| {
-                writing.flights.len() >= CONCURRENT_BATCHES
-                    || busy_keys(&images).iter().any(|key| writing.busy.contains(key))
-            };
-            while waits(self) {
+            let mut keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
+            if let Some(first) = changes.first().filter(|change| change.schema().has_shared_rows()) {
+                // Rows that several entities share are written by one flight at a time.
+                keys.push(self.hasher.hash_one(&first.key().partition));
+            }
+            while self.flights.len() >= self.room || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
-            let keys = busy_keys(&images);
-            self.busy.extend(keys.iter().cloned());
-            let (db, registered, change) = (self.bulk.db.clone(), self.registered.clone(), self.change);
-            let flight = async move { Landed { report: write_images(&db, &registered, images, change).await, keys } };
+            self.busy.extend(&keys);
+            let (db, registered) = (self.bulk.db.clone(), self.registered.clone());
+            let flight = async move { Landed { report: write_changes(&db, &registered, &changes).await, keys } };
             self.flights.push(flight.boxed());
         }
     }
@@ -241,20 +251,13 @@ impl Writing<'_> {
     }
 }
 
-/// What other flights must wait for: the entities, and where some of their rows are shared by several, the partition.
-fn busy_keys(images: &[Image]) -> Vec<RowKey> {
-    let shared = images.first().filter(|image| image.schema.has_shared_rows());
-    let partition = shared.map(|image| RowKey::new(image.key.partition.clone(), ""));
-    images.iter().map(|image| image.key.clone()).chain(partition).collect()
-}
-
-/// Images that wait for their partition's batch to fill.
+/// Changes that wait for their partition's batch to fill.
 struct Held {
     open: HashMap<String, Chunk>,
     entities: usize,
     bytes: usize,
     /// What waits no longer, in the order in which it has to be written.
-    due: VecDeque<Vec<Image>>,
+    due: VecDeque<Vec<Change>>,
     /// Entities of one batch.
     per_batch: usize,
     /// Rows of one entity that hold all its properties.
@@ -263,7 +266,7 @@ struct Held {
 
 #[derive(Default)]
 struct Chunk {
-    images: Vec<Image>,
+    changes: Vec<Change>,
     bytes: usize,
 }
 
@@ -281,16 +284,20 @@ impl Held {
     }
 
     /// Holds one more; what fills a batch is due.
-    fn add(&mut self, image: Image) {
-        let partition = image.key.partition.clone();
-        let bytes = size::row_bytes(&image.key.partition, &image.key.row, &image.fields) * self.copies;
-        let chunk = self.open.entry(partition.clone()).or_default();
-        chunk.images.push(image);
+    fn add(&mut self, image: Image, change: fn(Image) -> Change) {
+        let bytes =
+            size::row_bytes_bound(&image.key.partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
+        if !self.open.contains_key(&image.key.partition) {
+            self.open.insert(image.key.partition.clone(), Chunk::default());
+        }
+        let Some(chunk) = self.open.get_mut(&image.key.partition) else { return };
         chunk.bytes += bytes;
-        let is_full = chunk.images.len() >= self.per_batch || chunk.bytes >= BATCH_BYTES;
+        let is_full = chunk.changes.len() + 1 >= self.per_batch || chunk.bytes >= BATCH_BYTES;
+        let partition = is_full.then(|| image.key.partition.clone());
+        chunk.changes.push(change(image));
         self.entities += 1;
         self.bytes += bytes;
-        if is_full {
+        if let Some(partition) = partition {
             self.release_partition(&partition);
         }
         if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
@@ -300,7 +307,7 @@ impl Held {
 
     /// Lets the fullest batches go until at most so many entities and bytes are held.
     fn release(&mut self, entities: usize, bytes: usize) {
-        let mut partitions: Vec<_> = self.open.iter().map(|(key, chunk)| (chunk.images.len(), key.clone())).collect();
+        let mut partitions: Vec<_> = self.open.iter().map(|(key, chunk)| (chunk.changes.len(), key.clone())).collect();
         partitions.sort_unstable();
         while (self.entities > entities || self.bytes > bytes)
             && let Some((_, partition)) = partitions.pop()
@@ -311,38 +318,42 @@ impl Held {
 
     fn release_partition(&mut self, partition: &str) {
         if let Some(chunk) = self.open.remove(partition) {
-            self.entities -= chunk.images.len();
+            self.entities -= chunk.changes.len();
             self.bytes -= chunk.bytes;
-            self.due.push_back(chunk.images);
+            self.due.push_back(chunk.changes);
         }
     }
 }
 
-/// Writes images of one partition as one batch; where one of them is refused, in halves.
-async fn write_images(
-    db: &Database,
-    registered: &Registered,
-    images: Vec<Image>,
-    change: fn(Image) -> Change,
-) -> BulkReport {
+/// The bytes of the blobs that the image brings.
+fn blobs(image: &Image) -> usize {
+    #[cfg(feature = "blob")]
+    return image.blobs.iter().map(crate::blob::Pending::bytes).sum();
+    #[cfg(not(feature = "blob"))]
+    {
+        let _ = image;
+        0
+    }
+}
+
+/// Makes changes of one partition as one batch; where one of them is refused, in halves.
+async fn write_changes(db: &Database, registered: &Registered, changes: &[Change]) -> BulkReport {
     let mut report = BulkReport::default();
-    let mut rest = vec![images];
-    while let Some(mut images) = rest.pop() {
-        let Some(partition) = images.first().map(|image| image.key.partition.clone()) else { continue };
-        let changes: Vec<_> = images.iter().cloned().map(change).collect();
-        match db.write(registered, &partition, changes).await {
+    let mut rest = vec![changes];
+    while let Some(changes) = rest.pop() {
+        let Some(first) = changes.first() else { continue };
+        match db.write_untold(registered, &first.key().partition, changes).await {
             Ok(_) => {
-                report.written += images.len() as u64;
+                report.written += changes.len() as u64;
                 report.batches += 1;
             }
-            Err(error) if images.len() == 1 || concerns_all(&error) => {
-                report.failed.extend(
-                    images.into_iter().map(|image| error.clone().for_entity(image.schema.entity_type, image.key)),
-                );
+            Err(error) if changes.len() == 1 || concerns_all(&error) => {
+                let each = changes.iter().map(|change| (change.schema().entity_type, change.key().clone()));
+                report.failed.extend(each.map(|(entity, key)| error.clone().for_entity(entity, key)));
             }
             Err(_) => {
-                let second = images.split_off(images.len() / 2);
-                rest.extend([second, images]);
+                let (first, second) = changes.split_at(changes.len() / 2);
+                rest.extend([second, first]);
             }
         }
     }
@@ -354,9 +365,10 @@ fn concerns_all(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied | ErrorKind::Unavailable)
 }
 
-/// The most rows that one entity takes in its own partition: itself, its index rows there, and an outbox row.
-fn rows_each(schema: &EntitySchema) -> usize {
+/// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.
+fn rows_each(schema: &'static EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
+    let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
     let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
-    1 + here + lists + 2 * schema.aggregates.len() + usize::from(here < schema.indexes.len())
+    own + here + lists + 2 * schema.aggregates.len() + usize::from(here < schema.indexes.len())
 }

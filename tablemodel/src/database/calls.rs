@@ -121,7 +121,7 @@ impl Database {
     }
 
     /// The pause after a failed attempt.
-    pub(super) async fn pause(&self, attempt: u32) {
+    pub(crate) async fn pause(&self, attempt: u32) {
         let pause = FIRST_PAUSE * 2_u32.saturating_pow(attempt);
         let jitter = self.environment().random.next() % (pause.as_millis() as u64).max(1);
         self.environment().sleep.sleep(pause + Duration::from_millis(jitter)).await;

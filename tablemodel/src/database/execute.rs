@@ -2,22 +2,31 @@
 //!
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, time::Duration};
 
-use tablemodel_store::{Action, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
+use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, outbox},
+    database::{Database, Registered, calls::ATTEMPTS, claims::Taken, outbox, staging::Staging},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow, Missing, matched},
+        batch::{BatchPlan, BatchRow, Left, Missing, matched},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        entries::Away,
+        group::Group,
+        outbox::is_tombstone,
+        shape,
         system::{self, OperationId, RowKind},
     },
+    rooms::{
+        rekey::is_reserved,
+        unique::{KnownClaims, Net, check_handed_over, nets},
+    },
+    schema::EntitySchema,
 };
 
-/// What became of one change: the primary row as it is now; `None` after a delete.
-pub(crate) type Outcome = Option<Row>;
+/// What became of one change: the rows of the entity as they are now; `None` after a delete.
+pub(crate) type Outcome = Option<Group>;
 
 /// What to do after a failed attempt.
 enum Next {
@@ -35,39 +44,85 @@ impl Database {
         &self,
         registered: &Registered,
         partition: &str,
-        changes: Vec<Change>,
+        changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        check_count(&changes)?;
-        let mut run = Run::new(self, registered, partition);
-        let result = run.attempts(&changes).await;
+        self.run(registered, partition, changes, true).await
+    }
+
+    async fn run(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        changes: &[Change],
+        told: bool,
+    ) -> Result<Vec<Outcome>> {
+        check_count(changes)?;
+        check_sizes(changes)?;
+        let mut run = Run { told, ..Run::new(self, registered, partition) };
+        #[cfg(feature = "blob")]
+        let settled;
+        #[cfg(feature = "blob")]
+        let changes = match self.upload_blobs(changes).await? {
+            None => changes,
+            Some((uploaded, until)) => {
+                (settled, run.until) = (uploaded, Some(until));
+                settled.as_slice()
+            }
+        };
+        let result = run.attempts(changes).await;
+        run.clean_up(&result).await;
         result.map_err(|error| run.settled(error))
+    }
+
+    /// As [`Database::write`], for a caller who does not ask what became of each.
+    pub(crate) async fn write_untold(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        changes: &[Change],
+    ) -> Result<()> {
+        self.run(registered, partition, changes, false).await.map(drop)
     }
 
     /// One change.
     pub(crate) async fn write_one(&self, registered: &Registered, change: Change) -> Result<Outcome> {
-        let partition = change.key().partition.clone();
-        let outcomes = self.write(registered, &partition, vec![change]).await;
+        let outcomes = self.write(registered, &change.key().partition, std::slice::from_ref(&change)).await;
         let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
 }
 
 /// One batch on its way through its attempts.
-struct Run<'a> {
-    db: &'a Database,
-    registered: &'a Registered,
-    partition: &'a str,
+pub(super) struct Run<'a> {
+    pub(super) db: &'a Database,
+    pub(super) registered: &'a Registered,
+    pub(super) partition: &'a str,
     known: Known,
     /// Rows of other partitions that a commit expected and did not find.
-    missing: Missing,
+    pub(super) missing: Missing,
+    /// Claims that a commit found otherwise than expected, and may overwrite.
+    pub(super) claims: KnownClaims,
+    /// Where the entity comes from that this run lets arrive: its claims may be overwritten.
+    from: Option<RowKey>,
+    /// Claims that this run wrote for the image it is about to commit.
+    held: HashSet<(Away, String)>,
+    /// When the first row was read, by the monotonic clock.
+    since: Duration,
     operation: Option<OperationId>,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
+    /// Whether what became of each change is asked for.
+    told: bool,
+    /// The parts of an entity that is too large for one batch.
+    pub(super) staging: Staging,
+    /// No attempt is made after this.
+    #[cfg(feature = "blob")]
+    until: Option<tablemodel_store::DateTime>,
 }
 
 impl<'a> Run<'a> {
-    fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
+    pub(super) fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
         Self {
             db,
@@ -75,28 +130,46 @@ impl<'a> Run<'a> {
             partition,
             known: Known::new(),
             missing: Missing::new(),
+            claims: KnownClaims::new(),
+            from: None,
+            held: HashSet::new(),
+            since: db.environment().clock.monotonic(),
             operation,
             ambiguous: false,
             last: None,
+            told: true,
+            staging: Staging::default(),
+            #[cfg(feature = "blob")]
+            until: None,
         }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            self.read_needs(changes).await?;
-            let plan = self.plan(changes)?;
-            let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
-            let batches = plan.batches(table, self.partition, prefix, &self.missing)?;
+            let (plan, batches) = self.prepare(changes).await?;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
+            #[cfg(feature = "blob")]
+            self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }
+            if let Some(next) = self.take_claims(&plan).await? {
+                self.held.clear();
+                match next {
+                    Next::Done(outcomes) => return Ok(outcomes),
+                    Next::Again | Next::Later => continue,
+                }
+            }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
-                Ok(receipts) => outcomes(self.partition, &plan, receipts),
+                Ok(_) if !self.told => Vec::new(),
+                Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) => match self.after(error, &plan).await? {
-                    Next::Again => continue,
+                    Next::Again => {
+                        self.held.clear(); // what is planned anew is claimed anew
+                        continue;
+                    }
                     Next::Later => {
                         self.db.pause(attempt).await;
                         continue;
@@ -110,6 +183,34 @@ impl<'a> Run<'a> {
         Err(self.exhausted())
     }
 
+    /// The same, with rows that are taken as read.
+    pub(super) fn knowing(self, known: Known) -> Self {
+        Self { known, ..self }
+    }
+
+    /// The same, as the second half of a commit that takes the entity from another partition.
+    pub(super) fn joining(self, other: &Self, from: &RowKey) -> Self {
+        Self { operation: other.operation, from: Some(from.clone()), ..self }
+    }
+
+    /// The plan over what is known, and its batches.
+    pub(super) async fn prepare(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
+        self.read_needs(changes).await?;
+        self.laid_out(changes).await
+    }
+
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.ambiguous
+    }
+
+    /// What a refused commit means: nothing, where it is to be tried again.
+    pub(super) async fn after_failure(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Option<Vec<Outcome>>> {
+        match self.after(error, plan).await? {
+            Next::Again | Next::Later => Ok(None),
+            Next::Done(outcomes) => Ok(Some(outcomes)),
+        }
+    }
+
     fn key(&self, row: &str) -> RowKey {
         RowKey::new(self.partition, row)
     }
@@ -117,6 +218,17 @@ impl<'a> Run<'a> {
     async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
+    }
+
+    /// As `learn`, of an entity's head: its parts are learnt too.
+    async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
+        if schema.shape.is_none() {
+            return self.learn(row).await;
+        }
+        let found = self.db.read_entity(schema, &self.registered.table, &self.key(row)).await?;
+        let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
+        self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
+        Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
     }
 
     async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
@@ -128,11 +240,39 @@ impl<'a> Run<'a> {
                     break;
                 }
                 for need in needs {
-                    self.learn(&need.row).await?;
+                    match need.head {
+                        true => self.learn_entity(change.schema(), &need.row).await?,
+                        false => self.learn(&need.row).await?,
+                    };
                 }
             }
+            self.clear_way(change).await?;
         }
         Ok(())
+    }
+
+    /// Where the change puts an entity: that no other is on its way there, nor one from there that still has its values.
+    async fn clear_way(&mut self, change: &Change) -> Result<()> {
+        if !matches!(change, Change::Insert(_) | Change::Upsert(_) | Change::Save { .. }) {
+            return Ok(());
+        }
+        let (schema, key) = (change.schema(), change.key());
+        for _ in 0..ATTEMPTS {
+            let Some(Some(row)) = self.known.get(&key.row) else { return Ok(()) };
+            if is_reserved(row) {
+                self.db.clear_reservation(schema, row).await?;
+            } else if !(is_tombstone(row) && self.is_deferred_claim(change))
+                || !self.db.finish_moves_of(schema, key).await?
+            {
+                return Ok(());
+            }
+            self.learn(&key.row).await?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the key keeps changing").of(schema.entity_type).at_key(key.clone()))
+    }
+
+    fn is_deferred_claim(&self, change: &Change) -> bool {
+        !self.db.is_atomic() && change.schema().has_claims()
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
@@ -143,9 +283,14 @@ impl<'a> Run<'a> {
         self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
     }
 
-    fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+    pub(super) fn context(&self) -> Context {
         let now = self.db.environment().clock.now();
-        let context = Context { now: now.ticks(), operation: self.operation, due: outbox::due(now) };
+        let (fresh, due) = (self.staging.generation, outbox::due(now));
+        Context { now: now.ticks(), operation: self.operation, fresh, due }
+    }
+
+    pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+        let context = self.context();
         let mut plan = BatchPlan::default();
         for change in changes {
             let registered = self.registered(change)?;
@@ -184,6 +329,10 @@ impl<'a> Run<'a> {
             Role::Primary => self.after_primary(&error, failed).await,
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
+            Role::Part => match plan.head_of(failed) {
+                Some(head) => self.after_primary(&error, head).await,
+                None => Err(error.into()),
+            },
             Role::Index(index) => self.after_index(&error, failed, index, plan).await,
         }
     }
@@ -194,7 +343,7 @@ impl<'a> Run<'a> {
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
         let was_needed = self.was_needed(failed);
         let key = self.key(&failed.planned.row);
-        let found = self.learn(&failed.planned.row).await?.cloned();
+        let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
         let raced = expected_absent && found.is_none();
         if was_needed || raced || (expected_absent && dead) {
@@ -240,16 +389,80 @@ impl<'a> Run<'a> {
             return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
         }
         tracing::warn!(entity = schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
-        for row in plan.rows.iter().filter(|row| row.planned.role != Role::Primary) {
+        for row in plan.rows.iter().filter(|row| matches!(row.planned.role, Role::Index(_))) {
             self.learn(&row.planned.row).await?;
         }
         Ok(Next::Again)
     }
 
-    /// A refused row of another partition: it was not there, as its entity says it is.
+    /// Claims that a plan lets go without knowing whose they are: those of an index that is being built.
+    pub(super) async fn read_claims(&mut self, plan: &BatchPlan) -> Result<()> {
+        for net in nets(&plan.away)? {
+            if net.holder.is_none() && net.taker.is_none() && !self.claims.contains_key(&net.place()) {
+                self.read_claim(&net, plan).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
+        let ours = |owner: &RowKey| {
+            let is_here = owner.partition == self.partition && plan.away.iter().any(|away| away.row.owner == owner.row);
+            is_here || self.from.as_ref() == Some(owner)
+        };
+        let found = match net.taker {
+            Some(taker) => {
+                self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?
+            }
+            None => self.db.own_claim(net.first, ours).await?,
+        };
+        self.claims.insert(net.place(), found);
+        Ok(())
+    }
+
+    /// Claims, each by a commit of its own, the values that the entities of the plan are about to take. `None`: the plan
+    /// may be committed.
+    async fn take_claims(&mut self, plan: &BatchPlan) -> Result<Option<Next>> {
+        let nets = nets(&plan.claims)?;
+        check_handed_over(&nets, self.partition)?;
+        let new: Vec<_> = nets.iter().filter(|net| net.is_new() && !self.held.contains(&net.place())).collect();
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            if new.len() > 1 {
+                self.db.judge_claim(taker, self.partition).await.map_err(|error| error.in_operation(taker.change))?;
+            }
+        }
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            let image = plan.planned(&taker.row.owner).and_then(|planned| matched(&planned.action));
+            let taken = self.db.take_claim(taker, self.partition, image, self.since).await;
+            match taken.map_err(|error| error.in_operation(taker.change))? {
+                Taken::Held => self.held.insert(net.place()),
+                Taken::Stale => return self.after_stale(&taker.row.owner, plan).await.map(Some),
+            };
+        }
+        if !plan.claims.is_empty() {
+            self.db.check_held(self.since)?;
+        }
+        Ok(None)
+    }
+
+    /// The entity changed since its image was read: as if its write had been refused.
+    async fn after_stale(&mut self, owner: &str, plan: &BatchPlan) -> Result<Next> {
+        let error = StoreError::new(StoreErrorKind::ConditionNotMet, "the entity changed since it was read");
+        let refused = plan.position(owner).and_then(|at| plan.rows.get(at));
+        let Some(refused) = refused else { return Err(error.into()) };
+        self.last = Some(error.clone());
+        self.after_primary(&error, refused).await
+    }
+
+    /// A refused row of another partition: it was not there, as its entity says it is; or a claim that was.
     async fn after_away(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
-        let before = self.missing.len();
-        for away in &plan.away {
+        let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
+        for net in nets(&plan.away)? {
+            self.read_claim(&net, plan).await?;
+        }
+        for away in plan.away.iter().filter(|away| away.claimed().is_none()) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -260,7 +473,7 @@ impl<'a> Run<'a> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        if self.missing.len() > before { Ok(Next::Again) } else { Err(error.into()) }
+        if self.missing.len() > missing || self.claims != claims { Ok(Next::Again) } else { Err(error.into()) }
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.
@@ -284,14 +497,25 @@ impl<'a> Run<'a> {
                 continue;
             };
             let moved_on = system::sequence(&found.properties) != system::sequence(planned);
-            let etag = if moved_on { stale_etag() } else { found.etag };
-            outcomes.push(Some(Row { etag, properties: planned.clone(), ..found }));
+            let etag = if moved_on { stale_etag() } else { found.etag.clone() };
+            let parts = if moved_on { left.parts.clone() } else { self.parts_now(left).await? };
+            outcomes.push(Some(Group { head: Row { etag, properties: planned.clone(), ..found }, parts }));
         }
         if ours { Ok(outcomes) } else { Err(self.unknown()) }
     }
 
+    /// The parts that a change left, with the ETags that they have in the store.
+    async fn parts_now(&mut self, left: &Left) -> Result<Vec<Row>> {
+        let mut parts = Vec::with_capacity(left.parts.len());
+        for part in &left.parts {
+            let found = self.learn(&part.key.row).await?.filter(|row| row.properties == part.properties);
+            parts.push(found.cloned().unwrap_or_else(|| part.clone()));
+        }
+        Ok(parts)
+    }
+
     /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
-    fn settled(&self, error: Error) -> Error {
+    pub(super) fn settled(&self, error: Error) -> Error {
         if self.ambiguous && *error.kind() != ErrorKind::OutcomeUnknown { self.unknown() } else { error }
     }
 
@@ -304,7 +528,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn exhausted(&self) -> Error {
+    pub(super) fn exhausted(&self) -> Error {
         if self.ambiguous {
             return self.unknown();
         }
@@ -333,7 +557,7 @@ fn failed_row<'p>(error: &StoreError, plan: &'p BatchPlan) -> Option<&'p BatchRo
     error.failed_at().filter(|at| at.batch == 0).and_then(|at| plan.rows.get(at.operation))
 }
 
-fn operation_id(db: &Database) -> OperationId {
+pub(super) fn operation_id(db: &Database) -> OperationId {
     let random = &db.environment().random;
     let mut id = [0; 16];
     let (low, high) = id.split_at_mut(8);
@@ -359,6 +583,18 @@ fn check_count(changes: &[Change]) -> Result<()> {
     Err(Error::new(ErrorKind::TooMany, detail))
 }
 
+/// That what is put over something yet to be read can be stored at all.
+fn check_sizes(changes: &[Change]) -> Result<()> {
+    for (number, change) in changes.iter().enumerate() {
+        if let Change::Upsert(image) = change
+            && image.schema.shape.is_some()
+        {
+            shape::cut(image).map_err(|error| error.in_operation(number))?;
+        }
+    }
+    Ok(())
+}
+
 /// The properties that the batch leaves in the row, where it writes it.
 fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
     plan.planned(row)?.action.properties()
@@ -367,13 +603,21 @@ fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
 fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
     let receipts = receipts.into_iter().next().unwrap_or_default();
     let receipt = |row: &str| -> Option<&Written> { receipts.get(plan.position(row)?) };
-    let outcome = |left: &crate::plan::batch::Left| {
+    let outcome = |left: &Left| {
         let properties = left.properties.clone()?;
         let last = system::sequence(written(plan, &left.row)?);
-        let receipt = receipt(&left.row)?;
+        let head = receipt(&left.row)?;
         // A later change of the batch wrote the entity again: what this one left is not current.
-        let etag = receipt.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
-        Some(Row { key: RowKey::new(partition, left.row.clone()), etag, timestamp: receipt.timestamp, properties })
+        let etag = head.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
+        let key = RowKey::new(partition, left.row.clone());
+        let parts = left.parts.iter().map(|part| match receipt(&part.key.row) {
+            Some(Written { etag: Some(etag), timestamp }) => {
+                Row { etag: etag.clone(), timestamp: *timestamp, ..part.clone() }
+            }
+            _ => part.clone(),
+        });
+        let parts = parts.collect();
+        Some(Group { head: Row { key, etag, timestamp: head.timestamp, properties }, parts })
     };
     plan.left.iter().map(outcome).collect()
 }

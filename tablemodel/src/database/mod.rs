@@ -3,13 +3,18 @@
 //! Only this module and `read` await; what a write must touch is decided in `plan`.
 
 mod batch;
+#[cfg(feature = "blob")]
+mod blobs;
 mod bulk;
 mod calls;
+mod claims;
 mod execute;
 mod open;
 mod outbox;
 mod registry;
+mod rekey;
 mod relay;
+mod staging;
 mod tables;
 mod transfer;
 mod verify;
@@ -17,8 +22,10 @@ mod write;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use tablemodel_store::{Capabilities, Row, RowKey, TableStore};
+use tablemodel_store::{Capabilities, RowKey, TableStore};
 
+#[cfg(feature = "blob")]
+pub use self::blobs::{Blobs, Collected};
 pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
@@ -26,14 +33,14 @@ pub use self::{
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
     transfer::Transferred,
-    verify::{Verified, Violation, ViolationKind},
+    verify::{Checkpoint, Repair, Repaired, Verified, Verify, Violation, ViolationKind},
 };
 use crate::{
     entity::TableEntity,
     environment::Environment,
     error::{Error, Result},
     observe::Observed,
-    plan::change::is_primary,
+    plan::{change::is_primary, group::Group},
     schema::EntitySchema,
     stored::Stored,
 };
@@ -55,6 +62,8 @@ struct Inner {
     fence: Duration,
     markers: outbox::Markers,
     read_only: bool,
+    #[cfg(feature = "blob")]
+    blobs: Option<crate::blob::Place>,
     #[cfg(feature = "embedded")]
     embedded: Option<tablemodel_store::EmbeddedStore>,
 }
@@ -120,15 +129,16 @@ impl Database {
         Err(Error::unsupported(detail).of(schema.entity_type))
     }
 
-    /// The primary row at `key`, unless it is a tombstone or of another type. One point read.
-    pub(crate) async fn primary_row(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Row>> {
+    /// The rows of the entity at `key`, unless there is a tombstone or a row of another type. One point read, or one range
+    /// read of an entity that may be several rows.
+    pub(crate) async fn primary_rows(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Group>> {
         let registered = self.registered(schema)?;
-        let row = self.get_row(&registered.table, key).await;
-        let row = row.map_err(|error| error.of(schema.entity_type).at_key(key.clone()))?;
-        Ok(row.filter(|row| is_primary(schema, row)))
+        let rows = self.read_entity(schema, &registered.table, key).await;
+        let rows = rows.map_err(|error| error.of(schema.entity_type).at_key(key.clone()))?;
+        Ok(rows.filter(|rows| is_primary(schema, &rows.head)))
     }
 
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
-        self.primary_row(E::SCHEMA, key).await?.map(|row| Stored::read(row.into())).transpose()
+        self.primary_rows(E::SCHEMA, key).await?.map(Stored::read).transpose()
     }
 }

@@ -27,6 +27,8 @@ pub struct DatabaseBuilder {
     deadline: Duration,
     consistency: Option<Consistency>,
     fence: Duration,
+    #[cfg(feature = "blob")]
+    pub(crate) blobs: crate::blob::Options,
 }
 
 /// How rows in other partitions follow their entity.
@@ -57,6 +59,8 @@ impl Default for DatabaseBuilder {
             deadline: DEADLINE,
             consistency: None,
             fence: FENCE,
+            #[cfg(feature = "blob")]
+            blobs: crate::blob::Options::default(),
         }
     }
 }
@@ -145,7 +149,10 @@ impl DatabaseBuilder {
 
     /// Opens a file; see [`Database::open`].
     #[cfg(feature = "embedded")]
-    pub async fn open<M: TableModel>(self, path: impl AsRef<std::path::Path>) -> Result<Database> {
+    #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the file"))]
+    pub async fn open<M: TableModel>(mut self, path: impl AsRef<std::path::Path>) -> Result<Database> {
+        #[cfg(feature = "blob")]
+        self.blobs.or_beside(path.as_ref());
         let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
         let embedded = builder.read_only(self.read_only).open(path.as_ref())?;
         self.with_embedded::<M>(embedded).await
@@ -154,26 +161,31 @@ impl DatabaseBuilder {
     /// On an embedded store that was opened with its own options, such as a durability.
     #[cfg(feature = "embedded")]
     pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
-        let mut inner = self.inner::<M>(Arc::new(store.clone()));
+        let mut inner = self.inner::<M>(Arc::new(store.clone()))?;
         inner.embedded = Some(store);
         inner.start().await
     }
 
     /// In memory; see [`Database::in_memory`].
-    pub async fn in_memory<M: TableModel>(self) -> Result<Database> {
+    #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the store"))]
+    pub async fn in_memory<M: TableModel>(mut self) -> Result<Database> {
+        #[cfg(feature = "blob")]
+        self.blobs.or_in_memory();
         let store = MemoryStore::builder().clock(self.environment.clock.clone()).build();
         self.with_store::<M>(Arc::new(store)).await
     }
 
     /// On any store.
     pub async fn with_store<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Database> {
-        self.inner::<M>(store).start().await
+        self.inner::<M>(store)?.start().await
     }
 
-    fn inner<M: TableModel>(self, store: Arc<dyn TableStore>) -> Inner {
+    fn inner<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Inner> {
         let capabilities = store.capabilities();
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
-        Inner {
+        Ok(Inner {
+            #[cfg(feature = "blob")]
+            blobs: self.blobs.open(M::ENTITIES, &self.environment, self.read_only)?,
             capabilities,
             consistency: self.consistency.unwrap_or(possible),
             fence: self.fence,
@@ -188,7 +200,7 @@ impl DatabaseBuilder {
             read_only: self.read_only,
             #[cfg(feature = "embedded")]
             embedded: None,
-        }
+        })
     }
 }
 

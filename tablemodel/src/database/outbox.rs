@@ -14,7 +14,10 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Row
 use twox_hash::XxHash3_64;
 
 use crate::{
-    database::{Consistency, Database, calls::{ATTEMPTS, is_transient}},
+    database::{
+        Consistency, Database,
+        calls::{ATTEMPTS, is_transient},
+    },
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
@@ -99,11 +102,18 @@ impl Database {
     pub(super) async fn mark_dirty(&self, schema: &'static EntitySchema, partition: &str) -> Result<()> {
         let marker = marker(schema.table, partition);
         let clock = &self.environment().clock;
-        let since = clock.monotonic();
-        if self.0.markers.is_fresh(&marker, since) {
-            return Ok(());
+        // Asked again after each write: one that took too long is none to rely on.
+        while !self.0.markers.is_fresh(&marker, clock.monotonic()) {
+            self.write_marker(&marker).await?;
         }
-        let now = clock.now();
+        Ok(())
+    }
+
+    /// A relay goes by the time at which the store wrote the marker, so that of two markers the later one counts, whatever
+    /// they say.
+    async fn write_marker(&self, marker: &RowKey) -> Result<()> {
+        let clock = &self.environment().clock;
+        let (since, now) = (clock.monotonic(), clock.now());
         let mut properties = Properties::new();
         system::stamp(&mut properties, "~dirty@1", now.ticks(), None);
         properties.insert(EXPIRES, later(now, self.0.fence));
@@ -113,7 +123,7 @@ impl Database {
         if let Some(written) = written {
             self.check_clock(now, written)?;
         }
-        self.0.markers.remember(marker, since + self.0.fence / 2);
+        self.0.markers.remember(marker.clone(), since + self.0.fence / 2);
         Ok(())
     }
 
@@ -154,7 +164,7 @@ impl Database {
         }
     }
 
-    async fn deliver_row(&self, schema: &'static EntitySchema, key: RowKey) -> Result<()> {
+    pub(super) async fn deliver_row(&self, schema: &'static EntitySchema, key: RowKey) -> Result<()> {
         let since = self.environment().clock.monotonic();
         let table = self.table_name(schema.table);
         let Some(row) = self.get_row(&table, &key).await? else { return Ok(()) };
@@ -165,12 +175,20 @@ impl Database {
     /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away.
     pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<()> {
         let registered = self.registered(outgoing.schema)?;
-        let primary = self.get_row(&outgoing.table, &outgoing.owner()).await?;
+        let primary = self.read_entity(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
         let owner = outgoing.owner();
         let targets = targets(outgoing.schema, &registered.setting, &outgoing.intent, &owner, primary.as_ref())?;
-        let leaves_dead = targets.iter().any(|target| !target.is_live) || primary.as_ref().is_none_or(is_tombstone);
+        let is_dead = |target: &Target| !target.is_live && !target.is_claim(outgoing.schema);
+        let leaves_dead = targets.iter().any(is_dead) || primary.as_ref().is_none_or(|rows| is_tombstone(&rows.head));
         let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
+        let (claims, targets): (Vec<_>, Vec<_>) =
+            targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
+        stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
+        let settled: Vec<_> = claims
+            .iter()
+            .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
+            .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let action = match leaves_dead {
             true => Action::Merge(
@@ -189,7 +207,8 @@ impl Database {
             let there = self.get_row(&table, &target.entry.key).await?;
             let Some(action) = target.over(there.as_ref())? else { return Ok(()) };
             self.check_held(since)?;
-            let batch = Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
+            let batch =
+                Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
             match self.commit_store(&[batch], attempt).await {
                 Ok(_) => return Ok(()),
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
@@ -197,7 +216,8 @@ impl Database {
                 Err(error) => return Err(Error::from(error).at_key(target.entry.key.clone())),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing").at_key(target.entry.key.clone()))
+        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing")
+            .at_key(target.entry.key.clone()))
     }
 
     /// That the intent is not held for so long that what it was read from may have been swept.

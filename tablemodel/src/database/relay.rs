@@ -5,7 +5,9 @@
 
 use std::{convert::Infallible, time::Duration};
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind};
+use tablemodel_store::{
+    Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind,
+};
 
 use crate::{
     database::{
@@ -15,10 +17,11 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
-        change::{Change, is_primary},
+        change::is_primary,
         outbox::{self, Intent, OUTBOX, Progress, is_tombstone},
         system::{self, RowKind},
     },
+    rooms::rekey::{INTENT, Move, is_reserved},
     schema::EntitySchema,
 };
 
@@ -94,6 +97,11 @@ impl Database {
     }
 }
 
+/// The range of the row keys that a relay works on.
+fn intents_and_outbox() -> RowRange {
+    RowRange { lower: beginning_with(INTENT).lower, upper: beginning_with(OUTBOX).upper }
+}
+
 /// One round on its way.
 struct Round {
     report: RelayReport,
@@ -145,7 +153,7 @@ impl Relay {
     /// # Errors
     ///
     /// Only those that waiting does not mend, such as `Denied`.
-    pub async fn run(&self) -> Result<Infallible> {
+    pub async fn run(self) -> Result<Infallible> {
         loop {
             match self.run_once().await {
                 Ok(_) => {}
@@ -202,9 +210,13 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// `NotFound` if it is gone; those of the store.
+    /// `NotFound` if it is gone; `Unsupported` if it holds an entity that moves; those of the store.
     pub async fn discard(&self, poisoned: &Poisoned) -> Result<()> {
         let (table, row) = self.set_aside(poisoned).await?;
+        if row.key.row.starts_with(INTENT) {
+            let detail = "an entity is on its way to another key, and stands nowhere else; have it tried again";
+            return Err(Error::unsupported(detail).at_key(row.key));
+        }
         self.db.remove_row(&table, &row).await
     }
 
@@ -213,7 +225,10 @@ impl Relay {
         let row = self.db.get_row(&table, &poisoned.row).await?.filter(|row| Progress::of(row).poison.is_some());
         match row {
             Some(row) => Ok((table, row)),
-            None => Err(Error::new(ErrorKind::NotFound, "the outbox row is no longer set aside").at_key(poisoned.row.clone())),
+            None => {
+                Err(Error::new(ErrorKind::NotFound, "the outbox row is no longer set aside")
+                    .at_key(poisoned.row.clone()))
+            }
         }
     }
 
@@ -235,7 +250,7 @@ impl Relay {
             for marker in self.rows(&self.db.dirty_table(), range).await? {
                 let Some((table, partition)) = marker.key.row.split_once('|') else { continue };
                 let (table, partition) = (table.to_owned(), partition.to_owned());
-                let range = KeyRange::rows(partition.clone(), beginning_with(OUTBOX));
+                let range = KeyRange::rows(partition.clone(), intents_and_outbox());
                 let rows = self.rows(&self.db.table_name(&table), range).await?;
                 dirty.push(Dirty { marker, table, partition, rows });
             }
@@ -289,7 +304,9 @@ impl Relay {
         let batch = Batch::new(self.db.dirty_table(), CLOCK_PARTITION).with(CLOCK_PARTITION, action);
         let receipts = self.db.commit_store(&[batch], 0).await?;
         let written = receipts.first().and_then(|batch| batch.first());
-        written.map(|row| row.timestamp).ok_or_else(|| Error::corrupt("the store acknowledged a write without a receipt"))
+        written
+            .map(|row| row.timestamp)
+            .ok_or_else(|| Error::corrupt("the store acknowledged a write without a receipt"))
     }
 
     async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {
@@ -327,6 +344,9 @@ impl Relay {
     }
 
     async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<()> {
+        if row.key.row.starts_with(INTENT) {
+            return self.db.finish_move(&Move::read(schema, row)?).await.map(drop);
+        }
         let outgoing = Outgoing {
             schema,
             table: self.db.table_name(&dirty.table),
@@ -338,37 +358,37 @@ impl Relay {
         match (is_done, self.db.is_atomic()) {
             (false, false) => self.db.deliver(&outgoing).await,
             (false, true) => {
-                self.touch(&outgoing).await?;
+                for entry in &outgoing.intent.entries {
+                    self.db.settle_claim(schema, &outgoing.owner(), entry, outgoing.since).await?;
+                }
+                // A claim that the entity gave up may be another's by now.
+                let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none());
+                self.db.touch(schema, &outgoing.owner(), strays.cloned().collect()).await?;
                 self.sweep(&outgoing, row).await
             }
             (true, _) => self.sweep(&outgoing, row).await,
         }
     }
 
-    /// Writes the entity once more, with every row elsewhere, in one commit: how an intent is delivered in the atomic mode.
-    async fn touch(&self, outgoing: &Outgoing) -> Result<()> {
-        let schema = outgoing.schema;
-        let registered = self.db.registered(schema)?;
-        let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-        let Some(primary) = primary.filter(|row| is_primary(schema, row)) else { return Ok(()) };
-        let strays = outgoing.intent.entries.clone();
-        let change = Change::Touch { schema, old: primary.into(), strays };
-        self.db.write_one(&registered, change).await.map(drop)
-    }
-
     /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
     async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
-        let range = KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
-        let others: Vec<_> = self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
+        let range =
+            KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
+        let others: Vec<_> =
+            self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
         if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
             return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
+        }
+        if !self.db.moves_of(outgoing.schema, &outgoing.owner()).await?.is_empty() {
+            return Ok(()); // ..and until it has arrived where it moves to
         }
         for entry in &outgoing.intent.entries {
             let table = self.db.table_name(&entry.table);
             let there = self.db.get_row(&table, &entry.key).await?;
             let sequence = outgoing.intent.sequence;
             let is_left = |row: &Row| {
-                let ours = system::owner(row) == Some(outgoing.owner()) && system::sequence(&row.properties) <= sequence;
+                let ours =
+                    system::owner(row) == Some(outgoing.owner()) && system::sequence(&row.properties) <= sequence;
                 ours && (system::is_dead(&row.properties) || self.db.is_atomic())
             };
             // Read again after the entry: a live entity's rows are not swept.
@@ -380,7 +400,10 @@ impl Relay {
         }
         if others.is_empty() {
             let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-            let is_left = |row: &Row| is_tombstone(row) && system::sequence(&row.properties) <= outgoing.intent.sequence;
+            let is_left = |row: &Row| {
+                let is_ours = is_tombstone(row) && !is_reserved(row);
+                is_ours && system::sequence(&row.properties) <= outgoing.intent.sequence
+            };
             if let Some(primary) = primary.filter(is_left) {
                 self.db.remove_row(&outgoing.table, &primary).await?;
             }

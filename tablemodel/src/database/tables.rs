@@ -56,12 +56,21 @@ impl Database {
         Ok(own.collect())
     }
 
+    /// The tables that hold rows of the model's entities, without the prefix.
+    pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
+        let elsewhere =
+            self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        self.model().iter().map(|schema| schema.table).chain(elsewhere.map(|elsewhere| elsewhere.table)).collect()
+    }
+
     /// The full names of the model's tables, the schema table last.
     pub(super) fn table_names(&self) -> Vec<String> {
-        let elsewhere = self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
-        let elsewhere: BTreeSet<_> = elsewhere.map(|elsewhere| elsewhere.table).collect();
-        let outbox = (!elsewhere.is_empty()).then_some(DIRTY_TABLE);
-        let entities: BTreeSet<_> = self.model().iter().map(|schema| schema.table).chain(elsewhere).collect();
-        entities.into_iter().chain(outbox).chain([SCHEMA_TABLE]).map(|table| format!("{}{table}", self.0.prefix)).collect()
+        let outbox = self.model().iter().any(|schema| schema.has_rows_elsewhere()).then_some(DIRTY_TABLE);
+        self.entity_tables()
+            .into_iter()
+            .chain(outbox)
+            .chain([SCHEMA_TABLE])
+            .map(|table| self.table_name(table))
+            .collect()
     }
 }

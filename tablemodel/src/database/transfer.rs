@@ -177,7 +177,12 @@ impl Database {
         let Some(embedded) = &self.0.embedded else {
             return Err(Error::unsupported("only a database on a file can be backed up; use `export`"));
         };
-        Ok(embedded.backup_to(to.as_ref()).await?)
+        #[cfg(feature = "blob")]
+        Self::check_backup(to.as_ref())?;
+        embedded.backup_to(to.as_ref()).await?;
+        #[cfg(feature = "blob")]
+        self.backup_blobs(to.as_ref()).await?;
+        Ok(())
     }
 
     /// Makes a new file of a backup, after checking that it can be read as a whole. Open it afterwards.
@@ -189,7 +194,11 @@ impl Database {
     #[cfg(feature = "embedded")]
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
         let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open(backup.as_ref())?;
+        #[cfg(feature = "blob")]
+        Self::check_backup(to.as_ref())?;
         store.backup_to(to.as_ref()).await?;
+        #[cfg(feature = "blob")]
+        Self::restore_blobs(backup.as_ref(), to.as_ref()).await?;
         Ok(store.close().await?)
     }
 }

@@ -32,7 +32,8 @@ impl Database {
     /// Inserts an entity that must not exist yet, with every derived row, in one batch.
     ///
     /// Gives the entity as it was written (a time is cut to 100 ns, a skipped field is its default).
-    /// Cost: one request; 1 row and one per index entry, atomic.
+    /// Cost: one request; 1 row and one per index entry, atomic. An entity that is
+    /// [too large for one batch](crate::rooms::wide) takes several, of which the last publishes it.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -49,8 +50,8 @@ impl Database {
     /// `AlreadyExists`, `UniqueViolation`; `KeyTooLong`, `KeyOverflow`, `Invalid`, `TooLarge` before any I/O.
     pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.registered(E::SCHEMA)?;
-        let row = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
-        Stored::read(row.ok_or_else(no_row)?.into())
+        let rows = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
+        Stored::read(rows.ok_or_else(no_row)?)
     }
 
     /// Writes a changed entity back, if it is still as it was read; afterwards `entity` is current again.
@@ -74,12 +75,12 @@ impl Database {
     /// # Errors
     ///
     /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `UniqueViolation`, `KeyChanged` for another
-    /// partition; `entity` is then as the caller left it.
+    /// partition (see [`Database::rekey`]); `entity` is then as the caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
         let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
-        let row = self.write_one(&registered, change).await?;
-        entity.set_rows(row.ok_or_else(no_row)?.into());
+        let rows = self.write_one(&registered, change).await?;
+        entity.set_rows(rows.ok_or_else(no_row)?);
         Ok(())
     }
 
@@ -101,8 +102,8 @@ impl Database {
     /// `UniqueViolation`; `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing.
     pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.registered(E::SCHEMA)?;
-        let row = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
-        Stored::read(row.ok_or_else(no_row)?.into())
+        let rows = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
+        Stored::read(rows.ok_or_else(no_row)?)
     }
 
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
@@ -149,7 +150,8 @@ impl Database {
     /// Sets some properties of an entity without sending the others.
     ///
     /// Only properties that no key and no derived row is made from have a `set`. Cost: one point read and a batch of
-    /// one row; `None` values need the row to be replaced as a whole.
+    /// one row; `None` values need the row to be replaced as a whole. Of an entity of [several rows](crate::rooms::wide):
+    /// one range read, and those rows that it changes.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -228,6 +230,6 @@ pub(crate) fn not_found<E: TableEntity>() -> Error {
     Error::new(ErrorKind::NotFound, "no such entity").of(E::SCHEMA.entity_type)
 }
 
-fn no_row() -> Error {
+pub(super) fn no_row() -> Error {
     Error::corrupt("the store acknowledged a write without a receipt")
 }

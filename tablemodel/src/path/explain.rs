@@ -60,7 +60,11 @@ pub struct Explain {
 impl Explain {
     pub(crate) fn of(plan: &ReadPlan, index: Option<&'static IndexSchema>, loads: bool) -> Self {
         let class = plan.class();
-        let (requests, rows) = cost(class, plan.ranges.len(), loads);
+        let (mut requests, mut rows) = cost(class, plan.ranges.len(), loads);
+        if plan.schema.shape.is_some() && (loads || plan.is_cut()) {
+            requests = requests.replace("point read", "range read");
+            rows.push_str(", and its parts");
+        }
         Self {
             table: plan.table(),
             index: index.map(|index| index.name),

@@ -199,6 +199,55 @@ impl<E, T: Property, M> Field<E, T, M> {
     }
 }
 
+/// The handle of an array under `flatten`, such as `Stats::DAY`: one property for each element.
+pub struct FieldArray<E, T, M = Patchable> {
+    names: &'static [&'static str],
+    types: Types<E, T, M>,
+}
+
+impl<E, T, M> Clone for FieldArray<E, T, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, T, M> Copy for FieldArray<E, T, M> {}
+
+impl<E, T, M> std::fmt::Debug for FieldArray<E, T, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FieldArray({:?})", self.names)
+    }
+}
+
+impl<E, T, M> FieldArray<E, T, M> {
+    /// The elements stored under these names. For generated code.
+    #[doc(hidden)]
+    pub const fn named(names: &'static [&'static str]) -> Self {
+        Self { names, types: PhantomData }
+    }
+
+    /// The handle of one element; `None` beyond the last.
+    pub fn at(self, index: usize) -> Option<Field<E, T, M>> {
+        self.names.get(index).map(|name| Field::named(name))
+    }
+}
+
+impl<E, T: Property, M> FieldArray<E, T, M> {
+    /// Sets one element in a patch. An index beyond the last makes the patch `Invalid`.
+    pub fn set(self, index: usize, value: impl FieldArg<T>) -> Patch<E>
+    where
+        M: CanPatch,
+    {
+        if let Some(element) = self.at(index) {
+            return element.set(value);
+        }
+        let detail = format_args!("index {index} of {} elements", self.names.len());
+        let error = ValueError::out_of_range("the array", detail);
+        let property = self.names.last().copied().unwrap_or_default();
+        Patch { sets: vec![(property, Err(error))], entity: PhantomData }
+    }
+}
+
 /// New values for some properties of an entity; see [`Database::patch`](crate::Database::patch).
 #[derive(Debug)]
 pub struct Patch<E> {

@@ -57,15 +57,15 @@ impl<E: TableEntity> Found for Seen<E> {
 }
 
 /// Reads a projection from a primary row, or from an index row that keeps its fields.
-pub(crate) fn project<P: Projection>(index: Option<usize>, row: &Row) -> Result<P> {
-    let schema = P::Of::SCHEMA;
+pub(crate) fn project<P: Projection>(index: Option<usize>, rows: &Group) -> Result<P> {
+    let (schema, row) = (P::Of::SCHEMA, &rows.head);
     image::check_version(schema, row)?;
     let read = |keys: &KeyValues<'_>| {
         let value = P::read_fields(&FieldReader::new(&row.properties, keys));
         value.map_err(|error| image::corrupt(schema, row, error))
     };
     match index.and_then(|index| schema.indexes.get(index)) {
-        None => read(&image::key_values(schema, &row.key)?),
+        None => image::read_whole(schema, rows, &image::key_values(schema, &row.key)?, P::read_fields),
         Some(index) => {
             let owner = owner(schema, row)?;
             let mut keys = image::key_values(schema, &owner)?;
@@ -100,7 +100,7 @@ pub(crate) fn selection(properties: &[&'static str], plan: &ReadPlan) -> Vec<Pro
     let owner: &[&str] = match (plan.index, plan.elsewhere()) {
         (None, _) => &[],
         (Some(_), None) => &[system::OWNER_ROW],
-        (Some(_), Some(_)) => &[system::OWNER_ROW, system::OWNER_PARTITION, system::DEAD],
+        (Some(_), Some(_)) => &[system::OWNER_ROW, system::OWNER_PARTITION, system::DEAD, system::CLAIM],
     };
     let system = [system::ENTITY_TYPE].into_iter().chain(owner.iter().copied());
     properties.iter().copied().chain(system).map(PropertyName::from_static).collect()

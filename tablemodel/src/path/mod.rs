@@ -19,7 +19,7 @@ mod args;
 use std::{future::Future, pin::Pin};
 
 use futures_core::Stream;
-use tablemodel_store::{Row, RowKey};
+use tablemodel_store::RowKey;
 
 pub use self::{
     args::{Fixed, KeyForm, Other, PrefixOf, RangeArg, Text},
@@ -41,7 +41,7 @@ use crate::{
         found::Found,
         state::{Complete, LacksLast, PathKind, PathState, Ranged, SelectFrom},
     },
-    plan::change::Change,
+    plan::{change::Change, group::Group},
     read::{Reader, load_limit},
 };
 
@@ -304,7 +304,7 @@ pub trait Path: Sized + Send + 'static {
 }
 
 /// Deletes the entity of a row that `reader` gave; false if it is gone, or has left the range.
-async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Row) -> Result<bool> {
+async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Group) -> Result<bool> {
     let registered = db.registered(E::SCHEMA)?;
     let mut found = reader.entity::<E>(row).await?;
     for _ in 0..load_limit() {
@@ -319,5 +319,5 @@ async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row
         found = reader.entity_now(row).await?;
     }
     let detail = "the entity keeps changing while it is to be deleted; try again";
-    Err(Error::new(ErrorKind::Unavailable, detail).of(E::SCHEMA.entity_type).at_key(row.key.clone()))
+    Err(Error::new(ErrorKind::Unavailable, detail).of(E::SCHEMA.entity_type).at_key(row.key().clone()))
 }

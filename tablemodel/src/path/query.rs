@@ -17,6 +17,7 @@ use crate::{
     plan::{
         change::is_primary,
         image::{key_error, key_values},
+        part,
         states::IndexState,
         system,
     },
@@ -249,6 +250,8 @@ impl PathQuery {
     pub(crate) fn plan(&self) -> Result<ReadPlan> {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
+        let is_cut = self.index.is_none() && self.schema.shape.is_some();
+        let rows = if is_cut { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
     }
@@ -301,18 +304,37 @@ impl ReadPlan {
 
     /// Only rows that satisfy this are the path's; none where each row has to be looked at.
     pub(crate) fn condition(&self) -> Option<Filter> {
-        let of_type = (!self.is_adopted()).then(|| system::type_condition(self.row_type()))?;
+        let of_type = self.heads_condition()?;
         Some(match &self.filter {
             Some(filter) => of_type.and(filter.clone()),
+            None if self.is_cut() => of_type.or(system::part_condition(self.schema.entity_type)),
             None => of_type,
         })
+    }
+
+    /// The same, without the parts of entities.
+    pub(crate) fn heads_condition(&self) -> Option<Filter> {
+        (!self.is_adopted()).then(|| system::type_condition(self.row_type()))
+    }
+
+    /// Whether an entity of the path may be several rows.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.index.is_none() && self.schema.shape.is_some()
+    }
+
+    /// Whether a row that was read without a condition is a part of one of the path's entities.
+    pub(crate) fn owns_part(&self, row: &Row) -> bool {
+        self.is_cut() && system::is_part_of(&row.properties, self.schema.entity_type)
     }
 
     /// Whether a row, read by its key or without a condition, is one of the path's.
     pub(crate) fn owns(&self, row: &Row) -> bool {
         match self.is_adopted() {
             true => is_primary(self.schema, row) && key_values(self.schema, &row.key).is_ok(),
-            false => system::is_of_type(&row.properties, self.row_type()) && !system::is_dead(&row.properties),
+            false => {
+                let is_nothing = system::is_dead(&row.properties) || system::is_pending(&row.properties);
+                system::is_of_type(&row.properties, self.row_type()) && !is_nothing
+            }
         }
     }
 
@@ -341,7 +363,8 @@ impl ReadPlan {
         let whole = |range: &KeyRange| matches!(range, KeyRange::Partition { rows, .. } if *rows == RowRange::all());
         match self.ranges.as_slice() {
             ranges if ranges.iter().any(|range| matches!(range, KeyRange::Table { .. })) => CostClass::TableScan,
-            ranges if ranges.iter().any(whole) => CostClass::PartitionScan,
+            // A partition of its own holds nothing but what is asked for.
+            ranges if self.elsewhere().is_none() && ranges.iter().any(whole) => CostClass::PartitionScan,
             _ => CostClass::Range,
         }
     }

@@ -15,7 +15,12 @@ use crate::{
         explain::{CostClass, Explain},
         partition::PartitionOf,
     },
-    plan::system::{self, RowKind},
+    plan::{
+        group::Group,
+        part,
+        system::{self, RowKind},
+    },
+    read::Assembly,
     schema::EntitySchema,
 };
 
@@ -57,12 +62,19 @@ impl<M: TableModel> ModelRows<M> {
     /// and left out.
     pub async fn all(self, db: &Database) -> Result<Vec<M>> {
         let registered = db.registered(self.schema)?;
-        let mut query = Query::new(registered.table.clone(), KeyRange::rows(self.partition?, self.rows));
-        let mut found = Vec::new();
+        let mut query =
+            Query::new(registered.table.clone(), KeyRange::rows(self.partition?, part::with_parts(self.rows)));
+        let (mut found, mut assembly) = (Vec::new(), Assembly::default());
         loop {
             let page = db.query_page(&query).await.map_err(|error| error.of(self.schema.entity_type))?;
+            let is_last = page.continuation.is_none();
+            let mut complete = Vec::new();
             for row in page.rows {
-                found.extend(read(self.schema.table, row)?);
+                let is_part = is_known_part::<M>(self.schema.table, &row);
+                complete.extend(assembly.take(row, is_part));
+            }
+            for rows in complete.into_iter().chain(if is_last { assembly.finish() } else { None }) {
+                found.extend(read(db, &registered.table, self.schema.table, rows).await?);
             }
             match page.continuation {
                 Some(next) => query.continuation = Some(next),
@@ -83,14 +95,24 @@ impl<M: TableModel> ModelRows<M> {
     }
 }
 
-fn read<M: TableModel>(table: &str, row: Row) -> Result<Option<M>> {
-    let known = |entity: &str| {
-        M::ENTITIES.iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
-    };
-    let schema = match system::kind(&row.properties) {
+fn known<M: TableModel>(table: &str, entity: &str) -> Option<&'static EntitySchema> {
+    M::ENTITIES.iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
+}
+
+fn is_known_part<M: TableModel>(table: &str, row: &Row) -> bool {
+    matches!(system::kind(&row.properties), RowKind::Part { entity, .. } if known::<M>(table, entity).is_some())
+}
+
+async fn read<M: TableModel>(db: &Database, full: &str, table: &str, rows: Group) -> Result<Option<M>> {
+    let known = |entity: &str| known::<M>(table, entity);
+    let schema = match system::kind(&rows.head.properties) {
         RowKind::Primary { entity, .. } => known(entity),
         RowKind::Derived { entity, .. } | RowKind::Tombstone { entity } if known(entity).is_some() => return Ok(None),
         _ => None,
     };
-    M::from_row(ModelRow { rows: row.into(), schema }).map(Some)
+    let rows = match schema {
+        Some(schema) if schema.shape.is_some() => db.settled(schema, full, rows).await?,
+        _ => Some(rows),
+    };
+    rows.map(|rows| M::from_row(ModelRow { rows, schema })).transpose()
 }

@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use tablemodel_store::{Comparison, Filter, KeyRange, Row, Value, ValueRef};
+use tablemodel_store::{Comparison, Filter, KeyRange, Value, ValueRef};
 
 use crate::{
     database::Database,
@@ -16,7 +16,7 @@ use crate::{
         query::{PathQuery, ReadPlan},
         state::AllowScan,
     },
-    plan::image,
+    plan::{group::Group, image, shape},
     read,
     schema::EntitySchema,
     stored::Stored,
@@ -72,7 +72,8 @@ impl<E: TableEntity> Scan<E> {
             Some(query) => query.partitions()?.into_iter().map(KeyRange::partition).collect(),
             None => vec![KeyRange::table()],
         };
-        let test = self.test.as_ref().filter(|_| !schema.adopt);
+        // Of an entity that is several rows, no row alone holds all that is tested.
+        let test = self.test.as_ref().filter(|_| !schema.adopt && schema.shape.is_none());
         Ok(ReadPlan { schema, index: None, ranges, filter: test.and_then(|test| pushed(schema, test)), select: None })
     }
 
@@ -95,12 +96,12 @@ impl<E: TableEntity> Scan<E> {
         if let Some(test) = &self.test {
             check(E::SCHEMA, test)?;
         }
-        let mut rows = read::rows_of(db, self.plan()?)?;
+        let mut rows = read::groups_of(db, self.plan()?)?;
         let mut found = Vec::new();
         while found.len() < n {
             let Some(row) = rows.next(usize::MAX).await? else { break };
             if self.test.as_ref().map_or(Ok(true), |test| matches(E::SCHEMA, &row, test))? {
-                found.push(Stored::read(row.into())?);
+                found.push(Stored::read(row)?);
             }
         }
         Ok(found)
@@ -153,11 +154,12 @@ fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {
     }
 }
 
-fn matches(schema: &'static EntitySchema, row: &Row, test: &Test) -> Result<bool> {
-    let keys = image::key_values(schema, &row.key)?;
+fn matches(schema: &'static EntitySchema, rows: &Group, test: &Test) -> Result<bool> {
+    let keys = image::key_values(schema, rows.key())?;
+    let properties = shape::whole(schema, rows)?;
     let value = |property: &str| match keys.iter().find(|(part, _)| part.property == property) {
         Some((_, value)) => Some(value.as_ref()),
-        None => row.properties.get(property),
+        None => properties.get(property),
     };
     Ok(holds(&value, test))
 }

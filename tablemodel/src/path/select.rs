@@ -41,7 +41,7 @@ impl<P: Projection> Found for P {
     const OF_PRIMARY: bool = false;
 
     fn read(index: Option<usize>, rows: Group) -> Result<Self> {
-        project(index, &rows.head)
+        project(index, &rows)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
         fold::{Folded, fold},
         group::Group,
         outbox::{AwayRow, intents},
+        short_hash::ShortHash,
         states::Setting,
         system,
         table::TableName,
@@ -23,6 +24,7 @@ use crate::{
     rooms::{
         aggregate,
         list::{Edit, List},
+        unique::{KnownClaims, nets},
     },
     schema::{EntitySchema, IndexSchema},
 };
@@ -38,7 +40,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::List(_) | Role::Cell | Role::Outbox => None,
+            Role::Primary | Role::Part | Role::List(_) | Role::Cell | Role::Outbox => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -56,6 +58,13 @@ pub(crate) struct BatchAway {
     pub(crate) schema: &'static EntitySchema,
 }
 
+impl BatchAway {
+    /// The index that wants it, if its rows are claims.
+    pub(crate) fn claimed(&self) -> Option<&'static IndexSchema> {
+        self.schema.indexes.get(self.row.index).filter(|index| index.is_claim())
+    }
+}
+
 /// What changes in a list, and which change asked for it.
 #[derive(Debug)]
 struct BatchEdit {
@@ -70,6 +79,8 @@ struct BatchEdit {
 pub(crate) struct Left {
     pub(crate) row: String,
     pub(crate) properties: Option<Properties>,
+    /// Its parts; those that the batch writes have no ETag yet.
+    pub(crate) parts: Vec<Row>,
     /// Whether the entity was not there before: what a caller read cannot be it.
     born: bool,
 }
@@ -81,6 +92,8 @@ pub(crate) struct BatchPlan {
     pub(crate) left: Vec<Left>,
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
+    /// Claims that are to follow later, of those in `outgoing`.
+    pub(crate) claims: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
     /// What changes in rows of several entities: written once all changes are known.
@@ -89,7 +102,11 @@ pub(crate) struct BatchPlan {
     cells: Vec<(usize, aggregate::Edit)>,
     /// Rows that were read because several entities meet in them.
     pub(crate) shared: HashSet<String>,
-    positions: HashMap<String, usize>,
+    /// Parts to write before the batch: of a change that is alone.
+    pub(crate) staged: Vec<PlannedRow>,
+    /// Parts to delete after it.
+    pub(crate) swept: Vec<PlannedRow>,
+    positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
 }
@@ -104,7 +121,7 @@ struct Earlier<'a> {
 impl Before for Earlier<'_> {
     fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
         let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
-        let left = self.plan.left_at(row).and_then(|left| left.properties.as_ref());
+        let left = self.plan.left_in(row);
         // A merge holds only what changed; what the change left is the whole.
         let properties = planned.action.properties().map(|written| left.unwrap_or(written));
         Some(properties.map(|properties| {
@@ -130,6 +147,7 @@ impl BatchPlan {
         let (schema, key) = (change.schema(), change.key().clone());
         let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
         let taken = taken(&change);
+        let claims = !matches!(change, Change::Arrive(_)); // what arrives has claimed its values before it left
         let planned = if number == 0 {
             change::plan(change, known, setting, context)
         } else {
@@ -141,13 +159,16 @@ impl BatchPlan {
         let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
-        let after = self.take(number, schema, planned, (&owner, known), setting, context)?;
-        self.gone.extend(taken.filter(|(row, _)| *row != key.row || after.is_none()));
-        self.left.push(Left { row: key.row, properties: after, born });
+        let (properties, parts) = self.take(number, schema, planned, (&owner, known), setting, context)?;
+        if !claims {
+            self.claims.retain(|away| away.change != number);
+        }
+        self.gone.extend(taken.filter(|(row, _)| *row != key.row || properties.is_none()));
+        self.left.push(Left { row: key.row, properties, parts, born });
         Ok(())
     }
 
-    /// Takes over what a change was planned to be; gives what it leaves.
+    /// Takes over what a change was planned to be; gives what it leaves: the head's properties, and the parts.
     fn take(
         &mut self,
         number: usize,
@@ -156,7 +177,7 @@ impl BatchPlan {
         (owner, known): (&str, &Known),
         setting: &Setting,
         context: Context,
-    ) -> Result<Option<Properties>> {
+    ) -> Result<(Option<Properties>, Vec<Row>)> {
         for row in planned.rows {
             self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
@@ -164,10 +185,16 @@ impl BatchPlan {
         self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
         self.cells.extend(planned.cells.into_iter().map(|edit| (number, edit)));
         match setting.deferred {
-            true => self.defer(number, schema, &planned.away, context, owner, known)?,
+            true => {
+                self.defer(number, schema, &planned.away, context, owner, known)?;
+                let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
+                self.claims.extend(away.filter(|away| away.claimed().is_some()));
+            }
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
-        Ok(planned.after)
+        self.staged.extend(planned.staged);
+        self.swept.extend(planned.swept);
+        Ok((planned.after, planned.parts))
     }
 
     /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
@@ -243,16 +270,16 @@ impl BatchPlan {
         context: Context,
     ) -> Result<()> {
         let (schema, key) = (change.schema(), change.key().clone());
-        let setting = setting(schema)?;
+        let (setting, context) = (setting(schema)?, Context { fresh: None, ..context });
         let before = Earlier { known, plan: self, partition: &key.partition };
         let planned = change::plan(change, &before, &setting, context)?;
         if self.left_at(&key.row).is_none() {
             self.shared.insert(key.row.clone());
         }
-        let after = self.take(number, schema, planned, (&key.row, known), &setting, context)?;
+        let (after, parts) = self.take(number, schema, planned, (&key.row, known), &setting, context)?;
         match self.left.iter_mut().rev().find(|left| left.row == key.row) {
             Some(left) => left.properties = after,
-            None => self.left.push(Left { row: key.row, properties: after, born: false }),
+            None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
         }
         Ok(())
     }
@@ -304,6 +331,16 @@ impl BatchPlan {
         self.left.iter().rev().find(|left| left.row == row)
     }
 
+    /// What the last change that wrote this row, a head or a part, left in it.
+    fn left_in(&self, row: &str) -> Option<&Properties> {
+        let mut lefts = self.left.iter().rev();
+        let last = lefts.find_map(|left| match left.row == row {
+            true => Some(left.properties.as_ref()),
+            false => left.parts.iter().find(|part| part.key.row == row).map(|part| Some(&part.properties)),
+        });
+        last.flatten()
+    }
+
     /// What the batch does to the row.
     pub(crate) fn planned(&self, row: &str) -> Option<&PlannedRow> {
         Some(&self.rows.get(self.position(row)?)?.planned)
@@ -324,7 +361,7 @@ impl BatchPlan {
             return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
         }
         let Some(properties) = left.properties.clone() else { return Ok(change) };
-        let old = Group { head: Row { properties, ..old.head.clone() }, parts: old.parts.clone() };
+        let old = Group { head: Row { properties, ..old.head.clone() }, parts: left.parts.clone() };
         Ok(match change {
             Change::Save { new, .. } => Change::Save { old, new },
             Change::Delete { schema, .. } => Change::Delete { schema, old },
@@ -388,16 +425,28 @@ impl BatchPlan {
     }
 
     /// The batches to commit: that of the entities, then those of other partitions. Each is checked against the limits of
-    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain.
-    pub(crate) fn batches(&self, table: &str, partition: &str, prefix: &str, missing: &Missing) -> Result<Vec<Batch>> {
+    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain,
+    /// `claims` those of claims that were read.
+    pub(crate) fn batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
-        for away in self.folded_away(missing)? {
-            let (place, row, action) = away;
+        let claims = nets(&self.away)?.into_iter().filter_map(|net| {
+            let (away, row) = net.place();
+            let action = net.action(claims.get(&(away.clone(), row.clone())))?;
+            Some((away, row, action))
+        });
+        for (place, row, action) in claims.chain(self.folded_away(missing)?) {
             let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
             let operation = Operation { row, action };
             match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
@@ -412,7 +461,7 @@ impl BatchPlan {
     /// The writes in other partitions, one for each row.
     fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
         let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
-        for BatchAway { row, change, schema } in &self.away {
+        for BatchAway { row, change, schema } in self.away.iter().filter(|away| away.claimed().is_none()) {
             let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
             let Some(action) = row.action(is_missing) else { continue };
             let earlier = writes.iter_mut().find(|(away, key, _)| *away == row.away && *key == row.row);
@@ -435,6 +484,11 @@ impl BatchPlan {
         Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
     }
 
+    /// The head of the entity that the part is of.
+    pub(crate) fn head_of(&self, part: &BatchRow) -> Option<&BatchRow> {
+        self.rows.iter().find(|row| row.planned.role == Role::Primary && row.change == part.change)
+    }
+
     fn too_many(&self) -> Error {
         let derived = self.rows.iter().filter(|row| row.planned.role != Role::Primary).count();
         let detail = format!(
@@ -450,7 +504,7 @@ impl BatchPlan {
 pub(crate) type Missing = HashSet<(Away, String)>;
 
 /// That the batch has not too many rows or bytes.
-fn check_size(batch: &Batch) -> Result<()> {
+pub(crate) fn check_size(batch: &Batch) -> Result<()> {
     if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
         let detail = format!(
             "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
@@ -468,6 +522,7 @@ fn check_size(batch: &Batch) -> Result<()> {
     Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
+/// The state of the row that the action rests on.
 pub(crate) fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
     match action {
         Action::Replace(_, Condition::Match(etag))
@@ -483,8 +538,13 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
             Some((old.key().row.clone(), system::sequence(&old.head.properties)))
         }
-        Change::Insert(_) | Change::Upsert(_) | Change::Touch { .. } => None,
-        Change::Patch { .. } | Change::Refresh { .. } => None,
+        Change::Insert(_)
+        | Change::Upsert(_)
+        | Change::Touch { .. }
+        | Change::Refresh { .. }
+        | Change::Patch { .. }
+        | Change::Leave { .. }
+        | Change::Arrive(_) => None,
     }
 }
 

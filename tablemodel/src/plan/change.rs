@@ -11,14 +11,16 @@ use crate::{
     plan::{
         entries::{Entry, entries},
         group::Group,
-        image::{Image, check_version},
+        image::Image,
         outbox::{AwayKey, AwayRow},
+        shape::{self, Cut, Laid, Layout},
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
     rooms::{
         aggregate,
         list::{self, Edit},
+        rekey::{Move, Reservation, is_reserved},
     },
     schema::{Cover, EntitySchema, IndexSchema},
 };
@@ -39,6 +41,10 @@ pub(crate) enum Change {
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
     /// Properties that hold aggregates are set, whatever else the entity is, with every derived row that holds them.
     Refresh { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)> },
+    /// The entity leaves for another partition, if it is still as `old` was read; an intent holds what it will be there.
+    Leave { old: Group, to: Box<Move> },
+    /// An entity that has left its old key takes the place that is reserved for it.
+    Arrive(Box<Move>),
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
 }
@@ -74,12 +80,15 @@ pub(crate) struct Context {
     pub(crate) operation: Option<OperationId>,
     /// When a relay may take over what is to be done in other partitions.
     pub(crate) due: DateTime,
+    /// The generation under which parts are written before their head; none where all is one batch.
+    pub(crate) fresh: Option<u64>,
 }
 
 /// Which row of the entity a write is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Primary,
+    Part,
     Index(usize),
     /// A list of several entities' keys.
     List(usize),
@@ -108,6 +117,12 @@ pub(crate) struct Planned {
     /// What changes in aggregates.
     pub(crate) cells: Vec<aggregate::Edit>,
     pub(crate) after: Option<Properties>,
+    /// The parts after it; the ETag of one that is written is not known yet.
+    pub(crate) parts: Vec<Row>,
+    /// Parts to write before the batch.
+    pub(crate) staged: Vec<PlannedRow>,
+    /// Parts to delete after it.
+    pub(crate) swept: Vec<PlannedRow>,
 }
 
 /// The derived rows of a change, here and elsewhere.
@@ -122,6 +137,8 @@ struct Derived {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     pub(crate) row: String,
+    /// Whether it is the head of an entity, to be read with its parts.
+    pub(crate) head: bool,
 }
 
 impl Change {
@@ -130,6 +147,7 @@ impl Change {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
             Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
             Self::Patch { schema, .. } | Self::Refresh { schema, .. } => schema,
+            Self::Leave { to, .. } | Self::Arrive(to) => to.to.schema,
         }
     }
 
@@ -137,7 +155,8 @@ impl Change {
     pub(crate) fn key(&self) -> &RowKey {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
-            Self::Delete { old, .. } | Self::Touch { old, .. } => old.key(),
+            Self::Delete { old, .. } | Self::Touch { old, .. } | Self::Leave { old, .. } => old.key(),
+            Self::Arrive(to) => &to.to.key,
             Self::Patch { key, .. } | Self::Refresh { key, .. } => key,
         }
     }
@@ -146,13 +165,29 @@ impl Change {
 /// The rows that must be read before the change can be planned.
 ///
 /// Asked again with what was read: an upsert tells of the old image's rows once that is known.
-/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch; the
-/// first row of each list that changes, and the chunk that changes of a long one.
+/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch, and
+/// for an insert or a move that claims values before it is committed; the first row of each list that changes, and the
+/// chunk that changes of a long one.
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
-        Change::Upsert(image) => vec![Need { row: image.key.row.clone() }],
-        Change::Patch { key, .. } | Change::Refresh { key, .. } => vec![Need { row: key.row.clone() }],
-        Change::Insert(_) | Change::Save { .. } | Change::Delete { .. } | Change::Touch { .. } => Vec::new(),
+        Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
+        Change::Patch { key, .. } | Change::Refresh { key, .. } => vec![Need { row: key.row.clone(), head: true }],
+        // The image under a claim is read before the claim is written.
+        Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
+            vec![Need { row: image.key.row.clone(), head: true }]
+        }
+        Change::Save { old, new } if setting.deferred && new.schema.has_claims() && *old.key() != new.key => {
+            vec![Need { row: new.key.row.clone(), head: true }]
+        }
+        Change::Arrive(to) => {
+            let held = to.held()?.into_iter().map(|(_, row, _)| Need { row, head: false });
+            held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
+        }
+        Change::Insert(_)
+        | Change::Save { .. }
+        | Change::Delete { .. }
+        | Change::Touch { .. }
+        | Change::Leave { .. } => Vec::new(),
     };
     let touches = matches!(change, Change::Touch { .. });
     let is_needed = |entry: &Entry| {
@@ -161,7 +196,9 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     };
     if touches || (0..change.schema().indexes.len()).any(|index| setting.of(index) != IndexState::Readable) {
         for image in known_images(change, known)? {
-            needs.extend(entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row }));
+            needs.extend(
+                entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: false }),
+            );
         }
     }
     if change.schema().has_shared_rows() {
@@ -191,7 +228,7 @@ fn list_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<N
             let Some(index) = change.schema().indexes.get(entry.index) else { continue };
             let need =
                 list::need(index, &entry.row, key, known).map_err(|error| error.of(change.schema().entity_type))?;
-            needs.extend(need.map(|row| Need { row }));
+            needs.extend(need.map(|row| Need { row, head: false }));
         }
     }
     Ok(needs)
@@ -207,31 +244,35 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
         Change::Insert(image) => vec![image.clone()],
         Change::Upsert(image) => match known.get(&image.key.row) {
             Some(Some(row)) if is_primary(image.schema, row) => {
-                vec![Image::stored(image.schema, &row.clone().into())?, image.clone()]
+                vec![Image::stored(image.schema, &shape::known(image.schema, row.clone(), known)?)?, image.clone()]
             }
             _ => vec![image.clone()],
         },
         Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
         Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
+        Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
+        Change::Arrive(to) => vec![to.to.clone()],
         Change::Patch { .. } | Change::Refresh { .. } => Vec::new(),
     })
 }
 
 /// The cells of the aggregates that the change may change, and their targets.
 fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
-    if matches!(change, Change::Touch { .. }) {
-        return Ok(Vec::new());
-    }
     let mut images = known_images(change, known)?;
-    let new = if matches!(change, Change::Delete { .. }) { None } else { images.pop() };
+    let new = match change {
+        Change::Delete { .. } | Change::Leave { .. } => None,
+        _ => images.pop(),
+    };
     let old = images.pop();
     let mut needs = Vec::new();
-    for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
-        needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row }));
+    if !matches!(change, Change::Touch { .. }) {
+        for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
+            needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row, head: false }));
+        }
     }
     let stays = old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
     for image in [&old, &new].into_iter().flatten().filter(|_| !stays) {
-        needs.extend(aggregate::held(image.schema, &image.key.row).map(|into| Need { row: into.cell() }));
+        needs.extend(aggregate::held(image.schema, &image.key.row).map(|into| Need { row: into.cell(), head: false }));
     }
     Ok(needs)
 }
@@ -245,15 +286,18 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Upsert(image) => planner.upsert(image),
         Change::Delete { schema, old } => planner.delete(schema, &old),
         Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
+        Change::Leave { old, to } => planner.leave(&old, &to),
+        Change::Arrive(to) => planner.arrive(*to),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
         Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }
 }
 
-struct Planner<'a> {
-    before: &'a dyn Before,
+/// Plans one change.
+pub(super) struct Planner<'a> {
+    pub(super) before: &'a dyn Before,
     setting: &'a Setting,
-    context: Context,
+    pub(super) context: Context,
 }
 
 impl Planner<'_> {
@@ -261,7 +305,8 @@ impl Planner<'_> {
         let dead = self.vacant(&image)?;
         let mut cells = self.cells(None, Some(&image))?;
         cells.extend(self.take_totals(&mut image)?);
-        let planned = self.put(None, image, self.context.now, dead.as_deref(), None)?;
+        let dead = dead.map(|dead| dead.into_owned().into());
+        let planned = self.put(None, image, self.context.now, dead.as_ref(), None)?;
         Ok(Planned { cells, ..planned })
     }
 
@@ -302,6 +347,7 @@ impl Planner<'_> {
         match self.before.row(&image.key.row) {
             None | Some(None) => Ok(None),
             Some(Some(row)) => match system::kind(&row.properties) {
+                RowKind::Tombstone { .. } if is_reserved(&row) => Err(reserved(image.schema, &row)),
                 RowKind::Tombstone { entity } if entity == image.schema.entity_type => Ok(Some(row)),
                 _ => Err(exists(image)),
             },
@@ -310,30 +356,33 @@ impl Planner<'_> {
 
     fn upsert(&self, image: Image) -> Result<Planned> {
         match self.before.row(&image.key.row) {
-            Some(Some(row)) if is_primary(image.schema, &row) => self.save(&Group::from(row.into_owned()), image),
+            Some(Some(row)) if is_primary(image.schema, &row) => {
+                self.save(&shape::known(image.schema, row.into_owned(), self.before)?, image)
+            }
             _ => self.insert(image),
         }
     }
 
     fn save(&self, old: &Group, mut new: Image) -> Result<Planned> {
         if old.key().partition != new.key.partition {
-            let detail = "the partition key was changed; delete the entity and insert it anew";
+            let detail = "the partition key was changed, which no batch can do; use `db.rekey()`";
             return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key().clone()));
         }
         let old_image = Image::stored(new.schema, old)?;
-        new.keep_unknown(&old.head.properties);
+        new.keep_unknown(&old_image.fields);
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let mut cells = self.cells(Some(&old_image), Some(&new))?;
         if *old.key() == new.key {
             Self::keep_totals(&old_image, &mut new)?;
-            let planned = self.put(Some(&old_image), new, sequence, Some(&old.head), None)?;
+            let planned = self.put(Some(&old_image), new, sequence, Some(old), None)?;
             return Ok(Planned { cells, ..planned });
         }
-        let dead = self.vacant(&new)?;
+        let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
         cells.extend(self.take_totals(&mut new)?);
         cells.extend(left_cells(&old_image));
-        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_deref(), end)?;
+        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
+        self.remove_parts(old, &mut planned);
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
         planned.cells = cells;
         Ok(planned)
@@ -346,7 +395,9 @@ impl Planner<'_> {
         rows.extend(derived.rows);
         let mut cells = self.cells(Some(&image), None)?;
         cells.extend(left_cells(&image));
-        Ok(Planned { rows, away: derived.away, lists: derived.lists, cells, after: None })
+        let mut planned = Planned { rows, away: derived.away, lists: derived.lists, cells, ..Planned::default() };
+        self.remove_parts(old, &mut planned);
+        Ok(planned)
     }
 
     /// The primary row of an entity that goes away: deleted, or a tombstone where rows elsewhere still follow.
@@ -363,10 +414,38 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
+    /// As a delete, with the intent in the same batch.
+    fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
+        let mut planned = self.delete(to.to.schema, old)?;
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let action = Action::Insert(to.intent(sequence, self.context.due));
+        planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
+        Ok(planned)
+    }
+
+    fn arrive(&self, to: Move) -> Result<Planned> {
+        let row = self.before.row(&to.to.key.row).flatten();
+        let row = row.filter(|row| Reservation::of(row).is_some_and(|reservation| reservation.id == to.id));
+        match row {
+            Some(row) => {
+                let mut image = to.to;
+                let mut cells = self.cells(None, Some(&image))?;
+                cells.extend(self.take_totals(&mut image)?);
+                let planned = self.put(None, image, self.context.now, Some(&row.into_owned().into()), None)?;
+                Ok(Planned { cells, ..planned })
+            }
+            None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key)),
+        }
+    }
+
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let mut planned = self.put(None, image, sequence, Some(&old.head), None)?;
+        let held = aggregate::held(schema, &old.key().row);
+        // What it holds is made what the cells say; one that is missing says nothing.
+        let cells = held.filter(|into| self.before.row(&into.cell()).flatten().is_some());
+        let cells = cells.map(|into| aggregate::Edit { into, loss: None, gain: None }).collect();
+        let mut planned = Planned { cells, ..self.put(None, image, sequence, Some(old), None)? };
         let owner = &old.key().row;
         let wanted = |stray: &AwayKey, planned: &Planned| planned.away.iter().any(|row| stray.is_of(schema, row));
         for stray in strays {
@@ -377,49 +456,41 @@ impl Planner<'_> {
         Ok(planned)
     }
 
+    /// Sets the aggregates of an entity, which is one row.
     fn refresh(&self, schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)>) -> Result<Planned> {
         let row = match self.before.row(&key.row) {
-            Some(Some(row)) if is_primary(schema, &row) => row,
+            Some(Some(row)) if is_primary(schema, &row) => row.into_owned(),
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
         };
-        let old = Image::stored(schema, &row.clone().into_owned().into())?;
+        let sequence = next_sequence(&row.properties, self.context.now);
+        let over = Group::from(row);
+        let old = Image::stored(schema, &over)?;
         let mut new = old.clone();
         for (property, value) in sets {
             new.fields.insert(PropertyName::from_static(property), value);
         }
-        self.put(Some(&old), new, next_sequence(&row.properties, self.context.now), Some(&row), None)
+        self.put(Some(&old), new, sequence, Some(&over), None)
     }
 
-    fn patch(
-        &self,
-        schema: &'static EntitySchema,
-        key: RowKey,
-        sets: Vec<(&'static str, Option<Value>)>,
-    ) -> Result<Planned> {
-        let row = match self.before.row(&key.row) {
-            Some(Some(row)) if is_primary(schema, &row) => row,
-            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
-        };
-        check_version(schema, &row)?;
-        // A property set twice takes the later value.
-        let sets: HashMap<_, _> = sets.into_iter().collect();
-        let clears = sets.values().any(Option::is_none);
-        let mut changed: Properties =
-            sets.iter().filter_map(|(name, value)| value.clone().map(|value| (*name, value))).collect();
-        self.stamp(&mut changed, schema.discriminator, next_sequence(&row.properties, self.context.now), Some(&row));
-        let mut after = row.properties.clone();
-        after.merge(&changed);
-        after.retain(|name| !matches!(sets.get(name), Some(None)));
-        let condition = Condition::Match(row.etag.clone());
-        let action = match clears {
-            true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
-            false => Action::Merge(changed, condition),
-        };
-        let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
-        Ok(Planned { rows, after: Some(after), ..Planned::default() })
+    /// The parts of an entity that is taken away: in its batch, unless that would be too large.
+    fn remove_parts(&self, old: &Group, planned: &mut Planned) {
+        let removals = shape::removals(&old.parts);
+        match self.context.fresh {
+            None => planned.rows.extend(removals),
+            Some(_) => planned.swept.extend(removals),
+        }
     }
 
-    /// The primary row and its derived rows; `over` is the row that the primary one replaces.
+    /// The head's properties, and the writes of the parts; `over` are the rows at the image's key.
+    pub(super) fn laid(&self, image: &Image, sequence: i64, over: Option<&Group>) -> Result<(Properties, Laid)> {
+        let Cut { mut head, parts } = shape::cut(image)?;
+        let layout = Layout { schema: image.schema, key: &image.key, sequence, fresh: self.context.fresh };
+        let laid = layout.lay(parts, &mut head, over);
+        self.stamp(&mut head, image.schema.discriminator, sequence, over.map(|over| &over.head));
+        Ok((head, laid))
+    }
+
+    /// The primary row, its parts and its derived rows; `over` are the rows that they replace.
     ///
     /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of; `end` is
     /// that of the old image's end, where the entity moves to another key.
@@ -428,24 +499,34 @@ impl Planner<'_> {
         old: Option<&Image>,
         new: Image,
         sequence: i64,
-        over: Option<&Row>,
+        over: Option<&Group>,
         end: Option<i64>,
     ) -> Result<Planned> {
-        let earlier = over.map_or_else(|| self.before.gone(&new.key.row), |row| system::sequence(&row.properties));
+        new.check_settled()?;
+        let earlier =
+            over.map_or_else(|| self.before.gone(&new.key.row), |over| system::sequence(&over.head.properties));
         let sequence = sequence.max(earlier.saturating_add(1));
-        let mut properties = new.primary_properties();
-        self.stamp(&mut properties, new.schema.discriminator, sequence, over);
+        let (properties, laid) = self.laid(&new, sequence, over)?;
         let action = match over {
             None => Action::Insert(properties.clone()),
-            Some(row) => Action::Replace(properties.clone(), Condition::Match(row.etag.clone())),
+            Some(over) => Action::Replace(properties.clone(), Condition::Match(over.head.etag.clone())),
         };
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
+        let Laid { rows: of_parts, staged, swept, parts } = laid;
+        rows.extend(of_parts);
         let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
-        rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, lists: derived.lists, cells: Vec::new(), after: Some(properties) })
+        let Derived { rows: of_indexes, away, lists } = derived;
+        rows.extend(of_indexes);
+        Ok(Planned { rows, away, lists, cells: Vec::new(), after: Some(properties), parts, staged, swept })
     }
 
-    fn stamp(&self, properties: &mut Properties, discriminator: &'static str, sequence: i64, over: Option<&Row>) {
+    pub(super) fn stamp(
+        &self,
+        properties: &mut Properties,
+        discriminator: &'static str,
+        sequence: i64,
+        over: Option<&Row>,
+    ) {
         let before = over.map(|row| &row.properties);
         let operations = self.context.operation.map(|operation| system::with_operation(before, operation));
         system::stamp(properties, discriminator, sequence, operations);
@@ -574,12 +655,12 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
     match system::kind(&row.properties) {
         RowKind::Primary { entity, .. } => entity == schema.entity_type,
         RowKind::Foreign => schema.adopt,
-        RowKind::Derived { .. } | RowKind::Tombstone { .. } => false,
+        RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
     }
 }
 
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
-fn next_sequence(properties: &Properties, now: i64) -> i64 {
+pub(crate) fn next_sequence(properties: &Properties, now: i64) -> i64 {
     match system::sequence(properties) {
         0 => now,
         sequence => sequence.saturating_add(1),
@@ -588,12 +669,18 @@ fn next_sequence(properties: &Properties, now: i64) -> i64 {
 
 /// The violation of a unique index by whoever holds `row`.
 pub(crate) fn violation(schema: &'static EntitySchema, index: &IndexSchema, row: &Row) -> Error {
-    let owner = system::owner_row(&row.properties).map(|owner| RowKey::new(row.key.partition.clone(), owner));
+    let owner = system::owner(row);
     let holder = owner.as_ref().map_or("another entity".to_owned(), |owner| format!("the entity {owner}"));
     let detail = format!("unique index `{}`: {holder} has this value", index.name);
     Error::new(ErrorKind::UniqueViolation { index: index.name, owner }, detail)
         .of(schema.entity_type)
         .at_key(row.key.clone())
+}
+
+/// That another entity is on its way to the key.
+pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
+    let detail = "another entity is on its way to this key, or a program died over it; try again in a minute";
+    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(row.key.clone())
 }
 
 fn exists(image: &Image) -> Error {

@@ -1,7 +1,6 @@
 //! The rows of one entity: its head, and the parts that follow it in key order.
 //!
-//! An entity is read, kept and planned as a group, so that a room which cuts one into several rows moves no wall. Today
-//! every group is its head alone; a room that shapes parts fills them in when it reads.
+//! An entity is read, kept and planned as a group; one without a shape is its head alone.
 
 use tablemodel_store::{ETag, Row, RowKey};
 
@@ -20,9 +19,14 @@ impl Group {
         &self.head.key
     }
 
+    /// Every row, the head first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Row> {
+        std::iter::once(&self.head).chain(&self.parts)
+    }
+
     /// The ETag of every row, the head's first.
     pub(crate) fn etags(&self) -> impl Iterator<Item = (&RowKey, &ETag)> {
-        std::iter::once(&self.head).chain(&self.parts).map(|row| (&row.key, &row.etag))
+        self.iter().map(|row| (&row.key, &row.etag))
     }
 }
 

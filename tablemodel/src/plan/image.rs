@@ -10,6 +10,7 @@ use crate::{
     key::{KeyError, KeyFault, KeyValue, Part, Template},
     plan::{
         group::Group,
+        shape,
         system::{self, RowKind},
     },
     schema::EntitySchema,
@@ -22,6 +23,9 @@ pub(crate) struct Image {
     pub(crate) key: RowKey,
     /// Every field under its stored name, and the unknown properties of the stored row.
     pub(crate) fields: Properties,
+    /// Blobs whose place is not settled: none of an image that is planned.
+    #[cfg(feature = "blob")]
+    pub(crate) blobs: Vec<crate::blob::Pending>,
 }
 
 impl Image {
@@ -30,39 +34,65 @@ impl Image {
         let schema = E::SCHEMA;
         let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
         entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
-        Self::new(schema, writer.finish())
+        writer.into_image(schema)
     }
 
     /// The image with these fields; the key is made from them.
     pub(crate) fn new(schema: &'static EntitySchema, fields: Properties) -> Result<Self> {
         let partition = primary_part(schema, "partition key", schema.partition, &fields)?;
         let row = primary_part(schema, "row key", schema.row, &fields)?;
-        Ok(Self { schema, key: RowKey { partition, row }, fields })
+        Ok(Self::with(schema, RowKey { partition, row }, fields))
     }
 
     /// The image of a stored primary row.
     pub(crate) fn stored(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
         let row = &rows.head;
         check_version(schema, row)?;
-        let mut fields = row.properties.clone();
-        fields.retain(|name| !system::is_system(name));
+        let mut fields = shape::join(schema, rows)?;
         for (part, value) in key_values(schema, &row.key)? {
-            fields.insert(PropertyName::from_static(part.property), value.into_value());
+            fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
-        Ok(Self { schema, key: row.key.clone(), fields })
+        Ok(Self::with(schema, row.key.clone(), fields))
+    }
+
+    fn with(schema: &'static EntitySchema, key: RowKey, fields: Properties) -> Self {
+        Self {
+            schema,
+            key,
+            fields,
+            #[cfg(feature = "blob")]
+            blobs: Vec::new(),
+        }
+    }
+
+    /// That no blob of the image is still to be uploaded: a row never links what is not there.
+    pub(crate) fn check_settled(&self) -> Result<()> {
+        #[cfg(feature = "blob")]
+        if let Some(pending) = self.blobs.first() {
+            let [property, ..] = pending.names;
+            let detail = format!("property `{property}`: the blob was not uploaded; this operation takes none");
+            return Err(Error::unsupported(detail).of(self.schema.entity_type).at_key(self.key.clone()));
+        }
+        Ok(())
+    }
+
+    /// Whether it holds blobs, new ones or links.
+    pub(crate) fn has_blobs(&self) -> bool {
+        #[cfg(feature = "blob")]
+        return !self.blobs.is_empty();
+        #[cfg(not(feature = "blob"))]
+        false
     }
 
     /// The properties of the primary row, without the system's: what the keys hold is not stored twice.
     pub(crate) fn primary_properties(&self) -> Properties {
-        let mut properties = self.fields.clone();
-        properties.retain(|name| !self.schema.in_key(name));
-        properties
+        self.fields.filtered(|name| !self.schema.in_key(name))
     }
 
-    /// Takes over what `stored` holds and this version of the struct does not know.
+    /// Takes over what `stored` (all rows put together) holds and this version of the struct does not know.
     pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
         for (name, value) in system::unknown(self.schema, stored) {
-            self.fields.insert(name.clone(), value.to_value());
+            self.fields.set(name.clone(), value);
         }
     }
 }
@@ -97,7 +127,23 @@ pub(crate) fn decode<E: TableEntity>(rows: &Group) -> Result<E> {
     let row = &rows.head;
     check_version(E::SCHEMA, row)?;
     let keys = key_values(E::SCHEMA, &row.key)?;
-    E::read_fields(&FieldReader::new(&row.properties, &keys)).map_err(|error| corrupt(E::SCHEMA, row, error))
+    read_whole(E::SCHEMA, rows, &keys, E::read_fields)
+}
+
+/// Reads fields from all rows of an entity.
+pub(crate) fn read_whole<T>(
+    schema: &'static EntitySchema,
+    rows: &Group,
+    keys: &KeyValues<'_>,
+    read: fn(&FieldReader<'_>) -> std::result::Result<T, FieldError>,
+) -> Result<T> {
+    let mut reader = FieldReader::new(&rows.head.properties, keys);
+    let chunked;
+    if schema.shape.is_some() {
+        chunked = shape::chunked_values(schema, rows)?;
+        reader = reader.with(rows.parts.iter().map(|part| &part.properties).chain([&chunked]));
+    }
+    read(&reader).map_err(|error| corrupt(schema, &rows.head, error))
 }
 
 /// That this program knows the version that wrote the row.
@@ -106,7 +152,7 @@ pub(crate) fn check_version(schema: &'static EntitySchema, row: &Row) -> Result<
         return Ok(()); // the usual case
     }
     let version = match system::kind(&row.properties) {
-        RowKind::Primary { version, .. } | RowKind::Derived { version, .. } => version,
+        RowKind::Primary { version, .. } | RowKind::Derived { version, .. } | RowKind::Part { version, .. } => version,
         RowKind::Foreign if schema.adopt => 1,
         RowKind::Tombstone { .. } | RowKind::Foreign => {
             return Err(Error::corrupt("the row is not of this type").of(schema.entity_type).at_key(row.key.clone()));

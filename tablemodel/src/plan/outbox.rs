@@ -11,11 +11,12 @@ use crate::{
     plan::{
         change::is_primary,
         entries::{Away, Entry, entries},
+        group::Group,
         image::Image,
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    schema::EntitySchema,
+    schema::{EntitySchema, IndexSchema},
 };
 
 /// What the row keys of outbox rows begin with.
@@ -52,7 +53,15 @@ impl AwayRow {
     /// A row that is to go.
     pub(crate) fn removed(entry: &Entry, owner: &str, sequence: i64, was: bool) -> Option<Self> {
         let away = entry.away.clone()?;
-        Some(Self { index: entry.index, away, row: entry.row.clone(), owner: owner.to_owned(), sequence, want: None, was })
+        Some(Self {
+            index: entry.index,
+            away,
+            row: entry.row.clone(),
+            owner: owner.to_owned(),
+            sequence,
+            want: None,
+            was,
+        })
     }
 
     /// A row that is to be as the entry says.
@@ -67,6 +76,11 @@ impl AwayRow {
         system::stamp(&mut properties, schema.indexes.get(entry.index)?.discriminator, sequence, None);
         let (index, away, row) = (entry.index, entry.away?, entry.row);
         Some(Self { index, away, row, owner: owner.to_owned(), sequence, want: Some(properties), was })
+    }
+
+    /// Whether both are the same row.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        self.row == other.row && self.away == other.away
     }
 
     /// The write that makes it so in one commit with its entity; `is_missing` says that it was looked for in vain.
@@ -91,7 +105,7 @@ pub(crate) struct AwayKey {
 }
 
 impl AwayKey {
-    fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
+    pub(crate) fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
         let index = schema.indexes.get(row.index).map_or("", |index| index.name);
         let key = RowKey::new(row.away.partition.clone(), row.row.clone());
         Self { index: index.to_owned(), table: row.away.table.to_owned(), key }
@@ -112,7 +126,10 @@ impl AwayKey {
     }
 
     fn to_json(&self) -> Json {
-        [&self.index, &self.table, &self.key.partition, &self.key.row].map(|text| Json::from(text.as_str())).to_vec().into()
+        [&self.index, &self.table, &self.key.partition, &self.key.row]
+            .map(|text| Json::from(text.as_str()))
+            .to_vec()
+            .into()
     }
 
     fn from_json(json: &Json) -> Option<Self> {
@@ -154,7 +171,12 @@ impl Intent {
     /// Its outbox row; relays leave it to the writer until it is `due`.
     pub(crate) fn properties(&self, schema: &EntitySchema, due: DateTime) -> Properties {
         let mut properties = Properties::new();
-        system::stamp(&mut properties, format!("{}.~outbox@{}", schema.entity_type, schema.version), self.sequence, None);
+        system::stamp(
+            &mut properties,
+            format!("{}.~outbox@{}", schema.entity_type, schema.version),
+            self.sequence,
+            None,
+        );
         let entries: Json = self.entries.iter().map(AwayKey::to_json).collect::<Vec<_>>().into();
         properties.insert(PropertyName::from_static(ENTRIES), entries.to_string());
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.owner.clone());
@@ -198,12 +220,13 @@ pub(crate) fn targets(
     setting: &Setting,
     intent: &Intent,
     owner: &RowKey,
-    primary: Option<&Row>,
+    primary: Option<&Group>,
 ) -> Result<Vec<Target>> {
-    let live = primary.filter(|row| is_primary(schema, row));
-    let image = live.map(|row| Image::stored(schema, &row.clone().into())).transpose()?;
+    let live = primary.filter(|rows| is_primary(schema, &rows.head));
+    let image = live.map(|rows| Image::stored(schema, rows)).transpose()?;
     let wanted = image.as_ref().map(entries).transpose()?.unwrap_or_default();
-    let now = primary.filter(|row| live.is_some() || is_tombstone(row)).map_or(0, |row| system::sequence(&row.properties));
+    let ours = primary.map(|rows| &rows.head).filter(|head| live.is_some() || is_tombstone(head));
+    let now = ours.map_or(0, |head| system::sequence(&head.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
         let index = schema.indexes.iter().position(|index| index.name == entry.index);
@@ -237,21 +260,44 @@ fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -
     properties
 }
 
+impl AwayKey {
+    /// The row of the index at `key`; none for an index in the entity's own partition.
+    pub(crate) fn new(index: &IndexSchema, key: &RowKey) -> Option<Self> {
+        let table = index.elsewhere.as_ref()?.table;
+        Some(Self { index: index.name.to_owned(), table: table.to_owned(), key: key.clone() })
+    }
+
+    /// The index, if its rows are claims.
+    pub(crate) fn claimed(&self, schema: &'static EntitySchema) -> Option<&'static IndexSchema> {
+        schema.index(&self.index).filter(|index| index.is_claim())
+    }
+}
+
 impl Target {
+    /// Whether the row is a claim, which is settled by rules of its own.
+    pub(crate) fn is_claim(&self, schema: &'static EntitySchema) -> bool {
+        self.entry.claimed(schema).is_some()
+    }
+
     /// The write that brings the row to this target over what is there; none where it is as new already.
     ///
-    /// `AlreadyExists` where the row is another's: sequences compare only between writes of one owner.
+    /// The key of such a row holds its entity's own key, so that it has one owner. One that names another was damaged: a
+    /// live row takes its place, a tombstone does not. `AlreadyExists` where the row is no row of the index.
     pub(crate) fn over(&self, there: Option<&Row>) -> Result<Option<Action>> {
         let Some(there) = there else { return Ok(Some(Action::Insert(self.properties.clone()))) };
-        let is_ours = system::kind(&there.properties).entity() == system::kind(&self.properties).entity();
-        if !is_ours || system::owner(there).as_ref() != Some(&self.owner) {
-            let detail = format!("a row of index `{}` has the key of a row that is not its own", self.entry.index);
+        let kind = |properties| match system::kind(properties) {
+            RowKind::Derived { entity, name, .. } => Some((entity.to_owned(), name.to_owned())),
+            _ => None,
+        };
+        if kind(&there.properties) != kind(&self.properties) {
+            let detail = format!("a row that is none of index `{}` has the key of one", self.entry.index);
             return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(there.key.clone()));
         }
-        if system::sequence(&there.properties) >= self.sequence {
-            return Ok(None);
-        }
-        Ok(Some(Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone()))))
+        let is_due = match system::owner(there).as_ref() == Some(&self.owner) {
+            true => system::sequence(&there.properties) < self.sequence,
+            false => self.is_live,
+        };
+        Ok(is_due.then(|| Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone()))))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The one place that knows their names.
 
-use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Row, RowKey, Value, ValueRef};
+use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Row, RowKey, ValueRef};
 
 use crate::schema::EntitySchema;
 
@@ -16,8 +16,23 @@ pub(crate) const OPERATIONS: &str = "_ops";
 pub(crate) const OWNER_PARTITION: &str = "_pk";
 /// On what was an index row in another partition: that it is none any more.
 pub(crate) const DEAD: &str = "_dead";
+/// On claims: `pending` or `confirmed`.
+pub(crate) const CLAIM: &str = "_claim";
+/// What a claim says once its entity has the value.
+pub(crate) const CONFIRMED: &str = "confirmed";
+/// What a claim says before.
+pub(crate) const PENDING: &str = "pending";
+/// On pending claims: until when they are another's to wait for.
+pub(crate) const EXPIRES: &str = "_expires";
 /// On derived rows: the row key of the entity's primary row (its partition is the derived row's own).
 pub(crate) const OWNER_ROW: &str = "_rk";
+
+/// On the head of an entity with parts: their generation, where they were written before the head.
+pub(crate) const GENERATION: &str = "_gen";
+/// On the head of an entity with parts: their number.
+pub(crate) const PARTS: &str = "_parts";
+/// On the head of an entity with parts: the sum of their digests.
+pub(crate) const SUM: &str = "_sum";
 
 /// Operation ids kept on a row.
 const KEPT_OPERATIONS: usize = 4;
@@ -34,6 +49,8 @@ pub(crate) enum RowKind<'a> {
     Primary { entity: &'a str, version: u32 },
     /// A derived row: of an index, by its name.
     Derived { entity: &'a str, name: &'a str, version: u32 },
+    /// A further row of an entity that does not fit in one.
+    Part { entity: &'a str, version: u32 },
     /// Where an entity was deleted.
     Tombstone { entity: &'a str },
     /// A row without a discriminator, or with one that is not ours.
@@ -44,7 +61,8 @@ impl<'a> RowKind<'a> {
     /// The entity type it names.
     pub(crate) fn entity(&self) -> Option<&'a str> {
         match *self {
-            Self::Primary { entity, .. } | Self::Derived { entity, .. } | Self::Tombstone { entity } => Some(entity),
+            Self::Primary { entity, .. } | Self::Derived { entity, .. } => Some(entity),
+            Self::Part { entity, .. } | Self::Tombstone { entity } => Some(entity),
             Self::Foreign => None,
         }
     }
@@ -69,6 +87,7 @@ fn parse(text: &str) -> Option<RowKind<'_>> {
     Some(match name.split_once('.') {
         None => RowKind::Primary { entity: name, version },
         Some((entity, "~dead")) => RowKind::Tombstone { entity },
+        Some((entity, "~part")) => RowKind::Part { entity, version },
         Some((entity, derived)) => RowKind::Derived { entity, name: derived, version },
     })
 }
@@ -82,6 +101,25 @@ pub(crate) fn type_condition(discriminator: &'static str) -> Filter {
         Comparison::Less,
         format!("{name}A"),
     ))
+}
+
+/// Parts of any version of the entity.
+pub(crate) fn part_condition(entity: &'static str) -> Filter {
+    Filter::compare(ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{entity}.~part@")).and(Filter::compare(
+        ENTITY_TYPE,
+        Comparison::Less,
+        format!("{entity}.~partA"),
+    ))
+}
+
+/// Whether the row is a part of an entity of this type: what [`part_condition`] asks of a store.
+pub(crate) fn is_part_of(properties: &Properties, of: &str) -> bool {
+    matches!(kind(properties), RowKind::Part { entity, .. } if entity == of)
+}
+
+/// The discriminator of a part.
+pub(crate) fn part_type(schema: &EntitySchema) -> String {
+    format!("{}.~part@{}", schema.entity_type, schema.version)
 }
 
 /// Whether the row is of this kind, of whatever version: what [`type_condition`] asks of a store.
@@ -121,6 +159,11 @@ pub(crate) fn is_dead(properties: &Properties) -> bool {
     matches!(properties.get(DEAD), Some(ValueRef::Boolean(true)))
 }
 
+/// Whether the row is a claim whose entity has not been seen with the value yet.
+pub(crate) fn is_pending(properties: &Properties) -> bool {
+    matches!(properties.get(CLAIM), Some(ValueRef::String(PENDING)))
+}
+
 /// Whether the row was written by this operation, or by one after which at most three others came.
 pub(crate) fn was_written_by(properties: &Properties, operation: OperationId) -> bool {
     match properties.get(OPERATIONS) {
@@ -152,7 +195,9 @@ pub(crate) fn tombstone(schema: &EntitySchema, sequence: i64, operations: Option
 
 /// Whether this version of the framework owns the property. One that a later version adds is kept like any unknown one.
 pub(crate) fn is_system(name: &str) -> bool {
-    [ENTITY_TYPE, SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD].contains(&name)
+    const UNDERSCORED: [&str; 10] =
+        [SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD, CLAIM, EXPIRES, GENERATION, PARTS, SUM];
+    name == ENTITY_TYPE || (name.starts_with('_') && UNDERSCORED.contains(&name))
 }
 
 /// The stored properties that this version of the struct does not know: they are written back as they are.
@@ -166,14 +211,14 @@ pub(crate) fn unknown<'a>(
 /// The system properties of a row.
 pub(crate) fn stamp(
     properties: &mut Properties,
-    discriminator: impl Into<Value>,
+    discriminator: impl AsRef<str>,
     sequence: i64,
     operations: Option<Vec<u8>>,
 ) {
-    properties.insert(PropertyName::from_static(ENTITY_TYPE), discriminator);
-    properties.insert(PropertyName::from_static(SEQUENCE), sequence);
+    properties.set(PropertyName::from_static(ENTITY_TYPE), ValueRef::String(discriminator.as_ref()));
+    properties.set(PropertyName::from_static(SEQUENCE), ValueRef::Int64(sequence));
     if let Some(operations) = operations {
-        properties.insert(PropertyName::from_static(OPERATIONS), Value::Binary(operations));
+        properties.set(PropertyName::from_static(OPERATIONS), ValueRef::Binary(&operations));
     }
 }
 
@@ -187,6 +232,7 @@ mod tests {
         let index = RowKind::Derived { entity: "Employee", name: "by_email", version: 12 };
         assert_eq!(parse("Employee.by_email@12"), Some(index));
         assert_eq!(parse("Employee.~dead@2"), Some(RowKind::Tombstone { entity: "Employee" }));
+        assert_eq!(parse("Employee.~part@2"), Some(RowKind::Part { entity: "Employee", version: 2 }));
         for foreign in ["Employee", "Employee@", "Employee@x", "@"] {
             assert_eq!(parse(foreign), None, "{foreign}");
         }

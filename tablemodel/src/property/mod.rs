@@ -3,6 +3,7 @@
 //!
 #![doc = include_str!("../../docs/types.md")]
 
+pub(crate) mod array;
 mod bytes;
 mod error;
 mod instant;
@@ -29,7 +30,10 @@ pub(crate) mod variant;
 
 use tablemodel_store::{EdmType, Value, ValueRef};
 
-pub use self::error::ValueError;
+pub use self::{
+    array::{PropertyArray, SlotNames},
+    error::ValueError,
+};
 
 /// A Rust type that can be stored as one property.
 ///
@@ -50,7 +54,8 @@ pub use self::error::ValueError;
     note = "properties are: bool, i8..i128, u8..u128, f32, f64, char, String, Vec<u8>, [u8; N], Uuid, DateTime, \
             SystemTime, Option of these, and by feature the types of chrono, time, ulid and rust_decimal",
     note = "for `usize` and `isize` use `u64` and `i64`: their width would depend on the machine",
-    note = "write `#[derive(Property)]` on a newtype or an enum, or `#[table(json)]` on the field to keep it as JSON"
+    note = "write `#[derive(Property)]` on a newtype or an enum, or `#[table(json)]` on the field to keep it as JSON; a \
+            `Blob` is kept under `#[table(blob)]`"
 )]
 pub trait Property: Sized + Send + Sync + 'static {
     /// The type of the stored value.

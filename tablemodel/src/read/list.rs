@@ -48,10 +48,10 @@ pub(crate) async fn count(db: &Database, query: PathQuery) -> Result<u64> {
 
 /// The entity, if it is there and wants to be in the list.
 async fn load<E: TableEntity>(db: &Database, index: usize, member: Member) -> Result<Option<Stored<E>>> {
-    let Some(primary) = db.primary_row(E::SCHEMA, &member.entity).await? else { return Ok(None) };
-    let image = Image::stored(E::SCHEMA, &primary.clone().into())?;
+    let Some(primary) = db.primary_rows(E::SCHEMA, &member.entity).await? else { return Ok(None) };
+    let image = Image::stored(E::SCHEMA, &primary)?;
     match rooms::index::wants(&image, index, &member.row.partition, &member.row.row)? {
-        true => Stored::read(primary.into()).map(Some),
+        true => Stored::read(primary).map(Some),
         false => Ok(None),
     }
 }
@@ -103,7 +103,7 @@ async fn all_rows(reader: &mut Reader) -> Result<(Vec<Row>, usize)> {
         if page.is_empty() {
             return Ok((rows, pages));
         }
-        rows.extend(page);
+        rows.extend(page.into_iter().map(|group| group.head));
         pages += 1;
     }
 }

@@ -2,15 +2,18 @@
 //!
 //! Nothing is planned here; which ranges, which condition and which rows are merged is the plan's.
 
+mod groups;
 pub(crate) mod list;
-
 mod rows;
 
 use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
 use tablemodel_store::{Row, RowKey};
 
-pub(crate) use self::rows::Rows;
+pub(crate) use self::{
+    groups::{Assembly, Groups},
+    rows::Rows,
+};
 use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
@@ -20,7 +23,7 @@ use crate::{
         found::{self, Found},
         query::{PathQuery, ReadPlan},
     },
-    plan::image::Image,
+    plan::{group::Group, image::Image},
     rooms,
     stored::Stored,
 };
@@ -38,7 +41,7 @@ pub(crate) const fn load_limit() -> usize {
 /// A query being read.
 pub(crate) struct Reader {
     db: Database,
-    rows: Rows,
+    rows: Groups,
     index: Option<usize>,
     /// Whether a result of an index row is read from its entity, also where the row would do.
     verified: bool,
@@ -51,12 +54,13 @@ impl Reader {
         query.check_ready(&registered.setting.states)?;
         let plan = query.plan()?;
         let (index, verified) = (plan.index, query.is_verified());
-        Ok(Self { db: db.clone(), rows: Rows::new(db.clone(), &registered, plan), index, verified })
+        let rows = Groups::new(db.clone(), Rows::new(db.clone(), &registered, plan));
+        Ok(Self { db: db.clone(), rows, index, verified })
     }
 
     /// Without properties, but for the discriminator and the owner.
     pub(crate) fn keys_only(mut self) -> Self {
-        self.rows.select(&[]);
+        self.rows.keys_only();
         self
     }
 
@@ -89,7 +93,7 @@ impl Reader {
         while let Some(row) = self.rows.next(1).await? {
             match self.index {
                 Some(index) if F::OF_PRIMARY || self.verified => {
-                    if load(&self.db, <F::Entity as TableEntity>::SCHEMA, index, row).await?.is_some() {
+                    if load(&self.db, <F::Entity as TableEntity>::SCHEMA, index, row.head).await?.is_some() {
                         return Ok(true);
                     }
                 }
@@ -114,7 +118,7 @@ impl Reader {
         let mut last = None;
         while items.len() < n {
             let rows = self.rows.some(n - items.len()).await?;
-            let Some(end) = rows.last().map(|row| row.key.clone()) else {
+            let Some(end) = rows.last().map(|row| row.key().clone()) else {
                 return Ok(PathPage { items, cursor: None });
             };
             last = Some(end);
@@ -139,21 +143,21 @@ impl Reader {
         }
     }
 
-    /// The path's next row.
-    pub(crate) async fn next_row(&mut self) -> Result<Option<Row>> {
+    /// The path's next row, with the parts of its entity.
+    pub(crate) async fn next_row(&mut self) -> Result<Option<Group>> {
         self.rows.next(usize::MAX).await
     }
 
     /// The entity of a row that the path gave, as it was read with the row.
-    pub(crate) async fn entity<E: TableEntity>(&self, row: &Row) -> Result<Option<Stored<E>>> {
+    pub(crate) async fn entity<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
         resolve(&self.db, self.index, self.verified, row.clone()).await
     }
 
     /// The entity of a row that the path gave, as it is now; none if it no longer wants the row.
-    pub(crate) async fn entity_now<E: TableEntity>(&self, row: &Row) -> Result<Option<Stored<E>>> {
+    pub(crate) async fn entity_now<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
         match self.index {
             Some(_) => self.entity(row).await,
-            None => self.db.read_primary(&row.key).await,
+            None => self.db.read_primary(row.key()).await,
         }
     }
 
@@ -173,22 +177,22 @@ impl Reader {
     }
 }
 
-/// The rows of a plan that was made elsewhere.
-pub(crate) fn rows_of(db: &Database, plan: ReadPlan) -> Result<Rows> {
+/// The entities of a plan that was made elsewhere.
+pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
     let registered = db.registered(plan.schema)?;
-    Ok(Rows::new(db.clone(), &registered, plan))
+    Ok(Groups::new(db.clone(), Rows::new(db.clone(), &registered, plan)))
 }
 
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
-async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Row) -> Result<Option<F>> {
+async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Group) -> Result<Option<F>> {
     match index {
         Some(index) if F::OF_PRIMARY || verified => {
-            match load(db, <F::Entity as TableEntity>::SCHEMA, index, row).await? {
-                Some(primary) => F::read(None, primary.into()).map(Some),
+            match load(db, <F::Entity as TableEntity>::SCHEMA, index, row.head).await? {
+                Some(primary) => F::read(None, primary).map(Some),
                 None => Ok(None),
             }
         }
-        _ => F::read(index, row.into()).map(Some),
+        _ => F::read(index, row).map(Some),
     }
 }
 
@@ -196,13 +200,13 @@ async fn resolve_all<F: Found>(
     db: &Database,
     index: Option<usize>,
     verified: bool,
-    rows: Vec<Row>,
+    rows: Vec<Group>,
     to: &mut Vec<F>,
 ) -> Result<()> {
     if index.is_none() || !(F::OF_PRIMARY || verified) {
         to.reserve(rows.len());
         for row in rows {
-            to.push(F::read(index, row.into())?);
+            to.push(F::read(index, row)?);
         }
         return Ok(());
     }
@@ -214,16 +218,16 @@ async fn resolve_all<F: Found>(
     Ok(())
 }
 
-/// The primary row that an index row names, if its image still wants the row.
+/// The rows of the entity that an index row names, if its image still wants the row.
 async fn load(
     db: &Database,
     schema: &'static crate::schema::EntitySchema,
     index: usize,
     row: Row,
-) -> Result<Option<Row>> {
+) -> Result<Option<Group>> {
     let owner = found::owner(schema, &row)?;
-    let Some(primary) = db.primary_row(schema, &owner).await? else { return Ok(None) };
-    let image = Image::stored(schema, &primary.clone().into())?;
+    let Some(primary) = db.primary_rows(schema, &owner).await? else { return Ok(None) };
+    let image = Image::stored(schema, &primary)?;
     let wants = rooms::index::wants(&image, index, &row.key.partition, &row.key.row)?;
     Ok(wants.then_some(primary))
 }
@@ -254,9 +258,10 @@ pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<RowKe
     let mut reader = Reader::new(db, query.clone())?;
     match (reader.index, reader.rows.plan().point()) {
         (None, Some(key)) => Ok(key),
+        (None, None) if reader.rows.plan().is_cut() => query.exact_key(),
         _ => match reader.rows.next(1).await? {
-            Some(row) if reader.index.is_some() => found::owner(schema, &row),
-            Some(row) => Ok(row.key),
+            Some(row) if reader.index.is_some() => found::owner(schema, &row.head),
+            Some(row) => Ok(row.head.key),
             None => Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
         },
     }

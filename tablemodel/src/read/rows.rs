@@ -10,6 +10,7 @@ use crate::{
     database::{Database, Registered},
     error::Result,
     path::{found::selection, query::ReadPlan},
+    plan::part,
 };
 
 /// Rows of a plan.
@@ -20,6 +21,7 @@ pub(crate) struct Rows {
     /// The key of a point query that has not run yet; it has no range.
     point: Option<RowKey>,
     ranges: Vec<Range>,
+    heads_only: bool,
 }
 
 /// One range on its way.
@@ -37,11 +39,22 @@ impl Rows {
             Some(elsewhere) => db.table_name(elsewhere.table),
         };
         let ranges = if point.is_some() { Vec::new() } else { ranges(&plan, &table) };
-        Self { db, table, plan, point, ranges }
+        Self { db, table, plan, point, ranges, heads_only: false }
     }
 
     pub(crate) fn plan(&self) -> &ReadPlan {
         &self.plan
+    }
+
+    pub(crate) fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// Without the parts of entities that are several rows.
+    pub(crate) fn heads_only(&mut self) {
+        let filter = self.plan.heads_condition();
+        self.queries().for_each(|query| query.filter.clone_from(&filter));
+        self.heads_only = true;
     }
 
     /// Only these properties travel.
@@ -54,10 +67,14 @@ impl Rows {
     /// its row first: a later one still has it to give.
     pub(crate) fn resume_after(&mut self, place: usize, row: &str) {
         self.point = None; // the row was the one
+        let is_cut = self.plan.is_cut();
         self.queries().enumerate().for_each(|(at, query)| {
             if let KeyRange::Partition { rows, .. } = &mut query.range {
-                let row = row.to_owned();
-                rows.lower = if at <= place { Bound::Excluded(row) } else { Bound::Included(row) };
+                rows.lower = match at <= place {
+                    true if is_cut => part::after(row),
+                    true => Bound::Excluded(row.to_owned()),
+                    false => Bound::Included(row.to_owned()),
+                };
             }
         });
     }
@@ -117,14 +134,14 @@ impl Rows {
 
     /// Reads pages until every range has a row, or is exhausted.
     async fn fill(&mut self, wanted: usize) -> Result<()> {
-        let Self { db, plan, ranges, .. } = self;
+        let Self { db, plan, ranges, heads_only, .. } = self;
         for range in ranges {
             while let Some(query) = range.due() {
                 query.limit = wanted.clamp(1, limits::MAX_PAGE_ROWS);
                 let page = db.query_page(query).await;
                 let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;
                 if query.filter.is_none() || plan.elsewhere().is_some() {
-                    page.rows.retain(|row| plan.owns(row));
+                    page.rows.retain(|row| plan.owns(row) || (!*heads_only && plan.owns_part(row)));
                 }
                 range.take(page.rows.into(), page.continuation);
             }
@@ -138,9 +155,10 @@ impl Rows {
 
     /// The range whose next row is the least.
     fn least(&mut self) -> Option<&mut Range> {
+        let order = if self.plan.is_cut() { part::compare } else { key::compare };
         let with_rows = self.ranges.iter_mut().filter(|range| !range.page.is_empty());
         with_rows.min_by(|a, b| match (a.page.front(), b.page.front()) {
-            (Some(a), Some(b)) => key::compare(&a.key.row, &b.key.row),
+            (Some(a), Some(b)) => order(&a.key.row, &b.key.row),
             _ => Ordering::Equal,
         })
     }
@@ -148,7 +166,9 @@ impl Rows {
 
 /// The ranges of a plan, from their beginnings.
 fn ranges(plan: &ReadPlan, table: &str) -> Vec<Range> {
-    let select = plan.select.map(|properties| selection(properties, plan));
+    // The parts of an entity are told apart from others' only as a whole.
+    let select = plan.select.filter(|_| !plan.is_cut());
+    let select = select.map(|properties| selection(properties, plan));
     let filter = plan.condition();
     let range = |range: &KeyRange| {
         let query = Query { filter: filter.clone(), select: select.clone(), ..Query::new(table, range.clone()) };

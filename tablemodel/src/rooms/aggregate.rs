@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, Value, ValueRef, limits};
+use tablemodel_store::{Action, Condition, ETag, Properties, PropertyName, Row, RowKey, Value, ValueRef, limits};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -268,39 +268,58 @@ impl Totals {
         Ok(())
     }
 
-    /// With a target, which has a cell also without sources.
-    pub(crate) fn add_target(&mut self, schema: &'static EntitySchema, row: &str) {
-        for into in held(schema, row) {
-            let none = Total::none(into.property);
-            self.0.entry(into.cell()).or_insert((into, none));
-        }
+    /// With an aggregate that an entity holds: it has a cell also without sources.
+    pub(crate) fn add_target(&mut self, into: Into) {
+        let none = Total::none(into.property);
+        self.0.entry(into.cell()).or_insert((into, none));
     }
 
-    /// What is wrong with the cells and targets of a partition, each with the row key it is about.
+    /// What is wrong with the cells and targets of a partition: the row key it is about, why, and what puts it right.
     pub(crate) fn faults(
         &self,
         cells: &BTreeMap<String, Row>,
         targets: &BTreeMap<String, Properties>,
-    ) -> Vec<(String, String)> {
+    ) -> Vec<(String, String, Recount)> {
         let mut faults = Vec::new();
         for (row, (into, total)) in &self.0 {
-            match into.total(cells.get(row)) {
-                Ok(found) if found != *total || !cells.contains_key(row) => {
-                    faults.push((row.clone(), "the cell is not what its sources come to".to_owned()));
-                }
-                Ok(_) => {}
-                Err(error) => faults.push((row.clone(), error.to_string())),
-            }
-            let Some(target) = targets.get(&into.row) else { continue };
+            let cell = cells.get(row);
+            let fault = match into.total(cell) {
+                Ok(_) if cell.is_none() => Some("the aggregate has no cell".to_owned()),
+                Ok(found) if found != *total => Some("the cell is not what its sources come to".to_owned()),
+                Ok(_) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            let target = targets.get(&into.row);
+            faults.extend(fault.map(|detail| (row.clone(), detail, into.recount(total, cell, target.is_some()))));
+            let Some(target) = target else { continue };
             if into.value(total).ok() != target.get(into.property.property).map(|value| value.to_value()) {
                 let detail =
                     format!("property `{}` is not what the sources of the aggregate come to", into.property.property);
-                faults.push((into.row.clone(), detail));
+                faults.push((into.row.clone(), detail, Recount::Target(into.target.entity_type)));
             }
         }
-        let strays = cells.keys().filter(|row| !self.0.contains_key(*row));
-        faults.extend(strays.map(|row| (row.clone(), "the cell of an aggregate without sources or target".to_owned())));
+        let strays = cells.iter().filter(|(row, _)| !self.0.contains_key(*row));
+        let detail = "the cell of an aggregate without sources or target";
+        faults.extend(strays.map(|(row, cell)| (row.clone(), detail.to_owned(), Recount::Stray(cell.etag.clone()))));
         faults
+    }
+}
+
+/// What puts an aggregate right.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Recount {
+    /// The cell is written as the total says, over what was read.
+    Cell { entity: &'static str, row: String, total: Total, cell: Option<Row>, is_live: bool },
+    /// The target is made what the cell says.
+    Target(&'static str),
+    /// The cell is nobody's.
+    Stray(ETag),
+}
+
+impl Into {
+    fn recount(&self, total: &Total, cell: Option<&Row>, is_live: bool) -> Recount {
+        let (entity, row, total) = (self.target.entity_type, self.row.clone(), total.clone());
+        Recount::Cell { entity, row, total, cell: cell.cloned(), is_live }
     }
 }
 

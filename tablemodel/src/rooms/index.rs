@@ -1,6 +1,6 @@
 #![doc = include_str!("../../docs/rooms/index.md")]
 
-use tablemodel_store::{Properties, PropertyName, Value, ValueRef};
+use tablemodel_store::{Properties, PropertyName, ValueRef};
 
 use crate::{
     entity::FieldError,
@@ -10,7 +10,7 @@ use crate::{
         image::{Image, invalid, key_error},
         system,
     },
-    schema::{Cover, IndexSchema},
+    schema::{Cover, IndexSchema, SYSTEM_PROPERTIES},
 };
 
 /// Adds the rows that the index at this position of the schema wants for the image; none while its condition does not
@@ -60,14 +60,17 @@ fn entry<'v>(
     };
     let Some(row) = index.row.encode(|part| value(part.property)).map_err(failed)? else { return Ok(None) };
     let mut properties = covered(image, index.cover);
-    properties.insert(PropertyName::from_static(system::OWNER_ROW), Value::String(image.key.row.clone()));
+    properties.set(PropertyName::from_static(system::OWNER_ROW), ValueRef::String(&image.key.row));
     let away = match &index.elsewhere {
         None => None,
         Some(elsewhere) => {
             let partition = elsewhere.partition.encode(|part| value(part.property)).map_err(failed)?;
             let Some(partition) = partition else { return Ok(None) };
-            let owner = Value::String(image.key.partition.clone());
-            properties.insert(PropertyName::from_static(system::OWNER_PARTITION), owner);
+            let owner = ValueRef::String(&image.key.partition);
+            properties.set(PropertyName::from_static(system::OWNER_PARTITION), owner);
+            if index.is_claim() {
+                properties.set(PropertyName::from_static(system::CLAIM), ValueRef::String(system::CONFIRMED));
+            }
             Some(Away { table: elsewhere.table, partition })
         }
     };
@@ -78,10 +81,16 @@ fn covered(image: &Image, cover: Cover) -> Properties {
     match cover {
         Cover::Whole => image.primary_properties(),
         Cover::Keep(names) => kept(&image.fields, names),
-        Cover::KeysOnly | Cover::List => Properties::new(),
+        Cover::KeysOnly | Cover::List => Properties::with_capacity(SYSTEM_PROPERTIES),
     }
 }
 
 fn kept(fields: &Properties, names: &'static [&'static str]) -> Properties {
-    names.iter().filter_map(|name| Some((PropertyName::from_static(name), fields.get(name)?.to_value()))).collect()
+    let mut kept = Properties::with_capacity(names.len() + SYSTEM_PROPERTIES);
+    for name in names {
+        if let Some(value) = fields.get(name) {
+            kept.set(PropertyName::from_static(name), value);
+        }
+    }
+    kept
 }

@@ -55,6 +55,8 @@ pub struct TestDatabase {
     random: Arc<Counter>,
     faults: Arc<FaultStore>,
     observed: Arc<ObservedStore>,
+    #[cfg(feature = "blob")]
+    blobs: Arc<dyn crate::blob::ObjectStore>,
 }
 
 impl std::fmt::Debug for TestDatabase {
@@ -82,10 +84,34 @@ impl TestDatabase {
         let observed = Arc::new(ObservedStore::new(store(Arc::new(clock.clone()))));
         let faults = Arc::new(FaultStore::new(observed.clone(), Script::new()));
         let random = Arc::new(Counter(AtomicU64::new(1)));
-        let database = builder(&clock, &random, consistency).with_store::<M>(faults.clone()).await?;
+        #[cfg(feature = "blob")]
+        let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(crate::blob::MemoryBlobs::new(Arc::new(clock.clone())));
+        let builder = builder(&clock, &random, consistency);
+        #[cfg(feature = "blob")]
+        let builder = builder.blobs(blobs.clone());
+        let database = builder.with_store::<M>(faults.clone()).await?;
         database.ensure_tables().await?;
         observed.take();
-        Ok(Self { database, clock, random, faults, observed })
+        Ok(Self {
+            database,
+            clock,
+            random,
+            faults,
+            observed,
+            #[cfg(feature = "blob")]
+            blobs,
+        })
+    }
+
+    /// The same database with its blobs in the object store that `wrap` makes of its own, which is in memory and dated by
+    /// the test's clock: for faults, or for counting requests.
+    #[cfg(feature = "blob")]
+    pub async fn with_blobs<M: TableModel>(
+        self,
+        wrap: impl FnOnce(Arc<dyn crate::blob::ObjectStore>) -> Arc<dyn crate::blob::ObjectStore>,
+    ) -> Result<Self> {
+        let blobs = wrap(self.blobs.clone());
+        Self { blobs, ..self }.reopen::<M>().await
     }
 
     /// The same in [`Consistency::Atomic`]: rows of other partitions are written with their entity.
@@ -97,7 +123,10 @@ impl TestDatabase {
     /// Another program over the same store: its own index states, the same clock and faults.
     pub async fn reopen<M: TableModel>(&self) -> Result<Self> {
         self.faults.revive();
-        let database = builder(&self.clock, &self.random, self.database.consistency()).with_store::<M>(self.faults.clone()).await?;
+        let builder = builder(&self.clock, &self.random, self.database.consistency());
+        #[cfg(feature = "blob")]
+        let builder = builder.blobs(self.blobs.clone());
+        let database = builder.with_store::<M>(self.faults.clone()).await?;
         Ok(Self { database, ..self.clone() })
     }
 
@@ -119,6 +148,12 @@ impl TestDatabase {
     /// The store with the faults, for calls of one's own.
     pub fn store(&self) -> Arc<dyn TableStore> {
         self.faults.clone()
+    }
+
+    /// The object store that holds the blobs.
+    #[cfg(feature = "blob")]
+    pub fn blob_store(&self) -> Arc<dyn crate::blob::ObjectStore> {
+        self.blobs.clone()
     }
 
     /// The calls that reached the store since the start, or since they were last forgotten.

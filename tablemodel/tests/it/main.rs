@@ -14,8 +14,11 @@
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
 mod aggregate;
+mod backup;
 mod bad_input;
+mod blob;
 mod bulk;
+mod claims;
 mod derives;
 mod elsewhere;
 mod entities;
@@ -24,7 +27,11 @@ mod keys;
 mod kill;
 mod list;
 mod properties;
+mod protocol;
 mod reads;
+mod rekey;
+mod stall;
 mod transfer;
 mod ui;
+mod wide;
 mod writes;

@@ -1,4 +1,4 @@
-//! Data in and out: what is exported comes back as it was, a damaged export is named by its line, a backup is whole.
+//! Data in and out: what is exported comes back as it was, a damaged export is named by its line.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use tablemodel::{
 #[table(name = "Company", partition = "{department}", row = "empid_{id:06}")]
 #[table(index(by_email, row = "email_{email}", unique, keep(name)))]
 #[table(index(by_name, row = "name!{name}!{id:06}"))]
-struct Employee {
+pub(crate) struct Employee {
     department: String,
-    id: u32,
+    pub(crate) id: u32,
     name: String,
     email: Option<String>,
 }
 
 #[derive(TableModel)]
-enum Company {
+pub(crate) enum Company {
     Employee(Employee),
     #[table(other)]
     Other(Row),
 }
 
-fn employee(id: u32) -> Employee {
+pub(crate) fn employee(id: u32) -> Employee {
     Employee {
         department: format!("d{}/ä", id % 3),
         id,
@@ -319,101 +319,6 @@ async fn a_read_only_database_reads_and_writes_nothing_at_all() {
     }
     let (tally, calls) = (db.tally(), db.calls());
     assert_eq!((tally.commits, tally.table_calls), (0, 0), "{calls:?}");
-}
-
-#[tokio::test]
-async fn a_backup_taken_while_writing_is_one_moment_of_the_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name);
-    let db = Database::open::<Company>(path("live")).await.unwrap();
-    db.ensure_tables().await.unwrap();
-    let writer = {
-        let db = db.clone();
-        tokio::spawn(async move {
-            for id in 0..300 {
-                db.insert(&employee(id)).await.unwrap();
-            }
-        })
-    };
-    while Employee::find().department("d0/ä").count(&db).await.unwrap() < 10 {
-        tokio::task::yield_now().await;
-    }
-    db.backup(path("backup")).await.unwrap();
-    writer.await.unwrap();
-    Database::restore(path("backup"), path("restored")).await.unwrap();
-    let restored = Database::open::<Company>(path("restored")).await.unwrap();
-    let verified = restored.verify().await.unwrap();
-    assert!(verified.is_clean() && verified.entities >= 28, "{verified:?}");
-    // What is there is what was written first, without a gap.
-    let mut ids = Vec::new();
-    for department in ["d0/ä", "d1/ä", "d2/ä"] {
-        let found = Employee::find().department(department).all(&restored).await.unwrap();
-        ids.extend(found.into_iter().map(|employee| employee.id));
-    }
-    ids.sort_unstable();
-    assert_eq!(ids, (0..ids.len() as u32).collect::<Vec<_>>());
-    restored.insert(&employee(1000)).await.unwrap();
-    let error = db.backup(path("backup")).await.unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::Denied, "{error}");
-    let error = Database::restore(path("backup"), path("restored")).await.unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::Denied, "a restore overwrites nothing: {error}");
-    let error = Database::in_memory::<Company>().await.unwrap().backup(path("none")).await.unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::Unsupported);
-    assert!(error.to_string().contains("export"), "{error}");
-}
-
-#[tokio::test]
-async fn a_damaged_backup_is_refused_and_leaves_no_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name);
-    let db = Database::open::<Company>(path("live")).await.unwrap();
-    db.ensure_tables().await.unwrap();
-    let report = db.bulk().insert_all(stream::iter((0..500).map(employee))).await.unwrap();
-    assert_eq!(report.failed.len(), 0);
-    db.backup(path("backup")).await.unwrap();
-    let whole = std::fs::read(path("backup")).unwrap();
-    let mut scrambled = whole.clone();
-    let middle = scrambled.len() / 2;
-    // A scrambled file must be told, or give back every row: some pages of a file are free.
-    scrambled[middle..].iter_mut().for_each(|byte| *byte ^= 0x55);
-    let cut = whole[..whole.len() / 3].to_vec();
-    let damaged = [
-        ("scrambled", scrambled, ErrorKind::Corrupt),
-        ("cut", cut, ErrorKind::Denied),
-        ("text", b"no store".to_vec(), ErrorKind::Corrupt),
-    ];
-    for (name, bytes, kind) in damaged {
-        std::fs::write(path(name), bytes).unwrap();
-        let error = Database::restore(path(name), path("restored")).await.unwrap_err();
-        assert_eq!(*error.kind(), kind, "{name}: {error}");
-        assert!(error.to_string().contains(name), "{error}");
-        assert!(!path("restored").exists(), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn a_file_that_cannot_be_opened_says_why() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name);
-    let db = Database::open::<Company>(path("live")).await.unwrap();
-    db.ensure_tables().await.unwrap();
-    db.insert(&employee(1)).await.unwrap();
-    let error = Database::open::<Company>(path("live")).await.unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::Denied);
-    assert!(error.to_string().contains("live") && error.to_string().contains("open"), "{error}");
-    drop(db);
-    let reader = Database::builder().read_only().open::<Company>(path("live")).await.unwrap();
-    assert!(Employee::find().department("d1/ä").id(1).exists(&reader).await.unwrap());
-    assert_eq!(*reader.insert(&employee(2)).await.unwrap_err().kind(), ErrorKind::Denied);
-    drop(reader);
-    std::fs::write(path("foreign"), "SQLite format 3\0".repeat(100)).unwrap();
-    let error = Database::open::<Company>(path("foreign")).await.unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::Corrupt);
-    assert!(error.to_string().contains("foreign"), "{error}");
-    assert!(std::fs::read(path("foreign")).unwrap().starts_with(b"SQLite"), "left as it was");
-    let missing = Database::builder().read_only().open::<Company>(path("missing")).await;
-    assert_eq!(*missing.unwrap_err().kind(), ErrorKind::Denied);
-    assert!(!path("missing").exists(), "opening to read makes no file");
 }
 
 #[tokio::test]

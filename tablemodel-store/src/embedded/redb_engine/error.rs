@@ -7,7 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use redb::{CommitError, DatabaseError, SetDurabilityError, StorageError, TableError, TransactionError};
+use redb::{CommitError, CursorError, DatabaseError, SetDurabilityError, StorageError, TableError, TransactionError};
 
 use crate::{StoreError, StoreErrorKind};
 
@@ -58,6 +58,15 @@ impl From<CommitError> for Failure {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Storage(storage) => Self::Storage(storage),
+            other => Self::Damaged(other.to_string()),
+        }
+    }
+}
+
+impl From<CursorError> for Failure {
+    fn from(error: CursorError) -> Self {
+        match error {
+            CursorError::Storage(storage) => Self::Storage(storage),
             other => Self::Damaged(other.to_string()),
         }
     }

@@ -2,9 +2,13 @@
 //!
 //! Does not commit: whoever began the transaction does.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    iter::Peekable,
+    ops::Bound,
+};
 
-use redb::{ReadableTable, Table, WriteTransaction};
+use redb::{CursorError, ReadableTable, Table, WriteTransaction};
 
 use super::{Definition, error::Failure, table_name};
 use crate::{
@@ -18,17 +22,18 @@ type OpenTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
 pub(crate) struct RedbGroup<'t> {
     transaction: &'t WriteTransaction,
     opened: HashMap<Space, OpenTable<'t>>,
-    changed: bool,
+    /// Changes made and not taken back.
+    changes: usize,
 }
 
 impl<'t> RedbGroup<'t> {
     pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
-        Self { transaction, opened: HashMap::new(), changed: false }
+        Self { transaction, opened: HashMap::new(), changes: 0 }
     }
 
     /// Closes the tables; whether anything was written.
     pub(super) fn finish(self) -> bool {
-        self.changed
+        self.changes > 0
     }
 
     fn table(&mut self, space: Space) -> Result<&mut OpenTable<'t>, Failure> {
@@ -39,7 +44,7 @@ impl<'t> RedbGroup<'t> {
     }
 
     fn written(&mut self, space: Space) -> Result<&mut OpenTable<'t>, Failure> {
-        self.changed = true;
+        self.changes += 1;
         self.table(space)
     }
 }
@@ -65,6 +70,41 @@ impl Group for RedbGroup<'_> {
         Ok(())
     }
 
+    fn swap<T>(
+        &mut self,
+        space: Space,
+        key: &[u8],
+        value: Option<&[u8]>,
+        old: impl FnOnce(Option<&[u8]>) -> T,
+    ) -> Result<T, StoreError> {
+        let table = self.written(space)?;
+        let found = match value {
+            Some(value) => table.insert(key, value),
+            None => table.remove(key),
+        };
+        Ok(old(found.map_err(Failure::from)?.as_ref().map(|found| found.value())))
+    }
+
+    fn insert_run<'e>(
+        &mut self,
+        space: Space,
+        entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
+    ) -> Result<usize, StoreError> {
+        let inserted = insert_run(self.table(space)?, entries.peekable())?;
+        self.changes += inserted;
+        Ok(inserted)
+    }
+
+    fn take_back(&mut self, space: Space, key: &[u8], old: Option<&[u8]>) -> Result<(), StoreError> {
+        let table = self.table(space)?;
+        match old {
+            Some(old) => drop(table.insert(key, old).map_err(Failure::from)?),
+            None => drop(table.remove(key).map_err(Failure::from)?),
+        }
+        self.changes = self.changes.saturating_sub(1);
+        Ok(())
+    }
+
     fn shrink(&mut self, space: Space, most: Amount) -> Result<bool, StoreError> {
         let mut left = most;
         let mut removed = self.written(space)?.extract_if(|_, _| true).map_err(Failure::from)?;
@@ -81,4 +121,29 @@ impl Group for RedbGroup<'_> {
         }
         Ok(false)
     }
+}
+
+/// Adds entries in order of key through a cursor, which is set anew where another entry lies between two of them.
+fn insert_run<'e>(
+    table: &mut OpenTable<'_>,
+    mut entries: Peekable<impl Iterator<Item = (&'e [u8], &'e [u8])>>,
+) -> Result<usize, Failure> {
+    let mut inserted = 0;
+    while let Some((first, _)) = entries.peek() {
+        let before = inserted;
+        let mut cursor = table.lower_bound_mut(Bound::Included(*first))?;
+        while let Some((key, value)) = entries.peek() {
+            match cursor.insert_before(*key, *value) {
+                Ok(()) => inserted += 1,
+                Err(CursorError::UnorderedKey) => break,
+                Err(error) => return Err(error.into()),
+            }
+            entries.next();
+        }
+        cursor.close()?;
+        if inserted == before {
+            break; // the entry is there
+        }
+    }
+    Ok(inserted)
 }

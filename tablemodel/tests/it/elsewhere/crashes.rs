@@ -8,7 +8,7 @@ use tablemodel::{
     testing::{Fault, Script, TestDatabase},
 };
 
-use super::{Model, Worker, assert_exact, leftovers, at, settle, worker, workers};
+use super::{Model, Worker, assert_exact, at, leftovers, settle, worker, workers};
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -117,7 +117,10 @@ async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_rows_of_it() {
                         assert_eq!(now, after, "{told}: acknowledged");
                     }
                     if let Err(error) = &result
-                        && !matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied)
+                        && !matches!(
+                            error.kind(),
+                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
+                        )
                     {
                         panic!("{told}: {error}");
                     }

@@ -4,6 +4,7 @@ mod crashes;
 mod delivery;
 mod reads;
 mod rows;
+mod sabotage;
 
 use std::collections::BTreeMap;
 
@@ -66,7 +67,9 @@ pub(super) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
     let mut rows = Rows::new();
     loop {
         let page = store.query(&query).await.expect("the table is read");
-        rows.extend(page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)));
+        rows.extend(
+            page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)),
+        );
         match page.continuation {
             Some(next) => query.continuation = Some(next),
             None => return rows,
@@ -82,7 +85,8 @@ pub(super) async fn live_rows(db: &TestDatabase) -> Rows {
     }
     rows.retain(|(_, _, row), properties| {
         let is_dead = properties.get("_dead").is_some();
-        let is_tombstone = matches!(properties.get("EntityType"), Some(ValueRef::String(kind)) if kind.contains("~dead"));
+        let is_tombstone =
+            matches!(properties.get("EntityType"), Some(ValueRef::String(kind)) if kind.contains("~dead"));
         !is_dead && !is_tombstone && !row.starts_with("~~")
     });
     rows
@@ -123,6 +127,8 @@ pub(super) fn wanted_keys(workers: &[Worker]) -> Vec<(String, String, String)> {
 
 /// That the tables hold exactly the rows of these workers, with right contents.
 pub(super) async fn assert_exact(db: &TestDatabase, workers: &[Worker], told: &str) {
+    let verified = db.verify().await.expect("verify runs");
+    assert!(verified.is_clean(), "{told}: {:?}", verified.violations);
     let rows = live_rows(db).await;
     let keys: Vec<_> = rows.keys().cloned().collect();
     assert_eq!(keys, wanted_keys(workers), "{told}");

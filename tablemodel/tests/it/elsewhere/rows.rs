@@ -2,7 +2,7 @@
 
 use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
 
-use super::{Model, Worker, assert_exact, leftovers, at, settle, worker, workers};
+use super::{Model, Worker, assert_exact, at, leftovers, settle, worker, workers};
 
 async fn both() -> [TestDatabase; 2] {
     [TestDatabase::new::<Model>().await.unwrap(), TestDatabase::atomic::<Model>().await.unwrap()]

@@ -1,0 +1,86 @@
+//! Blobs: `blob`, or `blob(inline_below = 4096)`, on a field; its three properties, and its lines of generated code.
+//! What a blob is, and where it lies, is the runtime's.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::{LitInt, spanned::Spanned};
+
+use crate::{
+    errors::Errors,
+    meant::field::{Field, Kind},
+    written::{Word, unknown_word},
+};
+
+/// Values of fewer bytes are kept in the row, unless told otherwise.
+const INLINE_BELOW: usize = 4 * 1024;
+/// The service: bytes of a binary property.
+const MAX_INLINE: usize = 64 * 1024;
+/// What the names of the length and of the checksum end in.
+const ENDINGS: [&str; 2] = ["_length", "_sum"];
+
+/// The limit below which values are kept in the row.
+pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<usize> {
+    if word.is_alone() {
+        return Some(INLINE_BELOW);
+    }
+    let mut limit = Some(INLINE_BELOW);
+    for inner in word.words(errors)? {
+        match inner.text().as_str() {
+            "inline_below" => limit = inline_below(&inner, errors),
+            _ => {
+                limit = None;
+                unknown_word(&inner, "in `blob(..)`", &["inline_below"], errors);
+            }
+        }
+    }
+    limit
+}
+
+fn inline_below(word: &Word, errors: &mut Errors) -> Option<usize> {
+    let literal: Option<LitInt> = word.value().and_then(|value| syn::parse2(value).ok());
+    let limit = literal.and_then(|literal| literal.base10_parse().ok()).filter(|limit| *limit <= MAX_INLINE);
+    limit.or_else(|| word.wrong("takes a number of bytes up to 65536", "`inline_below = 4096`", errors))
+}
+
+/// The names of the length and of the checksum.
+pub(crate) fn companions(property: &str) -> [String; 2] {
+    ENDINGS.map(|ending| format!("{property}{ending}"))
+}
+
+/// `["Photo", "Photo_length", "Photo_sum"]`
+pub(crate) fn names(field: &Field) -> TokenStream {
+    let (own, companions) = (&field.property, companions(&field.property));
+    quote!([#own, #(#companions),*])
+}
+
+/// `_tm::FieldSchema::Group { .. }`
+pub(crate) fn schema(field: &Field) -> Option<TokenStream> {
+    let (Kind::Blob(_), Field { name, property, ty, .. }) = (field.kind, field) else { return None };
+    let nullable = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::NULLABLE);
+    let companions = companions(property);
+    Some(quote! {
+        _tm::FieldSchema::Group { field: #name, properties: &[
+            _tm::PropertySchema::blob(#name, #property, #nullable), #(_tm::PropertySchema::blob_part(#name, #companions)),*
+        ] }
+    })
+}
+
+/// `to.put_blob(..)?;`
+pub(crate) fn write_line(field: &Field, inline_below: usize) -> TokenStream {
+    let (Field { ident, ty, .. }, names) = (field, names(field));
+    let blob = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::blob(&self.#ident));
+    quote!(to.put_blob(#names, #inline_below, #blob)?;)
+}
+
+/// `from.take_blob(..)?`
+pub(crate) fn read_value(field: &Field, names: &TokenStream) -> TokenStream {
+    let ty = &field.ty;
+    let read = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::from_blob);
+    quote!(from.take_blob(#names, #read)?)
+}
+
+/// The handle's type and value.
+pub(crate) fn handle(field: &Field) -> [TokenStream; 2] {
+    let (ty, names) = (&field.ty, names(field));
+    [quote!(_tm::BlobField<Self, #ty>), quote!(_tm::BlobField::named(#names))]
+}

@@ -1,0 +1,215 @@
+//! An attempt to write a commit without reading first: what each write finds in its place tells whether it was allowed.
+//!
+//! If one was not, all are taken back and nothing is told: `state` then reads, to say which operation is refused.
+
+use super::{
+    codec::StoredRow,
+    engine::{Group, Space},
+    prepare::PreparedBatch,
+};
+use crate::{Action, StoreError, apply};
+
+/// New rows side by side from which on it pays to let the engine insert them in one go.
+const MIN_RUN: usize = 3;
+
+/// A write, ready to be made.
+struct Write<'a> {
+    space: Space,
+    key: &'a [u8],
+    /// `None`: the row is removed.
+    value: Option<&'a [u8]>,
+    action: &'a Action,
+}
+
+/// A write that was made, and what was in its place.
+struct Made<'a> {
+    write: &'a Write<'a>,
+    old: Option<Vec<u8>>,
+}
+
+/// Writes all operations of batches whose rows lie in `spaces`, or none; whether it did. Rows must be stamped.
+pub(super) fn attempt(group: &mut impl Group, batches: &[PreparedBatch], spaces: &[Space]) -> Result<bool, StoreError> {
+    let Some(writes) = in_order_of_keys(batches, spaces) else { return Ok(false) };
+    let mut made = Vec::with_capacity(writes.len());
+    let mut rest = writes.as_slice();
+    while let Some((first, tail)) = rest.split_first() {
+        let (run, after) = rest.split_at(run_length(first, tail));
+        let (allowed, after) = match run.len() {
+            ..MIN_RUN => (swap(group, first, &mut made)?, tail),
+            _ => (insert(group, run, &mut made)?, after),
+        };
+        if !allowed {
+            take_back(group, made)?;
+            return Ok(false);
+        }
+        rest = after;
+    }
+    Ok(true)
+}
+
+/// The writes, so that neighbours in the file are written one after the other; `None` if one is made from what is there.
+fn in_order_of_keys<'a>(batches: &'a [PreparedBatch], spaces: &[Space]) -> Option<Vec<Write<'a>>> {
+    let mut writes = Vec::with_capacity(batches.iter().map(|batch| batch.operations.len()).sum());
+    for (batch, space) in batches.iter().zip(spaces) {
+        for operation in &batch.operations {
+            if matches!(operation.action, Action::Merge(..) | Action::InsertOrMerge(_)) {
+                return None;
+            }
+            let value = operation.encoded.as_ref().map(|encoded| encoded.value(&batch.bytes));
+            writes.push(Write { space: *space, key: batch.key(operation), value, action: &operation.action });
+        }
+    }
+    writes.sort_unstable_by(|a, b| a.space.number().cmp(&b.space.number()).then_with(|| a.key.cmp(b.key)));
+    Some(writes)
+}
+
+/// How many new rows, from `first` on, probably have no other row between them.
+fn run_length(first: &Write<'_>, tail: &[Write<'_>]) -> usize {
+    let is_new = |write: &Write<'_>| matches!(write.action, Action::Insert(_));
+    let follows = |(last, next): &(&Write<'_>, &Write<'_>)| {
+        next.space == last.space && is_new(last) && is_new(next) && is_near(last.key, next.key)
+    };
+    1 + std::iter::once(first).chain(tail).zip(tail).take_while(follows).count()
+}
+
+/// Whether two keys differ only near their ends.
+fn is_near(a: &[u8], b: &[u8]) -> bool {
+    let most = a.len().max(b.len()) / 4 * 3;
+    a.get(..most).is_some_and(|head| b.get(..most) == Some(head))
+}
+
+/// Makes one write; whether it was allowed.
+fn swap<'a>(group: &mut impl Group, write: &'a Write<'a>, made: &mut Vec<Made<'a>>) -> Result<bool, StoreError> {
+    let (allowed, old) =
+        group.swap(write.space, write.key, write.value, |old| (write.allows(old), old.map(<[u8]>::to_vec)))?;
+    made.push(Made { write, old });
+    Ok(allowed)
+}
+
+/// Inserts new rows; whether none of them was there.
+fn insert<'a>(group: &mut impl Group, run: &'a [Write<'a>], made: &mut Vec<Made<'a>>) -> Result<bool, StoreError> {
+    let rows = run.iter().filter_map(|write| Some((write.key, write.value?)));
+    let Some(space) = run.first().map(|write| write.space) else { return Ok(true) };
+    let inserted = group.insert_run(space, rows)?;
+    made.extend(run.iter().take(inserted).map(|write| Made { write, old: None }));
+    Ok(inserted == run.len())
+}
+
+/// Takes back what was made, the last first.
+fn take_back(group: &mut impl Group, made: Vec<Made<'_>>) -> Result<(), StoreError> {
+    made.into_iter().rev().try_for_each(|Made { write, old }| group.take_back(write.space, write.key, old.as_deref()))
+}
+
+impl Write<'_> {
+    /// Whether the write may be made over what is there.
+    fn allows(&self, old: Option<&[u8]>) -> bool {
+        let old = match old {
+            Some(_) if matches!(self.action, Action::InsertOrReplace(_)) => return true,
+            None => None,
+            Some(old) => match StoredRow::checked(self.space, self.key, old) {
+                Ok(row) => Some(row.etag()),
+                Err(_) => return false,
+            },
+        };
+        apply::decide(self.action, old.as_ref()).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::{Bound, ControlFlow};
+
+    use super::*;
+    use crate::{
+        Batch, Condition, ETag, Properties, StoreErrorKind,
+        embedded::{
+            dictionary::Dictionary,
+            engine::{Engine, Snapshot, Sync, TableId},
+            prepare::prepare,
+            redb_engine::{RedbEngine, open_backend},
+        },
+    };
+
+    const SPACE: Space = Space::Rows(TableId(1));
+
+    fn engine() -> RedbEngine {
+        let engine = open_backend(Box::new(redb::backends::InMemoryBackend::new()), 1 << 20).unwrap();
+        engine.apply(Sync::Disk, |group| group.create(SPACE)).unwrap();
+        engine
+    }
+
+    fn inserts(rows: impl Iterator<Item = u32>) -> Batch {
+        rows.fold(Batch::new("Table", "p"), |batch, row| {
+            batch.with(format!("row{row:05}"), Action::Insert(Properties::from_iter([("A", row as i32)])))
+        })
+    }
+
+    /// Whether the batch was written, and whether there was anything to commit.
+    fn attempted(engine: &RedbEngine, batch: Batch) -> (bool, bool) {
+        let mut prepared = prepare(&[batch], &Dictionary::new([]));
+        for batch in &mut prepared {
+            batch.operations.iter().flat_map(|it| &it.encoded).for_each(|row| row.stamp(&mut batch.bytes, SPACE, 7));
+        }
+        let applied = engine.apply(Sync::Disk, |group| attempt(group, &prepared, &[SPACE])).unwrap();
+        (applied.result, applied.committed)
+    }
+
+    fn stored(engine: &RedbEngine) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut entries = Vec::new();
+        let see = |key: &[u8], value: &[u8]| {
+            entries.push((key.to_vec(), value.to_vec()));
+            Ok(ControlFlow::Continue(()))
+        };
+        engine.snapshot().unwrap().scan(SPACE, (Bound::Unbounded, Bound::Unbounded), see).unwrap();
+        entries
+    }
+
+    #[test]
+    fn runs_of_new_rows_go_around_those_that_are_there() {
+        let engine = engine();
+        assert_eq!(attempted(&engine, inserts((0..90).filter(|row| row % 7 == 0))), (true, true));
+        assert_eq!(attempted(&engine, inserts((0..90).rev().filter(|row| row % 7 != 0))), (true, true));
+        let keys: Vec<_> = stored(&engine).into_iter().map(|(key, _)| key).collect();
+        let expected: Vec<_> = (0..90).map(|row| format!("p\0row{row:05}").into_bytes()).collect();
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn what_is_refused_leaves_everything_as_it_was_and_nothing_to_commit() {
+        let engine = engine();
+        assert_eq!(attempted(&engine, inserts(40..60)), (true, true));
+        let before = stored(&engine);
+        let none = Properties::new;
+        let other = Condition::Match(ETag::from_stamp(8));
+        let refused = [
+            inserts(0..41),
+            inserts(59..90),
+            inserts(0..3).with("row00059", Action::Insert(none())),
+            Batch::new("Table", "p")
+                .with("row00040", Action::Delete(Condition::Exists))
+                .with("row00041", Action::InsertOrReplace(none()))
+                .with("row00042", Action::Replace(none(), Condition::Exists))
+                .with("row00043", Action::Replace(none(), other.clone())),
+            inserts(0..20).with("row00044", Action::Delete(other)),
+            inserts(0..20).with("row00099", Action::Delete(Condition::Exists)),
+            inserts(0..20).with("row00045", Action::Merge(none(), Condition::Exists)),
+        ];
+        for batch in refused {
+            assert_eq!(attempted(&engine, batch.clone()), (false, false), "{batch:?}");
+            assert_eq!(stored(&engine), before, "{batch:?}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_row_is_neither_overwritten_nor_removed() {
+        let engine = engine();
+        assert_eq!(attempted(&engine, inserts(0..1)), (true, true));
+        let damage = |group: &mut <RedbEngine as Engine>::Group<'_>| group.put(SPACE, b"p\0row00000", b"damaged");
+        engine.apply(Sync::Disk, damage).unwrap();
+        let delete = Batch::new("Table", "p").with("row00000", Action::Delete(Condition::Exists));
+        assert_eq!(attempted(&engine, delete), (false, false));
+        assert_eq!(stored(&engine), [(b"p\0row00000".to_vec(), b"damaged".to_vec())]);
+        let damaged = StoredRow::checked(SPACE, b"p\0row00000", b"damaged").unwrap_err();
+        assert_eq!(damaged.kind(), StoreErrorKind::Corrupt);
+    }
+}

@@ -1,0 +1,259 @@
+//! Uploads: before a change is planned, its blobs are put under names of their own, and its image links them.
+//!
+//! A blob is never written over, and none is deleted here: what a failed write leaves is collected later.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::{MultipartUpload, ObjectStoreExt, PutPayload, path::Path};
+use tablemodel_store::{DateTime, PropertyName, RowKey, ValueRef};
+
+use super::{failed, owner::keys_record, path};
+use crate::{
+    blob::{
+        Blob, Link, Pending, Placed, Source, Sum,
+        name::{self, Named, Owner},
+    },
+    database::Database,
+    error::{Error, ErrorKind, Result},
+    plan::{change::Change, image::Image},
+    schema::EntitySchema,
+};
+
+/// Blobs of one write that are uploaded at a time.
+const CONCURRENT: usize = 8;
+/// Bytes that are uploaded at a time; services ask for 5 MiB at least.
+const PART_BYTES: usize = 8 * 1024 * 1024;
+
+/// One blob of one change.
+struct Task {
+    change: usize,
+    schema: &'static EntitySchema,
+    key: RowKey,
+    pending: Pending,
+    /// The blob that the stored row links now.
+    linked: Option<String>,
+}
+
+impl Database {
+    /// Settles the blobs of the changes: uploads those that are new, and puts links into the images.
+    ///
+    /// None if there are none. Gives the changes, and the time until which they may be written; after it a collector could
+    /// take what was uploaded.
+    pub(in crate::database) async fn upload_blobs(
+        &self,
+        changes: &[Change],
+    ) -> Result<Option<(Vec<Change>, DateTime)>> {
+        if changes.iter().filter_map(image).all(|image| image.blobs.is_empty()) {
+            return Ok(None);
+        }
+        self.check_writable()?;
+        let mut changes = changes.to_vec();
+        let mut until = after(self.environment().clock.now(), self.place()?.grace / 2);
+        let mut tasks = Vec::new();
+        for (number, change) in changes.iter().enumerate() {
+            tasks.extend(self.tasks(number, change).await?);
+        }
+        let mut settled =
+            stream::iter(tasks.into_iter().map(|task| self.settle_blob(task))).buffer_unordered(CONCURRENT);
+        while let Some((task, placed, began)) = settled.try_next().await? {
+            until = until.min(after(began, self.place()?.grace / 2));
+            let Some(image) = changes.get_mut(task.change).and_then(image_mut) else { continue };
+            for (name, value) in placed.properties(task.pending.names) {
+                image.fields.insert(PropertyName::from_static(name), value);
+            }
+        }
+        drop(settled);
+        changes.iter_mut().filter_map(image_mut).for_each(|image| image.blobs.clear());
+        Ok(Some((changes, until)))
+    }
+
+    /// That what was uploaded cannot have been collected yet.
+    pub(in crate::database) fn check_uploaded(&self, until: Option<DateTime>) -> Result<()> {
+        if until.is_none_or(|until| self.environment().clock.now() < until) {
+            return Ok(());
+        }
+        let detail =
+            "the blobs took longer to upload than half the grace period, and could be collected before they are linked";
+        Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")))
+    }
+
+    async fn tasks(&self, number: usize, change: &Change) -> Result<Vec<Task>> {
+        let Some(image) = image(change).filter(|image| !image.blobs.is_empty()) else { return Ok(Vec::new()) };
+        let (schema, key) = (image.schema, &image.key);
+        let before = match change {
+            Change::Save { old, .. } if old.key() == key => Some(Image::stored(schema, old)?.fields),
+            Change::Upsert(_) if image.blobs.iter().any(|pending| pending.blob.link().is_some()) => self
+                .primary_rows(schema, key)
+                .await?
+                .map(|rows| Image::stored(schema, &rows))
+                .transpose()?
+                .map(|image| image.fields),
+            _ => None,
+        };
+        let linked = |pending: &Pending| {
+            let [own, ..] = pending.names;
+            match before.as_ref()?.get(own)? {
+                ValueRef::String(name) => Some(name.to_owned()),
+                _ => None,
+            }
+        };
+        let task = |pending: &Pending| Task {
+            change: number,
+            schema,
+            key: key.clone(),
+            linked: linked(pending),
+            pending: pending.clone(),
+        };
+        Ok(image.blobs.iter().map(task).collect())
+    }
+
+    /// Settles one blob, and tells since when it may be waiting for its row.
+    async fn settle_blob(&self, task: Task) -> Result<(Task, Placed, DateTime)> {
+        let now = self.environment().clock.now();
+        let (placed, began) = match self.as_uploaded(&task, now)? {
+            Some((link, began)) => (Ok(Placed::Link(link)), began),
+            None => (self.placed(&task, now).await, now),
+        };
+        let placed = placed.map_err(|error| {
+            let [property, ..] = task.pending.names;
+            let error = error.within(&format!("blob of property `{property}`"));
+            error.of(task.schema.entity_type).at_key(task.key.clone()).in_operation(task.change)
+        })?;
+        Ok((task, placed, began))
+    }
+
+    /// What an earlier attempt uploaded for the same row, a short while ago: a write tried again uploads nothing.
+    fn as_uploaded(&self, task: &Task, now: DateTime) -> Result<Option<(Link, DateTime)>> {
+        let Some((link, began)) = task.pending.blob.uploaded() else { return Ok(None) };
+        let own = Owner {
+            table: self.table_of(task).to_ascii_lowercase(),
+            entity: task.schema.entity_type.to_owned(),
+            key: Some(task.key.clone()),
+        };
+        let is_own = name::parse(&link.name) == Some(Named::Blob(own));
+        let is_linked = task.linked.as_ref() == Some(&link.name);
+        let is_recent = now < after(began, self.place()?.grace / 4);
+        Ok((is_own && is_recent && !is_linked).then_some((link, began)))
+    }
+
+    /// A blob that the row links already stays; any other is put under a name of its own.
+    async fn placed(&self, task: &Task, now: DateTime) -> Result<Placed> {
+        let blob = &task.pending.blob;
+        let link = blob.link();
+        if let Some(link) = link.clone().filter(|link| task.linked.as_ref() == Some(&link.name)) {
+            return Ok(Placed::Link(link));
+        }
+        let own = own_content(blob);
+        let is_own = own.is_some();
+        let Some(source) = own.or_else(|| link.map(|link| self.fetch(link))) else {
+            let detail = "its stream was read by a write that failed; make the blob anew";
+            return Err(Error::new(ErrorKind::Invalid, detail));
+        };
+        let mut parts = Parts { source, sum: Sum::new(), length: 0, ended: false };
+        let first = parts.next().await?;
+        if parts.ended && parts.length < task.pending.inline_below as u64 {
+            return Ok(Placed::Value(first.concat()));
+        }
+        let link = self.upload(task, first, parts).await?;
+        if is_own {
+            blob.set_uploaded(link.clone(), now); // a handle that was read stays the link that it was read as
+        }
+        Ok(Placed::Link(link))
+    }
+
+    fn table_of(&self, task: &Task) -> String {
+        format!("{}{}", self.0.prefix, task.schema.table)
+    }
+
+    async fn upload(&self, task: &Task, first: Vec<Bytes>, mut parts: Parts) -> Result<Link> {
+        let (random, table) = (&self.environment().random, self.table_of(task));
+        let (name, owner) = name::fresh(&table, task.schema.entity_type, &task.key, [random.next(), random.next()]);
+        let store = &self.place()?.store;
+        let to = path(&name)?;
+        if parts.ended {
+            store.put(&to, first.into_iter().collect()).await.map_err(failed)?;
+        } else {
+            let mut upload = store.put_multipart(&to).await.map_err(failed)?;
+            if let Err(error) = put_parts(&mut *upload, first, &mut parts).await {
+                let _ = upload.abort().await; // the first error is the one to tell
+                return Err(error);
+            }
+        }
+        if owner.key.is_none() {
+            let record: Path = path(&name::keys_of(&name))?;
+            store.put(&record, keys_record(&task.key).into()).await.map_err(failed)?;
+        }
+        Ok(Link { name, length: parts.length, sum: parts.sum.total() })
+    }
+}
+
+async fn put_parts(upload: &mut dyn MultipartUpload, first: Vec<Bytes>, parts: &mut Parts) -> Result<()> {
+    let mut part = first;
+    loop {
+        upload.put_part(part.into_iter().collect::<PutPayload>()).await.map_err(failed)?;
+        if parts.ended {
+            return upload.complete().await.map(drop).map_err(failed);
+        }
+        part = parts.next().await?;
+    }
+}
+
+/// The content that the blob brings itself.
+fn own_content(blob: &Blob) -> Option<Source> {
+    let Some(bytes) = blob.at_hand().cloned() else { return blob.take_stream() };
+    let starts = (0..bytes.len()).step_by(PART_BYTES);
+    let parts = starts.map(move |start| Ok(bytes.slice(start..bytes.len().min(start + PART_BYTES))));
+    Some(stream::iter(parts.collect::<Vec<_>>()).boxed())
+}
+
+/// A content, cut for uploading, and measured on the way.
+struct Parts {
+    source: Source,
+    sum: Sum,
+    length: u64,
+    ended: bool,
+}
+
+impl Parts {
+    /// The next part; `ended` says whether it is the last.
+    async fn next(&mut self) -> Result<Vec<Bytes>> {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        while bytes < PART_BYTES {
+            let Some(piece) = self.source.try_next().await? else {
+                self.ended = true;
+                break;
+            };
+            self.sum.add(&piece);
+            self.length += piece.len() as u64;
+            bytes += piece.len();
+            part.push(piece);
+        }
+        Ok(part)
+    }
+}
+
+fn after(begin: DateTime, time: Duration) -> DateTime {
+    let ticks = i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
+    DateTime::from_ticks(begin.ticks().saturating_add(ticks))
+}
+
+/// The image that the change brings.
+fn image(change: &Change) -> Option<&Image> {
+    match change {
+        Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
+        // What moves to another key holds no blobs.
+        Change::Leave { .. } | Change::Arrive(_) => None,
+        Change::Delete { .. } | Change::Touch { .. } | Change::Patch { .. } | Change::Refresh { .. } => None,
+    }
+}
+
+fn image_mut(change: &mut Change) -> Option<&mut Image> {
+    match change {
+        Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
+        // What moves to another key holds no blobs.
+        Change::Leave { .. } | Change::Arrive(_) => None,
+        Change::Delete { .. } | Change::Touch { .. } | Change::Patch { .. } | Change::Refresh { .. } => None,
+    }
+}

@@ -1,0 +1,189 @@
+//! What several partitions show together: entities and their rows in other partitions, outbox rows, and tombstones that
+//! nothing sweeps.
+//!
+//! What an outbox row still names is on its way, and not reported.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tablemodel_store::{KeyRange, Query, Row, RowKey};
+
+use super::{
+    Violation, ViolationKind,
+    check::{Check, Guest, WantedAway},
+    repair::Mend,
+};
+use crate::{
+    database::{Database, outbox},
+    error::Result,
+    key::beginning_with,
+    plan::{
+        change::is_primary,
+        image::Image,
+        outbox::{OUTBOX, Progress},
+        system,
+    },
+    rooms,
+    schema::EntitySchema,
+};
+
+/// Rows of other partitions read at the same time.
+const CONCURRENT_READS: usize = 16;
+/// Rows collected before they are looked at: an index partition may be of any size.
+const CHUNK: usize = 1_024;
+
+impl Database {
+    /// Checks what the partition wants of others, and what it holds for others.
+    pub(super) async fn check_elsewhere(&self, check: &mut Check) -> Result<()> {
+        let table = check.table;
+        self.check_outbox(check).await?;
+        for chunk in std::mem::take(&mut check.away).chunks(CHUNK) {
+            let found: Vec<_> = chunk.iter().map(|wanted| self.check_wanted(wanted)).collect();
+            self.collect(found, check).await?;
+        }
+        for chunk in std::mem::take(&mut check.guests).chunks(CHUNK) {
+            let found: Vec<_> = chunk.iter().map(|guest| self.check_guest(table, guest)).collect();
+            self.collect(found, check).await?;
+        }
+        let dead = std::mem::take(&mut check.dead);
+        let found: Vec<_> = dead.iter().map(|(schema, row)| self.check_dead(schema, row)).collect();
+        self.collect(found, check).await
+    }
+
+    async fn collect(
+        &self,
+        found: Vec<impl Future<Output = Result<Option<Violation>>>>,
+        check: &mut Check,
+    ) -> Result<()> {
+        let found: Vec<_> = stream::iter(found).buffered(CONCURRENT_READS).try_collect().await?;
+        check.violations.extend(found.into_iter().flatten());
+        Ok(())
+    }
+
+    /// Undelivered work: pending, unless it is overdue or no relay will find it.
+    async fn check_outbox(&self, check: &mut Check) -> Result<()> {
+        for (schema, row) in std::mem::take(&mut check.outbox) {
+            if Progress::of(&row).delivered.is_some() {
+                continue;
+            }
+            check.pending += 1;
+            let marker = outbox::marker(schema.table, &row.key.partition);
+            let is_marked = self.get_row(&self.dirty_table(), &marker).await?.is_some();
+            let detail = match (is_marked, self.is_older_than_fences(&row, 1)) {
+                (true, false) => continue,
+                (true, true) => "its work was not done for longer than the fence",
+                (false, _) => "its partition has no marker, so that no relay finds it",
+            };
+            check.violations.push(Violation {
+                table: schema.table.to_owned(),
+                kind: ViolationKind::Undelivered,
+                detail: detail.to_owned(),
+                mend: Mend::Deliver(schema.entity_type),
+                key: row.key,
+            });
+        }
+        Ok(())
+    }
+
+    /// A row that an entity wants in another partition.
+    async fn check_wanted(&self, away: &WantedAway) -> Result<Option<Violation>> {
+        let wanted = &away.wanted;
+        let there = self.get_row(&self.table_name(away.table), &away.key).await?;
+        let there = there.filter(|row| !system::is_dead(&row.properties));
+        let (kind, detail, mend) = match &there {
+            None if wanted.required => (ViolationKind::Missing, wanted.missing(), wanted.touch()),
+            None => return Ok(None),
+            Some(row) => match wanted.misfits(row).first() {
+                Some(detail) => (ViolationKind::Stale, (*detail).to_owned(), wanted.rewrite(row)),
+                None => return Ok(None),
+            },
+        };
+        if self.is_pending(wanted.schema, &wanted.owner).await? {
+            return Ok(None);
+        }
+        let (table, key) = (away.table.to_owned(), away.key.clone());
+        Ok(Some(Violation { table, key, kind, detail, mend }))
+    }
+
+    /// A row of an entity of another partition: that the entity wants it. Whether it holds the right properties is looked
+    /// at from the entity's side.
+    async fn check_guest(&self, table: &'static str, guest: &Guest) -> Result<Option<Violation>> {
+        let Guest { schema, index, row } = guest;
+        let name = schema.indexes.get(*index).map_or("", |index| index.name);
+        let report = |kind, detail: String, mend| {
+            Ok(Some(Violation { table: table.to_owned(), key: row.key.clone(), kind, detail, mend }))
+        };
+        let Some(owner) = system::owner(row).filter(|_| row.properties.get(system::OWNER_PARTITION).is_some()) else {
+            return report(
+                ViolationKind::Dangling,
+                "it does not name its entity".to_owned(),
+                Mend::Remove(row.etag.clone()),
+            );
+        };
+        let is_dead = system::is_dead(&row.properties);
+        if is_dead && !self.is_older_than_fences(row, 2) {
+            return Ok(None);
+        }
+        let own = self.table_name(schema.table);
+        let primary = self.read_entity(schema, &own, &owner).await?.filter(|rows| is_primary(schema, &rows.head));
+        let image = primary.and_then(|rows| Image::stored(schema, &rows).ok());
+        let wants = match &image {
+            Some(image) => rooms::index::wants(image, *index, &row.key.partition, &row.key.row)?,
+            None => false,
+        };
+        if (wants && !is_dead) || self.is_pending(schema, &owner).await? {
+            return Ok(None);
+        }
+        match (is_dead, wants) {
+            // That it is missing is reported from the entity's side.
+            (true, true) => Ok(None),
+            (true, false) => report(
+                ViolationKind::Leftover,
+                format!("a tombstone of {owner} that nothing sweeps"),
+                Mend::Remove(row.etag.clone()),
+            ),
+            (false, _) => report(
+                ViolationKind::Dangling,
+                format!("{owner} does not want this row"),
+                Mend::Release {
+                    entity: schema.entity_type,
+                    index: name,
+                    sequence: system::sequence(&row.properties),
+                    owner,
+                },
+            ),
+        }
+    }
+
+    /// A tombstone of an entity: something must be left to sweep it.
+    async fn check_dead(&self, schema: &'static EntitySchema, row: &Row) -> Result<Option<Violation>> {
+        if !self.is_older_than_fences(row, 2) || self.has_outbox_rows(schema, &row.key, |_| true).await? {
+            return Ok(None);
+        }
+        Ok(Some(Violation {
+            table: schema.table.to_owned(),
+            key: row.key.clone(),
+            kind: ViolationKind::Leftover,
+            detail: "the tombstone of an entity that nothing sweeps".to_owned(),
+            mend: Mend::Remove(row.etag.clone()),
+        }))
+    }
+
+    /// Whether what the entity wants elsewhere is still on its way.
+    pub(super) async fn is_pending(&self, schema: &'static EntitySchema, owner: &RowKey) -> Result<bool> {
+        self.has_outbox_rows(schema, owner, |row| Progress::of(row).delivered.is_none()).await
+    }
+
+    async fn has_outbox_rows(
+        &self,
+        schema: &'static EntitySchema,
+        owner: &RowKey,
+        counts: impl Fn(&Row) -> bool + Send,
+    ) -> Result<bool> {
+        let rows = beginning_with(&format!("{OUTBOX}{}|", owner.row));
+        let query = Query::new(self.table_name(schema.table), KeyRange::rows(owner.partition.clone(), rows));
+        Ok(self.query_page(&query).await?.rows.iter().any(counts))
+    }
+
+    fn is_older_than_fences(&self, row: &Row, fences: u32) -> bool {
+        outbox::later(row.timestamp, self.0.fence * fences) < self.environment().clock.now()
+    }
+}

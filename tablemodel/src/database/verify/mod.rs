@@ -1,0 +1,280 @@
+//! Verification: walks every table of the model and proves that each entity has exactly its derived rows, wherever they
+//! stand; and repair of what it finds.
+//!
+//! Online: what changes while it is walked, or is still on its way through the outbox, is looked at again before it is
+//! reported. What a partition shows by itself is `check`'s, what several show is `elsewhere`'s, mending is `repair`'s.
+
+mod check;
+mod elsewhere;
+mod repair;
+
+use std::{collections::BTreeSet, fmt, future::IntoFuture, pin::Pin};
+
+use tablemodel_store::{KeyRange, Query, Row, RowKey, StoreErrorKind};
+
+pub use self::repair::{Repair, Repaired};
+use self::{check::Check, repair::Mend};
+use crate::{database::Database, error::Result};
+
+/// What a walk found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Verified {
+    /// Rows read.
+    pub rows: u64,
+    /// Primary rows among them.
+    pub entities: u64,
+    /// Derived rows and parts of entities among them.
+    pub derived: u64,
+    /// Rows that remember what was deleted, until they are swept.
+    pub tombstones: u64,
+    /// Outbox rows whose work is not done yet: rows of other partitions that they name are not reported.
+    pub pending: u64,
+    /// Rows of no type of the model.
+    pub foreign: u64,
+    /// What is wrong.
+    pub violations: Vec<Violation>,
+    /// Where to go on, if the walk stopped before the end.
+    pub next: Option<Checkpoint>,
+}
+
+impl Verified {
+    /// Whether nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.violations.is_empty()
+    }
+}
+
+/// A row that is not as the model says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Violation {
+    /// The table, without the run-time prefix.
+    pub table: String,
+    /// The row, or where it should be.
+    pub key: RowKey,
+    /// What is wrong with it.
+    pub kind: ViolationKind,
+    /// The same in words.
+    pub detail: String,
+    /// What puts it right.
+    mend: Mend,
+}
+
+impl Violation {
+    /// One that only the user can put right.
+    #[cfg(feature = "blob")]
+    pub(super) fn unmendable(table: &str, key: RowKey, kind: ViolationKind, detail: String) -> Self {
+        Self { table: table.to_owned(), key, kind, detail, mend: Mend::No }
+    }
+}
+
+/// What can be wrong with a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ViolationKind {
+    /// An entity lacks a derived row.
+    Missing,
+    /// A derived row belongs to no entity, or to one that does not want it.
+    Dangling,
+    /// A derived row holds other properties than its entity wants.
+    Stale,
+    /// A row cannot be read, or its key is not the key of its fields; or a part of an entity is missing.
+    Corrupt,
+    /// A part of an entity that its head does not name, left by an interrupted write: nobody reads it.
+    Orphan,
+    /// A blob that an entity links is not there.
+    MissingBlob,
+    /// A blob that an entity links has another length, or is named as another row's.
+    DamagedBlob,
+    /// An outbox row was not delivered for longer than the fence, or no relay will find it.
+    Undelivered,
+    /// A tombstone stands for longer than the fence, and nothing will sweep it.
+    Leftover,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} in {} at {}: {}", self.kind, self.table, self.key, self.detail)
+    }
+}
+
+/// How far a walk has come: good for this model, in any later run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The table, without the run-time prefix.
+    pub table: String,
+    /// The last row of the last partition that was checked.
+    pub after: RowKey,
+}
+
+/// A walk over the tables, as it is asked for. Made by [`Database::verify`]; await it to run it.
+#[must_use = "nothing is verified until it is awaited"]
+pub struct Verify<'a> {
+    db: Database,
+    from: Option<Checkpoint>,
+    rows: u64,
+    progress: Option<Progress<'a>>,
+}
+
+/// What is told after each partition.
+type Progress<'a> = Box<dyn FnMut(&Verified) + Send + 'a>;
+
+impl fmt::Debug for Verify<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verify").field("from", &self.from).field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Walks every table of the model, and reports each row that is not as the model says.
+    ///
+    /// Cost: one request per 1,000 rows, and a point read for each row in another partition and for the entity of each,
+    /// 16 at a time; memory for the rows of one partition. Can run while the store is in use.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let verified = db.verify().await?;
+    /// assert!(verified.is_clean());
+    /// assert_eq!((verified.entities, verified.derived), (3, 3));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the store. Violations are not errors: they are in the report.
+    pub fn verify<'a>(&self) -> Verify<'a> {
+        Verify { db: self.clone(), from: None, rows: u64::MAX, progress: None }
+    }
+}
+
+impl<'a> Verify<'a> {
+    /// Goes on where an earlier walk stopped.
+    pub fn from(mut self, checkpoint: Checkpoint) -> Self {
+        self.from = Some(checkpoint);
+        self
+    }
+
+    /// Stops after about so many rows, at the end of a partition; [`Verified::next`] tells where to go on.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let mut verified = db.verify().rows(2).await?;
+    /// while let Some(next) = verified.next {
+    ///     verified = db.verify().from(next).rows(1_000).await?;
+    /// }
+    /// # Ok(())
+    /// # });
+    /// ```
+    pub fn rows(mut self, rows: u64) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// Calls `report` after each partition, with what was found so far.
+    pub fn progress(mut self, report: impl FnMut(&Verified) + Send + 'a) -> Self {
+        self.progress = Some(Box::new(report));
+        self
+    }
+
+    async fn run(mut self) -> Result<Verified> {
+        let mut verified = Verified::default();
+        let tables: BTreeSet<_> = self.db.entity_tables();
+        let from = self.from.take();
+        for table in tables {
+            let after = match &from {
+                Some(checkpoint) if table < checkpoint.table.as_str() => continue,
+                Some(checkpoint) if table == checkpoint.table => Some(checkpoint.after.clone()),
+                _ => None,
+            };
+            self.table(table, after, &mut verified).await?;
+            if verified.next.is_some() {
+                break;
+            }
+        }
+        Ok(verified)
+    }
+
+    async fn table(&mut self, table: &'static str, after: Option<RowKey>, verified: &mut Verified) -> Result<()> {
+        let range = KeyRange::Table { after, before_partition: None };
+        let mut query = Query::new(self.db.table_name(table), range);
+        let mut partition: Vec<Row> = Vec::new();
+        loop {
+            let page = match self.db.query_store(&query).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(()),
+                other => other?,
+            };
+            for row in page.rows {
+                if let Some(last) = partition.last().filter(|last| last.key.partition != row.key.partition) {
+                    let checkpoint = Checkpoint { table: table.to_owned(), after: last.key.clone() };
+                    self.partition(table, std::mem::take(&mut partition), verified).await?;
+                    if verified.rows >= self.rows {
+                        verified.next = Some(checkpoint);
+                        return Ok(());
+                    }
+                }
+                partition.push(row);
+            }
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => break,
+            }
+        }
+        self.partition(table, partition, verified).await
+    }
+
+    /// Checks the rows of a partition; where something is wrong, once more on a fresh read.
+    async fn partition(&mut self, table: &'static str, rows: Vec<Row>, verified: &mut Verified) -> Result<()> {
+        let Some(partition) = rows.first().map(|row| row.key.partition.clone()) else { return Ok(()) };
+        let mut check = self.db.check_partition(table, rows).await?;
+        if !check.violations.is_empty() {
+            let again = self.db.read_partition(table, &partition).await?;
+            let again = self.db.check_partition(table, again).await?;
+            check.violations.retain(|violation| again.violations.contains(violation));
+        }
+        #[cfg(feature = "blob")]
+        verified.violations.extend(self.db.check_links(table, std::mem::take(&mut check.links)).await?);
+        verified.rows += check.rows;
+        verified.entities += check.entities;
+        verified.derived += check.derived;
+        verified.tombstones += check.tombstones;
+        verified.pending += check.pending;
+        verified.foreign += check.foreign;
+        verified.violations.append(&mut check.violations);
+        if let Some(progress) = &mut self.progress {
+            progress(verified);
+        }
+        Ok(())
+    }
+}
+
+impl<'a> IntoFuture for Verify<'a> {
+    type Output = Result<Verified>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Verified>> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl Database {
+    async fn check_partition(&self, table: &'static str, rows: Vec<Row>) -> Result<Check> {
+        let mut check = Check::of(self, table, rows)?;
+        self.check_elsewhere(&mut check).await?;
+        Ok(check)
+    }
+
+    async fn read_partition(&self, table: &str, partition: &str) -> Result<Vec<Row>> {
+        let mut query = Query::new(self.table_name(table), KeyRange::partition(partition));
+        let mut rows = Vec::new();
+        loop {
+            let page = self.query_page(&query).await?;
+            rows.extend(page.rows);
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(rows),
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Repair: puts right what a walk found, by the normal ways of writing.
+//!
+//! An entity is written once more as it is, with every derived row; what nobody wants is taken away if it is still as it
+//! was read. What cannot be read is left to the user.
+
+use std::{fmt, future::IntoFuture, pin::Pin};
+
+use tablemodel_store::{Action, Batch, Condition, ETag, RowKey};
+
+use super::{Checkpoint, Verified, Verify, Violation};
+use crate::{
+    database::{
+        Database,
+        outbox::{Outgoing, due},
+    },
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::{Change, is_primary},
+        outbox::{AwayKey, Intent},
+        system,
+    },
+    rooms::aggregate::{Recount, held},
+    schema::EntitySchema,
+};
+
+/// What puts a violation right.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Mend {
+    /// Nothing that could be done without knowing what was meant.
+    No,
+    /// The entity of this type is written once more.
+    Touch(&'static str, RowKey),
+    /// The row, which is ahead of its entity, is taken away if it is still as it was, and the entity written once more.
+    Rewrite(ETag, &'static str, RowKey),
+    /// The row is taken away, if it is still as it was.
+    Remove(ETag),
+    /// The row of another partition is taken away, unless its entity wants it by now.
+    Release { entity: &'static str, index: &'static str, owner: RowKey, sequence: i64 },
+    /// The rows of a list are taken away, if they are still as they were, and its entities written once more.
+    Relist { entity: &'static str, rows: Vec<(RowKey, ETag)>, members: Vec<RowKey> },
+    /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
+    Recount(Box<Recount>),
+    /// The outbox row is delivered.
+    Deliver(&'static str),
+}
+
+/// What a repair did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Repaired {
+    /// What the walk found.
+    pub found: Verified,
+    /// How many of the violations were put right.
+    pub repaired: u64,
+    /// Violations that were left, with why.
+    pub left: Vec<(Violation, String)>,
+}
+
+/// A walk that puts right what it finds. Made by [`Database::repair`]; await it to run it.
+#[must_use = "nothing is repaired until it is awaited"]
+#[derive(Debug)]
+pub struct Repair<'a>(Verify<'a>, Database);
+
+impl Database {
+    /// Walks as [`Database::verify`] does, and puts right what it finds.
+    ///
+    /// An entity that lacks rows, or has stale ones, is written once more as it is (its sequence number goes up); rows that
+    /// nobody wants are taken away; overdue outbox rows are delivered. Rows that cannot be read are left, and reported.
+    /// Cost: that of the walk, and one or two writes a violation. Can run while the store is in use.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let repaired = db.repair().await?;
+    /// assert_eq!((repaired.repaired, repaired.left.len()), (0, 0));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the store while it walks. What cannot be repaired is in the report.
+    pub fn repair<'a>(&self) -> Repair<'a> {
+        Repair(self.verify(), self.clone())
+    }
+}
+
+impl<'a> Repair<'a> {
+    /// Goes on where an earlier walk stopped.
+    pub fn from(self, checkpoint: Checkpoint) -> Self {
+        Self(self.0.from(checkpoint), self.1)
+    }
+
+    /// Stops after about so many rows, at the end of a partition.
+    pub fn rows(self, rows: u64) -> Self {
+        Self(self.0.rows(rows), self.1)
+    }
+
+    /// Calls `report` after each partition, with what was found so far.
+    pub fn progress(self, report: impl FnMut(&Verified) + Send + 'a) -> Self {
+        Self(self.0.progress(report), self.1)
+    }
+
+    async fn run(self) -> Result<Repaired> {
+        let Self(verify, db) = self;
+        db.check_writable()?;
+        let mut repaired = Repaired { found: verify.await?, ..Repaired::default() };
+        let mut touched = Vec::new();
+        for violation in &repaired.found.violations {
+            if touched.contains(&&violation.mend) {
+                repaired.repaired += 1;
+                continue;
+            }
+            match db.mend(violation).await {
+                Ok(()) => {
+                    repaired.repaired += 1;
+                    touched.push(&violation.mend);
+                }
+                Err(error) => repaired.left.push((violation.clone(), error.to_string())),
+            }
+        }
+        Ok(repaired)
+    }
+}
+
+impl<'a> IntoFuture for Repair<'a> {
+    type Output = Result<Repaired>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Repaired>> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl fmt::Display for Repaired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} violations put right", self.repaired, self.found.violations.len())
+    }
+}
+
+impl Database {
+    async fn mend(&self, violation: &Violation) -> Result<()> {
+        match &violation.mend {
+            Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
+            Mend::Touch(entity, owner) => self.touch(self.known(entity)?, owner, Vec::new()).await,
+            Mend::Rewrite(etag, entity, owner) => {
+                self.take_away(&violation.table, &violation.key, etag).await?;
+                self.touch(self.known(entity)?, owner, Vec::new()).await
+            }
+            Mend::Relist { entity, rows, members } => {
+                for (key, etag) in rows {
+                    self.take_away(&violation.table, key, etag).await?;
+                }
+                for member in members {
+                    self.touch(self.known(entity)?, member, Vec::new()).await?;
+                }
+                Ok(())
+            }
+            Mend::Recount(recount) => self.recount(violation, recount).await,
+            Mend::Remove(etag) => self.take_away(&violation.table, &violation.key, etag).await,
+            Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
+            Mend::Release { entity, index, owner, sequence } => {
+                let (table, key) = (violation.table.clone(), violation.key.clone());
+                let entry = AwayKey { index: (*index).to_owned(), table, key };
+                self.release(self.known(entity)?, owner, *sequence, entry).await
+            }
+        }
+    }
+
+    /// Every write of a source changes the cell: one that is as it was read has the sources that were read with it.
+    async fn recount(&self, violation: &Violation, recount: &Recount) -> Result<()> {
+        let Recount::Cell { entity, row, total, cell, is_live } = recount else { return Ok(()) };
+        let schema = self.known(entity)?;
+        let Some(into) = held(schema, row).find(|into| into.cell() == violation.key.row) else { return Ok(()) };
+        let now = self.environment().clock.now().ticks();
+        if let Some(action) = into.write(total, cell.as_ref(), *is_live, now)? {
+            let partition = violation.key.partition.clone();
+            let batch = Batch::new(self.table_name(&violation.table), partition).with(into.cell(), action);
+            self.commit_store(&[batch], 0).await?;
+        }
+        self.touch(schema, &RowKey::new(violation.key.partition.clone(), row.clone()), Vec::new()).await
+    }
+
+    fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
+        let schema = self.model().iter().copied().find(|schema| schema.entity_type == entity);
+        schema.ok_or_else(|| Error::unsupported("the opened model does not list this entity").of(entity))
+    }
+
+    /// Writes the entity once more, with every derived row. Nothing to do where it is gone.
+    pub(in crate::database) async fn touch(
+        &self,
+        schema: &'static EntitySchema,
+        owner: &RowKey,
+        strays: Vec<AwayKey>,
+    ) -> Result<()> {
+        let registered = self.registered(schema)?;
+        for _ in 0..crate::database::calls::ATTEMPTS {
+            let primary = self.read_entity(schema, &registered.table, owner).await?;
+            let Some(old) = primary.filter(|rows| is_primary(schema, &rows.head)) else { return Ok(()) };
+            let change = Change::Touch { schema, old, strays: strays.clone() };
+            match self.write_one(&registered, change).await {
+                Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
+                other => return other.map(drop),
+            }
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the entity keeps changing")
+            .of(schema.entity_type)
+            .at_key(owner.clone()))
+    }
+
+    async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
+        let action = Action::Delete(Condition::Match(etag.clone()));
+        let batch = Batch::new(self.table_name(table), key.partition.clone()).with(key.row.clone(), action);
+        self.commit_store(&[batch], 0).await?;
+        Ok(())
+    }
+
+    /// Takes a row of another partition away that names `owner`: through the outbox, so that what is still under way is
+    /// fenced off, or at once where nothing can be. Whoever comes to want the row meanwhile writes it, and it stays.
+    async fn release(
+        &self,
+        schema: &'static EntitySchema,
+        owner: &RowKey,
+        sequence: i64,
+        entry: AwayKey,
+    ) -> Result<()> {
+        let registered = self.registered(schema)?;
+        let table = self.table_name(&entry.table);
+        let there = self.get_row(&table, &entry.key).await?;
+        let Some(there) = there.filter(|row| system::owner(row).as_ref() == Some(owner)) else { return Ok(()) };
+        if self.is_atomic() {
+            return self.remove_row(&table, &there).await;
+        }
+        let primary = self.get_row(&registered.table, owner).await?.filter(|row| is_primary(schema, row));
+        if primary.is_some() {
+            return self.touch(schema, owner, vec![entry]).await;
+        }
+        let intent = Intent { owner: owner.row.clone(), sequence: sequence.saturating_add(1), entries: vec![entry] };
+        self.mark_dirty(schema, &owner.partition).await?;
+        let properties = intent.properties(schema, due(self.environment().clock.now()));
+        let row = RowKey::new(owner.partition.clone(), intent.row());
+        let batch = Batch::new(&registered.table, row.partition.clone())
+            .with(row.row.clone(), Action::InsertOrReplace(properties));
+        self.commit_store(&[batch], 0).await?;
+        self.deliver_row(schema, row).await
+    }
+
+    /// Delivers an outbox row, poisoned or not, and sees to it that relays find what is left of it.
+    async fn deliver_overdue(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
+        let table = self.table_name(schema.table);
+        let Some(row) = self.get_row(&table, key).await? else { return Ok(()) };
+        self.mark_dirty(schema, &key.partition).await?;
+        let since = self.environment().clock.monotonic();
+        let intent = Intent::read(&row)?;
+        let outgoing =
+            Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
+        if self.is_atomic() {
+            self.touch(schema, &outgoing.owner(), outgoing.intent.entries.clone()).await?;
+            return self.remove_row(&table, &row).await;
+        }
+        self.deliver(&outgoing).await
+    }
+}

@@ -1,0 +1,76 @@
+//! Patches: some properties of an entity set, the others not sent.
+//!
+//! No key and no derived row is made from what a patch sets.
+
+use std::collections::HashMap;
+
+use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, Value};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::{Planned, PlannedRow, Planner, Role, is_primary, next_sequence},
+        image::{Image, check_version},
+        shape::{self, Laid},
+    },
+    schema::EntitySchema,
+};
+
+impl Planner<'_> {
+    /// The writes of a patch.
+    pub(super) fn patch(
+        &self,
+        schema: &'static EntitySchema,
+        key: RowKey,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
+        let row = match self.before.row(&key.row) {
+            Some(Some(row)) if is_primary(schema, &row) => row,
+            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
+        };
+        check_version(schema, &row)?;
+        if schema.shape.is_some() {
+            return self.patch_shaped(schema, row.into_owned(), sets);
+        }
+        // A property set twice takes the later value.
+        let sets: HashMap<_, _> = sets.into_iter().collect();
+        let clears = sets.values().any(Option::is_none);
+        let mut changed: Properties =
+            sets.iter().filter_map(|(name, value)| value.clone().map(|value| (*name, value))).collect();
+        self.stamp(&mut changed, schema.discriminator, next_sequence(&row.properties, self.context.now), Some(&row));
+        let mut after = row.properties.clone();
+        after.merge(&changed);
+        after.retain(|name| !matches!(sets.get(name), Some(None)));
+        let condition = Condition::Match(row.etag.clone());
+        let action = match clears {
+            true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
+            false => Action::Merge(changed, condition),
+        };
+        let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
+        Ok(Planned { rows, after: Some(after), ..Planned::default() })
+    }
+
+    /// As `patch`, of an entity that may be several rows: of each, only what changed is sent.
+    fn patch_shaped(
+        &self,
+        schema: &'static EntitySchema,
+        head: Row,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
+        let old = shape::known(schema, head, self.before)?;
+        let mut image = Image::stored(schema, &old)?;
+        for (property, value) in sets {
+            match value {
+                Some(value) => drop(image.fields.insert(PropertyName::from_static(property), value)),
+                None => drop(image.fields.remove(property)),
+            }
+        }
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let (properties, laid) = self.laid(&image, sequence, Some(&old))?;
+        let action = shape::rewriting(&old.head, &properties);
+        let mut rows = vec![PlannedRow { row: image.key.row, action, role: Role::Primary }];
+        let Laid { rows: of_parts, staged, swept, parts } = laid;
+        rows.extend(of_parts);
+        Ok(Planned { rows, after: Some(properties), parts, staged, swept, ..Planned::default() })
+    }
+}

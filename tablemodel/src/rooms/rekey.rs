@@ -1,0 +1,169 @@
+#![doc = include_str!("../../docs/rooms/rekey.md")]
+
+use serde_json::Value as Json;
+use tablemodel_store::{DateTime, Properties, PropertyName, Row, RowKey, ValueRef};
+
+use crate::{
+    error::{Error, Result},
+    plan::{
+        entries::{Entry, entries},
+        image::Image,
+        outbox::{ATTEMPTS, DUE, POISON, is_tombstone},
+        system,
+    },
+    schema::{EntitySchema, IndexSchema},
+};
+
+/// What the row keys of intents begin with.
+pub(crate) const INTENT: &str = "~~move|";
+/// Which move it is.
+const MOVE: &str = "_move";
+/// On an intent: the row key that the entity leaves.
+const FROM: &str = "_from";
+/// On a reservation: the row keys of unique indexes that are reserved with it.
+const HELD: &str = "_held";
+
+/// An entity on its way to another key.
+#[derive(Debug, Clone)]
+pub(crate) struct Move {
+    /// Tells it from every other move.
+    pub(crate) id: String,
+    /// The key that it leaves.
+    pub(crate) from: RowKey,
+    /// The entity as it will be, at its new key.
+    pub(crate) to: Image,
+}
+
+impl Move {
+    fn schema(&self) -> &'static EntitySchema {
+        self.to.schema
+    }
+
+    /// The row key of its intent, in the partition that the entity leaves.
+    pub(crate) fn row(&self) -> String {
+        format!("{}{}", intents_of(&self.from.row), self.id)
+    }
+
+    /// Where its intent stands.
+    pub(crate) fn intent_key(&self) -> RowKey {
+        RowKey::new(self.from.partition.clone(), self.row())
+    }
+
+    /// Its intent: that the entity has left, and the whole of what it will be.
+    pub(crate) fn intent(&self, sequence: i64, due: DateTime) -> Properties {
+        let mut properties = self.to.primary_properties();
+        let discriminator = format!("{}.~move@{}", self.schema().entity_type, self.schema().version);
+        system::stamp(&mut properties, discriminator, sequence, None);
+        put_owner(&mut properties, &self.to.key);
+        properties.insert(PropertyName::from_static(MOVE), self.id.clone());
+        properties.insert(PropertyName::from_static(FROM), self.from.row.clone());
+        properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
+        properties.insert(PropertyName::from_static(DUE), due);
+        properties
+    }
+
+    /// The move of an intent.
+    pub(crate) fn read(schema: &'static EntitySchema, row: &Row) -> Result<Self> {
+        let unreadable =
+            || Error::corrupt("the intent of a move cannot be read").of(schema.entity_type).at_key(row.key.clone());
+        let (id, from) = (text(&row.properties, MOVE), text(&row.properties, FROM));
+        let (Some(id), Some(from), Some(key)) = (id, from, system::owner(row)) else { return Err(unreadable()) };
+        let mut head = Row { key, ..row.clone() };
+        head.properties.retain(|name| ![MOVE, FROM, ATTEMPTS, DUE, POISON].contains(&name));
+        let to = Image::stored(schema, &head.into())?;
+        Ok(Self { id, from: RowKey::new(row.key.partition.clone(), from), to })
+    }
+
+    /// What stands at the new key until the entity arrives: a tombstone to every reader, and whose move it waits for.
+    pub(crate) fn reservation(&self, sequence: i64, expires: DateTime) -> Result<Properties> {
+        let mut properties = system::tombstone(self.schema(), sequence, None);
+        put_owner(&mut properties, &self.from);
+        properties.insert(PropertyName::from_static(system::CLAIM), system::PENDING);
+        properties.insert(PropertyName::from_static(system::EXPIRES), expires);
+        properties.insert(PropertyName::from_static(MOVE), self.id.clone());
+        let held: Json = self.held()?.into_iter().map(|(_, row, _)| row).collect::<Vec<_>>().into();
+        properties.insert(PropertyName::from_static(HELD), held.to_string());
+        Ok(properties)
+    }
+
+    /// The rows of unique indexes in the new partition, each with its index: reserved with the key, since after the
+    /// entity has left, nothing may keep it from arriving.
+    pub(crate) fn held(&self) -> Result<Vec<(usize, String, Properties)>> {
+        let is_unique = |entry: &Entry| {
+            entry.away.is_none() && self.schema().indexes.get(entry.index).is_some_and(|index| index.unique)
+        };
+        let entries = entries(&self.to)?.into_iter().filter(is_unique);
+        Ok(entries.map(|entry| (entry.index, entry.row, self.holding())).collect())
+    }
+
+    fn holding(&self) -> Properties {
+        let mut properties = Properties::new();
+        let discriminator = format!("{}.~held@{}", self.schema().entity_type, self.schema().version);
+        system::stamp(&mut properties, discriminator, 0, None);
+        properties.insert(PropertyName::from_static(system::OWNER_ROW), self.to.key.row.clone());
+        properties
+    }
+
+    /// Whether the entity will want this row of the index.
+    pub(crate) fn wants(&self, index: &IndexSchema, key: &RowKey) -> Result<bool> {
+        let is_it = |entry: &Entry| {
+            let partition = entry.away.as_ref().map_or(&self.to.key.partition, |away| &away.partition);
+            let named = self.schema().indexes.get(entry.index).is_some_and(|other| other.name == index.name);
+            named && entry.row == key.row && *partition == key.partition
+        };
+        Ok(entries(&self.to)?.iter().any(is_it))
+    }
+}
+
+/// What the row keys begin with of the intents of an entity that left this row.
+pub(crate) fn intents_of(row: &str) -> String {
+    format!("{INTENT}{row}|")
+}
+
+/// What waits at a key for an entity to arrive.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Reservation {
+    pub(crate) id: String,
+    /// The key that the entity leaves, or has left.
+    pub(crate) from: RowKey,
+    pub(crate) expires: DateTime,
+    /// The row keys of unique indexes that are reserved with it.
+    pub(crate) held: Vec<String>,
+}
+
+impl Reservation {
+    /// The reservation that the row is.
+    pub(crate) fn of(row: &Row) -> Option<Self> {
+        if !is_tombstone(row) || !system::is_pending(&row.properties) {
+            return None;
+        }
+        let expires = match row.properties.get(system::EXPIRES) {
+            Some(ValueRef::DateTime(expires)) => expires,
+            _ => DateTime::MIN,
+        };
+        let held = text(&row.properties, HELD).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Some(Self { id: text(&row.properties, MOVE)?, from: system::owner(row)?, expires, held })
+    }
+
+    /// Where the intent of its move stands once the entity has left.
+    pub(crate) fn intent_key(&self) -> RowKey {
+        RowKey::new(self.from.partition.clone(), format!("{}{}", intents_of(&self.from.row), self.id))
+    }
+}
+
+/// Whether the row waits for an entity to arrive.
+pub(crate) fn is_reserved(row: &Row) -> bool {
+    Reservation::of(row).is_some()
+}
+
+fn put_owner(properties: &mut Properties, owner: &RowKey) {
+    properties.insert(PropertyName::from_static(system::OWNER_PARTITION), owner.partition.clone());
+    properties.insert(PropertyName::from_static(system::OWNER_ROW), owner.row.clone());
+}
+
+fn text(properties: &Properties, name: &str) -> Option<String> {
+    match properties.get(name) {
+        Some(ValueRef::String(text)) => Some(text.to_owned()),
+        _ => None,
+    }
+}

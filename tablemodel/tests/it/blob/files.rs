@@ -1,0 +1,90 @@
+//! Blobs in the folder beside a database's file: opening, reopening, backup and restore.
+
+use tablemodel::{ErrorKind, testing::TestDatabase};
+
+use super::*;
+
+#[tokio::test]
+async fn blobs_lie_in_a_folder_beside_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("company.tablemodel");
+    let db = Database::open::<People>(&file).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let stored = db.insert(&person("a", &large(1))).await.unwrap();
+    let on_disk = folder.path().join("company.tablemodel.blobs").join(stored.portrait.name().unwrap());
+    assert_eq!(std::fs::read(&on_disk).unwrap(), large(1));
+    db.close().await.unwrap();
+    let db = Database::builder().read_only().open::<People>(&file).await.unwrap();
+    assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.unwrap(), large(1));
+    assert!(db.verify().await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_model_without_blobs_has_no_folder() {
+    #[derive(TableEntity)]
+    #[table(name = "Plain", partition = "{a}", row = "{b}")]
+    struct Plain {
+        a: String,
+        b: u32,
+    }
+    #[derive(TableModel)]
+    enum Model {
+        Plain(Plain),
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::open::<Model>(folder.path().join("db")).await.unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(db.blobs().collect().await.unwrap_err().kind(), &ErrorKind::Unsupported);
+}
+
+#[tokio::test]
+async fn blobs_lie_where_a_url_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("file://{}/photos", folder.path().display());
+    let db = Database::builder().blobs_at(&url).in_memory::<People>().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let stored = db.insert(&person("a", &large(1))).await.unwrap();
+    let on_disk = folder.path().join("photos").join(stored.portrait.name().unwrap());
+    assert_eq!(std::fs::read(on_disk).unwrap(), large(1));
+    let error = Database::builder().read_only().blobs_at(format!("{url}2")).in_memory::<People>().await.unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::Invalid);
+}
+
+#[tokio::test]
+async fn a_backup_takes_the_blobs_along_and_a_restore_brings_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, backup, restored] = ["db", "backup", "restored"].map(|name| folder.path().join(name));
+    let db = Database::open::<People>(&file).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let long = "L".repeat(500);
+    db.insert(&person("a", &large(1))).await.unwrap();
+    db.insert(&Person { film: Some(Blob::default()), ..person(&long, &vec![7; 9 << 20]) }).await.unwrap();
+    db.backup(&backup).await.unwrap();
+    db.update(Person::find().team("A").name("a"), |person| Ok(person.portrait = large(2).into())).await.unwrap();
+    db.close().await.unwrap();
+    std::fs::remove_dir_all(folder.path().join("db.blobs")).unwrap();
+
+    Database::restore(&backup, &restored).await.unwrap();
+    let db = Database::open::<People>(&restored).await.unwrap();
+    assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.unwrap(), large(1));
+    assert_eq!(read(&db, &long).await.portrait.bytes(&db).await.unwrap(), vec![7; 9 << 20]);
+    assert!(db.verify().await.unwrap().is_clean());
+    assert_eq!(db.backup(&backup).await.unwrap_err().kind(), &ErrorKind::Denied, "a backup is not written over");
+}
+
+#[tokio::test]
+async fn what_is_collected_leaves_no_folders_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", folder.path().join("blobs").display());
+    let rows = TestDatabase::new::<People>().await.unwrap();
+    let open = |grace| Database::builder().blobs_at(&url).blob_grace(grace).with_store::<People>(rows.store());
+    let db = open(GRACE).await.unwrap();
+    db.delete(db.insert(&person("a", &large(1))).await.unwrap()).await.unwrap();
+    assert!(folder.path().join("blobs/people").exists());
+    let collector = open(Duration::ZERO).await.unwrap();
+    let cut_short = folder.path().join(format!("blobs/people/{:032x}#1", 7));
+    std::fs::write(&cut_short, "half").unwrap();
+    assert_eq!(collector.blobs().collect().await.unwrap().cut_short, 1);
+    assert_eq!(collector.blobs().collect().await.unwrap().deleted, 1);
+    assert!(!folder.path().join("blobs/people").exists());
+}

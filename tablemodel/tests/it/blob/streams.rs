@@ -1,0 +1,158 @@
+//! Streams in and out: pieces of any size, parts of 8 MiB, and what is told when one of them fails.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::{StreamExt, stream};
+use tablemodel::{ErrorKind, blob::Bytes};
+
+use super::*;
+
+const MIB: usize = 1024 * 1024;
+
+type Piece = Result<Bytes, std::io::Error>;
+
+fn pieces(count: usize, size: usize) -> impl futures_util::Stream<Item = Piece> + Send + 'static {
+    stream::iter((0..count).map(move |n| Ok(Bytes::from(vec![n as u8; size]))))
+}
+
+#[tokio::test]
+async fn a_stream_goes_in_by_parts_and_comes_out_by_pieces() {
+    let (db, blobs) = faulty().await;
+    blobs.heal();
+    let film = Some(Blob::from_stream(pieces(40, MIB)));
+    let entity = Person { film, ..person("a", b"") };
+    let stored = db.insert(&entity).await.unwrap();
+    assert_eq!(blobs.calls(), 1 + 6 + 1, "begun, six parts, the last of them empty, completed");
+    assert_eq!(entity.film.as_ref().unwrap().length(), Some(40 * MIB as u64), "the handle knows it now");
+    blobs.heal();
+    let mut seen = 0;
+    let mut stream = stored.film.as_ref().unwrap().stream(&db);
+    while let Some(piece) = stream.try_next().await.unwrap() {
+        assert!(piece.len() <= 8 * MIB);
+        for part in piece.chunks(MIB) {
+            assert!(part.iter().all(|byte| *byte as usize == seen));
+            seen += 1;
+        }
+    }
+    assert_eq!((seen, blobs.calls()), (40, 5));
+    let whole = stored.film.as_ref().unwrap().bytes(&db).await.unwrap();
+    assert_eq!(whole.len(), 40 * MIB);
+    assert_eq!(entity.film.as_ref().unwrap().bytes(&db).await.unwrap(), whole);
+}
+
+#[tokio::test]
+async fn memory_holds_one_part_at_a_time() {
+    static ALIVE: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    struct Counted(Vec<u8>);
+    impl AsRef<[u8]> for Counted {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            ALIVE.fetch_sub(self.0.len(), Ordering::SeqCst);
+        }
+    }
+    let piece = |_| -> Piece {
+        let alive = ALIVE.fetch_add(MIB, Ordering::SeqCst) + MIB;
+        MOST.fetch_max(alive, Ordering::SeqCst);
+        Ok(Bytes::from_owner(Counted(vec![0; MIB])))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::open::<People>(folder.path().join("db")).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let film = Some(Blob::from_stream(stream::iter(0..100).map(piece)));
+    db.insert(&Person { film, ..person("a", b"") }).await.unwrap();
+    assert_eq!(ALIVE.load(Ordering::SeqCst), 0);
+    let most = MOST.load(Ordering::SeqCst) / MIB;
+    assert!(most <= 16, "{most} MiB of 100 were in memory at once");
+}
+
+#[tokio::test]
+async fn a_short_stream_is_kept_in_the_row() {
+    let db = database().await;
+    for (length, is_blob) in [(0, false), (15, false), (16, true)] {
+        let portrait = Blob::from_stream(pieces(length, 1));
+        let name = format!("n{length}");
+        let stored = db.insert(&Person { portrait, ..person(&name, b"") }).await.unwrap();
+        assert_eq!((stored.portrait.name().is_some(), stored.portrait.length()), (is_blob, Some(length as u64)));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_fails_fails_the_write() {
+    let (db, blobs) = faulty().await;
+    for (good, calls) in [(0, 0), (1, 0), (20, 1 + 2 + 1)] {
+        blobs.heal();
+        let broken = pieces(good, MIB).chain(stream::iter([Err(std::io::Error::other("cable cut"))]));
+        let portrait = Blob::from_stream(broken);
+        let entity = Person { portrait, ..person("a", b"") };
+        let error = db.insert(&entity).await.unwrap_err();
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::Invalid, Some("Person")));
+        assert!(format!("{error:?}").contains("cable cut"), "{error:?}");
+        assert_eq!(blobs.calls(), calls, "begun, two parts, aborted");
+        let error = db.insert(&entity).await.unwrap_err();
+        assert!(error.to_string().contains("make the blob anew"), "{error}");
+    }
+    assert!(names_in(&*db.blob_store()).await.is_empty());
+    assert!(Person::find().team("A").all(&db).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_stream_outlives_a_refused_write() {
+    let (db, blobs) = faulty().await;
+    let there = db.insert(&person("a", b"")).await.unwrap();
+    blobs.heal();
+    let entity = Person { film: Some(Blob::from_stream(pieces(3, 100))), ..person("a", b"") };
+    assert_eq!(db.insert(&entity).await.unwrap_err().kind(), &ErrorKind::AlreadyExists);
+    db.delete(there).await.unwrap();
+    db.insert(&entity).await.unwrap();
+    assert_eq!(blobs.calls(), 1, "what was uploaded a moment ago is linked");
+    let content = read(&db, "a").await.film.clone().unwrap().bytes(&db).await.unwrap();
+    assert_eq!(content.len(), 300);
+
+    db.clock().advance(GRACE / 2);
+    db.delete(read(&db, "a").await).await.unwrap();
+    db.insert(&entity).await.unwrap();
+    assert_eq!(blobs.calls(), 1 + 3, "an older upload is fetched, and uploaded anew: fetched once above");
+    assert_eq!(read(&db, "a").await.film.clone().unwrap().bytes(&db).await.unwrap(), content);
+}
+
+#[tokio::test]
+async fn a_stream_of_another_blob_can_be_written() {
+    let db = database().await;
+    let one = db.insert(&person("one", &large(1))).await.unwrap();
+    let film = Some(Blob::from_stream(one.portrait.stream(&db)));
+    let two = db.insert(&Person { film, ..person("two", b"") }).await.unwrap();
+    assert_eq!(two.film.clone().unwrap().bytes(&db).await.unwrap(), large(1));
+}
+
+#[tokio::test]
+async fn an_unwritten_stream_has_no_content() {
+    let db = database().await;
+    let blob = Blob::from_stream(pieces(1, 1));
+    assert_eq!(blob.bytes(&db).await.unwrap_err().kind(), &ErrorKind::Invalid);
+    let told: Vec<_> = blob.stream(&db).collect().await;
+    assert!(matches!(told.as_slice(), [Err(error)] if error.kind() == &ErrorKind::Invalid));
+}
+
+#[tokio::test]
+async fn an_upload_slower_than_half_the_grace_is_not_linked() {
+    let db = database().await;
+    for (minutes, is_linked) in [(29, true), (30, false)] {
+        let clock = db.clock().clone();
+        let slow = stream::once(async move {
+            clock.advance(Duration::from_secs(minutes * 60));
+            Ok::<_, std::io::Error>(Bytes::from_static(b"late"))
+        });
+        let entity = Person { film: Some(Blob::from_stream(Box::pin(slow))), ..person(&minutes.to_string(), b"") };
+        let written = db.insert(&entity).await;
+        assert_eq!(written.is_ok(), is_linked, "{written:?}");
+        if let Err(error) = written {
+            assert_eq!(error.kind(), &ErrorKind::Unavailable);
+            assert!(error.to_string().contains("blob_grace"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A fault at every store call of every operation, in both modes: after a relay has run, the entities are as before or as
+//! after, and the confirmed claims are exactly theirs.
+
+use tablemodel::{
+    Consistency, ErrorKind, Result,
+    prelude::*,
+    store::StoreErrorKind,
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::{MODES, Member, Model, assert_exact, database, member, members, settle};
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Insert,
+    InsertAgain,
+    Save,
+    SaveNone,
+    SaveKept,
+    MoveRow,
+    Upsert,
+    Update,
+    Delete,
+    Batch,
+    Theft,
+}
+
+const KINDS: [Kind; 11] = [
+    Kind::Insert,
+    Kind::InsertAgain,
+    Kind::Save,
+    Kind::SaveNone,
+    Kind::SaveKept,
+    Kind::MoveRow,
+    Kind::Upsert,
+    Kind::Update,
+    Kind::Delete,
+    Kind::Batch,
+    Kind::Theft,
+];
+
+async fn prepared(mode: Consistency) -> TestDatabase {
+    let db = database(mode).await;
+    for id in [1, 2] {
+        db.insert(&member("A", id)).await.unwrap();
+    }
+    let dead = db.insert(&member("A", 3)).await.unwrap();
+    db.delete(dead).await.unwrap();
+    // A program died over a value before its entity was written.
+    let stolen = Member { badge: None, email: Some("stolen@x".into()), ..member("B", 8) };
+    db.fail(|call: &tablemodel::store::fault::Call<'_>| match call.request {
+        tablemodel::store::fault::Request::Commit(batches) if batches[0].table == "Club" => Some(Fault::CrashBefore),
+        _ => None,
+    });
+    let _ = db.insert(&stolen).await;
+    db.fail(Script::new());
+    let db = db.reopen::<Model>().await.unwrap();
+    db.clock().advance(std::time::Duration::from_secs(61));
+    db
+}
+
+async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
+    let changed = |m: &mut Member| (m.email, m.badge) = (Some("changed@x".into()), Some(77));
+    match kind {
+        Kind::Insert => db.insert(&member("B", 9)).await.map(drop),
+        Kind::InsertAgain => db.insert(&Member { email: Some("again@x".into()), ..member("A", 3) }).await.map(drop),
+        Kind::Theft => db.insert(&Member { email: Some("stolen@x".into()), ..member("B", 9) }).await.map(drop),
+        Kind::Save | Kind::SaveNone | Kind::SaveKept | Kind::MoveRow => {
+            let Some(mut m) = Member::find().club("A").id(1).one(db).await? else { return Ok(()) };
+            match kind {
+                Kind::Save => changed(&mut m),
+                Kind::SaveNone => (m.email, m.active) = (None, false),
+                Kind::SaveKept => m.name = "kept".into(),
+                _ => (m.id, m.email, m.badge) = (7, Some("moved@x".into()), Some(78)),
+            }
+            db.save(&mut m).await
+        }
+        Kind::Upsert => db.upsert(&Member { email: Some("up@x".into()), ..member("A", 2) }).await.map(drop),
+        Kind::Update => db.update(Member::find().club("A").id(2), |m| Ok(changed(m))).await.map(drop),
+        Kind::Delete => match Member::find().club("A").id(1).one(db).await? {
+            Some(m) => db.delete(m).await,
+            None => Ok(()),
+        },
+        Kind::Batch => {
+            let first = Member::find().club("A").id(1).one(db).await?;
+            let second = Member::find().club("A").id(2).one(db).await?;
+            let (Some(mut first), Some(second)) = (first, second) else { return Ok(()) };
+            changed(&mut first);
+            let mut batch = db.batch(Member::in_partition("A"));
+            batch.save(&mut first).delete(second).insert(&member("A", 5));
+            batch.commit().await
+        }
+    }
+}
+
+fn faults() -> Vec<Fault> {
+    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
+    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
+}
+
+#[tokio::test]
+async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_claims_of_it() {
+    let mut points = 0;
+    for mode in MODES {
+        for kind in KINDS {
+            let db = prepared(mode).await;
+            let before = members(&db).await;
+            db.forget_calls();
+            run(&db, kind).await.unwrap();
+            let (calls, after) = (db.calls().len(), members(&db).await);
+            assert_ne!(before, after);
+            for call in 0..calls {
+                for fault in faults() {
+                    let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
+                    let db = prepared(mode).await;
+                    db.fail(Script::new().at(call, fault));
+                    let result = run(&db, kind).await;
+                    db.fail(Script::new());
+                    let db = db.reopen::<Model>().await.unwrap();
+                    settle(&db).await;
+                    let now = members(&db).await;
+                    assert!(now == before || now == after, "{told}: {now:?}");
+                    if result.is_ok() {
+                        assert_eq!(now, after, "{told}: acknowledged");
+                    }
+                    if let Err(error) = &result
+                        && !matches!(
+                            error.kind(),
+                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
+                        )
+                    {
+                        panic!("{told}: {error}");
+                    }
+                    assert_exact(&db, &told).await;
+                    // Not blocked for ever: the operation can be done now.
+                    if now == before {
+                        run(&db, kind).await.unwrap_or_else(|error| panic!("{told}: again: {error}"));
+                        assert_exact(&db, &format!("{told}, again")).await;
+                    }
+                    points += 1;
+                }
+            }
+        }
+    }
+    assert!(points > 700, "{points} points");
+}

@@ -1,0 +1,168 @@
+//! Violations planted in a healthy store: all are found, none is invented, and repair leaves the store clean.
+
+use std::collections::BTreeMap;
+
+use tablemodel::{
+    Consistency, Properties, RowKey, Value, ViolationKind,
+    store::{Action, Batch, Condition},
+    testing::TestDatabase,
+};
+
+use super::{Model, Rows, Worker, assert_exact, leftovers, rows_in, worker, workers};
+
+const ENTITIES: u32 = 10_000;
+/// Of each kind.
+const PLANTED: usize = 20;
+
+async fn healthy(mode: Consistency, entities: u32) -> TestDatabase {
+    let db = match mode {
+        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
+        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
+    };
+    let all = (0..entities).map(|id| Worker {
+        city: format!("c{}", id % 90),
+        badge: (id % 3 != 0).then_some(id % 40),
+        skills: (0..id % 4).map(|skill| format!("s{skill}")).collect(),
+        ..worker(if id % 2 == 0 { "A" } else { "B" }, id)
+    });
+    let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.unwrap();
+    assert_eq!((report.written, report.failed.len()), (u64::from(entities), 0));
+    db
+}
+
+async fn write(db: &TestDatabase, key: &(String, String, String), action: Action) {
+    let batch = Batch::new(&key.0, key.1.clone()).with(key.2.clone(), action);
+    db.store().commit(&[batch]).await.expect("planted");
+}
+
+fn with(row: &Properties, name: &'static str, value: impl Into<Value>) -> Action {
+    let mut row = row.clone();
+    row.insert(name, value);
+    Action::Replace(row, Condition::Exists)
+}
+
+/// One way to damage an index row elsewhere, and what that is.
+type Damage = (fn(&Properties) -> Action, ViolationKind);
+
+const OF_ROWS: [Damage; 6] = [
+    (|_| Action::Delete(Condition::Exists), ViolationKind::Missing),
+    (|row| with(row, "_dead", true), ViolationKind::Missing),
+    (|row| with(row, "Name", "other"), ViolationKind::Stale),
+    (|row| with(row, "_rk", "w_9999"), ViolationKind::Stale),
+    (|row| with(row, "_seq", i64::MAX), ViolationKind::Stale),
+    (|row| with(row, "EntityType", "Worker.by_city@7"), ViolationKind::Stale),
+];
+
+async fn index_rows(db: &TestDatabase) -> Rows {
+    rows_in(&*db.store(), "Cities").await
+}
+
+type Planted = BTreeMap<(String, RowKey), ViolationKind>;
+
+async fn plant(db: &TestDatabase) -> Planted {
+    let mut planted = Planted::new();
+    let mut note = |key: &(String, String, String), kind| {
+        planted.insert((key.0.clone(), RowKey::new(key.1.clone(), key.2.clone())), kind);
+    };
+    let rows: Vec<_> = index_rows(db).await.into_iter().collect();
+    let mut at = 17;
+    for (damage, kind) in OF_ROWS {
+        for _ in 0..PLANTED {
+            at = (at + 79) % rows.len();
+            write(db, &rows[at].0, damage(&rows[at].1)).await;
+            note(&rows[at].0, kind);
+        }
+    }
+    // Rows of entities that do not want them, or never lived.
+    for n in 0..PLANTED {
+        at = (at + 79) % rows.len();
+        let mut row = rows[at].1.clone();
+        if n % 2 == 0 {
+            row.insert("_rk", format!("w_9{n:04}"));
+        }
+        let key = ("Cities".to_owned(), "Nowhere".to_owned(), format!("X_{n:04}"));
+        write(db, &key, Action::Insert(row)).await;
+        note(&key, ViolationKind::Dangling);
+    }
+    // Outbox rows that no relay will find.
+    for n in 0..PLANTED {
+        let mut row = Properties::new();
+        row.insert("EntityType", "Worker.~outbox@1");
+        row.insert("_seq", i64::MAX - 1);
+        row.insert("_rk", format!("w_8{n:04}"));
+        row.insert("_entries", format!("[[\"by_city\",\"Cities\",\"Gone\",\"Y_{n:04}\"]]"));
+        let key = ("Company".to_owned(), "Lost".to_owned(), format!("~~out|w_8{n:04}|{:020}", i64::MAX - 1));
+        write(db, &key, Action::Insert(row)).await;
+        note(&key, ViolationKind::Undelivered);
+    }
+    planted
+}
+
+#[tokio::test]
+async fn every_planted_violation_is_found_none_is_invented_and_repair_leaves_none() {
+    for (mode, entities) in [(Consistency::Azure, ENTITIES / 10), (Consistency::Atomic, ENTITIES)] {
+        let db = healthy(mode, entities).await;
+        assert!(db.verify().await.unwrap().is_clean(), "{mode:?}");
+        let before = workers(&db).await;
+        let planted = plant(&db).await;
+        let found: Planted = db
+            .verify()
+            .await
+            .unwrap()
+            .violations
+            .into_iter()
+            .map(|violation| ((violation.table, violation.key), violation.kind))
+            .collect();
+        // A row that names another owner is missed by its own entity, and wanted by no other: one place, either word.
+        let differ: Vec<_> = planted.iter().filter(|(key, kind)| found.get(*key) != Some(kind)).collect();
+        let differ: Vec<_> =
+            differ.iter().filter(|(key, _)| found.get(*key) != Some(&ViolationKind::Dangling)).collect();
+        assert!(differ.is_empty(), "{mode:?}: {differ:?}");
+        assert_eq!(found.len(), planted.len(), "{mode:?}");
+
+        let repaired = db.repair().await.unwrap();
+        assert_eq!(repaired.left, [], "{mode:?}");
+        assert_exact(&db, &before, "repaired").await;
+    }
+}
+
+#[tokio::test]
+async fn tombstones_that_nothing_sweeps_are_found_and_taken_away() {
+    let db = healthy(Consistency::Azure, 10).await;
+    for (table, row) in [("Company", "w_0777"), ("Cities", "A_0777")] {
+        let mut dead = Properties::new();
+        dead.insert("EntityType", if table == "Company" { "Worker.~dead@1" } else { "Worker.by_city@1" });
+        dead.insert("_seq", 7_i64);
+        if table == "Cities" {
+            dead.insert("_dead", true);
+            dead.insert("_pk", "A");
+            dead.insert("_rk", "w_0777");
+        }
+        write(&db, &(table.into(), "A".into(), row.into()), Action::Insert(dead)).await;
+    }
+    assert!(db.verify().await.unwrap().is_clean(), "they may still be needed");
+    db.clock().advance(std::time::Duration::from_secs(1_201));
+    let kinds: Vec<_> = db.verify().await.unwrap().violations.into_iter().map(|violation| violation.kind).collect();
+    assert_eq!(kinds, [ViolationKind::Leftover; 2]);
+    assert_eq!(db.repair().await.unwrap().left, []);
+    assert!(db.verify().await.unwrap().is_clean());
+    assert_eq!(leftovers(&db).await, Vec::<(String, String, String)>::new());
+}
+
+#[tokio::test]
+async fn a_walk_in_pieces_finds_what_a_whole_one_does() {
+    let db = healthy(Consistency::Atomic, 500).await;
+    plant(&db).await;
+    let whole = db.verify().await.unwrap();
+    let mut pieces = db.verify().rows(100).await.unwrap();
+    let mut count = 1;
+    while let Some(next) = pieces.next.take() {
+        let piece = db.verify().from(next).rows(100).await.unwrap();
+        pieces.violations.extend(piece.violations);
+        pieces.rows += piece.rows;
+        pieces.next = piece.next;
+        count += 1;
+    }
+    assert!(count > 5, "{count} pieces");
+    assert_eq!((pieces.rows, pieces.violations), (whole.rows, whole.violations));
+}

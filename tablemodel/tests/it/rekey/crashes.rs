@@ -1,0 +1,156 @@
+//! A fault at every store call of a move, in both modes, and at every call of the relay that finishes it.
+
+use std::time::Duration;
+
+use tablemodel::{
+    Consistency, ErrorKind, Result,
+    prelude::*,
+    store::StoreErrorKind,
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::{Guest, MODES, Member, Model, assert_exact, database, guests, member, members, settle};
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Member,
+    NewValues,
+    OverTombstone,
+    Row,
+    Guest,
+    Taken,
+}
+
+const KINDS: [Kind; 6] = [Kind::Member, Kind::NewValues, Kind::OverTombstone, Kind::Row, Kind::Guest, Kind::Taken];
+
+async fn prepared(mode: Consistency, kind: Kind) -> TestDatabase {
+    let db = database(mode).await;
+    db.insert(&member("A", 1)).await.unwrap();
+    db.insert(&Guest { club: "A".into(), id: 1, pass: 7 }).await.unwrap();
+    let there = db.insert(&Member { email: None, ..member("B", 1) }).await.unwrap();
+    if !matches!(kind, Kind::Taken) {
+        db.delete(there).await.unwrap();
+    }
+    if !matches!(kind, Kind::OverTombstone) {
+        for _ in 0..3 {
+            db.clock().advance(Duration::from_secs(601));
+            db.relay().run_once().await.unwrap();
+        }
+    }
+    db
+}
+
+async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
+    if let Kind::Guest = kind {
+        let Some(mut guest) = Guest::find().club("A").id(1).one(db).await? else { return Ok(()) };
+        (guest.club, guest.pass) = ("B".into(), 8);
+        return db.rekey(&mut guest).await;
+    }
+    let Some(mut moved) = Member::find().club("A").id(1).one(db).await? else { return Ok(()) };
+    match kind {
+        Kind::Row => moved.id = 4,
+        Kind::NewValues => {
+            (moved.club, moved.email, moved.seat, moved.name) = ("B".into(), Some("n@x".into()), None, "new".into());
+        }
+        _ => moved.club = "B".into(),
+    }
+    match db.rekey(&mut moved).await {
+        Err(error) if *error.kind() == ErrorKind::AlreadyExists && matches!(kind, Kind::Taken) => Ok(()),
+        other => other,
+    }
+}
+
+async fn everybody(db: &TestDatabase) -> (Vec<Member>, Vec<Guest>) {
+    (members(db).await, guests(db).await)
+}
+
+fn faults() -> Vec<Fault> {
+    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
+    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
+}
+
+#[tokio::test]
+async fn a_fault_at_any_store_call_leaves_the_entity_at_one_key_with_its_rows() {
+    let mut points = 0;
+    for mode in MODES {
+        for kind in KINDS {
+            let db = prepared(mode, kind).await;
+            let before = everybody(&db).await;
+            db.forget_calls();
+            run(&db, kind).await.unwrap();
+            let (calls, after) = (db.calls().len(), everybody(&db).await);
+            for call in 0..calls {
+                for fault in faults() {
+                    let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
+                    let db = prepared(mode, kind).await;
+                    db.fail(Script::new().at(call, fault));
+                    let result = run(&db, kind).await;
+                    db.fail(Script::new());
+                    let db = db.reopen::<Model>().await.unwrap();
+                    settle(&db).await;
+                    let now = everybody(&db).await;
+                    assert!(now == before || now == after, "{told}: {now:?}");
+                    if result.is_ok() {
+                        assert_eq!(now, after, "{told}: acknowledged");
+                    }
+                    if let Err(error) = &result
+                        && !matches!(
+                            error.kind(),
+                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
+                        )
+                    {
+                        panic!("{told}: {error}");
+                    }
+                    assert_exact(&db, &told).await;
+                    if now == before {
+                        db.clock().advance(Duration::from_secs(61));
+                        run(&db, kind).await.unwrap_or_else(|error| panic!("{told}: again: {error}"));
+                        assert_eq!(everybody(&db).await, after, "{told}: again");
+                        assert_exact(&db, &format!("{told}, again")).await;
+                    }
+                    points += 1;
+                }
+            }
+        }
+    }
+    assert!(points > 500, "{points} points");
+}
+
+#[tokio::test]
+async fn a_second_fault_while_a_relay_lets_the_entity_arrive_changes_nothing() {
+    for kind in [Kind::Member, Kind::NewValues, Kind::Guest] {
+        for call in 0..40 {
+            for fault in [Fault::CrashAfter, Fault::LostReply] {
+                let db = prepared(Consistency::Azure, kind).await;
+                db.fail(left());
+                let _ = run(&db, kind).await;
+                db.fail(Script::new());
+                let db = db.reopen::<Model>().await.unwrap();
+                db.clock().advance(Duration::from_secs(60));
+                db.fail(Script::new().at(call, fault.clone()));
+                let _ = db.relay().run_once().await;
+                db.fail(Script::new());
+                let db = db.reopen::<Model>().await.unwrap();
+                settle(&db).await;
+                let told = format!("{kind:?}, relay {fault:?} at {call}");
+                let moved =
+                    members(&db).await.into_iter().map(|m| m.club).chain(guests(&db).await.into_iter().map(|g| g.club));
+                let moved: Vec<_> = moved.collect();
+                let expected = if matches!(kind, Kind::Guest) { ["A", "B"] } else { ["B", "A"] };
+                assert_eq!(moved, expected, "{told}");
+                assert_exact(&db, &told).await;
+            }
+        }
+    }
+}
+
+/// Dies once the entity has left: after the commit that carries the intent.
+pub(super) fn left() -> impl tablemodel::testing::FaultPlan {
+    use tablemodel::store::fault::{Call, Request};
+    |call: &Call<'_>| match call.request {
+        Request::Commit(batches) if batches[0].operations.iter().any(|o| o.row.starts_with("~~move|")) => {
+            Some(Fault::CrashAfter)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,166 @@
+//! The rows of a move on its way, as FORMAT.md draws them, and what others see and may do meanwhile.
+
+use std::time::Duration;
+
+use tablemodel::{
+    Consistency, ErrorKind, ValueRef,
+    prelude::*,
+    testing::{Fault, FaultPlan, Script, TestDatabase},
+};
+
+use super::{Guest, Member, Model, all_rows, assert_exact, crashes::left, database, find, member, members, settle};
+
+async fn moving(plan: impl FaultPlan) -> TestDatabase {
+    let db = database(Consistency::Azure).await;
+    let mut moved = db.insert(&member("A", 1)).await.unwrap();
+    moved.club = "B".into();
+    db.fail(plan);
+    let _ = db.rekey(&mut moved).await;
+    db.fail(Script::new());
+    db.reopen::<Model>().await.unwrap()
+}
+
+/// Dies before the entity leaves: the new key is reserved.
+fn reserved() -> impl FaultPlan {
+    use tablemodel::store::fault::{Call, Request};
+    |call: &Call<'_>| match call.request {
+        Request::Commit(batches) if batches[0].operations.iter().any(|o| o.row.starts_with("~~move|")) => {
+            Some(Fault::CrashBefore)
+        }
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_reserved_key_is_a_tombstone_to_readers_and_the_entity_is_at_its_old_key() {
+    let db = moving(reserved()).await;
+    let rows = all_rows(&db).await;
+    let row = &rows[&("Club".into(), "B".into(), "m_0001".into())];
+    let names: Vec<_> = row.iter().map(|(name, _)| name.as_str().to_owned()).collect();
+    assert_eq!(names, ["EntityType", "_claim", "_expires", "_held", "_move", "_pk", "_rk", "_seq"]);
+    assert_eq!(row.get("EntityType"), Some(ValueRef::String("Member.~dead@1")));
+    assert_eq!(row.get("_held"), Some(ValueRef::String("[\"seat_0000000001\"]")));
+    assert_eq!(members(&db).await, [member("A", 1)]);
+    let seat = Member::by_seat().club("B").seat(1);
+    assert!(seat.one(&db).await.unwrap().is_none());
+
+    let wish = Member { seat: None, email: None, nick: None, ..member("B", 1) };
+    assert_eq!(db.insert(&wish).await.unwrap_err().kind(), &ErrorKind::Unavailable);
+    assert_eq!(db.upsert(&wish).await.unwrap_err().kind(), &ErrorKind::Unavailable);
+    let error = db.insert(&Member { email: None, nick: None, seat: Some(1), ..member("B", 2) }).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::UniqueViolation { index: "by_seat", .. }), "{error}");
+    db.clock().advance(Duration::from_secs(61));
+    db.insert(&wish).await.unwrap();
+    let wish = Member { email: None, nick: None, seat: Some(1), ..member("B", 2) };
+    db.insert(&wish).await.unwrap(); // the seat went with the reservation
+    settle(&db).await;
+    assert_exact(&db, "the key was taken over").await;
+    assert_eq!(members(&db).await.len(), 3);
+}
+
+#[tokio::test]
+async fn an_entity_that_has_left_is_in_its_intent_and_whoever_needs_its_key_lets_it_arrive() {
+    for other in ["relay", "insert there", "insert here", "its value"] {
+        let db = moving(left()).await;
+        let rows = all_rows(&db).await;
+        let (key, intent) = rows.iter().find(|((_, _, row), _)| row.starts_with("~~move|")).expect("an intent");
+        assert!(key.1 == "A" && key.2.starts_with("~~move|m_0001|"), "{key:?}");
+        for (name, value) in
+            [("EntityType", "Member.~move@1"), ("_pk", "B"), ("_rk", "m_0001"), ("_from", "m_0001"), ("Email", "e1@x")]
+        {
+            assert_eq!(intent.get(name), Some(ValueRef::String(value)), "{name}");
+        }
+        assert!(members(&db).await.is_empty(), "between two commits it is at neither key");
+
+        match other {
+            "insert there" => {
+                let error = db.insert(&Member { email: None, ..member("B", 1) }).await.unwrap_err();
+                assert_eq!(error.kind(), &ErrorKind::AlreadyExists, "{error}");
+            }
+            "insert here" => {
+                let new = Member { email: None, nick: None, ..member("A", 1) };
+                db.insert(&new).await.unwrap();
+                let stored = find(&db, "A", 1).await.unwrap();
+                db.delete(stored).await.unwrap();
+            }
+            "its value" => {
+                db.clock().advance(Duration::from_secs(61));
+                let error = db.insert(&Member { seat: None, nick: None, id: 9, ..member("C", 1) }).await.unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::UniqueViolation { index: "by_email", .. }), "{error}");
+            }
+            _ => {}
+        }
+        settle(&db).await;
+        assert_eq!(members(&db).await, [member("B", 1)], "{other}");
+        assert_exact(&db, other).await;
+    }
+}
+
+#[tokio::test]
+async fn a_moved_entity_can_be_written_at_once_and_its_tombstone_is_swept_after_the_fence() {
+    let db = moving(left()).await;
+    settle(&db).await;
+    db.update(Member::find().club("B").id(1), |m| Ok(m.name = "Ann".into())).await.unwrap();
+    for _ in 0..4 {
+        db.clock().advance(Duration::from_secs(601));
+        db.relay().run_once().await.unwrap();
+    }
+    assert_exact(&db, "swept").await;
+    assert_eq!(all_rows(&db).await.len(), 6, "{:?}", all_rows(&db).await.keys());
+}
+
+#[tokio::test]
+async fn opening_in_the_atomic_mode_lets_arrive_what_has_left() {
+    let db = moving(left()).await;
+    let builder = Database::builder().clock(std::sync::Arc::new(db.clock().clone()));
+    let atomic = builder.consistency(Consistency::Atomic).with_store::<Model>(db.store()).await.unwrap();
+    assert_eq!(members(&db).await, [member("B", 1)]);
+    assert_exact(&db, "drained").await;
+    assert_eq!(all_rows(&db).await.len(), 6, "{:?}", all_rows(&db).await.keys());
+    let mut moved = find(&atomic, "B", 1).await.unwrap();
+    moved.club = "C".into();
+    atomic.rekey(&mut moved).await.unwrap();
+    assert_exact(&db, "moved on").await;
+
+    // A reservation that nobody is coming for is nobody's.
+    let db = moving(reserved()).await;
+    let builder = Database::builder().clock(std::sync::Arc::new(db.clock().clone()));
+    let atomic = builder.consistency(Consistency::Atomic).with_store::<Model>(db.store()).await.unwrap();
+    atomic.insert(&Member { email: None, ..member("B", 1) }).await.unwrap();
+    assert_exact(&db, "taken").await;
+}
+
+#[tokio::test]
+async fn an_arrival_that_is_set_aside_cannot_be_discarded() {
+    let db = moving(left()).await;
+    for _ in 0..12 {
+        db.clock().advance(Duration::from_secs(600));
+        db.fail(|call: &tablemodel::store::fault::Call<'_>| match call.request {
+            tablemodel::store::fault::Request::Commit(batches) if batches[0].partition == "B" => {
+                Some(Fault::error(tablemodel::store::StoreErrorKind::Denied))
+            }
+            _ => None,
+        });
+        let _ = db.relay().run_once().await;
+        db.fail(Script::new());
+    }
+    let poisoned = db.relay().poisoned().await.unwrap();
+    let poisoned = poisoned.iter().find(|row| row.row.row.starts_with("~~move|")).expect("the intent is set aside");
+    assert_eq!(db.relay().discard(poisoned).await.unwrap_err().kind(), &ErrorKind::Unsupported);
+    db.relay().retry(poisoned).await.unwrap();
+    settle(&db).await;
+    assert_eq!(members(&db).await, [member("B", 1)]);
+    assert_exact(&db, "retried").await;
+}
+
+/// The checker of these tests is one that can fail.
+#[tokio::test]
+async fn an_entity_at_both_keys_is_found() {
+    use tablemodel::store::{Action, Batch};
+    let db = database(Consistency::Azure).await;
+    db.insert(&Guest { club: "A".into(), id: 1, pass: 7 }).await.unwrap();
+    let row = all_rows(&db).await.remove(&("Club".into(), "A".into(), "g_0001".into())).unwrap();
+    db.store().commit(&[Batch::new("Club", "B").with("g_0001", Action::Insert(row))]).await.unwrap();
+    let check = tokio::spawn(async move { assert_exact(&db, "planted").await });
+    assert!(check.await.unwrap_err().is_panic());
+}

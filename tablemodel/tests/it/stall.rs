@@ -1,0 +1,120 @@
+//! Two programs over one store, one of which stalls before any chosen call while the other runs: every interleaving of
+//! one program's calls with the whole of another's.
+//!
+//! No test stands here.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use tablemodel::{
+    Consistency, Row, RowKey,
+    prelude::*,
+    store::{Batch, Capabilities, Page, Query, Receipts, StoreError, TableStore, clock::Sleep},
+    testing::TestDatabase,
+};
+
+/// What happens meanwhile.
+pub(crate) type Meanwhile = BoxFuture<'static, ()>;
+
+/// A store whose caller stalls before one of its calls.
+struct Stalling {
+    inner: Arc<dyn TableStore>,
+    calls: AtomicUsize,
+    at: AtomicUsize,
+    meanwhile: Mutex<Option<Meanwhile>>,
+}
+
+impl Stalling {
+    async fn call(&self) {
+        if self.calls.fetch_add(1, Ordering::Relaxed) == self.at.load(Ordering::Relaxed) {
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            if let Some(meanwhile) = meanwhile {
+                meanwhile.await;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl TableStore for Stalling {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.call().await;
+        self.inner.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        self.call().await;
+        self.inner.query(query).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.call().await;
+        self.inner.commit(batches).await
+    }
+}
+
+struct NoSleep;
+
+#[async_trait]
+impl Sleep for NoSleep {
+    async fn sleep(&self, time: Duration) {
+        if time == Duration::MAX {
+            std::future::pending().await
+        }
+    }
+}
+
+/// Another program over the same store, in Azure's mode, which stalls before its call number `at` until `meanwhile` has
+/// happened.
+pub(crate) struct Program {
+    pub(crate) db: Database,
+    store: Arc<Stalling>,
+    at: usize,
+}
+
+impl Program {
+    pub(crate) async fn stalling<M: TableModel>(db: &TestDatabase, at: usize, meanwhile: Meanwhile) -> Self {
+        let meanwhile = Mutex::new(Some(meanwhile));
+        let store =
+            Stalling { inner: db.store(), calls: AtomicUsize::new(0), at: AtomicUsize::new(usize::MAX), meanwhile };
+        let store = Arc::new(store);
+        let program = open::<M>(db, store.clone()).await;
+        store.calls.store(0, Ordering::Relaxed); // opening makes calls too
+        store.at.store(at, Ordering::Relaxed);
+        Self { db: program, store, at }
+    }
+
+    /// Whether it came as far as the call before which it stalls.
+    pub(crate) fn has_stalled(&self) -> bool {
+        self.store.calls.load(Ordering::Relaxed) > self.at
+    }
+}
+
+async fn open<M: TableModel>(db: &TestDatabase, store: Arc<dyn TableStore>) -> Database {
+    let builder = Database::builder().clock(Arc::new(db.clock().clone())).sleep(Arc::new(NoSleep));
+    let builder = builder.deadline(Duration::MAX).consistency(Consistency::Azure);
+    builder.with_store::<M>(store).await.unwrap()
+}
