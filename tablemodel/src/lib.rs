@@ -54,12 +54,15 @@ pub use crate::{
     path::{
         CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
         VerifiedPath,
-        field::{Field, FieldArray, Patch, Predicate},
+        field::{Aggregated, Field, FieldArray, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},
     },
     plan::states::IndexState,
     property::Property,
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PartSchema, PropertySchema, Shape, When},
+    schema::{
+        AggregateSchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema, PartSchema,
+        PropertySchema, Shape, When,
+    },
     stored::{Seen, Stored},
 };

@@ -16,14 +16,14 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 pub use crate::{
     Result as RunResult,
     check::{
-        Place, check_chunked, check_field, check_groups, check_index, check_pair, check_part, index_partition,
-        index_row,
+        Place, check_aggregate, check_aggregates, check_chunked, check_field, check_groups, check_held, check_index,
+        check_into, check_pair, check_part, index_partition, index_row,
     },
     entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
-        field::{AsJson, Field, FieldArray, Maintained, Patchable},
+        field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Summed},
         list::{ListKind, ListPath, ListState, Listed, ListedAt},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
@@ -34,7 +34,10 @@ pub use crate::{
         variant::{unknown_variant, variant_text},
     },
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
-    schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PartSchema, PropertySchema, Shape, When},
+    schema::{
+        AggregateSchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema, PartSchema,
+        PropertySchema, Shape, When,
+    },
     stored::{Seen, Stored},
 };
 #[cfg(feature = "blob")]

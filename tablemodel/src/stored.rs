@@ -65,13 +65,19 @@ impl<T> Stored<T> {
     pub(crate) fn into_rows(self) -> Group {
         self.rows
     }
-
-    pub(crate) fn set_rows(&mut self, rows: Group) {
-        self.rows = rows;
-    }
 }
 
 impl<T: TableEntity> Stored<T> {
+    /// Takes over what was written. Aggregates are not as the caller left them, so that the value is read back.
+    pub(crate) fn set_rows(&mut self, rows: Group) {
+        self.rows = rows;
+        if T::SCHEMA.holds_aggregates()
+            && let Ok(value) = image::decode(&self.rows)
+        {
+            self.value = value;
+        }
+    }
+
     pub(crate) fn read(rows: Group) -> Result<Self> {
         Ok(Self { value: image::decode(&rows)?, rows })
     }

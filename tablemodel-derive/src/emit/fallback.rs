@@ -40,7 +40,8 @@ fn implementation(entity: &Entity) -> TokenStream {
         impl _tm::TableEntity for #ident {
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
                 entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
-                partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], adopt: false, shape: _tm::None,
+                partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], aggregates: &[], adopt: false,
+                shape: _tm::None,
             };
             #(#bodies)*
         }

@@ -12,7 +12,7 @@ use crate::{
         field::{Field, Kind},
         key::{Key, Part, Segment},
     },
-    rooms::{blob, wide},
+    rooms::{aggregate::Aggregate, blob, wide},
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -22,6 +22,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let fields = entity.fields.iter().filter_map(|field| field_schema(field));
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
+    let aggregates = entity.aggregates.iter().map(Aggregate::schema);
     let shape = wide::shape(entity);
     quote! {
         _tm::EntitySchema {
@@ -30,6 +31,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             partition: #partition,
             row: #row,
             indexes: &[#(#indexes),*],
+            aggregates: &[#(#aggregates),*],
             adopt: #adopt,
             shape: #shape,
         }
@@ -68,7 +70,8 @@ fn property(field: &Field) -> Option<TokenStream> {
         Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
-    Some(quote!(#schema #default))
+    let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));
+    Some(quote!(#schema #default #aggregate))
 }
 
 /// The properties of a group.

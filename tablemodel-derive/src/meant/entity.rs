@@ -15,6 +15,7 @@ use super::{
 use crate::{
     errors::Errors,
     rooms::{
+        aggregate::{self, Aggregate},
         chunked,
         index::{self, Index, is_recoverable},
         list, wide,
@@ -42,6 +43,7 @@ pub(crate) struct Entity {
     pub(crate) partition: Key,
     pub(crate) row: Key,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) aggregates: Vec<Aggregate>,
 }
 
 impl Entity {
@@ -55,6 +57,8 @@ impl Entity {
         let mut indexes: Vec<Index> =
             words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
         indexes.extend(words.lists.iter().map(|words| list::resolve(words, &fields, errors)));
+        let aggregates = words.aggregates.iter();
+        let aggregates = aggregates.map(|words| aggregate::resolve(words, &input.ident, &fields, errors)).collect();
         let entity = Self {
             ident: input.ident.clone(),
             vis: input.vis.clone(),
@@ -71,9 +75,11 @@ impl Entity {
             partition,
             row,
             indexes,
+            aggregates,
         };
         rules::check(&entity, &words, errors);
         index::check(&entity, errors);
+        aggregate::check(&entity, errors);
         wide::check(&entity, errors);
         chunked::check(&entity, errors);
         names::check(&entity, errors);
@@ -93,7 +99,8 @@ impl Entity {
     /// Whether a key, or a row made from the entity, depends on the field.
     pub(crate) fn maintains(&self, field: &Field) -> bool {
         let in_key = self.partition.parts().chain(self.row.parts()).any(|part| part.is_of(field));
-        in_key || self.indexes.iter().any(|index| index.uses(field))
+        let in_aggregate = self.aggregates.iter().any(|aggregate| aggregate.uses(field));
+        in_key || in_aggregate || self.indexes.iter().any(|index| index.uses(field))
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Field {
     pub(crate) property: String,
     /// The path method, if the user named it.
     pub(crate) method: Option<Ident>,
+    /// Whether it holds an aggregate.
+    pub(crate) is_aggregate: bool,
     /// The handle, if the user named it.
     pub(crate) constant: Option<Ident>,
     /// Where the stored name stands.
@@ -79,6 +81,7 @@ impl Field {
             part: words.part.get().cloned(),
             property,
             method: words.method.get().cloned(),
+            is_aggregate: words.aggregate.is_given(),
             constant: words.constant.get().cloned(),
             property_span,
             ident,
@@ -97,6 +100,7 @@ impl Field {
             default: None,
             property: self.property.clone(),
             method: self.method.clone(),
+            is_aggregate: false,
             constant: None,
             property_span: self.property_span,
             chunked: None,
@@ -173,7 +177,10 @@ fn kind(words: &FieldWords, is_array: bool) -> Kind {
 }
 
 fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
-    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant } = words;
+    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant, aggregate } = words;
+    if kind(words, is_array) != Kind::Plain || chunked.is_given() || part.is_given() {
+        aggregate.refuse("an aggregate is one plain property: remove `aggregate`, or the other word", errors);
+    }
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");
     if skip.is_given() {

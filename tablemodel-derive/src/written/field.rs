@@ -21,6 +21,7 @@ pub(crate) struct FieldWords {
     pub(crate) default: Slot<DefaultWord>,
     pub(crate) method: Slot<Ident>,
     pub(crate) constant: Slot<Ident>,
+    pub(crate) aggregate: Slot<()>,
 }
 
 /// `default`, or `default = ..`.
@@ -36,8 +37,8 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 10] =
-        ["rename", "json", "blob", "flatten", "chunked", "part", "skip", "default", "method", "constant"];
+    pub(crate) const OF_ENTITY: [&'static str; 11] =
+        ["rename", "json", "blob", "flatten", "chunked", "part", "skip", "default", "method", "constant", "aggregate"];
     /// The words that the fields of a group of properties take.
     pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
     /// The words that a projection's fields take.
@@ -61,6 +62,7 @@ impl FieldWords {
                 "part" => words.part.fill(&word, word.string(errors), errors),
                 "skip" => words.skip.fill(&word, word.flag(errors), errors),
                 "default" => words.default.fill(&word, default(&word, errors), errors),
+                "aggregate" => words.aggregate.fill(&word, word.flag(errors), errors),
                 "method" => words.method.fill(&word, word.ident(errors), errors),
                 _ => words.constant.fill(&word, word.ident(errors), errors),
             }

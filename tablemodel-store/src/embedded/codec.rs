@@ -293,7 +293,7 @@ mod tests {
             byte in any::<u8>(),
         ) {
             let names = Arc::new(Dictionary::new([]));
-            let value = EncodedRow::new(b"key", &properties, &names).stamped(SPACE, 9).to_vec();
+            let value = stamped(&properties, &names, 9);
             let mut body = value[HEAD_BYTES..].to_vec();
             let at = at.index(body.len());
             body[at] = byte;

@@ -26,7 +26,7 @@ trait Refresh: Send {
     fn refresh(&mut self, rows: Group);
 }
 
-impl<T: Send> Refresh for Stored<T> {
+impl<T: TableEntity> Refresh for Stored<T> {
     fn refresh(&mut self, rows: Group) {
         self.set_rows(rows);
     }

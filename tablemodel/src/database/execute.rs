@@ -12,7 +12,7 @@ use crate::{
     database::{Database, Registered, calls::ATTEMPTS, outbox, staging::Staging},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow, Left, Missing},
+        batch::{BatchPlan, BatchRow, Left, Missing, matched},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
         entries::Away,
         group::Group,
@@ -181,6 +181,11 @@ impl<'a> Run<'a> {
         Err(self.exhausted())
     }
 
+    /// The same, with rows that are taken as read.
+    pub(super) fn knowing(self, known: Known) -> Self {
+        Self { known, ..self }
+    }
+
     /// The same, as the second half of a commit that takes the entity from another partition.
     pub(super) fn joining(self, other: &Self, from: &RowKey) -> Self {
         Self { operation: other.operation, from: Some(from.clone()), ..self }
@@ -265,6 +270,8 @@ impl<'a> Run<'a> {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
+        let setting = |schema| self.db.registered(schema).map(|registered| registered.setting.clone());
+        plan.close_cells(self.partition, &self.known, context, setting)?;
         plan.close(self.partition, &self.known, context)?;
         plan.check_unique(&self.known)?;
         Ok(plan)
@@ -288,14 +295,14 @@ impl<'a> Run<'a> {
             return self.after_away(error, plan).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
+        if plan.shared.contains(&failed.planned.row) {
+            plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
+            return Ok(Next::Later); // another changed a row that several entities meet in
+        }
         match failed.planned.role {
             Role::Primary => self.after_primary(&error, failed).await,
-            Role::List(_) => {
-                self.forget_lists(plan);
-                Ok(Next::Later)
-            }
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
-            Role::Outbox => Ok(Next::Later),
+            Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
             Role::Part => match plan.head_of(failed) {
                 Some(head) => self.after_primary(&error, head).await,
                 None => Err(error.into()),
@@ -308,7 +315,7 @@ impl<'a> Run<'a> {
     async fn after_primary(&mut self, error: &StoreError, failed: &BatchRow) -> Result<Next> {
         let (schema, change) = (failed.schema, failed.change);
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
-        let was_needed = self.known.contains_key(&failed.planned.row);
+        let was_needed = self.was_needed(failed);
         let key = self.key(&failed.planned.row);
         let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
@@ -330,10 +337,12 @@ impl<'a> Run<'a> {
         Err(Error::new(kind, detail).of(schema.entity_type).at_key(key).in_operation(change).caused_by(error.clone()))
     }
 
-    /// Another changed a list that the plan rests on: it is read again.
-    fn forget_lists(&mut self, plan: &BatchPlan) {
-        for row in plan.rows.iter().filter(|row| matches!(row.planned.role, Role::List(_))) {
-            self.known.remove(&row.planned.row);
+    /// Whether the write rested on a row that this run read, and not on one that the caller had read.
+    fn was_needed(&self, failed: &BatchRow) -> bool {
+        match (self.known.get(&failed.planned.row), matched(&failed.planned.action)) {
+            (None, _) => false,
+            (Some(Some(known)), Some(etag)) => known.etag == *etag,
+            (Some(_), _) => true,
         }
     }
 

@@ -27,7 +27,6 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
-        batch::BatchPlan,
         change::{Change, Known, is_primary, next_sequence, reserved, violation},
         entries::entries,
         group::Group,
@@ -101,7 +100,7 @@ impl Database {
         let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
         let moving = Move { id, from: old.key().clone(), to };
         let was = Image::stored(schema, &old)?;
-        self.check_fits(registered, &moving)?;
+        self.check_fits(registered, &moving).await?;
         self.mark_moving(schema, &moving.from.partition).await?;
         self.mark_moving(schema, &moving.to.key.partition).await?;
         let reserved = self.reserve(registered, &moving, &was).await?;
@@ -141,8 +140,9 @@ impl Database {
         }
     }
 
-    /// That the arrival is a batch within the limits, before anything is written.
-    fn check_fits(&self, registered: &Registered, moving: &Move) -> Result<()> {
+    /// That the arrival is a batch within the limits, and what it adds to aggregates within their range, before anything is
+    /// written.
+    async fn check_fits(&self, registered: &Registered, moving: &Move) -> Result<()> {
         let now = self.environment().clock.now();
         let row = |row: &str, properties| Row {
             key: RowKey::new(moving.to.key.partition.clone(), row),
@@ -156,12 +156,8 @@ impl Database {
             let holding = row(&held.row, held.properties);
             known.insert(held.row, Some(holding));
         }
-        let context = Run::new(self, registered, &moving.to.key.partition).context();
-        let mut plan = BatchPlan::default();
-        plan.add(Change::Arrive(Box::new(moving.clone())), &known, &registered.setting, context)
-            .map_err(Error::alone)?;
-        let (missing, claims) = Default::default();
-        plan.batches(&registered.table, &moving.to.key.partition, &self.0.prefix, &missing, &claims).map(drop)
+        let mut run = Run::new(self, registered, &moving.to.key.partition).knowing(known);
+        run.prepare(&[Change::Arrive(Box::new(moving.clone()))]).await.map(drop).map_err(Error::alone)
     }
 
     /// Reserves the new key for the move, and with it the values of unique indexes in its partition.

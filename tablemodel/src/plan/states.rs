@@ -2,6 +2,8 @@
 //!
 //! Nothing is read or changed here; see `database::registry` for the rows.
 
+use crate::schema::EntitySchema;
+
 /// How far an index is built. Only the four, in this order; two programs may be at most one apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IndexState {
@@ -32,7 +34,7 @@ impl IndexState {
     }
 }
 
-/// The states of the indexes of one entity, in the order of its schema.
+/// The states of the indexes of one entity, in the order of its schema, and then those of its aggregates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexStates(pub(crate) Vec<IndexState>);
 
@@ -58,5 +60,10 @@ impl Setting {
     /// The state of the index at this position of the schema.
     pub(crate) fn of(&self, index: usize) -> IndexState {
         self.states.of(index)
+    }
+
+    /// Whether the aggregate at this position of the schema is kept: from when it is complete.
+    pub(crate) fn keeps(&self, schema: &EntitySchema, aggregate: usize) -> bool {
+        self.states.of(schema.indexes.len() + aggregate) == IndexState::Readable
     }
 }
