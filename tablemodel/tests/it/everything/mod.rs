@@ -26,8 +26,8 @@ use tablemodel::{
 #[table(index(by_zip, row = "zip_{zip}_{year}_{id:02}", keep(name, points)))]
 #[table(index(actives, row = "active_{year}_{id:02}", when = active, keys_only))]
 #[table(index(by_seat, row = "seat_{seat:03}", unique, keep(name)))]
-#[table(index(by_city, table = "Cities", partition = "{city}", row = "{club}_{year}_{id:02}"))]
-#[table(index(by_rank, table = "Cities", partition = "rank_{zip}", row = "{club}_{year}_{id:02}", when = active, keep(points)))]
+#[table(index(by_city, table = "Cities", partition = "{city}", row = "c_{club}_{year}_{id:02}"))]
+#[table(index(by_rank, table = "Cities", partition = "rank_{zip}", row = "r_{club}_{year}_{id:02}", when = active, keep(points)))]
 #[table(index(by_skill, partition = "skill_{skills}", row = "s_{club}_{year}_{id:02}", each(skills), keys_only))]
 #[table(index(by_email, table = "Emails", partition = "{email:lower}", row = "email", unique, keep(name)))]
 pub(super) struct Person {
@@ -50,7 +50,7 @@ pub(super) struct Person {
 #[table(name = "Everything", entity_type = "Doc", wide)]
 #[table(partition = "{club}", row = "d_{id:02}")]
 #[table(index(by_title, row = "title_{title}_{id:02}", keys_only))]
-#[table(index(by_topic, table = "Cities", partition = "topic_{topic}", row = "d_{club}_{id:02}", keep(title)))]
+#[table(index(by_topic, table = "Cities", partition = "topic_{topic}", row = "t_{club}_{id:02}", keep(title)))]
 #[table(index(by_isbn, table = "Emails", partition = "isbn_{isbn:03}", row = "isbn", unique, keys_only))]
 pub(super) struct Doc {
     pub(super) club: String,
@@ -154,7 +154,7 @@ async fn rows_in(store: &Arc<dyn TableStore>, table: &str) -> BTreeMap<(String, 
     loop {
         let page = match store.query(&query).await {
             Ok(page) => page,
-            Err(error) if *error.kind() == tablemodel::store::StoreErrorKind::TableNotFound => return rows,
+            Err(error) if error.kind() == tablemodel::store::StoreErrorKind::TableNotFound => return rows,
             Err(error) => panic!("{table}: {error}"),
         };
         rows.extend(page.rows.into_iter().map(|row| ((table.into(), row.key.partition, row.key.row), row.properties)));

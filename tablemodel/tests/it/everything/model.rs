@@ -64,7 +64,7 @@ pub(super) struct Verdict {
 }
 
 impl Change {
-    fn key(&self) -> Key {
+    pub(super) fn key(&self) -> Key {
         match self {
             Self::Insert(entity) | Self::Upsert(entity) => entity.key(),
             Self::Save(key, ..) | Self::Rekey(key, ..) | Self::Replace(key, _) | Self::Delete(key, _) => key.clone(),

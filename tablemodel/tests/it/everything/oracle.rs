@@ -151,12 +151,12 @@ fn person_rows(p: &Person, key: Key, rule: Rule) -> Physical {
     if let Some(seat) = p.seat {
         rows.here(format!("seat_{seat:03}"), "Person.by_seat@2", Some(&["Name"]));
     }
-    let copy = rows.away(("Cities", p.city.clone(), own.clone()), "Person.by_city@2", None);
+    let copy = rows.away(("Cities", p.city.clone(), format!("c_{own}")), "Person.by_city@2", None);
     if rule == Rule::CopyElsewhereShort {
         copy.remove("Points");
     }
     if let Some(zip) = p.zip.filter(|_| p.active || rule == Rule::ConditionIgnoredElsewhere) {
-        rows.away(("Cities", format!("rank_{zip:03}"), own.clone()), "Person.by_rank@2", Some(&["Points"]));
+        rows.away(("Cities", format!("rank_{zip:03}"), format!("r_{own}")), "Person.by_rank@2", Some(&["Points"]));
     }
     let most = if rule == Rule::EachOnce { 1 } else { usize::MAX };
     for skill in p.skills.iter().take(most) {
@@ -183,7 +183,7 @@ fn doc_rows(d: &Doc, key: Key, rule: Rule) -> Physical {
     let mut rows = Rows::new(key, "Doc@1", all);
     rows.here(format!("title_{}_{:02}", d.title, d.id), "Doc.by_title@1", Some(&[]));
     if let Some(topic) = &d.topic {
-        let place = ("Cities", format!("topic_{topic}"), format!("d_{}_{:02}", d.club, d.id));
+        let place = ("Cities", format!("topic_{topic}"), format!("t_{}_{:02}", d.club, d.id));
         rows.away(place, "Doc.by_topic@1", Some(&["Title"]));
     }
     if let Some(isbn) = d.isbn {
@@ -244,4 +244,11 @@ fn join(fields: &mut Fields) {
         body.push_str(&chunk);
     }
     fields.insert("Body".into(), body.into());
+}
+
+/// Where what is and what should be differ.
+pub(super) fn differences(is: &Physical, should: &Physical) -> Vec<String> {
+    let places = is.keys().chain(should.keys().filter(|place| !is.contains_key(*place)));
+    let differing = places.filter(|place| is.get(*place) != should.get(*place));
+    differing.map(|place| format!("{place:?}\n  is     {:?}\n  should {:?}", is.get(place), should.get(place))).collect()
 }

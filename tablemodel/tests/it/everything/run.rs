@@ -13,6 +13,18 @@ use super::{
     steps::{Edit, SLOTS, Step},
 };
 
+/// The path to the entity of a key.
+macro_rules! at {
+    (Person, $key:expr) => {{
+        let (year, id) = $key.1[2..].split_once('_').expect("a key");
+        let (year, id): (u16, u32) = (year.parse().expect("a year"), id.parse().expect("an id"));
+        Person::find().club($key.0.as_str()).year(year).id(id)
+    }};
+    (Doc, $key:expr) => {
+        Doc::find().club($key.0.as_str()).id($key.1[2..].parse::<u32>().expect("an id"))
+    };
+}
+
 /// What was read, as the caller holds it.
 #[derive(Debug, Clone)]
 enum Handle {
@@ -92,9 +104,9 @@ impl<T> Run<T> {
 
     async fn read(&self, key: &Key) -> Option<Slot> {
         let handle = if key.1.starts_with("p_") {
-            Handle::Person(at_person(key).one(self.db()).await.expect("readable")?)
+            Handle::Person(at!(Person, key).one(self.db()).await.expect("readable")?)
         } else {
-            Handle::Doc(at_doc(key).one(self.db()).await.expect("readable")?)
+            Handle::Doc(at!(Doc, key).one(self.db()).await.expect("readable")?)
         };
         Some(Slot { handle, key: key.clone(), version: self.book.lives.get(key).expect("the model has it").version })
     }
@@ -250,16 +262,69 @@ impl<T> Run<T> {
     }
 }
 
-macro_rules! at {
-    (person $key:expr) => {{
-        let (year, id) = $key.1[2..].split_once('_').expect("a key");
-        Person::find().club($key.0.as_str()).year(year.parse::<u16>().expect("a year")).id(id.parse::<u32>().expect("an id"))
-    }};
-    (doc $key:expr) => {
-        Doc::find().club($key.0.as_str()).id($key.1[2..].parse::<u32>().expect("an id"))
-    };
+async fn run_single(db: &Database, step: &Step, slot: Option<&mut Slot>) -> Result<()> {
+    match (step, slot) {
+        (Step::Insert(Entity::Person(person)), _) => db.insert(person).await.map(drop),
+        (Step::Insert(Entity::Doc(doc)), _) => db.insert(doc).await.map(drop),
+        (Step::Upsert(Entity::Person(person)), _) => db.upsert(person).await.map(drop),
+        (Step::Upsert(Entity::Doc(doc)), _) => db.upsert(doc).await.map(drop),
+        (Step::Update(key, edit), _) if key.1.starts_with("p_") => {
+            db.update(at!(Person, key), |person| Ok(edit.person(person))).await.map(drop)
+        }
+        (Step::Update(key, edit), _) => db.update(at!(Doc, key), |doc| Ok(edit.doc(doc))).await.map(drop),
+        (Step::Patch(club, id, reads, likes), _) => {
+            let key = doc_key(*club, *id);
+            db.patch(at!(Doc, key), Doc::READS.set(*reads).and(Doc::LIKES.set(*likes))).await
+        }
+        (Step::Save(..), Some(slot)) => match &mut slot.handle {
+            Handle::Person(stored) => db.save(stored).await,
+            Handle::Doc(stored) => db.save(stored).await,
+        },
+        (Step::Rekey(..), Some(slot)) => match &mut slot.handle {
+            Handle::Person(stored) => db.rekey(stored).await,
+            Handle::Doc(stored) => db.rekey(stored).await,
+        },
+        (Step::Delete(_), Some(slot)) => match slot.handle.clone() {
+            Handle::Person(stored) => db.delete(stored).await,
+            Handle::Doc(stored) => db.delete(stored).await,
+        },
+        _ => unreachable!("not a change"),
+    }
 }
 
-fn at_person(key: &Key) -> impl Path<State: Complete> + use<'_> {
-    at!(person key)
+async fn commit(db: &Database, club: &str, parts: &mut [Part<'_>]) -> Result<()> {
+    let mut batch = db.batch(Person::in_partition(club));
+    for (step, change, slot) in parts {
+        let handle = slot.as_mut().map(|(_, slot)| &mut slot.handle);
+        match (step, handle) {
+            (Step::Insert(Entity::Person(person)), _) => batch.insert(person),
+            (Step::Insert(Entity::Doc(doc)), _) => batch.insert(doc),
+            (Step::Upsert(Entity::Person(person)), _) => batch.upsert(person),
+            (Step::Upsert(Entity::Doc(doc)), _) => batch.upsert(doc),
+            (Step::Patch(_, _, reads, likes), _) => {
+                let key = change.key();
+                batch.patch(at!(Doc, key), Doc::READS.set(*reads).and(Doc::LIKES.set(*likes)))
+            }
+            (Step::Save(..), Some(Handle::Person(stored))) => batch.save(stored),
+            (Step::Save(..), Some(Handle::Doc(stored))) => batch.save(stored),
+            (Step::Delete(_), Some(Handle::Person(stored))) => batch.delete(stored.clone()),
+            (Step::Delete(_), Some(Handle::Doc(stored))) => batch.delete(stored.clone()),
+            _ => unreachable!("not a change of a batch"),
+        };
+    }
+    batch.commit().await
+}
+
+fn doc_key(club: u8, id: u32) -> Key {
+    (CLUBS[usize::from(club)].to_owned(), format!("d_{id:02}"))
+}
+
+fn is(kind: &ErrorKind, refusal: Refusal) -> bool {
+    match refusal {
+        Refusal::AlreadyExists => matches!(kind, ErrorKind::AlreadyExists),
+        Refusal::NotFound => matches!(kind, ErrorKind::NotFound),
+        Refusal::Conflict => matches!(kind, ErrorKind::Conflict { .. }),
+        Refusal::Unique => matches!(kind, ErrorKind::UniqueViolation { .. }),
+        Refusal::Unsupported => matches!(kind, ErrorKind::Unsupported),
+    }
 }
