@@ -69,6 +69,7 @@ use proc_macro::TokenStream;
 /// | `entity_type = "Employee"` | the stored name of the entity; the struct's name unless given. Say it before you rename the struct |
 /// | `version = 2` | the version of the stored format; 1 unless given |
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
+/// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
 /// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
 /// | `adopt` | rows that other programs wrote are read as version 1 |
@@ -121,6 +122,12 @@ use proc_macro::TokenStream;
 /// | `keep(first_name, age)` | the row holds these properties beside the keys; without it, all |
 /// | `keys_only` | the row holds no properties |
 /// | `when = active`, `when = !active` | the row exists only while the field is present and not `false`, or the other way round |
+///
+/// # Lists
+///
+/// `list(name, row = "..", ..)` keeps the keys of all entities with one key in one row, in the entity's partition; with
+/// `partition` (and `table`) a row for each key, elsewhere. `Employee::name()` begins its path, whose terminals are `keys`,
+/// `all` and `count`. It takes `row`, `partition`, `table`, `when`, `each(field)` and `store = rows`.
 ///
 /// # On a field
 ///

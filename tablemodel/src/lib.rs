@@ -52,7 +52,8 @@ pub use crate::{
     key::KeyPart,
     observe::{Observer, StoreCall},
     path::{
-        CostClass, EntityScan, Explain, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected, VerifiedPath,
+        CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
+        VerifiedPath,
         field::{Field, FieldArray, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},

@@ -3,7 +3,7 @@
 //! Nothing is defined here.
 
 // Also without a name: a program that imports `std::path::Path` keeps the terminals.
-pub use crate::Path as _;
+pub use crate::{ListPath as _, Path as _};
 
 pub use tablemodel_derive::*;
 

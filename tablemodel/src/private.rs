@@ -24,6 +24,7 @@ pub use crate::{
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
         field::{AsJson, Field, FieldArray, Maintained, Patchable},
+        list::{ListKind, ListPath, ListState, Listed, ListedAt},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
         },
@@ -32,6 +33,7 @@ pub use crate::{
         Property, PropertyArray, SlotNames, ValueError, json,
         variant::{unknown_variant, variant_text},
     },
+    rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, PartSchema, PropertySchema, Shape, When},
     stored::{Seen, Stored},
 };

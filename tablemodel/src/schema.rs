@@ -145,6 +145,8 @@ pub enum Cover {
     Keep(&'static [&'static str]),
     /// Nothing.
     KeysOnly,
+    /// The index is a list in the entity's partition: one row holds the keys of all entities that have its key.
+    List,
 }
 
 /// A condition on the entity, over one property.
@@ -301,6 +303,11 @@ impl EntitySchema {
             i += 1;
         }
         false
+    }
+
+    /// Whether some of its rows hold something of several entities.
+    pub(crate) fn has_shared_rows(&self) -> bool {
+        self.indexes.iter().any(|index| index.cover == Cover::List)
     }
 
     /// Whether some of its rows stand outside its own partition.

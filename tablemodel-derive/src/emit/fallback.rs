@@ -7,7 +7,7 @@ use quote::{format_ident, quote};
 use super::{
     array, fields,
     handles::constants,
-    path::{marker, path_type},
+    path::{list_path, marker, path_type},
 };
 use crate::meant::{
     entity::Entity,
@@ -51,9 +51,20 @@ fn implementation(entity: &Entity) -> TokenStream {
 /// Paths that have reached every terminal.
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, ident) = (&entity.vis, &entity.ident);
-    let markers: Vec<Ident> = starts.iter().map(marker).collect();
+    let all = starts.iter().map(marker);
+    let is_list = |start: &&Ident| entity.indexes.iter().any(|index| index.is_list && index.name == **start);
+    let lists: Vec<Ident> = starts.iter().filter(is_list).map(marker).collect();
+    let markers: Vec<Ident> = starts.iter().filter(|start| !is_list(start)).map(marker).collect();
     quote! {
-        #(#vis enum #markers {})*
+        #(#vis enum #all {})*
+        #(
+            impl _tm::ListKind for #lists {
+                type Entity = #ident;
+                const INDEX: usize = 0;
+                const COMPONENTS: &'static [_tm::Component] = &[];
+            }
+            impl _tm::ListedAt<{ _tm::END }> for #lists {}
+        )*
         #(
             impl _tm::PathKind for #markers {
                 type Entity = #ident;
@@ -82,7 +93,9 @@ fn path(entity: &Entity) -> TokenStream {
             }
         }
     }
+    let lists = list_path(entity, &path);
     quote! {
+        #lists
         #vis struct #path<__S>(_tm::PathQuery, _tm::PhantomData<fn() -> __S>);
         impl<__S: _tm::PathState> _tm::Path for #path<__S> {
             type State = __S;

@@ -80,12 +80,14 @@ fn start(entity: &Entity, path: &Path) -> TokenStream {
     let (vis, start, marker, ty) = (&entity.vis, &path.start, marker(&path.start), path_type(entity));
     let doc = match path.index {
         None => format!("The path of the primary key: `{}`.", path.told()),
+        Some(_) if path.is_list => format!("The path of the list: `{}`.", path.told()),
         Some(_) => format!("The path of the index: `{}`.", path.told()),
     };
+    let new = if path.is_list { quote!(list) } else { quote!(new) };
     quote! {
         #[doc = #doc]
         #vis fn #start() -> #ty<_tm::At<#marker, 0>> {
-            #ty(_tm::PathQuery::new::<#marker>(), _tm::PhantomData)
+            #ty(_tm::PathQuery::#new::<#marker>(), _tm::PhantomData)
         }
     }
 }

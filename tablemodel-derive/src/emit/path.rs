@@ -32,12 +32,14 @@ pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
     let kinds = paths.iter().map(|path| kind(entity, path));
     let (vis, path) = (&entity.vis, path_type(entity));
     let structure = structure(entity, &path);
+    let lists = list_path(entity, &path);
     let methods = methods.iter().map(|method| method.tokens(entity, &path));
     quote! {
         #(#vis enum #markers {})*
         mod __next { #(#guards)* }
         #(#kinds)*
         #structure
+        #lists
         impl<__S> #path<__S> { #(#methods)* }
     }
 }
@@ -66,9 +68,12 @@ fn kind(entity: &Entity, path: &Path) -> TokenStream {
         None => quote!(_tm::None),
         Some(index) => quote!(_tm::Some(#index)),
     };
+    if path.is_list {
+        return list(entity, path);
+    }
     let found = match path.index.and_then(|index| entity.indexes.get(index)).map(|index| &index.cover) {
         Some(Cover::Whole) => quote!(Seen),
-        Some(Cover::Keep(_) | Cover::KeysOnly) | None => quote!(Stored),
+        Some(Cover::Keep(_) | Cover::KeysOnly | Cover::List) | None => quote!(Stored),
     };
     let components = path.components.iter().map(component);
     let (states, steps, carries) = (states(path), steps(path), carries(entity, path));
@@ -81,6 +86,36 @@ fn kind(entity: &Entity, path: &Path) -> TokenStream {
         }
         #states #steps #carries
     }
+}
+
+/// A marker of a list.
+fn list(entity: &Entity, path: &Path) -> TokenStream {
+    let (ident, marker, index, length) = (&entity.ident, marker(&path.start), path.index, path.components.len());
+    let components = path.components.iter().map(component);
+    let steps = steps(path);
+    quote! {
+        impl _tm::ListKind for #marker {
+            type Entity = #ident;
+            const INDEX: usize = #index;
+            const COMPONENTS: &'static [_tm::Component] = &[#(#components),*];
+        }
+        impl _tm::ListedAt<#length> for #marker {}
+        #steps
+    }
+}
+
+/// Terminals of lists, for an entity that has some.
+pub(super) fn list_path(entity: &Entity, path: &Ident) -> Option<TokenStream> {
+    entity.indexes.iter().any(|index| index.is_list).then(|| {
+        quote! {
+            #[automatically_derived]
+            impl<__S: _tm::ListState> _tm::ListPath for #path<__S> {
+                type State = __S;
+                fn into_query(self) -> _tm::PathQuery { self.0 }
+                fn query(&self) -> &_tm::PathQuery { &self.0 }
+            }
+        }
+    })
 }
 
 fn component(component: &Component) -> TokenStream {
@@ -140,7 +175,7 @@ fn carries(entity: &Entity, path: &Path) -> TokenStream {
     let kept = match &index.cover {
         Cover::Whole => return quote!(impl<const __H: u64> _tm::Carries<__H> for #marker {}),
         Cover::Keep(kept) => kept.as_slice(),
-        Cover::KeysOnly => &[],
+        Cover::KeysOnly | Cover::List => &[],
     };
     let fields = entity.fields.iter().filter(|field| {
         let is_kept = kept.iter().any(|kept| kept.name == field.name);

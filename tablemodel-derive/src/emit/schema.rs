@@ -79,14 +79,19 @@ pub(crate) fn properties(fields: &[Rc<Field>]) -> TokenStream {
 
 /// `_tm::Template(&[..])`
 pub(crate) fn template(key: &Key) -> TokenStream {
-    let segments = key.segments.iter().map(|segment| match segment {
+    let segments = key.segments.iter().map(segment);
+    quote!(_tm::Template(&[#(#segments),*]))
+}
+
+/// `_tm::Segment::..`
+pub(crate) fn segment(segment: &Segment) -> TokenStream {
+    match segment {
         Segment::Literal(text) => quote!(_tm::Segment::Literal(#text)),
         Segment::Part(part) => {
             let part = self::part(part);
             quote!(_tm::Segment::Part(#part))
         }
-    });
-    quote!(_tm::Template(&[#(#segments),*]))
+    }
 }
 
 fn part(part: &Part) -> TokenStream {

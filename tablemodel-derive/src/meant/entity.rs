@@ -17,7 +17,7 @@ use crate::{
     rooms::{
         chunked,
         index::{self, Index, is_recoverable},
-        wide,
+        list, wide,
     },
     written::{Container, EntityWords, FieldWords, Input, Slot},
 };
@@ -52,7 +52,9 @@ impl Entity {
         let mut key = |slot: &Slot<LitStr>, word, example| required(slot, word, example, input, &fields, errors);
         let partition = key(&words.partition, "partition", "{tenant}");
         let row = key(&words.row, "row", "{id}");
-        let indexes = words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
+        let mut indexes: Vec<Index> =
+            words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
+        indexes.extend(words.lists.iter().map(|words| list::resolve(words, &fields, errors)));
         let entity = Self {
             ident: input.ident.clone(),
             vis: input.vis.clone(),

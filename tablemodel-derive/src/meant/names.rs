@@ -10,7 +10,7 @@ use super::{
 use crate::errors::Errors;
 
 /// The terminals of a path, which no field's method may hide, and the two that reach its query.
-pub(crate) const TERMINALS: [&str; 12] = [
+pub(crate) const TERMINALS: [&str; 13] = [
     "one",
     "exists",
     "get_many",
@@ -22,6 +22,7 @@ pub(crate) const TERMINALS: [&str; 12] = [
     "delete_all",
     "select",
     "explain",
+    "keys",
     "into_query",
 ];
 
@@ -105,7 +106,7 @@ fn check_functions(entity: &Entity, errors: &mut Errors) {
     let mut taken: Vec<String> = FUNCTIONS.map(String::from).to_vec();
     check_function(&entity.find, "the primary path", "choose another with `find = \"..\"`", &mut taken, errors);
     for index in &entity.indexes {
-        let what = format!("index `{}`", index.name);
+        let what = format!("{} `{}`", if index.is_list { "list" } else { "index" }, index.name);
         check_function(&index.name, &what, "choose another name", &mut taken, errors);
     }
 }

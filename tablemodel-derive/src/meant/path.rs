@@ -22,6 +22,8 @@ pub(crate) struct Path {
     pub(crate) components: Vec<Component>,
     /// Whether all components together name one key.
     pub(crate) is_complete: bool,
+    /// Whether it names a list, and not rows.
+    pub(crate) is_list: bool,
 }
 
 /// What one path method gives.
@@ -47,8 +49,10 @@ impl Entity {
     pub(crate) fn paths(&self) -> Vec<Path> {
         let primary = path(&self.find, None, &self.partition, &self.row);
         let indexes = self.indexes.iter().enumerate();
-        let indexes =
-            indexes.map(|(place, index)| path(&index.name, Some(place), index.partition(&self.partition), &index.row));
+        let indexes = indexes.map(|(place, index)| {
+            let path = path(&index.name, Some(place), index.partition(&self.partition), &index.row);
+            if index.is_list { path.of_list() } else { path }
+        });
         std::iter::once(primary).chain(indexes).collect()
     }
 }
@@ -67,7 +71,7 @@ fn path(start: &Ident, index: Option<usize>, partition: &Key, row: &Key) -> Path
         }
     }
     let is_complete = partition.parts().chain(row.parts()).all(|part| components.iter().any(|c| c.gives(part)));
-    Path { start: start.clone(), index, components, is_complete }
+    Path { start: start.clone(), index, components, is_complete, is_list: false }
 }
 
 fn range(codec: Codec, after: Option<&str>) -> Range {
@@ -108,6 +112,14 @@ impl Component {
 }
 
 impl Path {
+    /// The path of a list: every component is given, and none by a range.
+    fn of_list(mut self) -> Self {
+        for component in &mut self.components {
+            (component.in_row, component.range) = (false, Range::Never);
+        }
+        Self { is_list: true, ..self }
+    }
+
     /// How many components name the partition.
     pub(crate) fn partition_length(&self) -> usize {
         self.components.iter().filter(|component| !component.in_row).count()

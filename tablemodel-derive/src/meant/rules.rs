@@ -65,9 +65,10 @@ fn check_spread(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
 
 /// The partition key of an index must spread writes too.
 fn check_index_spread(entity: &Entity, errors: &mut Errors) {
-    let elsewhere = entity.indexes.iter().filter_map(|index| Some((&index.name, index.elsewhere.as_ref()?)));
-    for (name, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot) {
-        let key = &elsewhere.partition;
+    let elsewhere = entity.indexes.iter().filter_map(|index| Some((index, index.elsewhere.as_ref()?)));
+    for (index, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot)
+    {
+        let (key, name, what) = (&elsewhere.partition, &index.name, if index.is_list { "list" } else { "index" });
         let why = match key.parts().next() {
             _ if key.shard().is_some() => continue,
             None => "is the same for every entity".to_owned(),
@@ -75,7 +76,7 @@ fn check_index_spread(entity: &Entity, errors: &mut Errors) {
             Some(_) => continue,
         };
         let spread = "lead it with a field that spreads the load, or say `allow(append_hotspot)`";
-        let message = format!("the partition key of index `{name}` {why}, so that one server takes every write");
+        let message = format!("the partition key of {what} `{name}` {why}, so that one server takes every write");
         errors.at(key.span, format!("{message}; {spread}"));
     }
 }
@@ -110,7 +111,9 @@ fn check_counts(entity: &Entity, errors: &mut Errors) {
     let span: Span = entity.ident.span();
     let here = entity.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     // What stands elsewhere costs one row here: that of the outbox.
-    let rows = 1 + here + usize::from(here < entity.indexes.len());
+    // A long list is two rows.
+    let lists = entity.indexes.iter().filter(|index| index.is_list && index.elsewhere.is_none()).count();
+    let rows = 1 + here + lists + usize::from(here < entity.indexes.len());
     if rows > MAX_ROWS_PER_WRITE {
         let message = format!("`{}` writes {rows} rows at once", entity.ident);
         errors.at(span, format!("{message}; a batch takes at most {MAX_ROWS_PER_WRITE}: declare fewer indexes"));

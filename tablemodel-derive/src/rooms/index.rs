@@ -22,6 +22,8 @@ use crate::{
 /// The words of an index, as written.
 pub(crate) struct IndexWords {
     pub(crate) name: Ident,
+    /// What it is called in messages: `index` or `list`.
+    what: &'static str,
     table: Slot<LitStr>,
     partition: Slot<LitStr>,
     row: Slot<LitStr>,
@@ -51,8 +53,21 @@ impl IndexWords {
         let Some(first) = first else {
             return word.wrong("needs a name first", "`index(by_email, row = \"email_{email}\")`", errors);
         };
-        let mut index = Self {
-            name: first.name,
+        let mut index = Self::named(first.name, "index");
+        words.for_each(|word| {
+            if !index.take(&word, errors) {
+                index.has_unknown = true;
+                unknown_word(&word, "in `index(..)`", &LEGAL, errors);
+            }
+        });
+        Some(index)
+    }
+
+    /// Without any word.
+    pub(super) fn named(name: Ident, what: &'static str) -> Self {
+        Self {
+            name,
+            what,
             table: Slot::Absent,
             partition: Slot::Absent,
             row: Slot::Absent,
@@ -63,12 +78,16 @@ impl IndexWords {
             keys_only: Slot::Absent,
             when: Slot::Absent,
             has_unknown: false,
-        };
-        words.for_each(|word| index.take(&word, errors));
-        Some(index)
+        }
     }
 
-    fn take(&mut self, word: &Word, errors: &mut Errors) {
+    /// Whether one of the words is absent that the key of its rows needs.
+    pub(super) fn spoil(&mut self) {
+        self.has_unknown = true;
+    }
+
+    /// Takes the word, if it is one of an index.
+    pub(super) fn take(&mut self, word: &Word, errors: &mut Errors) -> bool {
         match word.text().as_str() {
             "table" => self.table.fill(word, word.string(errors), errors),
             "partition" => self.partition.fill(word, word.string(errors), errors),
@@ -79,11 +98,9 @@ impl IndexWords {
             "keep" => self.keep.fill(word, word.names(errors), errors),
             "keys_only" => self.keys_only.fill(word, word.flag(errors), errors),
             "when" => self.when.fill(word, when(word, errors), errors),
-            _ => {
-                self.has_unknown = true;
-                unknown_word(word, "in `index(..)`", &LEGAL, errors);
-            }
+            _ => return false,
         }
+        true
     }
 }
 
@@ -129,6 +146,8 @@ pub(crate) struct Index {
     pub(crate) is_unique: bool,
     pub(crate) cover: Cover,
     pub(crate) when: Option<When>,
+    /// Whether it is a list of keys, whose path gives no rows.
+    pub(crate) is_list: bool,
 }
 
 /// A partition other than the entity's.
@@ -143,6 +162,8 @@ pub(crate) enum Cover {
     Whole,
     Keep(Vec<Rc<Field>>),
     KeysOnly,
+    /// One row holds the keys of all entities with its key.
+    List,
 }
 
 /// While what the row exists.
@@ -154,9 +175,9 @@ pub(crate) struct When {
 impl Index {
     /// The index that the words ask for.
     pub(crate) fn resolve(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Self {
-        let name = words.name.clone();
+        let (name, what) = (words.name.clone(), words.what);
         if words.row.is_absent() {
-            errors.at(name.span(), format!("index `{name}` has no row key: add `row = \"..\"`"));
+            errors.at(name.span(), format!("{what} `{name}` has no row key: add `row = \"..\"`"));
         }
         if words.keep.is_given() {
             words.keys_only.refuse("`keep(..)` and `keys_only` exclude each other: remove one", errors);
@@ -179,6 +200,7 @@ impl Index {
             is_unique: words.unique.is_given(),
             cover: cover(words, fields, errors),
             when,
+            is_list: false,
         }
     }
 
@@ -204,7 +226,7 @@ impl Index {
         let covered = match &self.cover {
             Cover::Whole => true,
             Cover::Keep(kept) => kept.iter().any(is),
-            Cover::KeysOnly => false,
+            Cover::KeysOnly | Cover::List => false,
         };
         let in_keys = self.keys().flat_map(Key::parts).any(|part| is(&part.field));
         covered || in_keys || self.each.iter().any(is) || self.when.iter().any(|when| is(&when.field))
@@ -212,12 +234,13 @@ impl Index {
 
     /// `_tm::IndexSchema { .. }`
     pub(crate) fn schema(&self, entity: &Entity) -> TokenStream {
-        let (name, row, unique) = (self.name.to_string(), schema::template(&self.row), self.is_unique);
+        let (name, row, unique) = (self.name.to_string(), self.row_schema(), self.is_unique);
         let (elsewhere, each, verified) = (self.elsewhere_schema(entity), self.each_schema(), self.is_verified);
         let discriminator = format!("{}.{name}@{}", entity.entity_type, entity.version);
         let cover = match &self.cover {
             Cover::Whole => quote!(Whole),
             Cover::KeysOnly => quote!(KeysOnly),
+            Cover::List => quote!(List),
             Cover::Keep(kept) => {
                 let kept = kept.iter().map(|field| &field.property);
                 quote!(Keep(&[#(#kept),*]))
@@ -235,6 +258,14 @@ impl Index {
                 name: #name, discriminator: #discriminator, elsewhere: #elsewhere, row: #row, each: #each,
                 cover: _tm::Cover::#cover, unique: #unique, when: #when, verified: #verified,
             }
+        }
+    }
+
+    /// A list elsewhere has a row for each key, which ends with it.
+    fn row_schema(&self) -> TokenStream {
+        match self.is_list && self.elsewhere.is_some() {
+            true => super::list::template(&self.row),
+            false => schema::template(&self.row),
         }
     }
 
@@ -275,11 +306,11 @@ fn with_elements(fields: &[Rc<Field>], each: Option<&Field>) -> Vec<Rc<Field>> {
 
 /// Where the rows stand, if not in the entity's own partition.
 fn elsewhere(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Elsewhere> {
-    let name = &words.name;
+    let (name, what) = (&words.name, words.what);
     if words.partition.is_absent() {
         let message = "names its rows' table and not their partition: add `partition = \"..\"`";
         if let Some(span) = words.table.span() {
-            errors.at(span, format!("index `{name}` {message}"));
+            errors.at(span, format!("{what} `{name}` {message}"));
         }
         let message = "`read` is for an index in another partition: an index beside its entity is never behind it";
         words.read.refuse(message, errors);
@@ -346,18 +377,17 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
         return;
     }
     for index in entity.indexes.iter().filter(|index| index.keys().all(|key| key.is_sound)) {
-        check_identity(index, entity, errors);
+        match index.is_list {
+            true => super::list::check(index, entity, errors),
+            false => check_identity(index, entity, errors),
+        }
         check_keep(index, entity, errors);
     }
 }
 
 /// A unique index is told by its own key; any other holds the entity's key too.
 fn check_identity(index: &Index, entity: &Entity, errors: &mut Errors) {
-    let held = || index.partition(&entity.partition).parts().chain(index.row.parts());
-    let is_held = |own: &&Part| held().any(|part| part.is_of(&own.field) && holds(part, own));
-    let own = entity.partition.parts().filter(|_| index.elsewhere.is_some()).chain(entity.row.parts());
-    let missing: Vec<&Part> = own.filter(|own| !is_held(own)).collect();
-    let name = &index.name;
+    let (missing, name) = (not_held(index, entity), &index.name);
     let shard = index.partition(&entity.partition).shard().filter(|_| index.is_unique);
     if let Some(shard) = shard {
         let shard = shard.written();
@@ -372,6 +402,14 @@ fn check_identity(index: &Index, entity: &Entity, errors: &mut Errors) {
         let message = format!("two entities could have the same entry: add `_{missing}` to the row key, or `unique`");
         errors.at(index.row.span, format!("index `{name}`: {message}"));
     }
+}
+
+/// What the entity's own key has and that of the index has not.
+pub(super) fn not_held<'e>(index: &Index, entity: &'e Entity) -> Vec<&'e Part> {
+    let held = || index.partition(&entity.partition).parts().chain(index.row.parts());
+    let is_held = |own: &&Part| held().any(|part| part.is_of(&own.field) && holds(part, own));
+    let own = entity.partition.parts().filter(|_| index.elsewhere.is_some()).chain(entity.row.parts());
+    own.filter(|own| !is_held(own)).collect()
 }
 
 /// Whether `part` tells apart all that `own` does.

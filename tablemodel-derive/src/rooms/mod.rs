@@ -1,7 +1,8 @@
 //! One file per room that has words of its own.
-//! A room never looks into another.
+//! A room never looks into another; a list alone is a kind of index.
 
 pub(crate) mod blob;
 pub(crate) mod chunked;
 pub(crate) mod index;
+pub(crate) mod list;
 pub(crate) mod wide;

@@ -8,7 +8,7 @@ use super::{Slot, Word, unknown_word};
 use crate::{
     errors::{Errors, unknown},
     names::Case,
-    rooms::index::IndexWords,
+    rooms::{index::IndexWords, list::ListWords},
 };
 
 /// `#[table(..)]` on an entity.
@@ -20,6 +20,7 @@ pub(crate) struct EntityWords {
     pub(crate) partition: Slot<LitStr>,
     pub(crate) row: Slot<LitStr>,
     pub(crate) indexes: Vec<IndexWords>,
+    pub(crate) lists: Vec<ListWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
     pub(crate) wide: Slot<()>,
@@ -29,13 +30,14 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 13] = [
+const LEGAL: [&str; 14] = [
     "name",
     "entity_type",
     "version",
     "partition",
     "row",
     "index",
+    "list",
     "rename_all",
     "wide",
     "adopt",
@@ -63,6 +65,7 @@ impl EntityWords {
             "partition" => self.partition.fill(word, word.string(errors), errors),
             "row" => self.row.fill(word, word.string(errors), errors),
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
+            "list" => self.lists.extend(ListWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
             "wide" => self.wide.fill(word, word.flag(errors), errors),

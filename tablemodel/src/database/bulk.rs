@@ -217,7 +217,11 @@ impl Writing<'_> {
         while !self.is_stopped()
             && let Some(changes) = self.held.due.pop_front()
         {
-            let keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
+            let mut keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
+            if let Some(first) = changes.first().filter(|change| change.schema().has_shared_rows()) {
+                // Rows that several entities share are written by one flight at a time.
+                keys.push(self.hasher.hash_one(&first.key().partition));
+            }
             while self.flights.len() >= self.room || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
@@ -365,5 +369,6 @@ fn concerns_all(error: &Error) -> bool {
 fn rows_each(schema: &'static EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
-    own + here + usize::from(here < schema.indexes.len())
+    let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
+    own + here + lists + usize::from(here < schema.indexes.len())
 }

@@ -5,6 +5,7 @@
 pub(crate) mod explain;
 pub(crate) mod field;
 pub(crate) mod found;
+pub(crate) mod list;
 pub(crate) mod partition;
 pub(crate) mod query;
 pub(crate) mod rows;
@@ -23,6 +24,7 @@ use tablemodel_store::RowKey;
 pub use self::{
     args::{Fixed, KeyForm, Other, PrefixOf, RangeArg, Text},
     explain::{CostClass, Explain},
+    list::ListPath,
     partition::PartitionOf,
     query::{Component, PathQuery},
     rows::ModelRows,

@@ -11,6 +11,7 @@ use crate::{
     key::{Codec, KeyArg, KeyPart, Next, Part, Template},
     path::{
         explain::{CostClass, Explain},
+        list::ListKind,
         state::PathKind,
     },
     plan::{
@@ -21,7 +22,8 @@ use crate::{
         system,
     },
     property::ValueError,
-    schema::{Elsewhere, EntitySchema, IndexSchema},
+    rooms,
+    schema::{Cover, Elsewhere, EntitySchema, IndexSchema},
 };
 
 /// What one method of a path gives: a field, or a bucket of time of one.
@@ -77,6 +79,20 @@ impl PathQuery {
             tail: Tail::Any,
             select: None,
             verified: false,
+            error: None,
+        }
+    }
+
+    /// The start of a path to a list.
+    pub fn list<K: ListKind>() -> Self {
+        Self {
+            schema: <K::Entity as crate::TableEntity>::SCHEMA,
+            index: Some(K::INDEX),
+            components: K::COMPONENTS,
+            given: Vec::with_capacity(K::COMPONENTS.len()),
+            tail: Tail::Any,
+            select: None,
+            verified: true,
             error: None,
         }
     }
@@ -142,6 +158,23 @@ impl PathQuery {
         find(bucket).or_else(|| find(Codec::Plain))
     }
 
+    /// The index, by its position in the schema.
+    pub(crate) fn index(&self) -> Option<usize> {
+        self.index
+    }
+
+    /// The first row of the list that the path names; none where each of its keys has a row of its own.
+    pub(crate) fn list_row(&self) -> Result<Option<RowKey>> {
+        if self.index_schema().is_none_or(|index| index.cover != Cover::List) {
+            return Ok(None);
+        }
+        let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
+        match (self.partitions()?.pop(), row) {
+            (Some(partition), Some(row)) => Ok(Some(RowKey { partition, row })),
+            _ => Err(self.incomplete()),
+        }
+    }
+
     fn index_schema(&self) -> Option<&'static IndexSchema> {
         self.schema.indexes.get(self.index?)
     }
@@ -194,6 +227,9 @@ impl PathQuery {
             Tail::Between(lower, upper) => Next::Between(borrowed(lower), borrowed(upper)),
             Tail::StartsWith(text) => Next::StartsWith(text),
         };
+        if let Some(list) = self.list_row()? {
+            return Ok(rooms::list::rows(&list.row));
+        }
         self.row_template().range(|part| self.value_of(part), next).map_err(|error| self.key_error(error))
     }
 

@@ -21,7 +21,10 @@ use crate::{
         system,
         table::TableName,
     },
-    rooms::unique::{KnownClaims, nets},
+    rooms::{
+        list::{Edit, List},
+        unique::{KnownClaims, nets},
+    },
     schema::{EntitySchema, IndexSchema},
 };
 
@@ -36,7 +39,7 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::Part | Role::Outbox => None,
+            Role::Primary | Role::Part | Role::List(_) | Role::Outbox => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -61,6 +64,15 @@ impl BatchAway {
     }
 }
 
+/// What changes in a list, and which change asked for it.
+#[derive(Debug)]
+struct BatchEdit {
+    index: usize,
+    edit: Edit,
+    change: usize,
+    schema: &'static EntitySchema,
+}
+
 /// What a change leaves: its primary row's properties, and where they stand in the batch.
 #[derive(Debug)]
 pub(crate) struct Left {
@@ -83,6 +95,8 @@ pub(crate) struct BatchPlan {
     pub(crate) claims: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
+    /// What changes in rows of several entities: written once all changes are known.
+    edits: Vec<BatchEdit>,
     /// Parts to write before the batch: of a change that is alone.
     pub(crate) staged: Vec<PlannedRow>,
     /// Parts to delete after it.
@@ -143,6 +157,8 @@ impl BatchPlan {
         for row in planned.rows {
             self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
         }
+        let edits = planned.lists.into_iter();
+        self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
         match setting.deferred {
             true => {
                 self.defer(number, schema, &planned.away, context, &owner, known)?;
@@ -155,6 +171,28 @@ impl BatchPlan {
         self.staged.extend(planned.staged);
         self.swept.extend(planned.swept);
         self.left.push(Left { row: key.row, properties: planned.after, parts: planned.parts, born });
+        Ok(())
+    }
+
+    /// Adds the rows of the lists that the changes meet in, each list once.
+    pub(crate) fn close(&mut self, partition: &str, known: &Known, context: Context) -> Result<()> {
+        let edits = std::mem::take(&mut self.edits);
+        let mut lists: Vec<&BatchEdit> = Vec::new();
+        for edit in &edits {
+            if !lists.iter().any(|list| list.edit.row == edit.edit.row) {
+                lists.push(edit);
+            }
+        }
+        for BatchEdit { index, edit, change, schema } in lists {
+            let Some(of) = schema.indexes.get(*index) else { continue };
+            let list = List { index: of, partition, row: &edit.row, now: context.now };
+            let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
+            let writes = list.writes(own, known);
+            for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
+                let planned = PlannedRow { row, action, role: Role::List(*index) };
+                self.push(BatchRow { planned, change: *change, schema }, "", known)?;
+            }
+        }
         Ok(())
     }
 

@@ -17,8 +17,11 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, OperationId, RowKind},
     },
-    rooms::rekey::{Move, Reservation, is_reserved},
-    schema::{EntitySchema, IndexSchema},
+    rooms::{
+        list::{self, Edit},
+        rekey::{Move, Reservation, is_reserved},
+    },
+    schema::{Cover, EntitySchema, IndexSchema},
 };
 
 /// What a caller wants done to one entity.
@@ -84,6 +87,8 @@ pub(crate) enum Role {
     Primary,
     Part,
     Index(usize),
+    /// A list of several entities' keys.
+    List(usize),
     /// What is to be done in other partitions.
     Outbox,
 }
@@ -102,6 +107,8 @@ pub(crate) struct Planned {
     pub(crate) rows: Vec<PlannedRow>,
     /// Rows of other partitions that differ after the change.
     pub(crate) away: Vec<AwayRow>,
+    /// What changes in rows of several entities, each with the position of its index.
+    pub(crate) lists: Vec<(usize, Edit)>,
     pub(crate) after: Option<Properties>,
     /// The parts after it; the ETag of one that is written is not known yet.
     pub(crate) parts: Vec<Row>,
@@ -116,6 +123,7 @@ pub(crate) struct Planned {
 struct Derived {
     rows: Vec<PlannedRow>,
     away: Vec<AwayRow>,
+    lists: Vec<(usize, Edit)>,
 }
 
 /// A row to read before planning.
@@ -150,7 +158,8 @@ impl Change {
 ///
 /// Asked again with what was read: an upsert tells of the old image's rows once that is known.
 /// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch, and
-/// for an insert or a move that claims values before it is committed.
+/// for an insert or a move that claims values before it is committed; the first row of each list that changes, and the
+/// chunk that changes of a long one.
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
@@ -163,7 +172,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             vec![Need { row: new.key.row.clone(), head: true }]
         }
         Change::Arrive(to) => {
-            let held = to.held()?.into_iter().map(|(_, row, _)| Need { row, head: false });
+            let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: false });
             held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
         }
         Change::Insert(_)
@@ -175,7 +184,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     let touches = matches!(change, Change::Touch { .. });
     let is_needed = |entry: &Entry| {
         let building = matches!(setting.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
-        entry.away.is_none() && (touches || building)
+        entry.away.is_none() && !is_list(change.schema(), entry) && (touches || building)
     };
     if touches || (0..change.schema().indexes.len()).any(|index| setting.of(index) != IndexState::Readable) {
         for image in known_images(change, known)? {
@@ -184,8 +193,39 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             );
         }
     }
+    if change.schema().has_shared_rows() {
+        needs.extend(list_needs(change, setting, known)?);
+    }
     needs.retain(|need| !known.contains_key(&need.row));
     Ok(needs)
+}
+
+/// The rows of the lists that the change may change.
+fn list_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
+    let images = known_images(change, known)?;
+    let wanted = images.iter().map(entries).collect::<Result<Vec<_>>>()?;
+    let mut needs = Vec::new();
+    for (at, own) in wanted.iter().enumerate() {
+        let stays = |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| other != at && all.contains(entry));
+        let changes = |entry: &&Entry| match setting.of(entry.index) {
+            IndexState::Absent => false,
+            IndexState::Readable => !stays(entry),
+            IndexState::DeleteOnly | IndexState::WriteOnly => true,
+        };
+        for entry in own.iter().filter(|entry| is_list(change.schema(), entry)).filter(changes) {
+            let key = images.get(at).map_or("", |image| &image.key.row);
+            let Some(index) = change.schema().indexes.get(entry.index) else { continue };
+            let need =
+                list::need(index, &entry.row, key, known).map_err(|error| error.of(change.schema().entity_type))?;
+            needs.extend(need.map(|row| Need { row, head: false }));
+        }
+    }
+    Ok(needs)
+}
+
+/// Whether the entry is a key in a row of several entities.
+fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
+    schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List)
 }
 
 fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
@@ -265,6 +305,7 @@ impl Planner<'_> {
         if *old.key() == new.key {
             return self.put(Some(&old_image), new, sequence, Some(old), None);
         }
+        self.check_row_moves(&old_image, &new)?;
         let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
@@ -273,12 +314,32 @@ impl Planner<'_> {
         Ok(planned)
     }
 
+    /// That no value unique over several partitions goes with a changed row key, where a claim is a commit of its own.
+    fn check_row_moves(&self, old: &Image, new: &Image) -> Result<()> {
+        if !self.setting.deferred || !new.schema.has_claims() {
+            return Ok(());
+        }
+        let old_entries = entries(old)?;
+        for entry in entries(new)? {
+            let index = new.schema.indexes.get(entry.index).filter(|index| index.is_claim());
+            if let Some(index) = index.filter(|_| old_entries.iter().any(|old| old.is_at(&entry))) {
+                let detail = format!(
+                    "unique index `{}` spans partitions, and its value cannot follow a changed row key here; use `db.rekey()`",
+                    index.name
+                );
+                let error = Error::new(ErrorKind::KeyChanged, detail);
+                return Err(error.of(new.schema.entity_type).at_key(old.key.clone()));
+            }
+        }
+        Ok(())
+    }
+
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         let derived = self.derived(Some(&image), None, 0, next_sequence(&old.head.properties, self.context.now))?;
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
-        let mut planned = Planned { rows, away: derived.away, ..Planned::default() };
+        let mut planned = Planned { rows, away: derived.away, lists: derived.lists, ..Planned::default() };
         self.remove_parts(old, &mut planned);
         Ok(planned)
     }
@@ -297,9 +358,16 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
-    /// As a delete, with the intent in the same batch.
+    /// As a delete, with the intent in the same batch; what the entity wants again in the same partition is held for it.
     fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
         let mut planned = self.delete(to.to.schema, old)?;
+        let held = if to.stays() { to.held()? } else { Vec::new() };
+        for row in &mut planned.rows {
+            if let (Action::Delete(condition), Some(held)) = (&row.action, held.iter().find(|held| held.row == row.row))
+            {
+                row.action = Action::Replace(held.properties.clone(), condition.clone());
+            }
+        }
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let action = Action::Insert(to.intent(sequence, self.context.due));
         planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
@@ -373,7 +441,7 @@ impl Planner<'_> {
         rows.extend(of_parts);
         let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
         rows.extend(derived.rows);
-        Ok(Planned { rows, away: derived.away, after: Some(properties), parts, staged, swept })
+        Ok(Planned { rows, away: derived.away, lists: derived.lists, after: Some(properties), parts, staged, swept })
     }
 
     pub(super) fn stamp(
@@ -397,19 +465,27 @@ impl Planner<'_> {
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
         for entry in &old_entries {
             // What is not written any more must not stay behind as it was.
+            let shared = is_list(image.schema, entry);
             let stays = |wanted: &Entry| match self.setting.of(entry.index) {
+                _ if shared => wanted == entry,
                 IndexState::DeleteOnly => wanted == entry,
                 IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
             };
             if !new_entries.iter().any(stays) {
                 let owner = old.map_or("", |old| &old.key.row);
                 match &entry.away {
+                    None if shared => derived.lists.extend(self.edit(entry, owner, false)),
                     None => derived.rows.extend(self.removal(entry)),
                     Some(_) => derived.away.extend(self.removal_away(entry, owner, released)),
                 }
             }
         }
         for entry in new_entries {
+            if is_list(image.schema, &entry) {
+                let is_there = self.setting.of(entry.index) == IndexState::Readable && old_entries.contains(&entry);
+                derived.lists.extend(self.edit(&entry, &image.key.row, true).filter(|_| !is_there));
+                continue;
+            }
             let before = old_entries.iter().find(|old| old.is_at(&entry));
             if entry.away.is_some() {
                 derived.away.extend(self.writing_away(image, entry, before, sequence));
@@ -419,6 +495,15 @@ impl Planner<'_> {
             derived.rows.extend(self.writing(image.schema, entry, before, owners, sequence));
         }
         Ok(derived)
+    }
+
+    /// The change of a list: the key is put in or taken out.
+    fn edit(&self, entry: &Entry, key: &str, adds: bool) -> Option<(usize, Edit)> {
+        let edit = Edit { row: entry.row.clone(), key: key.to_owned(), adds };
+        match (self.setting.of(entry.index), adds) {
+            (IndexState::Absent, _) | (IndexState::DeleteOnly, true) => None,
+            _ => Some((entry.index, edit)),
+        }
     }
 
     fn removal_away(&self, entry: &Entry, owner: &str, sequence: i64) -> Option<AwayRow> {

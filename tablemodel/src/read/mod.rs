@@ -3,6 +3,7 @@
 //! Nothing is planned here; which ranges, which condition and which rows are merged is the plan's.
 
 mod groups;
+pub(crate) mod list;
 mod rows;
 
 use futures_core::Stream;

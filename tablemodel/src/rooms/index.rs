@@ -47,12 +47,17 @@ pub(crate) fn wants(image: &Image, position: usize, partition: &str, row: &str) 
 
 /// The row for these values of the key's fields.
 fn entry<'v>(
-    image: &Image,
+    image: &'v Image,
     index: &'static IndexSchema,
     position: usize,
     value: &impl Fn(&str) -> Option<ValueRef<'v>>,
 ) -> Result<Option<Entry>> {
     let failed = |error| key_error(image.schema, error, Some(index.name));
+    let value = |name: &str| match name {
+        system::OWNER_PARTITION => Some(ValueRef::String(&image.key.partition)),
+        system::OWNER_ROW => Some(ValueRef::String(&image.key.row)),
+        name => value(name),
+    };
     let Some(row) = index.row.encode(|part| value(part.property)).map_err(failed)? else { return Ok(None) };
     let mut properties = covered(image, index.cover);
     properties.set(PropertyName::from_static(system::OWNER_ROW), ValueRef::String(&image.key.row));
@@ -82,7 +87,7 @@ fn covered(image: &Image, cover: Cover) -> Properties {
     match cover {
         Cover::Whole => image.primary_properties(),
         Cover::Keep(names) => kept(&image.fields, names),
-        Cover::KeysOnly => Properties::with_capacity(SYSTEM_PROPERTIES),
+        Cover::KeysOnly | Cover::List => Properties::with_capacity(SYSTEM_PROPERTIES),
     }
 }
 

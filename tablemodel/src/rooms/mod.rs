@@ -9,6 +9,7 @@ pub mod chunked;
 pub mod compound_key;
 pub mod elsewhere;
 pub mod index;
+pub mod list;
 pub mod model;
 pub mod outbox;
 pub mod projection;

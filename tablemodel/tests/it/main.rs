@@ -24,6 +24,7 @@ mod entities;
 mod format;
 mod keys;
 mod kill;
+mod list;
 mod properties;
 mod protocol;
 mod reads;

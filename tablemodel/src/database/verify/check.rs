@@ -20,7 +20,8 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    schema::{BLOB, EntitySchema, IndexSchema, PropertySchema},
+    rooms::list,
+    schema::{BLOB, Cover, EntitySchema, IndexSchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -47,6 +48,10 @@ pub(super) struct Check {
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
     pub(super) dead: Vec<(&'static EntitySchema, Row)>,
+    /// The rows of lists, by the row of their first.
+    lists: BTreeMap<String, Vec<Row>>,
+    /// The keys that the entities want in lists, and the entities' type.
+    members: BTreeMap<String, (&'static str, Vec<String>)>,
     /// Primary rows that cannot be read: what they want cannot be told.
     unreadable: BTreeSet<String>,
     pub(super) violations: Vec<Violation>,
@@ -116,7 +121,27 @@ impl Check {
         }
         check.parts(db, &parts);
         check.missing();
+        check.lists();
         Ok(check)
+    }
+
+    /// Each list against the keys that the entities want in it.
+    fn lists(&mut self) {
+        let mut lists = std::mem::take(&mut self.lists);
+        let mut members = std::mem::take(&mut self.members);
+        let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
+        for row in rows {
+            let (entity, mut keys) = members.remove(&row).unwrap_or_default();
+            keys.sort_by(|a, b| tablemodel_store::key::compare(a, b));
+            let found = lists.remove(&row).unwrap_or_default();
+            if let Some(fault) = list::fault(&row, &found, &keys) {
+                let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
+                let rows = found.into_iter().map(|row| (row.key, row.etag)).collect();
+                let members = keys.into_iter().map(|key| RowKey::new(self.partition.clone(), key)).collect();
+                let mend = Mend::Relist { entity, rows, members };
+                self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
+            }
+        }
     }
 
     /// A row of an index: one of this partition's entities, or a guest.
@@ -140,8 +165,13 @@ impl Check {
             }
             _ if schema.table.eq_ignore_ascii_case(self.table) => {
                 self.derived += 1;
-                if !is_absent(db, schema, &name)? {
-                    derived.push(row);
+                let is_list = schema.index(&name).is_some_and(|index| index.cover == Cover::List);
+                match is_absent(db, schema, &name)? {
+                    true => {}
+                    false if is_list => {
+                        self.lists.entry(list::head_of(&row.key.row).to_owned()).or_default().push(row);
+                    }
+                    false => derived.push(row),
                 }
             }
             _ => self.foreign += 1,
@@ -207,6 +237,12 @@ impl Check {
                 continue;
             }
             let Entry { away, row, properties, .. } = entry;
+            if index.cover == Cover::List && away.is_none() {
+                let (entity, keys) = self.members.entry(row).or_default();
+                *entity = image.schema.entity_type;
+                keys.push(image.key.row.clone());
+                continue;
+            }
             let (schema, owner, required) = (image.schema, image.key.clone(), state == IndexState::Readable);
             let wanted = Wanted { schema, index, owner, properties, sequence, required };
             match away {

@@ -35,6 +35,8 @@ pub(super) enum Mend {
     Remove(ETag),
     /// The row of another partition is taken away, unless its entity wants it by now.
     Release { entity: &'static str, index: &'static str, owner: RowKey, sequence: i64 },
+    /// The rows of a list are taken away, if they are still as they were, and its entities written once more.
+    Relist { entity: &'static str, rows: Vec<(RowKey, ETag)>, members: Vec<RowKey> },
     /// The outbox row is delivered.
     Deliver(&'static str),
 }
@@ -140,6 +142,15 @@ impl Database {
             Mend::Rewrite(etag, entity, owner) => {
                 self.take_away(&violation.table, &violation.key, etag).await?;
                 self.touch(self.known(entity)?, owner, Vec::new()).await
+            }
+            Mend::Relist { entity, rows, members } => {
+                for (key, etag) in rows {
+                    self.take_away(&violation.table, key, etag).await?;
+                }
+                for member in members {
+                    self.touch(self.known(entity)?, member, Vec::new()).await?;
+                }
+                Ok(())
             }
             Mend::Remove(etag) => self.take_away(&violation.table, &violation.key, etag).await,
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,

@@ -1,0 +1,449 @@
+#![doc = include_str!("../../docs/rooms/list.md")]
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, ValueRef, key::compare};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    key::{Codec, KeyType, Part},
+    plan::{change::Known, system},
+    schema::IndexSchema,
+};
+
+/// The last components of a key in a list of another partition: whose it is.
+pub const OWNER_PARTITION: Part = owner("partition key", system::OWNER_PARTITION);
+/// See [`OWNER_PARTITION`].
+pub const OWNER_ROW: Part = owner("row key", system::OWNER_ROW);
+
+const fn owner(field: &'static str, property: &'static str) -> Part {
+    Part { field, property, key_type: KeyType::Text, optional: false, codec: Codec::Plain }
+}
+
+/// The keys in a row, ascending, as JSON.
+const KEYS: &str = "_keys";
+/// On the head of a list in chunks: the chunks, ascending, each with the least key that belongs there, as JSON.
+const CHUNKS: &str = "_chunks";
+/// On the head: the keys in the whole list.
+const COUNT: &str = "_count";
+
+/// UTF-16 code units of keys, as JSON, that one row holds: what a change of a long list rewrites. At most 32,768 fit a
+/// property.
+const MAX_KEYS_UNITS: usize = 16_000;
+/// UTF-16 code units of the list of chunks: about 1,300 of them, and over half a million keys of 12 characters.
+const MAX_CHUNKS_UNITS: usize = 32_000;
+/// More than any one key takes: 1,024 code units, each escaped, with quotes and a comma.
+const LONGEST_KEY_UNITS: usize = 2_100;
+
+/// A key that is to be in a list, or is not to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edit {
+    /// The row key of the list.
+    pub(crate) row: String,
+    /// The row key of the entity.
+    pub(crate) key: String,
+    pub(crate) adds: bool,
+}
+
+/// What planning knows of a list, beside its rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct List<'a> {
+    pub(crate) index: &'static IndexSchema,
+    pub(crate) partition: &'a str,
+    pub(crate) row: &'a str,
+    /// Where the sequence of a new row starts.
+    pub(crate) now: i64,
+}
+
+/// A part of a list: the number that its row key ends with, and the least key that belongs there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Chunk {
+    number: u32,
+    from: String,
+}
+
+/// What the head of a list holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Head {
+    Keys(Vec<String>),
+    Chunks(Vec<Chunk>),
+}
+
+/// The rows of a list: its head and its chunks.
+pub(crate) fn rows(row: &str) -> RowRange {
+    RowRange {
+        lower: std::ops::Bound::Included(row.to_owned()),
+        upper: std::ops::Bound::Excluded(format!("{row} ~~:")),
+    }
+}
+
+/// The next row that must be read before the list can be changed at this key.
+pub(crate) fn need(index: &IndexSchema, row: &str, key: &str, known: &Known) -> Result<Option<String>> {
+    let Some(head) = known.get(row) else { return Ok(Some(row.to_owned())) };
+    let head = head.as_ref().map(|head| Head::of(index, head)).transpose()?;
+    let Some(Head::Chunks(chunks)) = head else { return Ok(None) };
+    let chunk = chunks.get(place(&chunks, key)).map(|chunk| chunk_row(row, chunk.number));
+    Ok(chunk.filter(|chunk| !known.contains_key(chunk)))
+}
+
+/// The number of keys in the list, by its head.
+pub(crate) fn count(head: &Row) -> Result<u64> {
+    let count = match head.properties.get(COUNT) {
+        Some(ValueRef::Int64(count)) => u64::try_from(count).ok(),
+        _ => None,
+    };
+    count.ok_or_else(|| unreadable(head))
+}
+
+/// How the list is cut into rows: as long as this is the same, rows read one after the other are of one list.
+pub(crate) fn cut_of(head: &Row) -> Option<String> {
+    match head.properties.get(CHUNKS) {
+        Some(ValueRef::String(text)) => Some(text.to_owned()),
+        _ => None,
+    }
+}
+
+/// The keys of a list, ascending, from its rows; the head is the first of them. None where a chunk is not among them.
+pub(crate) fn keys(rows: &[Row]) -> Result<Option<Vec<String>>> {
+    let Some((head, rest)) = rows.split_first() else { return Ok(Some(Vec::new())) };
+    let chunks = match Head::read(head)? {
+        Head::Keys(keys) => return Ok(Some(keys)),
+        Head::Chunks(chunks) => chunks,
+    };
+    let mut keys = Vec::new();
+    for chunk in chunks {
+        let row = chunk_row(&head.key.row, chunk.number);
+        let Some(found) = rest.iter().find(|other| other.key.row == row) else { return Ok(None) };
+        keys.extend(texts(found)?);
+    }
+    Ok(Some(keys))
+}
+
+/// What is wrong with the rows of a list that should hold these keys, if anything is: for `verify`.
+///
+/// `rows` are all rows of the index's kind from the list's row to its last chunk, in key order.
+pub(crate) fn fault(row: &str, rows: &[Row], wanted: &[String]) -> Option<String> {
+    let headless = !rows.is_empty() && rows.first().is_none_or(|head| head.key.row != row);
+    if headless {
+        return Some("chunks of a list without their head".to_owned());
+    }
+    if rows.is_empty() && !wanted.is_empty() {
+        return Some(format!("a list of {} keys is missing", wanted.len()));
+    }
+    let found = match keys(rows) {
+        Err(error) => return Some(error.to_string()),
+        Ok(None) => return Some("a chunk of the list is missing".to_owned()),
+        Ok(Some(found)) => found,
+    };
+    if found != wanted {
+        let (lacks, has) = (difference(wanted, &found), difference(&found, wanted));
+        return Some(format!("the list lacks {lacks} keys, and has {has} that do not belong there"));
+    }
+    let chunks = rows.first().map_or(0, |head| match Head::read(head) {
+        Ok(Head::Chunks(chunks)) => chunks.len(),
+        _ => 0,
+    });
+    let counted = rows.first().map(count).transpose();
+    if counted.ok().flatten().is_some_and(|count| count != found.len() as u64) {
+        return Some("the list counts its keys wrongly".to_owned());
+    }
+    (chunks + 1 < rows.len()).then(|| "the list has a chunk that belongs to nothing".to_owned())
+}
+
+fn difference(of: &[String], from: &[String]) -> usize {
+    of.iter().filter(|key| from.binary_search_by(|other| compare(other, key)).is_err()).count()
+}
+
+/// The head row that this row of a list belongs to: itself, or what stands before the number of a chunk.
+pub(crate) fn head_of(row: &str) -> &str {
+    row.rsplit_once(" ~~").map_or(row, |(head, _)| head)
+}
+
+impl List<'_> {
+    /// The writes that make the edits, over the rows as they are known: of the head, and of each chunk that changes.
+    ///
+    /// The head is written with every change of a chunk, under its ETag: it is the proof that the chunk was the right one.
+    pub(crate) fn writes<'e>(
+        &self,
+        edits: impl Iterator<Item = &'e Edit>,
+        known: &Known,
+    ) -> Result<Vec<(String, Action)>> {
+        let mut last: BTreeMap<&str, bool> = BTreeMap::new();
+        last.extend(edits.map(|edit| (edit.key.as_str(), edit.adds)));
+        let head = known.get(self.row).and_then(Option::as_ref);
+        match head.map(|head| Head::of(self.index, head)).transpose()? {
+            None => self.over_keys(Vec::new(), &last, None),
+            Some(Head::Keys(keys)) => self.over_keys(keys, &last, head),
+            Some(Head::Chunks(chunks)) => self.over_chunks(chunks, &last, head, known),
+        }
+    }
+
+    /// The rows that a list of these keys is made of, over its head as it is: for repair.
+    #[expect(dead_code, reason = "repair asks for it")]
+    pub(crate) fn rebuilt(&self, keys: Vec<String>, head: Option<&Row>) -> Result<Vec<(String, Action)>> {
+        match keys.is_empty() {
+            true => Ok(head.map(|head| (self.row.to_owned(), Action::Delete(matching(head)))).into_iter().collect()),
+            false => self.put_keys(keys, true, head),
+        }
+    }
+
+    fn over_keys(
+        &self,
+        before: Vec<String>,
+        edits: &BTreeMap<&str, bool>,
+        head: Option<&Row>,
+    ) -> Result<Vec<(String, Action)>> {
+        let mut keys = before.clone();
+        edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
+        match (keys == before, keys.is_empty(), head) {
+            (true, ..) => Ok(Vec::new()),
+            (_, true, Some(head)) => Ok(vec![(self.row.to_owned(), Action::Delete(matching(head)))]),
+            (_, true, None) => Ok(Vec::new()),
+            _ => self.put_keys(keys, is_after(&before, edits), head),
+        }
+    }
+
+    /// The head with the keys in it, or with chunks where they are too many.
+    fn put_keys(&self, keys: Vec<String>, appended: bool, head: Option<&Row>) -> Result<Vec<(String, Action)>> {
+        let count = keys.len() as u64;
+        let mut pieces = pieces(keys, appended);
+        if pieces.len() == 1 {
+            let keys = pieces.pop().unwrap_or_default();
+            return Ok(vec![(self.row.to_owned(), self.put(head, self.head_of_keys(&keys, count)))]);
+        }
+        let (mut chunks, mut writes) = (Vec::new(), Vec::new());
+        self.place_pieces(pieces, "", None, &mut chunks, &mut writes);
+        writes.insert(0, (self.row.to_owned(), self.put_chunks(head, &chunks, count)?));
+        Ok(writes)
+    }
+
+    fn over_chunks(
+        &self,
+        chunks: Vec<Chunk>,
+        edits: &BTreeMap<&str, bool>,
+        head: Option<&Row>,
+        known: &Known,
+    ) -> Result<Vec<(String, Action)>> {
+        let mut by_chunk: BTreeMap<usize, BTreeMap<&str, bool>> = BTreeMap::new();
+        for (key, adds) in edits {
+            by_chunk.entry(place(&chunks, key)).or_default().insert(*key, *adds);
+        }
+        let mut count = head.map(count).transpose()?.unwrap_or(0);
+        let (mut left, mut writes) = (chunks.clone(), Vec::new());
+        for (at, edits) in by_chunk {
+            let Some(chunk) = chunks.get(at) else { continue };
+            let row = known.get(&chunk_row(self.row, chunk.number)).and_then(Option::as_ref);
+            let Some(row) = row else { return Err(self.torn()) };
+            let before = texts(row)?;
+            let mut keys = before.clone();
+            edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
+            if keys == before {
+                continue;
+            }
+            count = count.saturating_add(keys.len() as u64).saturating_sub(before.len() as u64);
+            left.retain(|other| other.number != chunk.number);
+            if keys.is_empty() {
+                writes.push((row.key.row.clone(), Action::Delete(matching(row))));
+                continue;
+            }
+            let appended = at + 1 == chunks.len() && is_after(&before, &edits);
+            self.place_pieces(pieces(keys, appended), &chunk.from, Some((chunk.number, row)), &mut left, &mut writes);
+        }
+        left.sort_by(|a, b| compare(&a.from, &b.from));
+        if let Some(first) = left.first_mut() {
+            first.from.clear(); // what is below all others belongs to it
+        }
+        let action = match (left.is_empty(), head) {
+            (true, Some(head)) => Action::Delete(matching(head)),
+            _ => self.put_chunks(head, &left, count)?,
+        };
+        writes.insert(0, (self.row.to_owned(), action));
+        Ok(writes)
+    }
+
+    /// Writes pieces of keys as chunks: the first as the chunk that it was cut from, others under free numbers.
+    fn place_pieces(
+        &self,
+        pieces: Vec<Vec<String>>,
+        from: &str,
+        mut old: Option<(u32, &Row)>,
+        chunks: &mut Vec<Chunk>,
+        writes: &mut Vec<(String, Action)>,
+    ) {
+        let mut least = from.to_owned();
+        let mut before: Option<String> = None;
+        for keys in pieces {
+            if let (Some(before), Some(first)) = (&before, keys.first()) {
+                least = separator(before, first);
+            }
+            before = keys.last().cloned();
+            let (number, row) = match old.take() {
+                Some((number, row)) => (number, Some(row)),
+                None => (free_number(chunks), None),
+            };
+            chunks.push(Chunk { number, from: std::mem::take(&mut least) });
+            // A chunk that belongs to nothing may stand there: the head's ETag says that it does.
+            let action = match row {
+                Some(_) => self.put(row, keys_property(&keys)),
+                None => Action::InsertOrReplace(self.stamped(None, keys_property(&keys))),
+            };
+            writes.push((chunk_row(self.row, number), action));
+        }
+    }
+
+    fn head_of_keys(&self, keys: &[String], count: u64) -> Properties {
+        let mut properties = keys_property(keys);
+        properties.insert(PropertyName::from_static(COUNT), i64::try_from(count).unwrap_or(i64::MAX));
+        properties
+    }
+
+    fn put_chunks(&self, head: Option<&Row>, chunks: &[Chunk], count: u64) -> Result<Action> {
+        let text: Json = chunks
+            .iter()
+            .map(|chunk| Json::from(vec![Json::from(chunk.number), Json::from(chunk.from.as_str())]))
+            .collect();
+        let text = text.to_string();
+        if text.encode_utf16().count() > MAX_CHUNKS_UNITS {
+            let detail = format!(
+                "list `{}` would hold {count} keys in {} chunks, more than its first row can name: keep it in other partitions \
+                 (`partition = \"..\"`), or put more into its key",
+                self.index.name,
+                chunks.len()
+            );
+            return Err(Error::new(ErrorKind::TooLarge, detail).at_key(RowKey::new(self.partition, self.row)));
+        }
+        let mut properties = Properties::new();
+        properties.insert(PropertyName::from_static(CHUNKS), text);
+        properties.insert(PropertyName::from_static(COUNT), i64::try_from(count).unwrap_or(i64::MAX));
+        Ok(self.put(head, properties))
+    }
+
+    fn put(&self, over: Option<&Row>, properties: Properties) -> Action {
+        let properties = self.stamped(over, properties);
+        match over {
+            Some(row) => Action::Replace(properties, matching(row)),
+            None => Action::Insert(properties),
+        }
+    }
+
+    fn stamped(&self, over: Option<&Row>, mut properties: Properties) -> Properties {
+        let sequence = over.map_or(self.now, |row| system::sequence(&row.properties).saturating_add(1));
+        system::stamp(&mut properties, self.index.discriminator, sequence, None);
+        properties
+    }
+
+    fn torn(&self) -> Error {
+        let detail = format!("a chunk of list `{}` is missing; repair it", self.index.name);
+        Error::corrupt(detail).at_key(RowKey::new(self.partition, self.row))
+    }
+}
+
+impl Head {
+    /// The head, if it is a row of this list.
+    fn of(index: &IndexSchema, row: &Row) -> Result<Self> {
+        if !system::is_of_type(&row.properties, index.discriminator) {
+            let detail = format!("a row of another type has the key of list `{}`", index.name);
+            return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(row.key.clone()));
+        }
+        Self::read(row)
+    }
+
+    fn read(row: &Row) -> Result<Self> {
+        let Some(text) = cut_of(row) else { return texts(row).map(Self::Keys) };
+        let chunks: Option<Vec<(u32, String)>> = serde_json::from_str(&text).ok();
+        let chunks = chunks.filter(|chunks| !chunks.is_empty()).ok_or_else(|| unreadable(row))?;
+        Ok(Self::Chunks(chunks.into_iter().map(|(number, from)| Chunk { number, from }).collect()))
+    }
+}
+
+/// The keys that stand in a row.
+fn texts(row: &Row) -> Result<Vec<String>> {
+    let keys: Option<Vec<String>> = match row.properties.get(KEYS) {
+        Some(ValueRef::String(text)) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    let ascend = |keys: &Vec<String>| keys.is_sorted_by(|a, b| compare(a, b).is_lt());
+    keys.filter(ascend).ok_or_else(|| unreadable(row))
+}
+
+fn unreadable(row: &Row) -> Error {
+    Error::corrupt("a row of a list cannot be read").at_key(row.key.clone())
+}
+
+fn keys_property(keys: &[String]) -> Properties {
+    let text: Json = keys.iter().map(|key| Json::from(key.as_str())).collect();
+    let mut properties = Properties::new();
+    properties.insert(PropertyName::from_static(KEYS), text.to_string());
+    properties
+}
+
+fn matching(row: &Row) -> Condition {
+    Condition::Match(row.etag.clone())
+}
+
+/// The row key of a chunk.
+fn chunk_row(row: &str, number: u32) -> String {
+    format!("{row} ~~{number:04}")
+}
+
+/// Which chunk a key belongs to.
+fn place(chunks: &[Chunk], key: &str) -> usize {
+    chunks.partition_point(|chunk| compare(&chunk.from, key).is_le()).saturating_sub(1)
+}
+
+fn free_number(chunks: &[Chunk]) -> u32 {
+    let mut taken: Vec<_> = chunks.iter().map(|chunk| chunk.number).collect();
+    taken.sort_unstable();
+    (1..).zip(taken).find(|(free, taken)| free != taken).map_or(chunks.len() as u32 + 1, |(free, _)| free)
+}
+
+fn apply(keys: &mut Vec<String>, key: &str, adds: bool) {
+    match (keys.binary_search_by(|other| compare(other, key)), adds) {
+        (Err(at), true) => keys.insert(at, key.to_owned()),
+        (Ok(at), false) => drop(keys.remove(at)),
+        _ => {}
+    }
+}
+
+/// Whether all that is added comes after all that was there: then chunks are left full, for more of the kind.
+fn is_after(before: &[String], edits: &BTreeMap<&str, bool>) -> bool {
+    let last = before.last().map_or("", String::as_str);
+    edits.iter().filter(|(_, adds)| **adds).all(|(key, _)| compare(key, last).is_gt())
+}
+
+/// The keys in pieces that each fit a row: full ones, or of one size.
+fn pieces(keys: Vec<String>, full: bool) -> Vec<Vec<String>> {
+    let sizes: Vec<_> = keys.iter().map(|key| units(key)).collect();
+    let all: usize = sizes.iter().sum();
+    let most = match full || all <= MAX_KEYS_UNITS {
+        true => MAX_KEYS_UNITS,
+        false => all.div_ceil(all / (MAX_KEYS_UNITS - LONGEST_KEY_UNITS) + 1) + LONGEST_KEY_UNITS,
+    };
+    let mut pieces: Vec<Vec<String>> = vec![Vec::new()];
+    let mut filled = 0;
+    for (key, size) in keys.into_iter().zip(sizes) {
+        if filled + size > most.min(MAX_KEYS_UNITS) {
+            pieces.push(Vec::new());
+            filled = 0;
+        }
+        filled += size;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(key);
+        }
+    }
+    pieces
+}
+
+/// What a key takes in JSON, with quotes and a comma.
+fn units(key: &str) -> usize {
+    let escaped = key.chars().filter(|c| matches!(c, '"' | '\\')).count();
+    key.encode_utf16().count() + escaped + 3
+}
+
+/// The shortest beginning of `after` that is above `before`.
+fn separator(before: &str, after: &str) -> String {
+    let ends = after.char_indices().map(|(at, c)| at + c.len_utf8());
+    let beginnings = ends.filter_map(|end| after.get(..end));
+    beginnings.into_iter().find(|text| compare(text, before).is_gt()).unwrap_or(after).to_owned()
+}
