@@ -21,6 +21,7 @@ mod claims;
 mod derives;
 mod elsewhere;
 mod entities;
+mod everything;
 mod format;
 mod keys;
 mod kill;

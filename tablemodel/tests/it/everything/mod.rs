@@ -30,6 +30,8 @@ use tablemodel::{
 #[table(index(by_rank, table = "Cities", partition = "rank_{zip}", row = "r_{club}_{year}_{id:02}", when = active, keep(points)))]
 #[table(index(by_skill, partition = "skill_{skills}", row = "s_{club}_{year}_{id:02}", each(skills), keys_only))]
 #[table(index(by_email, table = "Emails", partition = "{email:lower}", row = "email", unique, keep(name)))]
+#[table(list(ids_by_zip, row = "ids_{zip}", when = active))]
+#[table(list(called, table = "Cities", partition = "called_{name}", row = "all"))]
 pub(super) struct Person {
     pub(super) club: String,
     pub(super) year: u16,

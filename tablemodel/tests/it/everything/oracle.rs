@@ -26,9 +26,10 @@ pub(super) enum Rule {
     NoneIndexed,
     PartForgotten,
     ChunkLost,
+    ListUnordered,
 }
 
-pub(super) const WRONG_RULES: [Rule; 8] = [
+pub(super) const WRONG_RULES: [Rule; 9] = [
     Rule::CopyElsewhereShort,
     Rule::ConditionIgnoredElsewhere,
     Rule::EachOnce,
@@ -37,6 +38,7 @@ pub(super) const WRONG_RULES: [Rule; 8] = [
     Rule::NoneIndexed,
     Rule::PartForgotten,
     Rule::ChunkLost,
+    Rule::ListUnordered,
 ];
 
 /// The unique values that an entity wants, each with the scope in which it is unique.
@@ -62,7 +64,8 @@ pub(super) enum Unique {
 
 /// Every row of these entities.
 pub(super) fn rows<'a>(entities: impl IntoIterator<Item = &'a Entity>, rule: Rule) -> Physical {
-    let mut rows = Physical::new();
+    let entities: Vec<_> = entities.into_iter().collect();
+    let mut rows = lists(&entities, rule);
     for entity in entities {
         let of = match entity {
             Entity::Person(person) => person_rows(person, entity.key(), rule),
@@ -73,6 +76,28 @@ pub(super) fn rows<'a>(entities: impl IntoIterator<Item = &'a Entity>, rule: Rul
         }
     }
     rows
+}
+
+/// The lists that stand beside their entities.
+fn lists(entities: &[&Entity], rule: Rule) -> Physical {
+    let mut lists: BTreeMap<Place, Vec<String>> = BTreeMap::new();
+    for entity in entities {
+        if let Entity::Person(Person { club, zip: Some(zip), active: true, .. }) = entity {
+            let place = ("Everything".into(), club.clone(), format!("ids_{zip:03}"));
+            lists.entry(place).or_default().push(format!("\"{}\"", entity.key().1));
+        }
+    }
+    let list = |(place, mut keys): (Place, Vec<String>)| {
+        keys.sort();
+        if rule == Rule::ListUnordered {
+            keys.reverse();
+        }
+        let count = Value::Int64(keys.len() as i64);
+        let keys = format!("[{}]", keys.join(","));
+        let fields = [("EntityType", "Person.ids_by_zip@2".into()), ("_count", count), ("_keys", keys.into())];
+        (place, fields.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into())
+    };
+    lists.into_iter().map(list).collect()
 }
 
 /// The rows of one entity on their way.
@@ -162,6 +187,8 @@ fn person_rows(p: &Person, key: Key, rule: Rule) -> Physical {
     for skill in p.skills.iter().take(most) {
         rows.away(("Everything", format!("skill_{skill}"), format!("s_{own}")), "Person.by_skill@2", Some(&[]));
     }
+    let called = ("Cities", format!("called_{}", p.name), format!("all!{}!{}", rows.key.0, rows.key.1));
+    rows.away(called, "Person.called@2", Some(&[]));
     if let Some(email) = &p.email {
         let value = if rule == Rule::ClaimKeepsCase { email.clone() } else { email.to_lowercase() };
         rows.claim(value, "email", "Person.by_email@2", &["Name"], rule);
