@@ -277,5 +277,7 @@ fn join(fields: &mut Fields) {
 pub(super) fn differences(is: &Physical, should: &Physical) -> Vec<String> {
     let places = is.keys().chain(should.keys().filter(|place| !is.contains_key(*place)));
     let differing = places.filter(|place| is.get(*place) != should.get(*place));
-    differing.map(|place| format!("{place:?}\n  is     {:?}\n  should {:?}", is.get(place), should.get(place))).collect()
+    differing
+        .map(|place| format!("{place:?}\n  is     {:?}\n  should {:?}", is.get(place), should.get(place)))
+        .collect()
 }

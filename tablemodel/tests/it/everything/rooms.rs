@@ -91,7 +91,7 @@ fn person(club: &str, id: u32) -> Person {
     }
 }
 
-fn doc(id: u32, body: usize) -> Doc {
+pub(super) fn doc(id: u32, body: usize) -> Doc {
     let body = "abcdefgh".chars().cycle().take(body).collect();
     let topic = Some("law".into());
     Doc { club: "A".into(), id, title: format!("t{id}"), topic, isbn: Some(id), body, reads: 1, likes: Some(id.into()) }
@@ -124,9 +124,7 @@ async fn run(db: &Database, op: Op) -> Result<()> {
         Op::Update => db.update(Person::find().club("A").year(2014).id(2), |p| Ok(changed(p))).await.map(drop),
         Op::Save | Op::Less | Op::Move | Op::Delete | Op::Batch => run_person(db, op).await,
         Op::Grow | Op::Shrink | Op::Remove => run_doc(db, op).await,
-        Op::Patch => {
-            db.patch(Doc::find().club("A").id(1), Doc::READS.set(8).and(Doc::LIKES.set(None))).await
-        }
+        Op::Patch => db.patch(Doc::find().club("A").id(1), Doc::READS.set(8).and(Doc::LIKES.set(None))).await,
     }
 }
 
@@ -183,7 +181,8 @@ async fn assert_exact(stage: &Stage, told: &str) {
     let (physical, pending) = oracle::physical(stage.rows().await);
     let differences = oracle::differences(&physical, &oracle::rows(entities.values(), Rule::Right));
     assert!(differences.is_empty(), "{told}:\n{}", differences.join("\n"));
-    let wanted: BTreeSet<_> = physical.keys().filter(|(table, ..)| table == "Emails").map(|(_, value, _)| value).collect();
+    let wanted: BTreeSet<_> =
+        physical.keys().filter(|(table, ..)| table == "Emails").map(|(_, value, _)| value).collect();
     assert!(pending.keys().all(|value| !wanted.contains(value)), "{told}: {pending:?}");
     let verified = stage.db.verify().await.expect("verify runs");
     assert!(verified.is_clean(), "{told}: {:#?}", verified.violations);

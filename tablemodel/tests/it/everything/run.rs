@@ -187,7 +187,9 @@ impl<T> Run<T> {
         }
         self.succeeded += 1;
         for (step, _, slot) in parts {
-            let Some((at, mut slot)) = slot.filter(|_| matches!(step, Step::Save(..) | Step::Rekey(..))) else { continue };
+            let Some((at, mut slot)) = slot.filter(|_| matches!(step, Step::Save(..) | Step::Rekey(..))) else {
+                continue;
+            };
             slot.key = slot.value().key();
             slot.version = self.book.lives[&slot.key].version;
             self.slots[at] = Some(slot);

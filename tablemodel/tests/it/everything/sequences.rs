@@ -96,9 +96,8 @@ async fn sequences_reach_success_and_every_refusal() {
         succeeded += run.succeeded;
         refused.extend(run.refused);
     }
-    assert!(succeeded > 200, "{succeeded} succeeded");
-    for refusal in
-        [Refusal::AlreadyExists, Refusal::NotFound, Refusal::Conflict, Refusal::Unique, Refusal::Unsupported]
+    assert!(succeeded > 150, "{succeeded} succeeded");
+    for refusal in [Refusal::AlreadyExists, Refusal::NotFound, Refusal::Conflict, Refusal::Unique, Refusal::Unsupported]
     {
         assert!(refused.contains(&refusal), "{refusal:?} was never met, of {} refusals", refused.len());
     }
@@ -132,4 +131,15 @@ async fn a_row_that_is_lost_or_left_behind_is_found_out() {
     assert!(!run.differences(Rule::Right).await.is_empty());
     run.stage.settle().await;
     assert!(!run.differences(Rule::Right).await.is_empty());
+}
+
+/// The tombstone of an entity that wants no row elsewhere is swept as any other.
+#[tokio::test]
+async fn what_wants_no_row_elsewhere_leaves_nothing_behind_when_it_is_deleted() {
+    let (stage, ()) = in_memory(Consistency::Azure).await;
+    let doc = super::Doc { topic: None, isbn: None, ..super::rooms::doc(1, 10) };
+    let stored = stage.db.insert(&doc).await.expect("inserted");
+    stage.db.delete(stored).await.expect("deleted");
+    stage.settle().await;
+    assert_eq!(stage.rows().await.into_keys().collect::<Vec<_>>(), []);
 }
