@@ -15,10 +15,10 @@ use crate::{
         entries::Away,
         fold::{Folded, fold},
         group::Group,
-        outbox::{AwayRow, intents},
+        outbox::{AwayRow, Intent, intents},
         short_hash::ShortHash,
         states::Setting,
-        system,
+        system::{self, RowKind},
         table::TableName,
     },
     rooms::{
@@ -178,6 +178,7 @@ impl BatchPlan {
         setting: &Setting,
         context: Context,
     ) -> Result<(Option<Properties>, Vec<Row>)> {
+        let buried = planned.rows.iter().find_map(buried);
         for row in planned.rows {
             self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
@@ -186,7 +187,13 @@ impl BatchPlan {
         self.cells.extend(planned.cells.into_iter().map(|edit| (number, edit)));
         match setting.deferred {
             true => {
-                self.defer(number, schema, &planned.away, context, owner, known)?;
+                let mut intents = intents(schema, &planned.away);
+                // A tombstone is swept by its outbox row, also where nothing else is to follow.
+                let nothing_follows = |(row, _): &(String, i64)| intents.iter().all(|intent| intent.owner != *row);
+                if let Some((owner, sequence)) = buried.filter(nothing_follows) {
+                    intents.push(Intent { owner, sequence, entries: Vec::new() });
+                }
+                self.defer(number, schema, intents, context, owner, known)?;
                 let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
                 self.claims.extend(away.filter(|away| away.claimed().is_some()));
             }
@@ -312,12 +319,12 @@ impl BatchPlan {
         &mut self,
         change: usize,
         schema: &'static EntitySchema,
-        away: &[AwayRow],
+        intents: Vec<Intent>,
         context: Context,
         owner: &str,
         known: &Known,
     ) -> Result<()> {
-        for intent in intents(schema, away) {
+        for intent in intents {
             let action = Action::Insert(intent.properties(schema, context.due));
             let planned = PlannedRow { row: intent.row(), action, role: Role::Outbox };
             self.outgoing.push((intent.row(), schema));
@@ -574,4 +581,11 @@ fn twice(row: &BatchRow, detail: &str) -> Error {
     Error::new(ErrorKind::Conflict { current: None }, format!("{detail} (row `{}`)", row.planned.row))
         .of(row.schema.entity_type)
         .in_operation(row.change)
+}
+
+/// Where the row is the tombstone of an entity: its row key and sequence number.
+fn buried(row: &PlannedRow) -> Option<(String, i64)> {
+    let properties = row.action.properties().filter(|_| row.role == Role::Primary)?;
+    let is_dead = matches!(system::kind(properties), RowKind::Tombstone { .. });
+    is_dead.then(|| (row.row.clone(), system::sequence(properties)))
 }

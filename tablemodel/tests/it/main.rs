@@ -22,6 +22,7 @@ mod claims;
 mod derives;
 mod elsewhere;
 mod entities;
+mod everything;
 mod format;
 mod keys;
 mod kill;

@@ -129,7 +129,9 @@ impl Database {
             Some(image) => rooms::index::wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,
         };
-        if (wants && !is_dead) || self.is_pending(schema, &owner).await? {
+        // A claim that is pending belongs to nobody until its entity has the value: its writer is at work, or died.
+        let is_claim = !is_dead && system::is_pending(&row.properties);
+        if is_claim || (wants && !is_dead) || self.is_pending(schema, &owner).await? {
             return Ok(None);
         }
         match (is_dead, wants) {
