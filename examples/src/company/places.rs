@@ -32,7 +32,7 @@ pub(super) async fn unique(db: &Database) -> Result<()> {
     step("unique: an address in its department, a badge in the company");
     let twin = people::employee("Sales", 9, ["JUN", "Jones"], "Rome", &[]);
     refused(db.insert(&twin).await.map(drop), "by_email", "the address is taken in Sales, in whatever case")?;
-    db.insert(&people::employee("Marketing", 9, ["JUN", "Jones"], "Rome", &[])).await?;
+    db.insert(&people::employee("Legal", 9, ["JUN", "Jones"], "Rome", &[])).await?;
     let mut jun = employee(db, "Sales", 1).await?;
     jun.badge = Some(7);
     db.save(&mut jun).await?;
@@ -79,7 +79,7 @@ pub(super) async fn dismiss(db: &Database) -> Result<()> {
 pub(super) async fn drain(db: &Database) -> Result<u64> {
     let mut delivered = 0;
     for _ in 0..10 {
-        let report = db.relay().drain().await?;
+        let report = db.relay().drain().await?; eprintln!("{report:?}");
         delivered += report.delivered;
         if report.partitions == 0 {
             return Ok(delivered);
