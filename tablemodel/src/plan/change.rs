@@ -172,7 +172,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             vec![Need { row: new.key.row.clone(), head: true }]
         }
         Change::Arrive(to) => {
-            let held = to.held()?.into_iter().map(|(_, row, _)| Need { row, head: false });
+            let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: false });
             held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
         }
         Change::Insert(_)
@@ -305,12 +305,33 @@ impl Planner<'_> {
         if *old.key() == new.key {
             return self.put(Some(&old_image), new, sequence, Some(old), None);
         }
+        self.check_row_moves(&old_image, &new)?;
         let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
         self.remove_parts(old, &mut planned);
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
         Ok(planned)
+    }
+
+    /// That no value unique over several partitions goes with a changed row key, where a claim is a commit of its own.
+    fn check_row_moves(&self, old: &Image, new: &Image) -> Result<()> {
+        if !self.setting.deferred || !new.schema.has_claims() {
+            return Ok(());
+        }
+        let old_entries = entries(old)?;
+        for entry in entries(new)? {
+            let index = new.schema.indexes.get(entry.index).filter(|index| index.is_claim());
+            if let Some(index) = index.filter(|_| old_entries.iter().any(|old| old.is_at(&entry))) {
+                let detail = format!(
+                    "unique index `{}` spans partitions, and its value cannot follow a changed row key here; use `db.rekey()`",
+                    index.name
+                );
+                let error = Error::new(ErrorKind::KeyChanged, detail);
+                return Err(error.of(new.schema.entity_type).at_key(old.key.clone()));
+            }
+        }
+        Ok(())
     }
 
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
@@ -337,9 +358,16 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
-    /// As a delete, with the intent in the same batch.
+    /// As a delete, with the intent in the same batch; what the entity wants again in the same partition is held for it.
     fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
         let mut planned = self.delete(to.to.schema, old)?;
+        let held = if to.stays() { to.held()? } else { Vec::new() };
+        for row in &mut planned.rows {
+            if let (Action::Delete(condition), Some(held)) = (&row.action, held.iter().find(|held| held.row == row.row))
+            {
+                row.action = Action::Replace(held.properties.clone(), condition.clone());
+            }
+        }
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let action = Action::Insert(to.intent(sequence, self.context.due));
         planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });

@@ -75,25 +75,40 @@ impl Move {
     }
 
     /// What stands at the new key until the entity arrives: a tombstone to every reader, and whose move it waits for.
-    pub(crate) fn reservation(&self, sequence: i64, expires: DateTime) -> Result<Properties> {
+    pub(crate) fn reservation(&self, sequence: i64, expires: DateTime, held: &[Held]) -> Properties {
         let mut properties = system::tombstone(self.schema(), sequence, None);
         put_owner(&mut properties, &self.from);
         properties.insert(PropertyName::from_static(system::CLAIM), system::PENDING);
         properties.insert(PropertyName::from_static(system::EXPIRES), expires);
         properties.insert(PropertyName::from_static(MOVE), self.id.clone());
-        let held: Json = self.held()?.into_iter().map(|(_, row, _)| row).collect::<Vec<_>>().into();
+        let held: Json = held.iter().map(|held| held.row.as_str()).collect::<Vec<_>>().into();
         properties.insert(PropertyName::from_static(HELD), held.to_string());
-        Ok(properties)
+        properties
     }
 
-    /// The rows of unique indexes in the new partition, each with its index: reserved with the key, since after the
-    /// entity has left, nothing may keep it from arriving.
-    pub(crate) fn held(&self) -> Result<Vec<(usize, String, Properties)>> {
+    /// The rows of unique indexes in the new partition: reserved with the key, since after the entity has left, nothing
+    /// may keep it from arriving.
+    pub(crate) fn held(&self) -> Result<Vec<Held>> {
         let is_unique = |entry: &Entry| {
             entry.away.is_none() && self.schema().indexes.get(entry.index).is_some_and(|index| index.unique)
         };
         let entries = entries(&self.to)?.into_iter().filter(is_unique);
-        Ok(entries.map(|entry| (entry.index, entry.row, self.holding())).collect())
+        Ok(entries.map(|entry| Held { index: entry.index, row: entry.row, properties: self.holding() }).collect())
+    }
+
+    /// Those of them that the entity has not got at its old key, which may be in the same partition.
+    pub(crate) fn newly_held(&self, was: &Image) -> Result<Vec<Held>> {
+        let mut held = self.held()?;
+        if self.stays() {
+            let had = entries(was)?;
+            held.retain(|held| !had.iter().any(|entry| entry.away.is_none() && entry.row == held.row));
+        }
+        Ok(held)
+    }
+
+    /// Whether both keys are in one partition.
+    pub(crate) fn stays(&self) -> bool {
+        self.from.partition == self.to.key.partition
     }
 
     fn holding(&self) -> Properties {
@@ -113,6 +128,15 @@ impl Move {
         };
         Ok(entries(&self.to)?.iter().any(is_it))
     }
+}
+
+/// A row that keeps a unique value until the entity arrives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// The index, by its position in the schema.
+    pub(crate) index: usize,
+    pub(crate) row: String,
+    pub(crate) properties: Properties,
 }
 
 /// What the row keys begin with of the intents of an entity that left this row.

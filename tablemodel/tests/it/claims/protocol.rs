@@ -89,7 +89,7 @@ async fn an_expired_claim_of_an_entity_that_has_the_value_is_confirmed_for_it() 
     let error = db.insert(&wants(2)).await.unwrap_err();
     let owner = Some(RowKey::new("A", "m_0001"));
     assert_eq!(error.kind(), &ErrorKind::UniqueViolation { index: "by_email", owner });
-    assert_exact(&db, "confirmed by the thief").await;
+    assert_eq!(claims(&db).await[V], ("A".into(), "m_0001".into(), true), "confirmed by the thief");
     assert!(Member::by_email().email(V).exists(&db).await.unwrap());
 }
 
