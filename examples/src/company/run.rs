@@ -1,12 +1,15 @@
 //! One run of the program: the story, or kills, or the process that is to be killed.
 //! The exit code tells whether the database was clean at the end.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Parser;
 use tablemodel::{Consistency, Database};
 
 use super::{Result, crash, model::Company, story};
+
+/// Short, so that the story shows how tombstones go.
+const FENCE: Duration = Duration::from_secs(1);
 
 /// Tells the design guide's company in rows: every pattern, with the physical rows after each step.
 #[derive(Debug, Parser)]
@@ -39,7 +42,7 @@ pub async fn run(options: Options) -> Result<ExitCode> {
         Some(rounds) => crash::rounds(rounds, options.seed).await?,
         None => {
             let consistency = if options.atomic { Consistency::Atomic } else { Consistency::Azure };
-            let db = Database::builder().consistency(consistency).in_memory::<Company>().await?;
+            let db = Database::builder().consistency(consistency).fence(FENCE).in_memory::<Company>().await?;
             story::tell(&db).await?
         }
     };
