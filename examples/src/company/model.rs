@@ -1,6 +1,8 @@
 //! The declarations: five types in two tables, and the rows that belong to them in these and three more.
 //! Keys are told here and nowhere else.
 
+#![expect(clippy::duplicated_attributes, reason = "each index says for itself what it holds")]
+
 use tablemodel::prelude::*;
 
 /// Counters of a year.
@@ -102,6 +104,7 @@ pub struct Photo {
 
 /// Every type, and rows of programs that know more types.
 #[derive(Debug, TableModel)]
+#[expect(clippy::large_enum_variant, reason = "a year is as large as its days; the story holds few at a time")]
 pub enum Company {
     /// A department.
     Department(Department),
