@@ -4,7 +4,7 @@
 //! Indexes are not built here; a program only obeys the states it finds.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -45,14 +45,14 @@ pub(crate) struct Registered {
 
 /// The registered entities, by name.
 #[derive(Debug, Default)]
-pub(super) struct Registry(RwLock<HashMap<&'static str, Arc<Registered>>>);
+pub(super) struct Registry(RwLock<BTreeMap<&'static str, Arc<Registered>>>);
 
 impl Registry {
     pub(super) fn get(&self, schema: &'static EntitySchema) -> Option<Arc<Registered>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(schema.entity_type).cloned()
     }
 
-    fn set(&self, entities: HashMap<&'static str, Arc<Registered>>) {
+    fn set(&self, entities: BTreeMap<&'static str, Arc<Registered>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = entities;
     }
 }

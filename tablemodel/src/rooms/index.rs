@@ -17,7 +17,7 @@ use crate::{
 /// hold or a part of its key is `None`; with `each`, one for every different element.
 pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Result<()> {
     let Some(index) = image.schema.indexes.get(position) else { return Ok(()) };
-    if !index.when.is_none_or(|when| holds(when, &image.fields)) {
+    if !index.when.is_none_or(|when| holds(when, image.fields.get(when.property))) {
         return Ok(());
     }
     let Some(each) = index.each else {
@@ -77,9 +77,9 @@ fn entry<'v>(
     Ok(Some(Entry { index: position, away, row, properties }))
 }
 
-/// Whether the condition holds for these fields.
-fn holds(when: When, fields: &Properties) -> bool {
-    let set = !matches!(fields.get(when.property), None | Some(ValueRef::Boolean(false)));
+/// Whether the condition holds for this value of its property.
+fn holds(when: When, value: Option<ValueRef<'_>>) -> bool {
+    let set = !matches!(value, None | Some(ValueRef::Boolean(false)));
     set != when.negated
 }
 
