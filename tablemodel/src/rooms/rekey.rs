@@ -22,6 +22,8 @@ const MOVE: &str = "_move";
 const FROM: &str = "_from";
 /// On a reservation: the row keys of unique indexes that are reserved with it.
 const HELD: &str = "_held";
+/// The name of a row that keeps a unique value, where an index row has its index's.
+const HOLDING: &str = "~held";
 
 /// An entity on its way to another key.
 #[derive(Debug, Clone)]
@@ -113,7 +115,7 @@ impl Move {
 
     fn holding(&self) -> Properties {
         let mut properties = Properties::new();
-        let discriminator = format!("{}.~held@{}", self.schema().entity_type, self.schema().version);
+        let discriminator = format!("{}.{HOLDING}@{}", self.schema().entity_type, self.schema().version);
         system::stamp(&mut properties, discriminator, 0, None);
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.to.key.row.clone());
         properties
@@ -178,6 +180,11 @@ impl Reservation {
 /// Whether the row waits for an entity to arrive.
 pub(crate) fn is_reserved(row: &Row) -> bool {
     Reservation::of(row).is_some()
+}
+
+/// Whether the row keeps a unique value with a reservation.
+pub(crate) fn is_held(row: &Row) -> bool {
+    matches!(system::kind(&row.properties), system::RowKind::Derived { name: HOLDING, .. })
 }
 
 fn put_owner(properties: &mut Properties, owner: &RowKey) {

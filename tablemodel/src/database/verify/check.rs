@@ -23,6 +23,7 @@ use crate::{
     rooms::{
         aggregate::{self, Recount, Totals},
         list,
+        rekey::{INTENT, Reservation, is_held},
     },
     schema::{AggregateSchema, BLOB, Cover, EntitySchema, IndexSchema, PropertySchema},
 };
@@ -51,6 +52,8 @@ pub(super) struct Check {
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
     pub(super) dead: Vec<(&'static EntitySchema, Row)>,
+    /// Row keys that reservations hold for entities that move here. Who wants one takes it over: none is ever swept.
+    held: BTreeSet<String>,
     /// The rows of lists, by the row of their first.
     lists: BTreeMap<String, Vec<Row>>,
     /// The keys that the entities want in lists, and the entities' type.
@@ -112,10 +115,13 @@ impl Check {
             let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(table));
             match (kind, own, schema) {
                 (RowKind::Primary { .. }, Some(schema), _) => check.primary(db, schema, &parts.with(row))?,
-                (RowKind::Tombstone { .. }, Some(schema), _) => {
-                    check.tombstones += 1;
-                    check.dead.push((schema, row));
-                }
+                (RowKind::Tombstone { .. }, Some(schema), _) => match Reservation::of(&row) {
+                    Some(reservation) => check.held.extend(reservation.held),
+                    None => {
+                        check.tombstones += 1;
+                        check.dead.push((schema, row));
+                    }
+                },
                 (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
                     check.outbox.push((schema, row));
                 }
@@ -125,6 +131,7 @@ impl Check {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }
+                (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => check.pending += 1,
                 (RowKind::Derived { name, .. }, _, Some(schema)) => {
                     check.entry(db, schema, name.to_owned(), row, &mut derived)?
                 }
@@ -321,7 +328,8 @@ impl Check {
     fn derived_row(&mut self, row: Row) {
         let Some(wanted) = self.wanted.remove(&row.key.row) else {
             let owner = system::owner_row(&row.properties).unwrap_or("no entity").to_owned();
-            if self.unreadable.contains(&owner) {
+            let is_held = is_held(&row) && self.held.contains(&row.key.row);
+            if is_held || self.unreadable.contains(&owner) {
                 return;
             }
             let (detail, mend) = (format!("`{owner}` does not want this row"), Mend::Remove(row.etag));

@@ -118,6 +118,9 @@ impl Database {
                 Mend::Remove(row.etag.clone()),
             );
         };
+        if system::is_pending(&row.properties) {
+            return Ok(None); // a claim before its entity: reads pass over it, and who wants the value takes it over
+        }
         let is_dead = system::is_dead(&row.properties);
         if is_dead && !self.is_older_than_fences(row, 2) {
             return Ok(None);
