@@ -2,6 +2,7 @@
 //! property of the target are what the sources come to.
 
 mod crashes;
+mod moves;
 mod oracle;
 mod rows;
 
