@@ -1,7 +1,7 @@
 //! Sources and targets that move to another partition, sources of several rows, and repair.
 
 use tablemodel::{
-    Consistency, ErrorKind, RowKey,
+    Consistency, ErrorKind, Properties, RowKey,
     prelude::*,
     store::{Action, Batch, Condition, StoreErrorKind},
     testing::{Fault, Script, TestDatabase},
@@ -123,15 +123,14 @@ async fn repair_makes_cells_and_targets_what_the_sources_come_to() {
         wrong.insert("_value", 5_i64);
         unreadable.insert("_value", "x");
         let stray = "~~agg|team_09|Members";
-        let team_row = db.store().get("Company", &RowKey::new("A", "team_01")).await.unwrap().unwrap().properties;
-        let mut wrong_team = team_row.clone();
+        let mut wrong_team = Properties::new();
         wrong_team.insert("Payroll", 1_i64);
         let faults = [
             (row, Action::InsertOrReplace(wrong)),
             (row, Action::InsertOrReplace(unreadable)),
             (row, Action::Delete(Condition::Exists)),
             (stray, Action::Insert(there)),
-            ("team_01", Action::InsertOrReplace(wrong_team)),
+            ("team_01", Action::Merge(wrong_team, Condition::Exists)),
         ];
         for (row, action) in faults {
             let told = format!("{mode:?} {row} {action:?}");
