@@ -222,7 +222,7 @@ impl PathQuery {
     /// come to, without the plan.
     pub(crate) fn point(&self) -> Result<Option<RowKey>> {
         let is_one_row =
-            self.schema.shape.is_none() && !self.index_schema().is_some_and(|index| index.elsewhere.is_some());
+            self.schema.shape.is_none() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
         let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
         let Some(partition) = self.partition()? else { return Ok(None) };
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;

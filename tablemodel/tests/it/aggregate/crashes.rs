@@ -85,7 +85,7 @@ async fn state(db: &TestDatabase) -> String {
 }
 
 #[tokio::test]
-async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it() {
+pub(crate) async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it() {
     let mut points = 0;
     for mode in [Consistency::Azure, Consistency::Atomic] {
         for kind in KINDS {

@@ -6,6 +6,8 @@ mod moves;
 mod oracle;
 mod rows;
 
+pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it as enumerate;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tablemodel::{

@@ -143,7 +143,7 @@ impl Stage {
         let store = self.db.store();
         let mut rows = BTreeMap::new();
         for table in TABLES.into_iter().chain(["tmdirty"]) {
-            rows.extend(rows_in(&store, table).await);
+            rows.extend(rows_in(store, table).await);
         }
         rows.retain(|(table, partition, _), _| table != "tmdirty" || partition != "clock");
         rows

@@ -19,6 +19,7 @@ use super::{
 
 /// A room by the name of its file, and what of it is run here.
 const ROOMS: &[(&str, Proof)] = &[
+    ("aggregate", Proof::Elsewhere(crate::aggregate::enumerate)),
     ("blob", Proof::Elsewhere(crate::blob::enumerate)),
     ("chunked", Proof::Here(&[Op::Grow, Op::Shrink])),
     ("compound_key", Proof::Here(&[Op::Insert, Op::Again])),
