@@ -209,7 +209,8 @@ mod tests {
         ) {
             let key = RowKey { partition, row };
             let bytes = key_bytes(&key.partition, &key.row);
-            let inside = KeyBounds::new(&range, None).is_some_and(|bounds| bounds.range().contains(&bytes[..]));
+            let inside = KeyBounds::new(&range, None)
+                .is_some_and(|bounds| RangeBounds::<[u8]>::contains::<[u8]>(&bounds.range(), &bytes));
             prop_assert_eq!(inside, range.contains(&key));
         }
     }
