@@ -79,6 +79,10 @@ impl Properties {
     /// assert_eq!(properties.get_from(&mut place, "Id"), Some(ValueRef::Int32(7)));
     /// ```
     #[inline]
+    #[cfg_attr(
+        not(feature = "embedded"),
+        expect(unused_variables, reason = "only stored rows are looked through by place")
+    )]
     pub fn get_from(&self, place: &mut usize, name: &str) -> Option<ValueRef<'_>> {
         match &self.0 {
             Repr::Empty => None,

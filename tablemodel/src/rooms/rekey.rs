@@ -1,4 +1,6 @@
 #![doc = include_str!("../../docs/rooms/rekey.md")]
+//!
+//! In this module nothing is read or written: it only says what is to be.
 
 use serde_json::Value as Json;
 use tablemodel_store::{DateTime, Properties, PropertyName, Row, RowKey, ValueRef};
