@@ -6,9 +6,13 @@ use tablemodel::{
     store::{KeyRange, Query},
 };
 
+/// Properties of a row that are printed, and characters of a text.
+const SHOWN: usize = 12;
+const CHARACTERS: usize = 120;
+
 /// Prints every row of a table as `PartitionKey | RowKey | EntityType | properties`.
 ///
-/// The sequence number and operation ids are left out; `_rk`, the entity that a derived row belongs to, is shown.
+/// Long texts and the properties after the first twelve are cut. The sequence number and operation ids are left out; `_rk`, the entity that a derived row belongs to, is shown.
 ///
 /// # Errors
 ///
@@ -31,7 +35,11 @@ pub async fn print_rows(db: &Database, table: &str) -> tablemodel::Result<()> {
 fn cells(row: &Row) -> [String; 4] {
     let is_shown = |name: &str| !matches!(name, "EntityType" | "_seq" | "_ops");
     let properties = row.properties.iter().filter(|(name, _)| is_shown(name.as_str()));
-    let properties: Vec<_> = properties.map(|(name, value)| format!("{name}={}", text(value))).collect();
+    let mut properties: Vec<_> = properties.map(|(name, value)| format!("{name}={}", text(value))).collect();
+    if properties.len() > SHOWN {
+        let last = format!("and {} more", properties.len() - SHOWN);
+        properties.splice(SHOWN.., [last]);
+    }
     let kind = row.properties.get("EntityType").map(text).unwrap_or_default();
     [row.key.partition.clone(), row.key.row.clone(), kind, properties.join(", ")]
 }
@@ -45,6 +53,9 @@ fn text(value: ValueRef<'_>) -> String {
         ValueRef::Guid(value) => value.to_string(),
         ValueRef::Int32(value) => value.to_string(),
         ValueRef::Int64(value) => value.to_string(),
-        ValueRef::String(value) => value.to_owned(),
+        ValueRef::String(value) => match value.char_indices().nth(CHARACTERS) {
+            Some((end, _)) => format!("{}.. ({} bytes)", value.get(..end).unwrap_or_default(), value.len()),
+            None => value.to_owned(),
+        },
     }
 }

@@ -70,6 +70,7 @@ use proc_macro::TokenStream;
 /// | `version = 2` | the version of the stored format; 1 unless given |
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
 /// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
+/// | `count(..)`, `sum(..)` | the number of these entities, or the sum of a field, kept in another entity; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
 /// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
 /// | `adopt` | rows that other programs wrote are read as version 1 |
@@ -129,10 +130,17 @@ use proc_macro::TokenStream;
 /// `partition` (and `table`) a row for each key, elsewhere. `Employee::name()` begins its path, whose terminals are `keys`,
 /// `all` and `count`. It takes `row`, `partition`, `table`, `when`, `each(field)` and `store = rows`.
 ///
+/// # Aggregates
+///
+/// `count(Department, key(name = department), into = employee_count)` and `sum(Department, key(..), of = salary, into = ..)`
+/// stand on the entity that is counted. `key` says by which of its fields the fields of the other's key are told; both are in
+/// one partition. `when = active` counts only some. The other entity marks the field by `#[table(aggregate)]`.
+///
 /// # On a field
 ///
 /// | word | meaning |
 /// |---|---|
+/// | `aggregate` | the field holds a `count` (`i64`) or `sum` (`i64` or `f64`) of other entities; what is written to it is ignored |
 /// | `rename = "EMail"` | the stored name of the property |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |

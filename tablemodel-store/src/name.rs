@@ -19,6 +19,7 @@ impl PropertyName {
     }
 
     /// The text.
+    #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Text::Static(name) => name,

@@ -13,8 +13,8 @@ use crate::{
 
 /// The properties of a row, without its keys, ETag and timestamp. Sorted by name, each name once.
 ///
-/// Clones are cheap: they share the values until one of them is changed. Values are copied in and out. Those of a row read from an embedded store
-/// stay as they lie in the file until then, and each value is decoded when it is asked for.
+/// Clones are cheap: they share the values until one of them is changed. Values are copied in and out. Those of a row
+/// read from an embedded store are checked when they are read, and share one text until then.
 #[derive(Clone, Default)]
 pub struct Properties(Repr);
 
@@ -55,12 +55,40 @@ impl Properties {
     }
 
     /// The value under `name`.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<ValueRef<'_>> {
         match &self.0 {
             Repr::Empty => None,
             Repr::Flat(flat) => flat.get(name),
             #[cfg(feature = "embedded")]
             Repr::Packed(packed) => packed.get(name),
+        }
+    }
+
+    /// As [`Properties::get`], for many names in their order: looks at `place` first, and leaves it behind what it found.
+    ///
+    /// Begin at 0. Names in another order are found too, only later.
+    ///
+    /// ```
+    /// # use tablemodel_store::{Properties, ValueRef};
+    /// let properties = Properties::from_iter([("Age", 35), ("Id", 7), ("Level", 2)]);
+    /// let mut place = 0;
+    /// assert_eq!(properties.get_from(&mut place, "Age"), Some(ValueRef::Int32(35)));
+    /// assert_eq!(properties.get_from(&mut place, "City"), None);
+    /// assert_eq!(properties.get_from(&mut place, "Level"), Some(ValueRef::Int32(2)));
+    /// assert_eq!(properties.get_from(&mut place, "Id"), Some(ValueRef::Int32(7)));
+    /// ```
+    #[inline]
+    #[cfg_attr(
+        not(feature = "embedded"),
+        expect(unused_variables, reason = "only stored rows are looked through by place")
+    )]
+    pub fn get_from(&self, place: &mut usize, name: &str) -> Option<ValueRef<'_>> {
+        match &self.0 {
+            Repr::Empty => None,
+            Repr::Flat(flat) => flat.get(name),
+            #[cfg(feature = "embedded")]
+            Repr::Packed(packed) => packed.value(find_from(|at| packed.name(at), place, name)?),
         }
     }
 
@@ -103,6 +131,7 @@ impl Properties {
     }
 
     /// All properties, in order of name.
+    #[inline]
     pub fn iter(&self) -> PropertiesIter<'_> {
         PropertiesIter(match &self.0 {
             Repr::Empty => IterRepr::Empty,
@@ -121,6 +150,29 @@ impl Properties {
         work(Arc::make_mut(&mut flat));
         self.0 = Repr::Flat(flat);
     }
+}
+
+/// The position of `name` among sorted names, looked for from `place` on, and before it only where it may be there.
+#[cfg(feature = "embedded")]
+#[inline]
+fn find_from<'a>(name_at: impl Fn(usize) -> Option<&'a str>, place: &mut usize, name: &str) -> Option<usize> {
+    let mut at = *place;
+    while let Some(here) = name_at(at) {
+        // The usual case, and cheaper than to compare by order.
+        if here == name {
+            *place = at + 1;
+            return Some(at);
+        }
+        if here > name {
+            break;
+        }
+        at += 1;
+    }
+    // It is not here, nor further on: it may have been passed.
+    let passed = || at.checked_sub(1).and_then(&name_at).is_some_and(|passed| passed >= name);
+    let found = if passed() { (0..at).find(|at| name_at(*at) == Some(name)) } else { None };
+    *place = found.map_or(at, |found| found + 1);
+    found
 }
 
 impl PartialEq for Properties {
@@ -152,6 +204,7 @@ enum IterRepr<'a> {
 impl<'a> Iterator for PropertiesIter<'a> {
     type Item = (&'a PropertyName, ValueRef<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             IterRepr::Empty => None,

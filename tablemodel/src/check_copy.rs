@@ -26,7 +26,7 @@ pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usi
         let remedy = "` copies between entities of several rows: neither `wide` nor `chunked` entities have copies, or are copied";
         fail(&["`", name, remedy])
     }
-    check_no_blob(copy, source);
+    check_copied(copy, source);
     check_given(copy, source, &source.partition);
     check_given(copy, source, &source.row);
     check_no_more(copy, source);
@@ -45,9 +45,9 @@ pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usi
     }
 }
 
-/// That no blob is copied: its name holds the key of its own row.
+/// That no blob is copied, whose name holds the key of its own row, and no aggregate, which changes with every source.
 #[track_caller]
-const fn check_no_blob(copy: &CopySchema, source: &EntitySchema) {
+const fn check_copied(copy: &CopySchema, source: &EntitySchema) {
     let mut at = 0;
     while at < source.property_count() {
         let property = source.property_at(at);
@@ -55,6 +55,10 @@ const fn check_no_blob(copy: &CopySchema, source: &EntitySchema) {
         while let [name, tail @ ..] = rest {
             if same(name, property.property) && same(property.codec, BLOB) {
                 let remedy = "`, which is a blob: leave it out, and read it from its own entity";
+                fail(&["`", copy.name, "` copies `", property.property, remedy])
+            }
+            if same(name, property.property) && property.aggregate {
+                let remedy = "`, which is an aggregate, and changes too often for copies: leave it out, and read it from its own entity";
                 fail(&["`", copy.name, "` copies `", property.property, remedy])
             }
             rest = tail;

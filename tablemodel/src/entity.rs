@@ -3,10 +3,10 @@
 //!
 //! No key is formatted here and no store is known.
 
-use std::{cell::RefCell, fmt};
+use std::{cell::Cell, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
-use tablemodel_store::{Properties, PropertiesIter, PropertyName, Row, Value, ValueRef};
+use tablemodel_store::{Properties, PropertyName, Row, Value, ValueRef};
 
 use crate::{
     error::Result,
@@ -254,48 +254,16 @@ type ReadValue<T> = fn(Option<ValueRef<'_>>) -> std::result::Result<T, ValueErro
 pub struct FieldReader<'a> {
     properties: &'a Properties,
     keys: &'a [(&'static Part, KeyValue<'a>)],
-    cursor: RefCell<Cursor<'a>>,
+    /// How far it has come in the properties.
+    place: Cell<usize>,
     /// The further rows of an entity that is more than one.
     others: Vec<FieldReader<'a>>,
 }
 
-/// How far a reader has come in the properties, which are sorted.
-#[derive(Debug)]
-struct Cursor<'a> {
-    /// The name of the last property passed.
-    passed: &'a str,
-    next: Option<(&'a PropertyName, ValueRef<'a>)>,
-    rest: PropertiesIter<'a>,
-}
-
-impl<'a> Cursor<'a> {
-    /// The value under this name, if it is the next one, or one further on; `Err` if it was passed.
-    fn find(&mut self, property: &str) -> std::result::Result<Option<ValueRef<'a>>, Passed> {
-        while let Some((name, value)) = self.next {
-            // The usual case, and cheaper than to compare by order.
-            let is_it = name.as_str() == property;
-            if !is_it && name.as_str() > property {
-                break;
-            }
-            self.passed = name.as_str();
-            self.next = self.rest.next();
-            if is_it {
-                return Ok(Some(value));
-            }
-        }
-        if property <= self.passed { Err(Passed) } else { Ok(None) }
-    }
-}
-
-/// What was asked for may lie behind.
-struct Passed;
-
 impl<'a> FieldReader<'a> {
     /// Reads from stored properties, and from the values that the keys hold.
     pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static Part, KeyValue<'a>)]) -> Self {
-        let mut rest = properties.iter();
-        let cursor = RefCell::new(Cursor { passed: "", next: rest.next(), rest });
-        Self { properties, keys, cursor, others: Vec::new() }
+        Self { properties, keys, place: Cell::new(0), others: Vec::new() }
     }
 
     /// Reads from further rows of the entity too.
@@ -308,9 +276,10 @@ impl<'a> FieldReader<'a> {
         if let Some((_, value)) = self.keys.iter().find(|(part, _)| part.property == property) {
             return Some(value.as_ref());
         }
-        let found = self.cursor.borrow_mut().find(property);
-        let own = found.unwrap_or_else(|Passed| self.properties.get(property));
-        own.or_else(|| self.others.iter().find_map(|other| other.value(property)))
+        let mut place = self.place.get();
+        let value = self.properties.get_from(&mut place, property);
+        self.place.set(place);
+        value.or_else(|| self.others.iter().find_map(|other| other.value(property)))
     }
 
     /// A field that is one property, by its type's `from_value`.

@@ -46,6 +46,8 @@ pub enum ErrorKind {
     KeyTooLong,
     /// A value does not fit the width of its key part.
     KeyOverflow,
+    /// An aggregate would be beyond the range of its type.
+    Overflow,
     /// A value, row or batch is over a limit of bytes.
     TooLarge,
     /// A batch is over 100 rows, derived ones counted.

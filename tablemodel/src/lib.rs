@@ -55,15 +55,15 @@ pub use crate::{
     path::{
         CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
         VerifiedPath,
-        field::{Field, FieldArray, Patch, Predicate},
+        field::{Aggregated, Field, FieldArray, Patch, Predicate},
         found::Found,
         state::{Complete, Ranged},
     },
     plan::states::IndexState,
     property::Property,
     schema::{
-        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PartSchema,
-        PropertySchema, Shape, When,
+        AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
+        OnDelete, PartSchema, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
 };

@@ -16,8 +16,8 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 pub use crate::{
     Result as RunResult,
     check::{
-        Place, check_chunked, check_field, check_groups, check_index, check_pair, check_part, index_partition,
-        index_row,
+        Place, check_aggregate, check_aggregates, check_chunked, check_field, check_groups, check_held, check_index,
+        check_into, check_pair, check_part, index_partition, index_row,
     },
     check_copy::{check_copies, check_copy, on_delete},
     entity::{
@@ -26,7 +26,7 @@ pub use crate::{
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
-        field::{AsJson, Field, FieldArray, Maintained, Patchable},
+        field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Summed},
         list::{ListKind, ListPath, ListState, Listed, ListedAt},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
@@ -38,8 +38,8 @@ pub use crate::{
     },
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
-        CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, IndexSchema, OnDelete, PartSchema,
-        PropertySchema, Shape, When,
+        AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
+        OnDelete, PartSchema, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
 };

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use tablemodel_store::{EdmType, Value, ValueRef, limits};
+use tablemodel_store::{EdmType, Properties, Value, ValueRef, limits};
 
 use crate::{
     key::Template,
@@ -40,6 +40,8 @@ pub struct EntitySchema {
     pub indexes: &'static [IndexSchema],
     /// The copies of other entities' properties, in the order they were declared.
     pub copies: &'static [CopySchema],
+    /// The aggregates that it adds to, in the order they were declared.
+    pub aggregates: &'static [AggregateSchema],
     /// Whether rows that other programs wrote (without our system properties) are read as version 1.
     pub adopt: bool,
     /// How the entity is cut into several rows; none for one that is always one row.
@@ -95,6 +97,34 @@ pub struct PropertySchema {
     pub nullable: bool,
     /// Whether an absent property reads as a default.
     pub default: bool,
+    /// Whether it holds an aggregate: what is written is what its sources come to.
+    pub aggregate: bool,
+}
+
+/// A count or a sum over entities, kept in a property of another entity of their partition.
+#[derive(Debug)]
+pub struct AggregateSchema {
+    /// The target's field, for messages.
+    pub name: &'static str,
+    /// The entity that holds the result.
+    pub target: &'static EntitySchema,
+    /// The properties of the target's key, each with the property of this entity that says which target.
+    pub key: &'static [(&'static str, &'static str)],
+    /// The property of the target, by its stored name.
+    pub into: &'static str,
+    /// What is kept.
+    pub function: Function,
+    /// An entity counts only while this holds.
+    pub when: Option<When>,
+}
+
+/// What an aggregate keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Function {
+    /// The number of entities.
+    Count,
+    /// The sum of this property.
+    Sum(&'static str),
 }
 
 /// An index: one more row per entity, under other keys.
@@ -216,10 +246,18 @@ pub struct When {
     pub negated: bool,
 }
 
+impl When {
+    /// Whether the condition holds for these fields.
+    pub(crate) fn holds(self, fields: &Properties) -> bool {
+        let set = !matches!(fields.get(self.property), None | Some(ValueRef::Boolean(false)));
+        set != self.negated
+    }
+}
+
 impl PropertySchema {
     /// The property of a field of type `T`.
     pub const fn of<T: Property>(field: &'static str, property: &'static str) -> Self {
-        Self { field, property, edm: T::EDM, codec: T::CODEC, nullable: T::NULLABLE, default: false }
+        Self { field, property, edm: T::EDM, codec: T::CODEC, nullable: T::NULLABLE, default: false, aggregate: false }
     }
 
     /// The property of a field whose type says these. For generated code.
@@ -231,22 +269,27 @@ impl PropertySchema {
         codec: &'static str,
         nullable: bool,
     ) -> Self {
-        Self { field, property, edm, codec, nullable, default: false }
+        Self { field, property, edm, codec, nullable, default: false, aggregate: false }
     }
 
     /// A field stored as JSON text.
     pub const fn json(field: &'static str, property: &'static str) -> Self {
-        Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false }
+        Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false, aggregate: false }
+    }
+
+    /// The same, holding an aggregate.
+    pub const fn of_aggregate(self) -> Self {
+        Self { aggregate: true, ..self }
     }
 
     /// A field kept as a blob: its own property is the value (Binary) or the name of the blob (String).
     pub const fn blob(field: &'static str, property: &'static str, nullable: bool) -> Self {
-        Self { field, property, edm: EdmType::String, codec: BLOB, nullable, default: false }
+        Self { field, property, edm: EdmType::String, codec: BLOB, nullable, default: false, aggregate: false }
     }
 
     /// The length or the checksum of a blob; absent where the value is in the row.
     pub const fn blob_part(field: &'static str, property: &'static str) -> Self {
-        Self { field, property, edm: EdmType::Int64, codec: BLOB, nullable: true, default: false }
+        Self { field, property, edm: EdmType::Int64, codec: BLOB, nullable: true, default: false, aggregate: false }
     }
 
     /// The same, reading as a default where absent.
@@ -409,7 +452,12 @@ impl EntitySchema {
 
     /// Whether some of its rows hold something of several entities.
     pub(crate) fn has_shared_rows(&self) -> bool {
-        self.indexes.iter().any(|index| index.cover == Cover::List)
+        !self.aggregates.is_empty() || self.indexes.iter().any(|index| index.cover == Cover::List)
+    }
+
+    /// Whether some of its properties hold aggregates.
+    pub(crate) fn holds_aggregates(&'static self) -> bool {
+        self.properties().any(|property| property.aggregate)
     }
 
     /// Whether some of its rows stand outside its own partition.

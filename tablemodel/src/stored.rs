@@ -68,11 +68,16 @@ impl<T> Stored<T> {
 }
 
 impl<T: TableEntity> Stored<T> {
-    /// Takes over the rows that a write left, and the copies that it filled.
+    /// Takes over the rows that a write left: copies were filled, and aggregates are not as the caller left them.
     pub(crate) fn set_rows(&mut self, rows: Group) {
         // What is copied from a source that cannot be read stays as it is: the next read tells.
         let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &[]));
         self.rows = rows;
+        if T::SCHEMA.holds_aggregates()
+            && let Ok(value) = image::decode(&self.rows)
+        {
+            self.value = value;
+        }
     }
 
     pub(crate) fn read(rows: Group) -> Result<Self> {

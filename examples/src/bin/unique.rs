@@ -4,6 +4,10 @@
 
 use tablemodel::prelude::*;
 
+#[allow(
+    clippy::duplicated_attributes,
+    reason = "two indexes may both be unique, which the lint takes for a repetition"
+)]
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", partition = "{department}", row = "empid_{id:06}")]
 #[table(index(by_email, row = "email_{email:lower}", unique, keys_only))]

@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use crate::{
     meant::{
@@ -29,9 +30,14 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     });
     let group = entity.fields.iter().find(|field| matches!(field.kind, Kind::Group | Kind::Array));
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
-    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
+    let aggregates = entity.aggregates.iter().enumerate().map(|(place, aggregate)| aggregate.checks(&schema, place));
+    let held = entity.fields.iter().filter(|field| field.is_aggregate).map(|field| {
+        let ty = &field.ty;
+        quote_spanned!(ty.span()=> const _: () = _tm::check_held::<#ty>();)
+    });
     let chunked = chunked::checks(entity);
-    quote!(#partition #row #(#indexes)* #groups #chunked #(#copies)*)
+    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
+    quote!(#partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked #(#copies)*)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

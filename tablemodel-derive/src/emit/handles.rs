@@ -49,7 +49,10 @@ fn constant(entity: &Entity, field: &Field) -> TokenStream {
     let handle = field.handle();
     let doc = format!("The handle of `{name}`.");
     let handle_type = handle_type(field);
-    let maintained = entity.maintains(field).then(|| quote!(, _tm::Maintained));
+    let maintained = match field.is_aggregate {
+        true => Some(quote!(, _tm::Aggregated)),
+        false => entity.maintains(field).then(|| quote!(, _tm::Maintained)),
+    };
     if field.kind == Kind::Array {
         let (array, element) = (super::array::implementation(field), super::array::element(&field.ty));
         return quote_spanned! {field.ty.span()=>

@@ -88,7 +88,9 @@ fn checks(model: &Model<'_>) -> TokenStream {
         let checks = model.entities.iter().take(place).map(|earlier| pair(earlier, later));
         quote_spanned!(later.variant.span()=> const _: () = { #(#checks)* };)
     });
-    checks.collect()
+    let (ident, span) = (model.ident, model.ident.span());
+    let aggregates = quote_spanned!(span=> const _: () = _tm::check_aggregates(<#ident as _tm::TableModel>::ENTITIES););
+    checks.chain([aggregates]).collect()
 }
 
 /// The copies of each entity, over all that are listed.

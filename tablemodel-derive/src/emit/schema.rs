@@ -12,7 +12,7 @@ use crate::{
         field::{Field, Kind},
         key::{Key, Part, Segment},
     },
-    rooms::{blob, wide},
+    rooms::{aggregate::Aggregate, blob, wide},
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -23,6 +23,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
     let copies = entity.copies.iter().map(|copy| copy.schema(entity));
+    let aggregates = entity.aggregates.iter().map(Aggregate::schema);
     let shape = wide::shape(entity);
     quote! {
         _tm::EntitySchema {
@@ -32,6 +33,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             row: #row,
             indexes: &[#(#indexes),*],
             copies: &[#(#copies),*],
+            aggregates: &[#(#aggregates),*],
             adopt: #adopt,
             shape: #shape,
         }
@@ -70,7 +72,8 @@ fn property(field: &Field) -> Option<TokenStream> {
         Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
-    Some(quote!(#schema #default))
+    let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));
+    Some(quote!(#schema #default #aggregate))
 }
 
 /// The properties of a group.

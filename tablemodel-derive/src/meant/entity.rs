@@ -15,6 +15,7 @@ use super::{
 use crate::{
     errors::Errors,
     rooms::{
+        aggregate::{self, Aggregate},
         chunked,
         copy::Copy,
         index::{self, Index, is_recoverable},
@@ -44,6 +45,7 @@ pub(crate) struct Entity {
     pub(crate) row: Key,
     pub(crate) indexes: Vec<Index>,
     pub(crate) copies: Vec<Copy>,
+    pub(crate) aggregates: Vec<Aggregate>,
 }
 
 impl Entity {
@@ -58,6 +60,8 @@ impl Entity {
             words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
         indexes.extend(words.lists.iter().map(|words| list::resolve(words, &fields, errors)));
         let copies = fields.iter().filter_map(|field| Copy::resolve(field, &fields, errors)).collect();
+        let aggregates = words.aggregates.iter();
+        let aggregates = aggregates.map(|words| aggregate::resolve(words, &input.ident, &fields, errors)).collect();
         let entity = Self {
             ident: input.ident.clone(),
             vis: input.vis.clone(),
@@ -75,9 +79,11 @@ impl Entity {
             row,
             indexes,
             copies,
+            aggregates,
         };
         rules::check(&entity, &words, errors);
         index::check(&entity, errors);
+        aggregate::check(&entity, errors);
         wide::check(&entity, errors);
         chunked::check(&entity, errors);
         names::check(&entity, errors);
@@ -97,7 +103,9 @@ impl Entity {
     /// Whether a key, or a row made from the entity, depends on the field.
     pub(crate) fn maintains(&self, field: &Field) -> bool {
         let in_key = self.partition.parts().chain(self.row.parts()).any(|part| part.is_of(field));
-        in_key || self.indexes.iter().any(|index| index.uses(field)) || self.copies.iter().any(|copy| copy.uses(field))
+        let in_aggregate = self.aggregates.iter().any(|aggregate| aggregate.uses(field));
+        let in_copy = self.copies.iter().any(|copy| copy.uses(field));
+        in_key || in_aggregate || in_copy || self.indexes.iter().any(|index| index.uses(field))
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Field {
     pub(crate) property: String,
     /// The path method, if the user named it.
     pub(crate) method: Option<Ident>,
+    /// Whether it holds an aggregate.
+    pub(crate) is_aggregate: bool,
     /// The handle, if the user named it.
     pub(crate) constant: Option<Ident>,
     /// Where the stored name stands.
@@ -83,6 +85,7 @@ impl Field {
             part: words.part.get().cloned(),
             property,
             method: words.method.get().cloned(),
+            is_aggregate: words.aggregate.is_given(),
             constant: words.constant.get().cloned(),
             property_span,
             copy: words.copy.get().cloned(),
@@ -102,6 +105,7 @@ impl Field {
             default: None,
             property: self.property.clone(),
             method: self.method.clone(),
+            is_aggregate: false,
             constant: None,
             property_span: self.property_span,
             copy: None,
@@ -192,6 +196,7 @@ fn refuse_with_copy(words: &FieldWords, errors: &mut Errors) {
         ("default", words.default.span()),
         ("method", words.method.span()),
         ("constant", words.constant.span()),
+        ("aggregate", words.aggregate.span()),
     ];
     for (word, span) in given {
         if let Some(span) = span {
@@ -204,10 +209,14 @@ fn refuse_with_copy(words: &FieldWords, errors: &mut Errors) {
 }
 
 fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
-    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant, copy } = words;
+    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant, copy, aggregate } =
+        words;
     if !copy.is_absent() {
         refuse_with_copy(words, errors);
         return;
+    }
+    if kind(words, is_array) != Kind::Plain || chunked.is_given() || part.is_given() {
+        aggregate.refuse("an aggregate is one plain property: remove `aggregate`, or the other word", errors);
     }
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");

@@ -38,7 +38,7 @@ pub(crate) struct IndexWords {
 }
 
 /// `when = field` or `when = !field`
-struct WhenWord {
+pub(super) struct WhenWord {
     field: Ident,
     negated: bool,
 }
@@ -104,7 +104,7 @@ impl IndexWords {
     }
 }
 
-fn when(word: &Word, errors: &mut Errors) -> Option<WhenWord> {
+pub(super) fn when(word: &Word, errors: &mut Errors) -> Option<WhenWord> {
     let trees: Vec<TokenTree> = word.value().unwrap_or_default().into_iter().collect();
     match trees.as_slice() {
         [TokenTree::Ident(field)] => Some(WhenWord { field: field.clone(), negated: false }),
@@ -220,6 +220,13 @@ impl Index {
         !is_list && self.keys().any(|key| is_recoverable(key, field))
     }
 
+    /// Whether the keys of its rows, or whether they exist, depend on the field.
+    pub(crate) fn depends_on(&self, field: &Field) -> bool {
+        let is = |other: &Rc<Field>| other.name == field.name;
+        let in_keys = self.keys().flat_map(Key::parts).any(|part| is(&part.field));
+        in_keys || self.each.iter().any(is) || self.when.iter().any(|when| is(&when.field))
+    }
+
     /// Whether a change of `field` may change the index row.
     pub(crate) fn uses(&self, field: &Field) -> bool {
         let is = |other: &Rc<Field>| other.name == field.name;
@@ -228,8 +235,7 @@ impl Index {
             Cover::Keep(kept) => kept.iter().any(is),
             Cover::KeysOnly | Cover::List => false,
         };
-        let in_keys = self.keys().flat_map(Key::parts).any(|part| is(&part.field));
-        covered || in_keys || self.each.iter().any(is) || self.when.iter().any(|when| is(&when.field))
+        covered || self.depends_on(field)
     }
 
     /// `_tm::IndexSchema { .. }`
@@ -246,13 +252,7 @@ impl Index {
                 quote!(Keep(&[#(#kept),*]))
             }
         };
-        let when = match &self.when {
-            None => quote!(_tm::None),
-            Some(When { field, negated }) => {
-                let property = &field.property;
-                quote!(_tm::Some(_tm::When { property: #property, negated: #negated }))
-            }
-        };
+        let when = when_schema(self.when.as_ref());
         quote! {
             _tm::IndexSchema {
                 name: #name, discriminator: #discriminator, elsewhere: #elsewhere, row: #row, each: #each,
@@ -281,6 +281,13 @@ impl Index {
         let elements = quote_spanned!(ty.span()=> _tm::json::elements::<#ty>);
         quote!(_tm::Some(_tm::Each { property: #property, elements: #elements }))
     }
+}
+
+/// `_tm::Option<_tm::When>`
+pub(super) fn when_schema(when: Option<&When>) -> TokenStream {
+    let Some(When { field, negated }) = when else { return quote!(_tm::None) };
+    let property = &field.property;
+    quote!(_tm::Some(_tm::When { property: #property, negated: #negated }))
 }
 
 /// The list whose elements have rows.
@@ -325,7 +332,7 @@ fn elsewhere(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> O
     Some(Elsewhere { table: words.table.get().map(LitStr::value), partition })
 }
 
-fn condition(when: &WhenWord, fields: &[Rc<Field>], errors: &mut Errors) -> Option<When> {
+pub(super) fn condition(when: &WhenWord, fields: &[Rc<Field>], errors: &mut Errors) -> Option<When> {
     let field = property(&when.field, fields, errors)?;
     Some(When { field, negated: when.negated })
 }

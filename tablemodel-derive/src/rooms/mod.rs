@@ -1,6 +1,7 @@
 //! One file per room that has words of its own.
 //! A room never looks into another; a list alone is a kind of index.
 
+pub(crate) mod aggregate;
 pub(crate) mod blob;
 pub(crate) mod chunked;
 pub(crate) mod copy;

@@ -8,7 +8,7 @@ use super::{Slot, Word, unknown_word};
 use crate::{
     errors::{Errors, unknown},
     names::Case,
-    rooms::{index::IndexWords, list::ListWords},
+    rooms::{aggregate::AggregateWords, index::IndexWords, list::ListWords},
 };
 
 /// `#[table(..)]` on an entity.
@@ -21,6 +21,7 @@ pub(crate) struct EntityWords {
     pub(crate) row: Slot<LitStr>,
     pub(crate) indexes: Vec<IndexWords>,
     pub(crate) lists: Vec<ListWords>,
+    pub(crate) aggregates: Vec<AggregateWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
     pub(crate) wide: Slot<()>,
@@ -30,7 +31,7 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 14] = [
+const LEGAL: [&str; 16] = [
     "name",
     "entity_type",
     "version",
@@ -38,6 +39,8 @@ const LEGAL: [&str; 14] = [
     "row",
     "index",
     "list",
+    "count",
+    "sum",
     "rename_all",
     "wide",
     "adopt",
@@ -66,6 +69,7 @@ impl EntityWords {
             "row" => self.row.fill(word, word.string(errors), errors),
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
             "list" => self.lists.extend(ListWords::read(word, errors)),
+            "count" | "sum" => self.aggregates.extend(AggregateWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
             "wide" => self.wide.fill(word, word.flag(errors), errors),

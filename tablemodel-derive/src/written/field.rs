@@ -25,6 +25,7 @@ pub(crate) struct FieldWords {
     pub(crate) method: Slot<Ident>,
     pub(crate) constant: Slot<Ident>,
     pub(crate) copy: Slot<CopyWords>,
+    pub(crate) aggregate: Slot<()>,
 }
 
 /// `default`, or `default = ..`.
@@ -40,8 +41,20 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 11] =
-        ["rename", "json", "blob", "flatten", "chunked", "part", "skip", "default", "method", "constant", "copy_of"];
+    pub(crate) const OF_ENTITY: [&'static str; 12] = [
+        "rename",
+        "json",
+        "blob",
+        "flatten",
+        "chunked",
+        "part",
+        "skip",
+        "default",
+        "method",
+        "constant",
+        "copy_of",
+        "aggregate",
+    ];
     /// The words that the fields of a group of properties take.
     pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
     /// The words that a projection's fields take.
@@ -65,6 +78,7 @@ impl FieldWords {
                 "part" => words.part.fill(&word, word.string(errors), errors),
                 "skip" => words.skip.fill(&word, word.flag(errors), errors),
                 "default" => words.default.fill(&word, default(&word, errors), errors),
+                "aggregate" => words.aggregate.fill(&word, word.flag(errors), errors),
                 "method" => words.method.fill(&word, word.ident(errors), errors),
                 "copy_of" => words.copy.fill(&word, CopyWords::read(&word, errors), errors),
                 _ => words.constant.fill(&word, word.ident(errors), errors),

@@ -4,7 +4,10 @@
 
 use std::collections::HashMap;
 
-use super::engine::{Space, TableId};
+use super::{
+    dictionary::NameHash,
+    engine::{Space, TableId},
+};
 use crate::{DateTime, StoreError, limits::MAX_TABLE_NAME_CHARS};
 
 /// One table.
@@ -18,7 +21,7 @@ pub(super) struct TableEntry {
 
 /// All tables, by name in lower case.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Catalogue(HashMap<Box<str>, TableEntry>);
+pub(super) struct Catalogue(HashMap<Box<str>, TableEntry, NameHash>);
 
 impl Catalogue {
     /// The table of this name. Allocates nothing.

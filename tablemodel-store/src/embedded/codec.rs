@@ -96,41 +96,40 @@ impl<'a> StoredRow<'a> {
         DateTime::from_ticks(self.stamp.cast_signed())
     }
 
-    /// The value of the property with this name, whose number is `id` if it has one.
-    pub(super) fn get(self, name: &str, id: Option<NameId>) -> Option<ValueRef<'a>> {
+    /// The value of the property with this name, whose number is `id` if it has one. Errors: `Corrupt`, if it cannot be
+    /// told; what lies behind the property is not looked at.
+    pub(super) fn get(self, name: &str, id: Option<NameId>) -> Result<Option<ValueRef<'a>>, StoreError> {
         let is_it = |stored: &StoredName<'_>| match stored {
             StoredName::Id(stored) => Some(*stored) == id,
             StoredName::Text(stored) => *stored == name,
         };
-        StoredProperties::of(self.body)?.find(is_it)
+        StoredProperties::of(self.body).and_then(|mut stored| stored.find(is_it)).ok_or_else(unreadable)
     }
 
-    /// Whether every property can be read. The checksum has said so, unless this program wrote nonsense.
-    pub(super) fn verify(self, names: &Dictionary) -> Result<(), StoreError> {
-        let whole = || {
-            let mut stored = StoredProperties::of(self.body)?;
-            while let Some((name, tag)) = stored.take_name() {
-                stored.take_value(tag).filter(|_| name.is_known(names))?;
-            }
-            stored.is_at_end().then_some(())
-        };
-        whole().ok_or_else(unreadable)
-    }
-
-    /// The properties, or the selected ones of them.
+    /// The properties, or the selected ones of them. Errors: `Corrupt`. The checksum has said that the row is as it was
+    /// written; whatever wrote it, nothing malformed is ever read as a property that is absent.
     pub(super) fn properties(
         self,
         names: &Arc<Dictionary>,
         select: Option<&Selection>,
     ) -> Result<Properties, StoreError> {
-        let packed = if select.is_none() { Packed::new(self.body, names) } else { None };
-        packed.map(Properties::packed).or_else(|| self.decoded(names, select)).ok_or_else(unreadable)
+        let properties = match select {
+            None if !names.is_full() => Packed::parse(self.body, names).map(Properties::packed),
+            _ => self.decoded(names, select),
+        };
+        properties.ok_or_else(unreadable)
     }
 
     fn decoded(self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
         let mut stored = StoredProperties::of(self.body)?;
-        let mut properties = Properties::with_capacity(stored.len());
-        while let Some((name, tag)) = stored.take_name() {
+        let mut properties = Properties::with_capacity(select.map_or(stored.len(), Selection::len));
+        let mut last = None;
+        while stored.len() > 0 {
+            let (name, tag) = stored.take_name()?;
+            let text = name.text(names)?;
+            if last.replace(text).is_some_and(|last| last >= text) {
+                return None;
+            }
             match select.is_none_or(|select| select.has(&name)) {
                 true => properties.set(name.resolve(names)?, stored.take_value(tag)?),
                 false => stored.skip_value(tag)?,
@@ -170,6 +169,10 @@ impl Selection {
         Self { ids, names: select.to_vec() }
     }
 
+    fn len(&self) -> usize {
+        self.names.len()
+    }
+
     fn has(&self, name: &StoredName<'_>) -> bool {
         match name {
             StoredName::Id(id) => self.ids.binary_search(id).is_ok(),
@@ -181,7 +184,7 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Value, embedded::engine::TableId};
+    use crate::{StoreErrorKind, Value, embedded::engine::TableId};
     use proptest::prelude::*;
     use uuid::Uuid;
 
@@ -222,9 +225,15 @@ mod tests {
             prop_assert_eq!(stored.etag(), ETag::from_stamp(stamp));
             prop_assert_eq!(&stored.properties(&names, None).unwrap(), &properties);
             for (name, expected) in properties.iter() {
-                prop_assert_eq!(stored.get(name.as_str(), names.id(name.as_str())), Some(expected));
+                prop_assert_eq!(stored.get(name.as_str(), names.id(name.as_str())).unwrap(), Some(expected));
             }
-            prop_assert_eq!(stored.get("absent!", None), None);
+            prop_assert_eq!(stored.get("absent!", None).unwrap(), None);
+            let read = stored.properties(&names, None).unwrap();
+            let in_order: Vec<_> = properties.iter().map(|(name, _)| name.as_str()).chain(["absent!"]).collect();
+            let mut place = 0;
+            for name in in_order.iter().chain(in_order.iter().rev()) {
+                prop_assert_eq!(read.get_from(&mut place, name), properties.get(name));
+            }
         }
 
         #[test]
@@ -274,6 +283,68 @@ mod tests {
                 prop_assert!(properties.len() <= body.len());
             }
         }
+
+        /// What is read is what the bytes say: changed bytes under a right checksum are refused, or read as what they
+        /// became, whole and in order; a reader of all properties and one of a selection agree.
+        #[test]
+        fn a_row_changed_under_its_checksum_is_refused_or_whole(
+            properties in any_properties(),
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
+            let names = Arc::new(Dictionary::new([]));
+            let value = stamped(&properties, &names, 9);
+            let mut body = value[HEAD_BYTES..].to_vec();
+            let at = at.index(body.len());
+            body[at] = byte;
+            let stored = StoredRow { stamp: 9, body: &body };
+            let known: Vec<_> = names.since(0).map(|(_, name)| name.clone()).collect();
+            let selected = stored.properties(&names, Some(&Selection::new(&known, &names)));
+            match stored.properties(&names, None) {
+                Ok(read) => {
+                    prop_assert_eq!(&selected.unwrap(), &read);
+                    prop_assert!(read.iter().is_sorted_by(|(a, _), (b, _)| a < b));
+                    for (name, value) in read.iter() {
+                        prop_assert_eq!(read.get(name.as_str()), Some(value));
+                        prop_assert_eq!(stored.get(name.as_str(), names.id(name.as_str())).unwrap(), Some(value));
+                    }
+                }
+                Err(error) => {
+                    prop_assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+                    prop_assert!(selected.is_err());
+                }
+            }
+        }
+    }
+
+    /// Bodies that no program may write, over the names A, B and C; and whether a search for another name meets what is
+    /// wrong with them.
+    const MALFORMED: [(&str, &[u8], bool); 12] = [
+        ("no count", &[], true),
+        ("fewer properties than it says", &[2, 0x12], true),
+        ("more properties than it says", &[1, 0x12, 0x21], true),
+        ("a type that there is not", &[1, 0x1F], true),
+        ("a text that ends beyond the row", &[1, 0x18, 3, b'h', b'i'], true),
+        ("a time that is cut off", &[1, 0x13, 1, 2, 3], true),
+        ("a name that nobody has", &[1, 0xF2, 0x7F], false),
+        ("names out of order", &[2, 0x22, 0x12], false),
+        ("a name twice", &[2, 0x12, 0x12], false),
+        ("a text that is none", &[1, 0x18, 2, b'h', 0xFF], false),
+        ("a character over two texts", &[2, 0x18, 1, 0xC3, 0x28, 1, 0xA9], false),
+        ("more than 32 bits of a number of 32", &[1, 0x16, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], false),
+    ];
+
+    #[test]
+    fn malformed_rows_are_corrupt_however_they_are_read() {
+        let names = Arc::new(Dictionary::new(["A", "B", "C"].map(PropertyName::from)));
+        let all = Selection::new(&["A", "B", "C"].map(PropertyName::from), &names);
+        for (what, body, met_by_search) in MALFORMED {
+            let stored = StoredRow { stamp: 1, body };
+            for read in [stored.properties(&names, None), stored.properties(&names, Some(&all))] {
+                assert_eq!(read.map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}");
+            }
+            assert_eq!(stored.get("Z", None).is_err(), met_by_search, "{what}");
+        }
     }
 
     #[test]
@@ -283,7 +354,7 @@ mod tests {
         let value = stamped(&properties, &names, 9);
         let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
         assert_eq!(stored.properties(&names, None).unwrap(), properties);
-        assert_eq!(stored.get("Extra", None), Some(ValueRef::Int32(1)));
+        assert_eq!(stored.get("Extra", None).unwrap(), Some(ValueRef::Int32(1)));
         let select = Selection::new(&["Extra".into()], &names);
         assert_eq!(stored.properties(&names, Some(&select)).unwrap(), Properties::from_iter([("Extra", 1)]));
     }

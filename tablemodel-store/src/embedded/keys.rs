@@ -2,7 +2,7 @@
 //!
 //! The order of the bytes is the order of keys: the one rule about that is `key::order_bytes`.
 
-use std::ops::Bound;
+use std::{borrow::Cow, ops::Bound};
 
 use super::{engine::Range, seal::damaged};
 use crate::{
@@ -14,6 +14,9 @@ use crate::{
 const SEPARATOR: u8 = 0x00;
 /// The byte above the separator, which no stored key contains either.
 const ABOVE_SEPARATOR: u8 = 0x01;
+
+/// The longest key that is put together on the stack.
+const SHORT_BYTES: usize = 128;
 
 /// The bytes of a row's key.
 pub(super) fn key_bytes(partition: &str, row: &str) -> Vec<u8> {
@@ -27,6 +30,37 @@ pub(super) fn put_key(out: &mut Vec<u8>, partition: &str, row: &str) {
     out.extend_from_slice(&order_bytes(partition));
     out.push(SEPARATOR);
     out.extend_from_slice(&order_bytes(row));
+}
+
+/// The bytes of a key that is looked up: on the stack where it is short, as most are.
+pub(super) enum LookupKey {
+    Short([u8; SHORT_BYTES], usize),
+    Long(Vec<u8>),
+}
+
+impl LookupKey {
+    /// The bytes of a row's key.
+    pub(super) fn new(partition: &str, row: &str) -> Self {
+        Self::short(partition, row).unwrap_or_else(|| Self::Long(key_bytes(partition, row)))
+    }
+
+    fn short(partition: &str, row: &str) -> Option<Self> {
+        let (Cow::Borrowed(partition), Cow::Borrowed(row)) = (order_bytes(partition), order_bytes(row)) else {
+            return None;
+        };
+        let mut bytes = [SEPARATOR; SHORT_BYTES];
+        bytes.get_mut(..partition.len())?.copy_from_slice(partition);
+        let (start, end) = (partition.len() + 1, partition.len() + 1 + row.len());
+        bytes.get_mut(start..end)?.copy_from_slice(row);
+        Some(Self::Short(bytes, end))
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Short(bytes, len) => bytes.get(..*len).unwrap_or_default(),
+            Self::Long(bytes) => bytes,
+        }
+    }
 }
 
 /// The key that these bytes are.
@@ -147,12 +181,23 @@ mod tests {
         ]
     }
 
+    #[test]
+    fn keys_of_any_length_are_looked_up() {
+        for len in [0, 1, SHORT_BYTES - 3, SHORT_BYTES - 2, SHORT_BYTES - 1, SHORT_BYTES, 2 * SHORT_BYTES] {
+            let text = "k".repeat(len);
+            assert_eq!(LookupKey::new("p", &text).as_slice(), key_bytes("p", &text), "{len}");
+            assert_eq!(LookupKey::new(&text, "r").as_slice(), key_bytes(&text, "r"), "{len}");
+        }
+    }
+
     proptest! {
         #[test]
         fn key_bytes_come_back_and_sort_as_keys_do(a in (stored(), stored()), b in (stored(), stored())) {
             let (a, b) = (RowKey::new(a.0, a.1), RowKey::new(b.0, b.1));
             let (a_bytes, b_bytes) = (key_bytes(&a.partition, &a.row), key_bytes(&b.partition, &b.row));
             prop_assert_eq!(a_bytes.cmp(&b_bytes), a.cmp(&b));
+            let looked_up = LookupKey::new(&a.partition, &a.row);
+            prop_assert_eq!(looked_up.as_slice(), &a_bytes);
             prop_assert_eq!(row_key(&a_bytes).unwrap(), a);
         }
 
@@ -164,7 +209,8 @@ mod tests {
         ) {
             let key = RowKey { partition, row };
             let bytes = key_bytes(&key.partition, &key.row);
-            let inside = KeyBounds::new(&range, None).is_some_and(|bounds| bounds.range().contains(&bytes[..]));
+            let inside = KeyBounds::new(&range, None)
+                .is_some_and(|bounds| RangeBounds::<[u8]>::contains::<[u8]>(&bounds.range(), &bytes));
             prop_assert_eq!(inside, range.contains(&key));
         }
     }

@@ -1,68 +1,181 @@
-//! Properties as they lie in a row, each decoded when it is asked for.
+//! The properties of a row as it was read from a file: taken apart once, found to be whole, and then only borrowed from.
 //!
-//! Nothing is changed here: whoever changes properties takes them apart first.
+//! Nothing is changed here: whoever changes properties makes pairs of them first.
 
 use std::sync::Arc;
 
-use super::{
-    dictionary::Dictionary,
-    property::{StoredName, StoredProperties},
-};
-use crate::{PropertyName, ValueRef};
+use uuid::Uuid;
 
-/// The properties of a row read from a file. Clones share their bytes.
+use super::{
+    dictionary::{Dictionary, NameId, Wanted},
+    property::{Raw, StoredName, StoredProperties},
+};
+use crate::{DateTime, PropertyName, ValueRef};
+
+/// The properties of a row read from a file. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Packed {
-    body: Arc<[u8]>,
+pub(crate) struct Packed(Arc<Parts>);
+
+struct Parts {
+    /// In order of name, each name once and with a number.
+    slots: Vec<Slot>,
+    /// All texts, one after the other: so they are validated at once, and none is validated again.
+    texts: String,
+    /// All bytes of the values that are bytes.
+    bytes: Vec<u8>,
     names: Arc<Dictionary>,
 }
 
+#[derive(Clone, Copy)]
+struct Slot {
+    name: NameId,
+    value: Kept,
+}
+
+/// A value, or where its bytes lie. Numbers are in little-endian bytes, which keeps a slot at 16.
+#[derive(Clone, Copy)]
+enum Kept {
+    Text(Run),
+    Binary(Run),
+    Guid(Run),
+    Boolean(bool),
+    DateTime([u8; 8]),
+    Double([u8; 8]),
+    Int32(i32),
+    Int64([u8; 8]),
+}
+
+#[derive(Clone, Copy)]
+struct Run {
+    start: u32,
+    end: u32,
+}
+
 impl Packed {
-    /// The properties of `body`, which has been found to be as it was written.
+    /// The properties of `body`; `None` unless it is whole: every name known and in its order, every value of its type,
+    /// and nothing after them.
     ///
-    /// `None` if the dictionary is full: then a name may stand in the body, where none can be borrowed from.
-    pub(super) fn new(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
-        (!names.is_full()).then(|| Self { body: body.into(), names: Arc::clone(names) })
+    /// `None` also where a name stands in the body, as in a store whose dictionary is full: there is none to borrow.
+    pub(super) fn parse(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
+        let mut stored = StoredProperties::of(body)?;
+        let mut slots = Vec::with_capacity(stored.len());
+        let (mut texts, mut bytes) = (Vec::with_capacity(body.len()), Vec::new());
+        let mut last = None;
+        while stored.len() > 0 {
+            let (StoredName::Id(name), tag) = stored.take_name()? else { return None };
+            let known = names.known(name)?;
+            if last.replace(known).is_some_and(|last| !last.is_before(known)) {
+                return None;
+            }
+            let value = match stored.take_raw(tag)? {
+                Raw::Text(text) => Kept::Text(Run::append(&mut texts, text)?),
+                Raw::Value(value) => Kept::of(value, &mut bytes)?,
+            };
+            slots.push(Slot { name, value });
+        }
+        let texts = String::from_utf8(texts).ok()?;
+        let parts = Parts { slots, texts, bytes, names: Arc::clone(names) };
+        (stored.is_at_end() && parts.texts_are_apart()).then(|| Self(Arc::new(parts)))
     }
 
     /// The value under `name`.
     pub(crate) fn get(&self, name: &str) -> Option<ValueRef<'_>> {
-        let is_it = |stored: &StoredName<'_>| name_of(stored, &self.names).is_some_and(|it| it.as_str() == name);
-        StoredProperties::of(&self.body)?.find(is_it)
+        let wanted = Wanted::new(name);
+        let is_it = |slot: &&Slot| self.0.names.known(slot.name).is_some_and(|known| known.is(&wanted));
+        self.0.value(self.0.slots.iter().find(is_it)?.value)
+    }
+
+    /// The name at this position.
+    #[inline]
+    pub(crate) fn name(&self, at: usize) -> Option<&str> {
+        self.0.names.name(self.0.slots.get(at)?.name).map(PropertyName::as_str)
+    }
+
+    /// The value at this position.
+    #[inline]
+    pub(crate) fn value(&self, at: usize) -> Option<ValueRef<'_>> {
+        self.0.value(self.0.slots.get(at)?.value)
     }
 
     /// All, in order of name.
+    #[inline]
     pub(crate) fn iter(&self) -> PackedIter<'_> {
-        PackedIter { stored: StoredProperties::of(&self.body), names: &self.names }
+        PackedIter { slots: self.0.slots.iter(), parts: &self.0 }
+    }
+}
+
+impl Parts {
+    /// Whether no character stands in two texts: then each is a text by itself.
+    fn texts_are_apart(&self) -> bool {
+        self.slots.iter().all(|slot| match slot.value {
+            Kept::Text(run) => self.texts.is_char_boundary(run.start as usize),
+            _ => true,
+        })
+    }
+
+    #[inline]
+    fn value(&self, kept: Kept) -> Option<ValueRef<'_>> {
+        Some(match kept {
+            Kept::Text(run) => ValueRef::String(self.texts.get(run.range())?),
+            Kept::Binary(run) => ValueRef::Binary(self.bytes.get(run.range())?),
+            Kept::Guid(run) => ValueRef::Guid(Uuid::from_slice(self.bytes.get(run.range())?).ok()?),
+            Kept::Boolean(truth) => ValueRef::Boolean(truth),
+            Kept::DateTime(ticks) => ValueRef::DateTime(DateTime::from_ticks(i64::from_le_bytes(ticks))),
+            Kept::Double(bits) => ValueRef::Double(f64::from_le_bytes(bits)),
+            Kept::Int32(int) => ValueRef::Int32(int),
+            Kept::Int64(int) => ValueRef::Int64(i64::from_le_bytes(int)),
+        })
+    }
+}
+
+impl Kept {
+    #[inline]
+    fn of(value: ValueRef<'_>, bytes: &mut Vec<u8>) -> Option<Self> {
+        Some(match value {
+            ValueRef::String(_) => return None, // those are taken unread
+            ValueRef::Binary(binary) => Self::Binary(Run::append(bytes, binary)?),
+            ValueRef::Guid(guid) => Self::Guid(Run::append(bytes, guid.as_bytes())?),
+            ValueRef::Boolean(truth) => Self::Boolean(truth),
+            ValueRef::DateTime(at) => Self::DateTime(at.ticks().to_le_bytes()),
+            ValueRef::Double(double) => Self::Double(double.to_le_bytes()),
+            ValueRef::Int32(int) => Self::Int32(int),
+            ValueRef::Int64(int) => Self::Int64(int.to_le_bytes()),
+        })
+    }
+}
+
+impl Run {
+    /// Where `added` lies, now at the end of `run`. A row is far below 4 GiB.
+    #[inline]
+    fn append(run: &mut Vec<u8>, added: &[u8]) -> Option<Self> {
+        let start = u32::try_from(run.len()).ok()?;
+        run.extend_from_slice(added);
+        Some(Self { start, end: u32::try_from(run.len()).ok()? })
+    }
+
+    #[inline]
+    fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
     }
 }
 
 /// Packed properties, one by one.
 #[derive(Clone)]
 pub(crate) struct PackedIter<'a> {
-    stored: Option<StoredProperties<'a>>,
-    names: &'a Dictionary,
+    slots: std::slice::Iter<'a, Slot>,
+    parts: &'a Parts,
 }
 
 impl<'a> Iterator for PackedIter<'a> {
     type Item = (&'a PropertyName, ValueRef<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let stored = self.stored.as_mut()?;
-        let (name, tag) = stored.take_name()?;
-        Some((name_of(&name, self.names)?, stored.take_value(tag)?))
+        let slot = self.slots.next()?;
+        Some((self.parts.names.name(slot.name)?, self.parts.value(slot.value)?))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.stored.as_ref().map_or(0, StoredProperties::len);
-        (left, Some(left))
-    }
-}
-
-#[inline]
-fn name_of<'a>(name: &StoredName<'_>, names: &'a Dictionary) -> Option<&'a PropertyName> {
-    match name {
-        StoredName::Id(id) => names.name(*id),
-        StoredName::Text(_) => None, // not while the dictionary has room
+        self.slots.size_hint()
     }
 }

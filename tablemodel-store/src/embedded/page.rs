@@ -2,7 +2,7 @@
 //!
 //! Rows that the filter rejects are never decoded.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{cell::Cell, ops::ControlFlow, sync::Arc};
 
 use super::{
     codec::{Selection, StoredRow},
@@ -163,10 +163,10 @@ impl<'q> Scan<'q> {
     fn accepted(&self, key: &[u8], stored: StoredRow<'_>) -> Result<Option<RowKey>, StoreError> {
         let Some(filter) = &self.filter else { return row_key(key).map(Some) };
         if !filter.needs_key {
-            return if filter.holds(stored, None) { row_key(key).map(Some) } else { Ok(None) };
+            return if filter.holds(stored, None)? { row_key(key).map(Some) } else { Ok(None) };
         }
         let key = row_key(key)?;
-        Ok(filter.holds(stored, Some(&key)).then_some(key))
+        Ok(filter.holds(stored, Some(&key))?.then_some(key))
     }
 
     fn finish(self) -> Result<(Progress, End), StoreError> {
@@ -200,19 +200,29 @@ impl<'q> Condition<'q> {
         Self { filter, ids, needs_key }
     }
 
-    fn holds<'a>(&self, stored: StoredRow<'a>, key: Option<&'a RowKey>) -> bool {
-        let operand = |property: &str| match property {
-            "PartitionKey" => key.map(|key| ValueRef::String(&key.partition)),
-            "RowKey" => key.map(|key| ValueRef::String(&key.row)),
-            "Timestamp" => Some(ValueRef::DateTime(stored.timestamp())),
-            name => stored.get(name, self.id(name)),
+    /// Errors: `Corrupt`. A property that cannot be told is not an absent one.
+    fn holds<'a>(&self, stored: StoredRow<'a>, key: Option<&'a RowKey>) -> Result<bool, StoreError> {
+        let operand = |property: &str| {
+            Ok(match property {
+                "PartitionKey" => key.map(|key| ValueRef::String(&key.partition)),
+                "RowKey" => key.map(|key| ValueRef::String(&key.row)),
+                "Timestamp" => Some(ValueRef::DateTime(stored.timestamp())),
+                name => stored.get(name, self.id(name))?,
+            })
         };
         // The usual case: the range of types that belong to a path. The row is searched once.
         if let [(only, _)] = self.ids.as_slice() {
-            let value = operand(only);
-            return self.filter.holds(&|_| value);
+            let value = operand(only)?;
+            return Ok(self.filter.holds(&|_| value));
         }
-        self.filter.holds(&operand)
+        let failure = Cell::new(None);
+        let holds = self.filter.holds(&|property| {
+            operand(property).unwrap_or_else(|error| {
+                failure.set(Some(error));
+                None
+            })
+        });
+        failure.into_inner().map_or(Ok(holds), Err)
     }
 
     fn id(&self, name: &str) -> Option<NameId> {

@@ -44,6 +44,13 @@ pub(super) enum StoredName<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag(u64);
 
+/// A value as it lies in a row: whether a text is one has not been looked at.
+#[derive(Debug)]
+pub(super) enum Raw<'a> {
+    Text(&'a [u8]),
+    Value(ValueRef<'a>),
+}
+
 impl<'a> StoredProperties<'a> {
     /// Those of `body`: their count, then one after the other.
     pub(super) fn of(body: &'a [u8]) -> Option<Self> {
@@ -78,10 +85,19 @@ impl<'a> StoredProperties<'a> {
 
     /// The value after the name.
     #[inline(always)]
-    pub(super) fn take_value(&mut self, Tag(tag): Tag) -> Option<ValueRef<'a>> {
+    pub(super) fn take_value(&mut self, tag: Tag) -> Option<ValueRef<'a>> {
+        Some(match self.take_raw(tag)? {
+            Raw::Text(bytes) => ValueRef::String(std::str::from_utf8(bytes).ok()?),
+            Raw::Value(value) => value,
+        })
+    }
+
+    /// As [`take_value`](Self::take_value), whatever the bytes of a text are.
+    #[inline(always)]
+    pub(super) fn take_raw(&mut self, Tag(tag): Tag) -> Option<Raw<'a>> {
         let rest = &mut self.rest;
-        Some(match tag {
-            tag::STRING => ValueRef::String(std::str::from_utf8(take_bytes(rest)?).ok()?),
+        Some(Raw::Value(match tag {
+            tag::STRING => return Some(Raw::Text(take_bytes(rest)?)),
             tag::INT32 => ValueRef::Int32(i32::try_from(from_zigzag(take_varint(rest)?)).ok()?),
             tag::INT64 => ValueRef::Int64(from_zigzag(take_varint(rest)?)),
             tag::FALSE => ValueRef::Boolean(false),
@@ -91,7 +107,7 @@ impl<'a> StoredProperties<'a> {
             tag::DOUBLE => ValueRef::Double(f64::from_bits(take_fixed(rest)?)),
             tag::GUID => ValueRef::Guid(Uuid::from_bytes(*take_array(rest)?)),
             _ => return None,
-        })
+        }))
     }
 
     /// Passes over the value after the name.
@@ -109,25 +125,27 @@ impl<'a> StoredProperties<'a> {
         Some(())
     }
 
-    /// The value of the first property, from here on, whose name is the one wanted.
+    /// The value of the first property, from here on, whose name is the one wanted; the outer `None` where it, or one
+    /// before it, cannot be read.
     #[inline(always)]
-    pub(super) fn find(&mut self, is_it: impl Fn(&StoredName<'a>) -> bool) -> Option<ValueRef<'a>> {
-        loop {
+    pub(super) fn find(&mut self, is_it: impl Fn(&StoredName<'a>) -> bool) -> Option<Option<ValueRef<'a>>> {
+        while self.left > 0 {
             let (name, tag) = self.take_name()?;
             if is_it(&name) {
-                return self.take_value(tag);
+                return self.take_value(tag).map(Some);
             }
             self.skip_value(tag)?;
         }
+        self.is_at_end().then_some(None)
     }
 }
 
-impl StoredName<'_> {
-    /// Whether it stands for a name.
-    pub(super) fn is_known(&self, names: &Dictionary) -> bool {
+impl<'a> StoredName<'a> {
+    /// The text of the name.
+    pub(super) fn text(&self, names: &'a Dictionary) -> Option<&'a str> {
         match self {
-            Self::Id(id) => names.name(*id).is_some(),
-            Self::Text(_) => true,
+            Self::Id(id) => names.name(*id).map(PropertyName::as_str),
+            Self::Text(text) => Some(text),
         }
     }
 

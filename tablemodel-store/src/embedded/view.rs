@@ -9,7 +9,7 @@ use super::{
     codec::StoredRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
-    keys::key_bytes,
+    keys::LookupKey,
 };
 use crate::{Row, RowKey, StoreError, StoreErrorKind};
 
@@ -29,9 +29,10 @@ impl<S: Snapshot> View<S> {
         if key.partition.contains('\0') {
             return Ok(None);
         }
-        let bytes = key_bytes(&key.partition, &key.row);
-        let decode = |value: &[u8]| StoredRow::checked(space, &bytes, value)?.row(key.clone(), &self.names, None);
-        self.snapshot.get(space, &bytes, decode)?.transpose()
+        let bytes = LookupKey::new(&key.partition, &key.row);
+        let bytes = bytes.as_slice();
+        let decode = |value: &[u8]| StoredRow::checked(space, bytes, value)?.row(key.clone(), &self.names, None);
+        self.snapshot.get(space, bytes, decode)?.transpose()
     }
 }
 
@@ -118,4 +119,64 @@ impl<E: Engine> Current<E> {
 /// The error of a store that was closed.
 pub(super) fn closed() -> StoreError {
     StoreError::new(StoreErrorKind::Closed, "the store is closed; open it again")
+}
+
+#[cfg(test)]
+mod tests {
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+    use crate::{
+        Comparison, DateTime, Filter, KeyRange, PropertyName, Query,
+        embedded::{
+            catalogue::TableEntry,
+            engine::{Group, Space, Sync, TableId},
+            keys::key_bytes,
+            page::{Progress, Step},
+            redb_engine,
+            seal::Digest,
+        },
+    };
+
+    /// A view of one row with this body, under a right checksum.
+    fn planted(body: &[u8]) -> View<impl Snapshot> {
+        let space = Space::Rows(TableId(1));
+        let key = key_bytes("p", "r");
+        let seal = Digest::of(&key, body).seal(space, 9);
+        let value = [&[1][..], &seal, &9_u64.to_le_bytes(), body].concat();
+        let engine = redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let planted = engine.apply(Sync::Disk, |group| {
+            group.create(space)?;
+            group.put(space, &key, &value)
+        });
+        assert!(planted.unwrap().committed);
+        let mut catalogue = Catalogue::default();
+        let created = DateTime::from_ticks(1);
+        catalogue.insert("people", TableEntry { id: TableId(1), name: "People".to_owned(), created });
+        let names = Dictionary::new(["Age", "City"].map(PropertyName::from));
+        View { snapshot: engine.snapshot().unwrap(), catalogue: Arc::new(catalogue), names: Arc::new(names) }
+    }
+
+    fn queried(view: &View<impl Snapshot>, query: &Query) -> Result<usize, StoreErrorKind> {
+        match Progress::begin(query).unwrap().read_short(view, query) {
+            Ok(Step::Done(page)) => Ok(page.rows.len()),
+            Ok(Step::Paused(_)) => panic!("one row is not much to look at"),
+            Err(error) => Err(error.kind()),
+        }
+    }
+
+    #[test]
+    fn a_malformed_row_is_corrupt_though_its_checksum_is_right() {
+        let key = RowKey::new("p", "r");
+        let all = Query::new("People", KeyRange::table());
+        let old = Query { filter: Some(Filter::compare("City", Comparison::Equal, "x")), ..all.clone() };
+        let selected = Query { select: Some(vec!["City".into()]), ..all.clone() };
+        let well_formed = planted(&[2, 0x16, 2, 0x28, 1, b'x']);
+        assert!(well_formed.get("People", &key).unwrap().is_some());
+        assert_eq!([&all, &old, &selected].map(|query| queried(&well_formed, query)), [Ok(1); 3]);
+        let text_beyond_the_end = planted(&[2, 0x16, 2, 0x28, 9, b'x']);
+        assert_eq!(text_beyond_the_end.get("People", &key).unwrap_err().kind(), StoreErrorKind::Corrupt);
+        let read = [&all, &old, &selected].map(|query| queried(&text_beyond_the_end, query));
+        assert_eq!(read, [Err(StoreErrorKind::Corrupt); 3]);
+    }
 }

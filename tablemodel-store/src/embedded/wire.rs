@@ -52,14 +52,16 @@ pub(super) fn take_varint(rest: &mut &[u8]) -> Option<u64> {
 }
 
 fn take_long_varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..u64::BITS).step_by(7) {
-        let (&byte, tail) = rest.split_first()?;
-        *rest = tail;
+    let (mut value, mut shift, mut left) = (0, 0, *rest);
+    while let [byte, tail @ ..] = left
+        && shift < u64::BITS
+    {
         value |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
+        if *byte < 0x80 {
+            *rest = tail;
             return Some(value);
         }
+        (shift, left) = (shift + 7, tail);
     }
     None
 }

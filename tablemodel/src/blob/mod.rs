@@ -1,6 +1,6 @@
 //! Values kept as blobs beside the table: the handle, how it lies in a row, what blobs are called, where they live.
 //!
-//! Nothing is read or written here but by [`memory`], which is an object store itself; see `database::blobs`.
+//! Nothing is read or written here but by `memory`, which is an object store itself; see `database::blobs`.
 
 mod field;
 mod handle;

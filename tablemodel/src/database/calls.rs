@@ -128,7 +128,7 @@ impl Database {
     }
 
     /// The call, or `late` once the deadline has passed. Only for stores that can lose a reply: one that answers from
-    /// this machine answers, or fails.
+    /// this machine answers, or fails, and its futures stay small.
     async fn by_deadline<T>(
         &self,
         late: StoreErrorKind,
@@ -137,6 +137,14 @@ impl Database {
         if !self.0.capabilities.may_lose_reply {
             return call.await;
         }
+        Box::pin(self.within_deadline(late, call)).await
+    }
+
+    async fn within_deadline<T>(
+        &self,
+        late: StoreErrorKind,
+        call: impl Future<Output = std::result::Result<T, StoreError>> + Send + Unpin,
+    ) -> std::result::Result<T, StoreError> {
         match select(call, self.environment().sleep.sleep(self.0.deadline)).await {
             Either::Left((result, _)) => result,
             Either::Right(((), _)) => {

@@ -2,6 +2,8 @@
 //!
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
+mod ahead;
+
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
@@ -10,7 +12,6 @@ use crate::{
     database::{
         Database, Registered,
         calls::ATTEMPTS,
-        claims::Taken,
         followers::{Copying, Prepared},
         outbox,
         staging::Staging,
@@ -22,14 +23,10 @@ use crate::{
         entries::Away,
         group::Group,
         known::Known,
-        outbox::is_tombstone,
         shape,
         system::{self, OperationId, RowKind},
     },
-    rooms::{
-        rekey::is_reserved,
-        unique::{KnownClaims, Net, check_handed_over, nets},
-    },
+    rooms::unique::{KnownClaims, nets},
     schema::EntitySchema,
 };
 
@@ -201,6 +198,11 @@ impl<'a> Run<'a> {
         Err(self.exhausted())
     }
 
+    /// The same, with rows that are taken as read.
+    pub(super) fn knowing(self, known: Known) -> Self {
+        Self { known, ..self }
+    }
+
     /// The same, as the second half of a commit that takes the entity from another partition.
     pub(super) fn joining(self, other: &Self, from: &RowKey) -> Self {
         Self { operation: other.operation, from: Some(from.clone()), ..self }
@@ -267,30 +269,6 @@ impl<'a> Run<'a> {
         self.read_sources(changes).await
     }
 
-    /// Where the change puts an entity: that no other is on its way there, nor one from there that still has its values.
-    async fn clear_way(&mut self, change: &Change) -> Result<()> {
-        if !matches!(change, Change::Insert(_) | Change::Upsert(_) | Change::Save { .. }) {
-            return Ok(());
-        }
-        let (schema, key) = (change.schema(), change.key());
-        for _ in 0..ATTEMPTS {
-            let Some(Some(row)) = self.known.get(&key.row) else { return Ok(()) };
-            if is_reserved(row) {
-                self.db.clear_reservation(schema, row).await?;
-            } else if !(is_tombstone(row) && self.is_deferred_claim(change))
-                || !self.db.finish_moves_of(schema, key).await?
-            {
-                return Ok(());
-            }
-            self.learn(&key.row).await?;
-        }
-        Err(Error::new(ErrorKind::Unavailable, "the key keeps changing").of(schema.entity_type).at_key(key.clone()))
-    }
-
-    fn is_deferred_claim(&self, change: &Change) -> bool {
-        !self.db.is_atomic() && change.schema().has_claims()
-    }
-
     /// The table and index states of the change's own entity: a batch may hold several types.
     pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
         if change.schema().entity_type == self.registered.entity_type {
@@ -312,6 +290,8 @@ impl<'a> Run<'a> {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
+        let setting = |schema| self.db.registered(schema).map(|registered| registered.setting.clone());
+        plan.close_cells(self.partition, &self.known, context, setting)?;
         plan.close(self.partition, &self.known, context)?;
         plan.check_unique(&self.known)?;
         Ok(plan)
@@ -336,14 +316,14 @@ impl<'a> Run<'a> {
             return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
+        if plan.shared.contains(&failed.planned.row) {
+            plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
+            return Ok(Next::Later); // another changed a row that several entities meet in
+        }
         match failed.planned.role {
             Role::Primary => self.after_primary(&error, failed).await,
-            Role::List(_) => {
-                self.forget_lists(plan);
-                Ok(Next::Later)
-            }
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
-            Role::Outbox => Ok(Next::Later),
+            Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
             // Read again, and copied anew.
             Role::Source | Role::Holder => Ok(Next::Again),
             Role::Part => match plan.head_of(failed) {
@@ -358,7 +338,7 @@ impl<'a> Run<'a> {
     async fn after_primary(&mut self, error: &StoreError, failed: &BatchRow) -> Result<Next> {
         let (schema, change) = (failed.schema, failed.change);
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
-        let was_needed = self.known.rests_on(&failed.planned.row);
+        let was_needed = self.was_needed(failed);
         let key = self.key(&failed.planned.row);
         let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
@@ -380,10 +360,12 @@ impl<'a> Run<'a> {
         Err(Error::new(kind, detail).of(schema.entity_type).at_key(key).in_operation(change).caused_by(error.clone()))
     }
 
-    /// Another changed a list that the plan rests on: it is read again.
-    fn forget_lists(&mut self, plan: &BatchPlan) {
-        for row in plan.rows.iter().filter(|row| matches!(row.planned.role, Role::List(_))) {
-            self.known.remove(&row.planned.row);
+    /// Whether the write rested on a row that this run read, and not on one that the caller had read.
+    fn was_needed(&self, failed: &BatchRow) -> bool {
+        match (self.known.get(&failed.planned.row), matched(&failed.planned.action)) {
+            _ if !self.known.rests_on(&failed.planned.row) => false,
+            (Some(Some(known)), Some(etag)) => known.etag == *etag,
+            _ => true,
         }
     }
 
@@ -408,68 +390,6 @@ impl<'a> Run<'a> {
             self.learn(&row.planned.row).await?;
         }
         Ok(Next::Again)
-    }
-
-    /// Claims that a plan lets go without knowing whose they are: those of an index that is being built.
-    pub(super) async fn read_claims(&mut self, plan: &BatchPlan) -> Result<()> {
-        for net in nets(&plan.away)? {
-            if net.holder.is_none() && net.taker.is_none() && !self.claims.contains_key(&net.place()) {
-                self.read_claim(&net, plan).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
-        let ours = |owner: &RowKey| {
-            let is_here = owner.partition == plan.partition_or(self.partition)
-                && plan.away.iter().any(|away| away.row.owner == owner.row);
-            is_here || self.from.as_ref() == Some(owner)
-        };
-        let found = match net.taker {
-            Some(taker) => {
-                self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?
-            }
-            None => self.db.own_claim(net.first, ours).await?,
-        };
-        self.claims.insert(net.place(), found);
-        Ok(())
-    }
-
-    /// Claims, each by a commit of its own, the values that the entities of the plan are about to take. `None`: the plan
-    /// may be committed.
-    async fn take_claims(&mut self, plan: &BatchPlan) -> Result<Option<Next>> {
-        let nets = nets(&plan.claims)?;
-        check_handed_over(&nets, self.partition)?;
-        let new: Vec<_> = nets.iter().filter(|net| net.is_new() && !self.held.contains(&net.place())).collect();
-        for net in &new {
-            let Some(taker) = net.taker else { continue };
-            if new.len() > 1 {
-                self.db.judge_claim(taker, self.partition).await.map_err(|error| error.in_operation(taker.change))?;
-            }
-        }
-        for net in &new {
-            let Some(taker) = net.taker else { continue };
-            let image = plan.planned(&taker.row.owner).and_then(|planned| matched(&planned.action));
-            let taken = self.db.take_claim(taker, self.partition, image, self.since).await;
-            match taken.map_err(|error| error.in_operation(taker.change))? {
-                Taken::Held => self.held.insert(net.place()),
-                Taken::Stale => return self.after_stale(&taker.row.owner, plan).await.map(Some),
-            };
-        }
-        if !plan.claims.is_empty() {
-            self.db.check_held(self.since)?;
-        }
-        Ok(None)
-    }
-
-    /// The entity changed since its image was read: as if its write had been refused.
-    async fn after_stale(&mut self, owner: &str, plan: &BatchPlan) -> Result<Next> {
-        let error = StoreError::new(StoreErrorKind::ConditionNotMet, "the entity changed since it was read");
-        let refused = plan.position(owner).and_then(|at| plan.rows.get(at));
-        let Some(refused) = refused else { return Err(error.into()) };
-        self.last = Some(error.clone());
-        self.after_primary(&error, refused).await
     }
 
     /// A refused row of another partition: it was not there, as its entity says it is; or a claim that was.

@@ -4,7 +4,7 @@
 //! Indexes are not built here; a program only obeys the states it finds.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -45,14 +45,14 @@ pub(crate) struct Registered {
 
 /// The registered entities, by name.
 #[derive(Debug, Default)]
-pub(super) struct Registry(RwLock<HashMap<&'static str, Arc<Registered>>>);
+pub(super) struct Registry(RwLock<BTreeMap<&'static str, Arc<Registered>>>);
 
 impl Registry {
     pub(super) fn get(&self, schema: &'static EntitySchema) -> Option<Arc<Registered>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(schema.entity_type).cloned()
     }
 
-    fn set(&self, entities: HashMap<&'static str, Arc<Registered>>) {
+    fn set(&self, entities: BTreeMap<&'static str, Arc<Registered>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = entities;
     }
 }
@@ -128,8 +128,14 @@ fn index_row(schema: &EntitySchema, index: &str) -> String {
     format!("index|{}|{index}", schema.entity_type)
 }
 
+/// The names of what follows an entity, each with a state of its own: its indexes, then its aggregates.
+fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = String> {
+    let aggregates = schema.aggregates.iter().map(|of| format!("~{}.{}", of.target.entity_type, of.into));
+    schema.indexes.iter().map(|index| index.name.to_owned()).chain(aggregates)
+}
+
 fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Registered> {
-    let states = schema.indexes.iter().map(|index| match rows.get(&index_row(schema, index.name)) {
+    let states = followers(schema).map(|name| match rows.get(&index_row(schema, &name)) {
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
@@ -179,7 +185,7 @@ fn check_known(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Re
 
 /// The rows that are not there yet. The indexes of an entity that is new to the store are complete from the start,
 /// since it has no rows; those of an adopted table, or added later, have to be built first.
-fn missing(table: &str, schema: &EntitySchema, rows: &HashMap<String, Row>, now: i64) -> Batch {
+fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Row>, now: i64) -> Batch {
     let is_new = !rows.contains_key(&entity_row(schema));
     let state = if is_new && !schema.adopt { IndexState::Readable } else { IndexState::Absent };
     let mut batch = Batch::new(table, PARTITION);
@@ -190,8 +196,8 @@ fn missing(table: &str, schema: &EntitySchema, rows: &HashMap<String, Row>, now:
         properties.insert("Format", FORMAT);
         batch = batch.with(entity_row(schema), Action::Insert(properties));
     }
-    for index in schema.indexes {
-        let row = index_row(schema, index.name);
+    for name in followers(schema) {
+        let row = index_row(schema, &name);
         if !rows.contains_key(&row) {
             let mut properties = record("~index@1", now);
             properties.insert("State", state.word());

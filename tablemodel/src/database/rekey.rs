@@ -3,13 +3,17 @@
 //!
 //! What the rows of a move say is `rooms::rekey`'s. Once the entity has left, the move is decided and only goes on.
 
+mod at_once;
+mod values;
+
 use std::time::Duration;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tablemodel_store::{
-    Action, Batch, Condition, ETag, KeyRange, Properties, PropertyName, Query, Receipts, Row, RowKey, StoreError,
+    Action, Batch, Condition, ETag, KeyRange, Properties, PropertyName, Query, Row, RowKey, StoreError,
 };
 
+use self::values::claimed;
 use crate::{
     database::{
         Database, Registered,
@@ -23,21 +27,16 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
-        batch::{BatchAway, BatchPlan},
         change::{Change, is_primary, next_sequence, reserved, violation},
-        entries::{Entry, entries},
+        entries::entries,
         group::Group,
         image::Image,
-        join::join,
         known::Known,
-        outbox::{AwayKey, AwayRow, Intent, is_tombstone},
+        outbox::{Intent, is_tombstone},
         system,
     },
-    rooms::{
-        rekey::{Move, Reservation, intents_of},
-        unique,
-    },
-    schema::{EntitySchema, IndexSchema},
+    rooms::rekey::{Held, Move, Reservation, intents_of},
+    schema::EntitySchema,
     stored::Stored,
 };
 
@@ -99,49 +98,16 @@ impl Database {
         Some(Error::unsupported(detail).of(to.schema.entity_type).at_key(to.key.clone()))
     }
 
-    /// Delete and insert as one commit.
-    async fn move_at_once(&self, registered: &Registered, old: Group, to: Image) -> Result<Group> {
-        let key = to.key.clone();
-        let from = old.key().clone();
-        let mut leaving = Run::new(self, registered, &from.partition);
-        let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
-        let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
-        for attempt in 0..ATTEMPTS {
-            let (first, departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
-            let (second, arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
-            let batches = join(departure, arrival)?;
-            let error = match self.commit_store(&batches, attempt).await {
-                Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
-                Err(error) => error,
-            };
-            let (side, error) = locate(error, &batches, &registered.table, &first, (&key.partition, &second));
-            let next = match side {
-                _ if arriving.is_ambiguous() => arriving.after_failure(error, &second).await,
-                Side::Leaving => leaving.after_failure(error, &first).await,
-                Side::Arriving => arriving.after_failure(error, &second).await,
-                Side::Elsewhere => match leaving.after_failure(error.clone(), &first).await {
-                    Err(_) => arriving.after_failure(error, &second).await,
-                    again => again,
-                },
-            };
-            match next.map_err(|error| arriving.settled(error).alone())? {
-                Some(outcomes) => return outcomes.into_iter().next().flatten().ok_or_else(no_row),
-                None => self.pause(attempt).await,
-            }
-        }
-        Err(arriving.exhausted())
-    }
-
     /// Reserves the new key, takes the entity from the old one, and lets it arrive.
     async fn move_in_steps(&self, registered: &Registered, old: Group, to: Image) -> Result<Group> {
         let (schema, since) = (registered.schema, self.environment().clock.monotonic());
         let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
         let moving = Move { id, from: old.key().clone(), to };
         let was = Image::stored(schema, &old)?;
-        self.check_fits(registered, &moving)?;
-        self.mark_dirty(schema, &moving.from.partition).await?;
-        self.mark_dirty(schema, &moving.to.key.partition).await?;
-        let reserved = self.reserve(registered, &moving).await?;
+        self.check_fits(registered, &moving).await?;
+        self.mark_moving(schema, &moving.from.partition).await?;
+        self.mark_moving(schema, &moving.to.key.partition).await?;
+        let reserved = self.reserve(registered, &moving, &was).await?;
         let left = self.leave(registered, &moving, old, &was, &reserved, since).await;
         if let Err(error) = left {
             let is_known = *error.kind() != ErrorKind::OutcomeUnknown;
@@ -167,8 +133,20 @@ impl Database {
         }
     }
 
-    /// That the arrival is a batch within the limits, before anything is written.
-    fn check_fits(&self, registered: &Registered, moving: &Move) -> Result<()> {
+    /// As [`Database::mark_dirty`], also for a model that has no rows elsewhere, and therefore no table of markers yet.
+    async fn mark_moving(&self, schema: &'static EntitySchema, partition: &str) -> Result<()> {
+        match self.mark_dirty(schema, partition).await {
+            Err(error) if *error.kind() == ErrorKind::NotFound => {
+                self.create_missing(&self.dirty_table()).await?;
+                self.mark_dirty(schema, partition).await
+            }
+            other => other,
+        }
+    }
+
+    /// That the arrival is a batch within the limits, and what it adds to aggregates within their range, before anything is
+    /// written.
+    async fn check_fits(&self, registered: &Registered, moving: &Move) -> Result<()> {
         let now = self.environment().clock.now();
         let row = |row: &str, properties| Row {
             key: RowKey::new(moving.to.key.partition.clone(), row),
@@ -177,26 +155,24 @@ impl Database {
             properties,
         };
         let at = &moving.to.key.row;
-        let mut known: Known = [(at.clone(), Some(row(at, moving.reservation(now.ticks(), now)?)))].into();
-        for (_, held, properties) in moving.held()? {
-            known.insert(held.clone(), Some(row(&held, properties)));
+        let mut known: Known = [(at.clone(), Some(row(at, moving.reservation(now.ticks(), now, &[]))))].into();
+        for held in moving.held()? {
+            let holding = row(&held.row, held.properties);
+            known.insert(held.row, Some(holding));
         }
-        let context = Run::new(self, registered, &moving.to.key.partition).context();
-        let mut plan = BatchPlan::default();
-        plan.add(Change::Arrive(Box::new(moving.clone())), &known, &registered.setting, context)
-            .map_err(Error::alone)?;
-        let (missing, claims) = Default::default();
-        plan.batches(&registered.table, &moving.to.key.partition, &self.0.prefix, &missing, &claims).map(drop)
+        let mut run = Run::new(self, registered, &moving.to.key.partition).knowing(known);
+        run.prepare(&[Change::Arrive(Box::new(moving.clone()))]).await.map(drop).map_err(Error::alone)
     }
 
     /// Reserves the new key for the move, and with it the values of unique indexes in its partition.
-    async fn reserve(&self, registered: &Registered, moving: &Move) -> Result<ETag> {
+    async fn reserve(&self, registered: &Registered, moving: &Move, was: &Image) -> Result<ETag> {
         let (schema, key) = (registered.schema, &moving.to.key);
+        let held = moving.newly_held(was)?;
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&registered.table, key).await?;
             let now = self.environment().clock.now();
             let sequence = there.as_ref().map_or(0, |row| system::sequence(&row.properties) + 1).max(now.ticks());
-            let reservation = moving.reservation(sequence, later(now, CLAIM_TIME))?;
+            let reservation = moving.reservation(sequence, later(now, CLAIM_TIME), &held);
             let action = match &there {
                 None => Action::Insert(reservation),
                 Some(row) => match Reservation::of(row) {
@@ -214,18 +190,16 @@ impl Database {
                     None => return Err(exists(schema, key)),
                 },
             };
-            let held = moving.held()?;
             let batch = Batch::new(&registered.table, key.partition.clone()).with(key.row.clone(), action);
-            let batch = held
-                .iter()
-                .fold(batch, |batch, (_, row, properties)| batch.with(row.clone(), Action::Insert(properties.clone())));
+            let insert = |held: &Held| Action::Insert(held.properties.clone());
+            let batch = held.iter().fold(batch, |batch, held| batch.with(held.row.clone(), insert(held)));
             match self.commit_store(&[batch], attempt).await {
                 Ok(receipts) => {
                     let etag = receipts.into_iter().flatten().next().and_then(|written| written.etag);
                     return etag.ok_or_else(no_row);
                 }
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
-                Err(error) if is_race(error.kind()) => self.check_holder(schema, moving, &error).await?,
+                Err(error) if is_race(error.kind()) => self.check_holder(schema, key, &held, &error).await?,
                 Err(error) => return Err(Error::from(error).of(schema.entity_type).at_key(key.clone())),
             }
         }
@@ -233,13 +207,18 @@ impl Database {
     }
 
     /// The violation where a unique value in the new partition is another's.
-    async fn check_holder(&self, schema: &'static EntitySchema, moving: &Move, error: &StoreError) -> Result<()> {
+    async fn check_holder(
+        &self,
+        schema: &'static EntitySchema,
+        key: &RowKey,
+        held: &[Held],
+        error: &StoreError,
+    ) -> Result<()> {
         let failed = error.failed_at().and_then(|at| at.operation.checked_sub(1));
-        let held = moving.held()?;
-        let Some((index, row, _)) = failed.and_then(|at| held.get(at)) else { return Ok(()) };
-        let key = RowKey::new(moving.to.key.partition.clone(), row.clone());
+        let Some(held) = failed.and_then(|at| held.get(at)) else { return Ok(()) };
+        let key = RowKey::new(key.partition.clone(), held.row.clone());
         let holder = self.get_row(&self.table_name(schema.table), &key).await?;
-        match (holder, schema.indexes.get(*index)) {
+        match (holder, schema.indexes.get(held.index)) {
             (Some(holder), Some(index)) => Err(violation(schema, index, &holder)),
             _ => Ok(()),
         }
@@ -384,12 +363,10 @@ impl Database {
         if self.is_atomic() {
             self.hand_over(moving, since).await?; // else the claims of the old key would be in the way of the one commit
         }
-        let there = self.get_row(&registered.table, &moving.to.key).await?;
-        let waits = there.as_ref().and_then(Reservation::of).is_some_and(|reservation| reservation.id == moving.id);
-        let arrived = match waits {
+        let arrived = match self.waits(moving).await? {
             false => None,
             true => match self.write_one(&registered, Change::Arrive(Box::new(moving.clone()))).await {
-                Err(error) if *error.kind() == ErrorKind::NotFound => None,
+                Err(error) if *error.kind() == ErrorKind::NotFound && !self.waits(moving).await? => None,
                 other => other?,
             },
         };
@@ -402,103 +379,11 @@ impl Database {
         Ok(arrived)
     }
 
-    /// Makes the claims that name the old key those of the new one, where the entity keeps the values.
-    async fn hand_over(&self, moving: &Move, since: Duration) -> Result<()> {
-        for away in claimed(&moving.to)? {
-            let Some(index) = away.claimed() else { continue };
-            let key = RowKey::new(away.row.away.partition.clone(), away.row.row.clone());
-            if !self.hand_over_claim(moving, &away, index, &key, since).await? {
-                return Ok(()); // another has finished the move
-            }
-            let Some(entry) = AwayKey::new(index, &key) else { continue };
-            self.settle_claim(moving.to.schema, &moving.to.key, &entry, since).await?;
-        }
-        Ok(())
+    /// Whether the new key is still reserved for the move. Anything else there means that the entity has arrived.
+    async fn waits(&self, moving: &Move) -> Result<bool> {
+        let there = self.get_row(&self.table_name(moving.to.schema.table), &moving.to.key).await?;
+        Ok(there.as_ref().and_then(Reservation::of).is_some_and(|reservation| reservation.id == moving.id))
     }
-
-    async fn hand_over_claim(
-        &self,
-        moving: &Move,
-        away: &BatchAway,
-        index: &'static IndexSchema,
-        key: &RowKey,
-        since: Duration,
-    ) -> Result<bool> {
-        let table = self.table_name(away.row.away.table);
-        for attempt in 0..ATTEMPTS {
-            let Some(row) = self.get_row(&table, key).await? else { return Ok(true) };
-            if unique::read(index, &row).is_none_or(|claim| claim.owner != moving.from) {
-                return Ok(true);
-            }
-            // Read after the claim: once the intent is gone, the old key may have another life, and its claim is that one's.
-            if self.intent(moving.to.schema, &moving.intent_key()).await?.is_none() {
-                return Ok(false);
-            }
-            let Some(wanted) = &away.row.want else { return Ok(true) };
-            let pending = unique::pending(wanted, later(self.environment().clock.now(), CLAIM_TIME));
-            self.check_held(since)?;
-            let action = Action::Replace(pending, Condition::Match(row.etag));
-            let batch = Batch::new(&table, key.partition.clone()).with(key.row.clone(), action);
-            if self.commit_racing(batch, attempt).await? {
-                return Ok(true);
-            }
-        }
-        Err(Error::new(ErrorKind::Unavailable, "the claim of a unique value keeps changing").at_key(key.clone()))
-    }
-}
-
-/// The claims that the image wants.
-fn claimed(image: &Image) -> Result<Vec<BatchAway>> {
-    let schema = image.schema;
-    let away = |entry: Entry| {
-        let row = AwayRow::wanted(schema, entry, &image.key.row, 0, false)?;
-        Some(BatchAway { row, change: 0, schema }).filter(|away| away.claimed().is_some())
-    };
-    Ok(entries(image)?.into_iter().filter_map(away).collect())
-}
-
-/// Which of two joined plans a failed row is of.
-enum Side {
-    Leaving,
-    Arriving,
-    /// A row of a third partition.
-    Elsewhere,
-}
-
-/// The plan whose own rows hold the one that failed, and the error as that plan alone would have met it.
-fn locate(
-    error: StoreError,
-    batches: &[Batch],
-    table: &str,
-    leave: &BatchPlan,
-    (partition, arrive): (&str, &BatchPlan),
-) -> (Side, StoreError) {
-    let Some(at) = error.failed_at() else { return (Side::Arriving, error) };
-    let failed = batches.get(at.batch).and_then(|batch| Some((batch, batch.operations.get(at.operation)?)));
-    let Some((batch, operation)) = failed.filter(|(batch, _)| batch.table == table) else {
-        return (Side::Elsewhere, error);
-    };
-    match (at.batch, leave.position(&operation.row), arrive.position(&operation.row)) {
-        (0, Some(row), _) => (Side::Leaving, error.at(0, row)),
-        (1.., _, Some(row)) if batch.partition == partition => (Side::Arriving, error.at(0, row)),
-        _ => (Side::Elsewhere, error),
-    }
-}
-
-/// The entity's row at its new key, as the commit left it.
-fn arrived(batches: &[Batch], receipts: Vec<Receipts>, table: &str, key: &RowKey, plan: BatchPlan) -> Result<Group> {
-    let ours = batches.iter().zip(receipts).find(|(batch, _)| batch.table == table && batch.partition == key.partition);
-    let (batch, receipts) = ours.ok_or_else(no_row)?;
-    let left = plan.left.into_iter().next().ok_or_else(no_row)?;
-    let row = |key: RowKey, properties| {
-        let mut written = batch.operations.iter().zip(&receipts);
-        let (_, written) = written.find(|(operation, _)| operation.row == key.row).ok_or_else(no_row)?;
-        let etag = written.etag.clone().ok_or_else(no_row)?;
-        Ok(Row { key, etag, timestamp: written.timestamp, properties })
-    };
-    let head = row(key.clone(), left.properties.ok_or_else(no_row)?)?;
-    let parts = left.parts.into_iter().map(|part| row(part.key, part.properties)).collect::<Result<_>>()?;
-    Ok(Group { head, parts })
 }
 
 fn exists(schema: &'static EntitySchema, key: &RowKey) -> Error {

@@ -2,19 +2,23 @@
 //!
 //! Each turns its arguments into a change and hands it on; what rows that means is planned elsewhere.
 
+use tablemodel_store::RowKey;
+
 use crate::{
     database::Database,
-    entity::TableEntity,
+    entity::{FieldError, TableEntity},
     error::{Error, ErrorKind, Result},
     path::{
         Path,
-        field::Patch,
+        field::{Aggregated, Field, Patch},
         state::{Complete, PathKind, PathState},
     },
     plan::{
         change::Change,
         image::{self, Image},
     },
+    property::Property,
+    rooms::aggregate,
     stored::Stored,
 };
 
@@ -53,7 +57,8 @@ impl Database {
     /// Writes a changed entity back, if it is still as it was read; afterwards `entity` is current again.
     ///
     /// Derived rows of the old keys are deleted and those of the new ones written in the same batch; properties that
-    /// this version of the struct does not know stay. A changed row key moves the entity within its partition.
+    /// this version of the struct does not know stay. A changed row key moves the entity within its partition. The value of
+    /// an entity that holds aggregates is read back from what was written (a skipped field is then its default).
     /// Cost: one request; 1 row and one or two per index entry that changed, atomic.
     ///
     /// ```
@@ -173,6 +178,29 @@ impl Database {
         let sets = sets.collect::<Result<Vec<_>>>()?;
         let key = path.primary_key(self).await?;
         self.write_one(&registered, Change::Patch { schema, key, sets }).await.map(drop)
+    }
+
+    /// What the sources of an aggregate come to, whether the entity that holds it is there or not: a view of the sources
+    /// alone. Cost: one point read, of the aggregate's cell.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if the cell cannot be read; `Overflow` never, since such a write was refused.
+    pub async fn total<P, T>(&self, path: P, field: Field<EntityOf<P>, T, Aggregated>) -> Result<T>
+    where
+        P: Path,
+        P::State: Complete,
+        T: Property,
+    {
+        let schema = <EntityOf<P>>::SCHEMA;
+        let registered = self.registered(schema)?;
+        let key = path.primary_key(self).await?;
+        let into = aggregate::held(schema, &key.row).find(|into| into.property.property == field.property());
+        let into = into.ok_or_else(|| Error::unsupported("the field holds no aggregate").of(schema.entity_type))?;
+        let cell = self.get_row(&registered.table, &RowKey::new(key.partition.clone(), into.cell())).await?;
+        let value = into.value(&into.total(cell.as_ref())?).map_err(|error| error.of(schema.entity_type))?;
+        let read = T::from_value(Some(value.as_ref()));
+        read.map_err(|error| image::invalid(schema, FieldError { property: field.property(), error }))
     }
 
     /// Deletes an entity, if it is still as it was read, with every derived row.

@@ -38,12 +38,12 @@ fn fits(fits: bool) -> Result<(), TooWide> {
 
 /// Reads what [`push_decimal`] wrote: digits alone, no sign.
 pub(crate) fn decimal(text: &str) -> Option<u128> {
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     match text.len() {
-        ..20 => text.parse::<u64>().ok().map(u128::from), // no 19 digits overflow; half the work
-        _ => text.parse().ok(),
+        0 => None,
+        // No 19 digits overflow.
+        1..20 => text.bytes().try_fold(0, |number, byte| Some(number * 10 + digit(byte)?)).map(u128::from),
+        _ => text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten(),
     }
 }
 
@@ -67,7 +67,14 @@ pub(super) fn is_hex(text: &str) -> bool {
 
 /// The decimal digits of the greatest unsigned number of so many bits.
 pub(super) const fn digits_of(bits: u8) -> u8 {
-    max_of(bits).ilog10() as u8 + 1
+    match bits {
+        // Of integers that are stored as such: read with every key, and the logarithm is slow.
+        8 => 3,
+        16 => 5,
+        32 => 10,
+        64 => 20,
+        _ => max_of(bits).ilog10() as u8 + 1,
+    }
 }
 
 /// The greatest unsigned number of so many bits, from 1 to 128.
@@ -83,6 +90,9 @@ mod tests {
     fn each_integer_type_has_its_decimal_width() {
         let widths = [8, 16, 32, 64, 128].map(digits_of);
         assert_eq!(widths, [3, 5, 10, 20, 39]);
+        for bits in 1..=128 {
+            assert_eq!(usize::from(digits_of(bits)), max_of(bits).to_string().len(), "{bits} bits");
+        }
     }
 
     #[test]

@@ -32,6 +32,9 @@ impl KeyValue<'_> {
 impl Part {
     /// Cuts this component off the front of `key`: what it wrote, and what is left.
     pub(super) fn cut<'k>(&self, key: &'k str, separator: Option<u8>) -> Option<(&'k str, &'k str)> {
+        if let Codec::Width(width) = self.codec {
+            return key.split_at_checked(width.into()); // as its shape says, sooner
+        }
         let width = match (self.shape(), separator) {
             (Shape::Fixed { width, .. }, _) => usize::from(width),
             (Shape::Marked { marks, .. }, _) => marks.len(),

@@ -43,11 +43,61 @@ pub enum Patchable {}
 #[derive(Debug)]
 pub enum Maintained {}
 
+/// Marks a field that holds an aggregate: only its sources change it.
+#[derive(Debug)]
+pub enum Aggregated {}
+
+/// A field that an aggregate may be kept in.
+#[diagnostic::on_unimplemented(
+    message = "this field does not hold an aggregate",
+    label = "what a program writes to it would be lost",
+    note = "mark it by `#[table(aggregate)]` in its own struct"
+)]
+pub trait HoldsAggregate {}
+
+impl HoldsAggregate for Aggregated {}
+
+/// A type that can be summed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be summed",
+    label = "not a number that is stored as one",
+    note = "sums are of i8 to i64, u8 to u32, f32 and f64, and `Option`s of these"
+)]
+pub trait Summed {
+    /// The type of the sum.
+    type Sum;
+}
+
+macro_rules! summed {
+    ($sum:ty: $($term:ty)*) => { $(
+        impl Summed for $term {
+            type Sum = $sum;
+        }
+    )* };
+}
+summed!(i64: i8 i16 i32 i64 u8 u16 u32);
+summed!(f64: f32 f64);
+
+impl<T: Summed> Summed for Option<T> {
+    type Sum = T::Sum;
+}
+
+/// A type of aggregates.
+#[diagnostic::on_unimplemented(
+    message = "an aggregate cannot be a `{Self}`",
+    label = "not the type of an aggregate",
+    note = "counts and sums of integers are `i64`, sums of floats `f64`"
+)]
+pub trait AggregateValue {}
+
+impl AggregateValue for i64 {}
+impl AggregateValue for f64 {}
+
 /// A field that a patch may set.
 #[diagnostic::on_unimplemented(
     message = "this property cannot be patched: a key or a derived row is made from it",
     label = "used by a key, an index or a copy",
-    note = "use `db.update(path, |entity| ..)`, which keeps the derived rows in step"
+    note = "use `db.update(path, |entity| ..)`, which keeps the derived rows in step; an aggregate changes with its sources alone"
 )]
 pub trait CanPatch {}
 

@@ -42,7 +42,7 @@ use crate::{
         state::{Complete, LacksLast, PathKind, PathState, Ranged, SelectFrom},
     },
     plan::{change::Change, group::Group},
-    read::{Reader, load_limit},
+    read::{Reader, Single, load_limit},
 };
 
 /// What the terminals of a path give.
@@ -86,8 +86,8 @@ pub trait Path: Sized + Send + 'static {
     where
         Self::State: Complete,
     {
-        let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { Reader::new(&db, query)?.first_found::<FoundBy<Self>>().await })
+        let (read, db) = (Single::new(db, self.into_query()), db.clone());
+        Box::pin(async move { read?.found(&db).await })
     }
 
     /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.

@@ -145,6 +145,10 @@ impl PathQuery {
         self.schema
     }
 
+    pub(crate) fn index(&self) -> Option<usize> {
+        self.index
+    }
+
     /// The value of a part: the bucket given for it, or the whole value of its field.
     fn value_of(&self, part: &Part) -> Option<ValueRef<'_>> {
         let bucket = match part.codec {
@@ -156,11 +160,6 @@ impl PathQuery {
             self.given.get(at).map(Value::as_ref)
         };
         find(bucket).or_else(|| find(Codec::Plain))
-    }
-
-    /// The index, by its position in the schema.
-    pub(crate) fn index(&self) -> Option<usize> {
-        self.index
     }
 
     /// The first row of the list that the path names; none where each of its keys has a row of its own.
@@ -202,14 +201,32 @@ impl PathQuery {
 
     /// The partition keys: one, or one per bucket where the buckets cannot be told yet.
     pub(crate) fn partitions(&self) -> Result<Vec<String>> {
-        self.check()?;
-        let encoded = self.partition_template().encode(|part| self.value_of(part));
-        match (encoded, self.partition_template().shards()) {
-            (Ok(Some(partition)), _) => Ok(vec![partition]),
-            (Ok(None) | Err(_), Some(shards)) => (0..shards).map(|shard| self.in_shard(shard)).collect(),
-            (Err(error), None) => Err(self.key_error(error)),
-            (Ok(None), None) => Err(self.incomplete()),
+        match (self.partition()?, self.partition_template().shards()) {
+            (Some(partition), _) => Ok(vec![partition]),
+            (None, Some(shards)) => (0..shards).map(|shard| self.in_shard(shard)).collect(),
+            (None, None) => Err(self.incomplete()),
         }
+    }
+
+    /// The partition key; none where the buckets cannot be told yet.
+    fn partition(&self) -> Result<Option<String>> {
+        self.check()?;
+        match self.partition_template().encode(|part| self.value_of(part)) {
+            Ok(partition) => Ok(partition),
+            Err(_) if self.partition_template().shards().is_some() => Ok(None),
+            Err(error) => Err(self.key_error(error)),
+        }
+    }
+
+    /// The one key to read, where the components name one row of the entity's own partition: what [`PathQuery::plan`] would
+    /// come to, without the plan.
+    pub(crate) fn point(&self) -> Result<Option<RowKey>> {
+        let is_one_row =
+            self.schema.shape.is_none() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
+        let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
+        let Some(partition) = self.partition()? else { return Ok(None) };
+        let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
+        Ok(row.map(|row| RowKey { partition, row }))
     }
 
     fn in_shard(&self, shard: u16) -> Result<String> {
@@ -285,6 +302,23 @@ fn borrowed(bound: &Bound<Value>) -> Bound<ValueRef<'_>> {
     }
 }
 
+/// The discriminator of an entity's rows, or of those of its index.
+pub(crate) fn row_type(schema: &'static EntitySchema, index: Option<usize>) -> &'static str {
+    let index = index.and_then(|index| schema.indexes.get(index));
+    index.map_or(schema.discriminator, |index| index.discriminator)
+}
+
+/// Whether a row, read by its key or without a condition, is one of the entity's, or of its index's.
+pub(crate) fn owns(schema: &'static EntitySchema, index: Option<usize>, row: &Row) -> bool {
+    match schema.adopt && index.is_none() {
+        true => is_primary(schema, row) && key_values(schema, &row.key).is_ok(),
+        false => {
+            let is_nothing = system::is_dead(&row.properties) || system::is_pending(&row.properties);
+            system::is_of_type(&row.properties, row_type(schema, index)) && !is_nothing
+        }
+    }
+}
+
 impl ReadPlan {
     /// Where its rows stand, if not in the entity's own partition.
     pub(crate) fn elsewhere(&self) -> Option<&'static Elsewhere> {
@@ -298,8 +332,7 @@ impl ReadPlan {
 
     /// The discriminator of the rows it reads.
     pub(crate) fn row_type(&self) -> &'static str {
-        let index = self.index.and_then(|index| self.schema.indexes.get(index));
-        index.map_or(self.schema.discriminator, |index| index.discriminator)
+        row_type(self.schema, self.index)
     }
 
     /// Only rows that satisfy this are the path's; none where each row has to be looked at.
@@ -329,13 +362,7 @@ impl ReadPlan {
 
     /// Whether a row, read by its key or without a condition, is one of the path's.
     pub(crate) fn owns(&self, row: &Row) -> bool {
-        match self.is_adopted() {
-            true => is_primary(self.schema, row) && key_values(self.schema, &row.key).is_ok(),
-            false => {
-                let is_nothing = system::is_dead(&row.properties) || system::is_pending(&row.properties);
-                system::is_of_type(&row.properties, self.row_type()) && !is_nothing
-            }
-        }
+        owns(self.schema, self.index, row)
     }
 
     fn is_adopted(&self) -> bool {

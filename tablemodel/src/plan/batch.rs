@@ -6,24 +6,25 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, limits, size};
+use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, Value, limits, size};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{self, Before, Change, Context, PlannedRow, Role, stale_etag, violation},
+        change::{self, Before, Change, Context, Planned, PlannedRow, Role, stale_etag, violation},
         copies::Guard,
         entries::Away,
         fold::{Folded, fold},
         group::Group,
         known::Known,
-        outbox::{AwayRow, intents},
+        outbox::{AwayRow, Intent, intents},
         short_hash::ShortHash,
         states::Setting,
-        system,
+        system::{self, RowKind},
         table::TableName,
     },
     rooms::{
+        aggregate,
         list::{Edit, List},
         unique::{KnownClaims, nets},
     },
@@ -41,7 +42,8 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::Part | Role::List(_) | Role::Outbox | Role::Holder | Role::Source => None,
+            Role::Primary | Role::Part | Role::List(_) | Role::Cell => None,
+            Role::Outbox | Role::Holder | Role::Source => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -101,6 +103,10 @@ pub(crate) struct BatchPlan {
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
     /// What changes in rows of several entities: written once all changes are known.
     edits: Vec<BatchEdit>,
+    /// What changes in aggregates, and which change asked for it.
+    cells: Vec<(usize, aggregate::Edit)>,
+    /// Rows that were read because several entities meet in them.
+    pub(crate) shared: HashSet<String>,
     /// Parts to write before the batch: of a change that is alone.
     pub(crate) staged: Vec<PlannedRow>,
     /// Parts to delete after it.
@@ -163,31 +169,145 @@ impl BatchPlan {
         let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
+        let (properties, parts) =
+            self.take(number, schema, planned, (&key.partition, &owner, known), setting, context)?;
+        if !claims {
+            self.claims.retain(|away| away.change != number);
+        }
+        self.gone.extend(taken.filter(|(row, _)| *row != key.row || properties.is_none()));
+        self.left.push(Left { row: key.row, properties, parts, born });
+        Ok(())
+    }
+
+    /// Takes over what a change was planned to be; gives what it leaves: the head's properties, and the parts.
+    fn take(
+        &mut self,
+        number: usize,
+        schema: &'static EntitySchema,
+        planned: Planned,
+        (partition, owner, known): (&str, &str, &Known),
+        setting: &Setting,
+        context: Context,
+    ) -> Result<(Option<Properties>, Vec<Row>)> {
+        let buried = planned.rows.iter().find_map(buried);
         for row in planned.rows {
-            self.push(BatchRow { planned: row, change: number, schema }, &owner, known)?;
+            self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
         for Guard { away, row, action } in planned.guards {
-            if away.partition != key.partition || !away.table.eq_ignore_ascii_case(schema.table) {
+            if away.partition != partition || !away.table.eq_ignore_ascii_case(schema.table) {
                 self.guards.push(Guard { away, row, action });
                 continue;
             }
             let planned = PlannedRow { row, action, role: Role::Source };
-            self.push(BatchRow { planned, change: number, schema }, &owner, known)?;
+            self.push(BatchRow { planned, change: number, schema }, owner, known)?;
         }
         let edits = planned.lists.into_iter();
         self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
+        self.cells.extend(planned.cells.into_iter().map(|edit| (number, edit)));
         match setting.deferred {
             true => {
-                self.defer(number, schema, (&planned.away, &planned.copied), context, &owner, known)?;
+                let mut intents = intents(schema, &planned.away, &planned.copied);
+                // A tombstone is swept by its outbox row, also where nothing else is to follow.
+                let nothing_follows = |(row, _): &(String, i64)| intents.iter().all(|intent| intent.owner != *row);
+                if let Some((owner, sequence)) = buried.filter(nothing_follows) {
+                    intents.push(Intent { owner, sequence, entries: Vec::new(), copied: false });
+                }
+                self.defer(number, schema, intents, context, owner, known)?;
                 let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
-                self.claims.extend(away.filter(|away| claims && away.claimed().is_some()));
+                self.claims.extend(away.filter(|away| away.claimed().is_some()));
             }
             false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
         }
-        self.gone.extend(taken.filter(|(row, _)| *row != key.row || planned.after.is_none()));
         self.staged.extend(planned.staged);
         self.swept.extend(planned.swept);
-        self.left.push(Left { row: key.row, properties: planned.after, parts: planned.parts, born });
+        Ok((planned.after, planned.parts))
+    }
+
+    /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
+    pub(crate) fn close_cells(
+        &mut self,
+        partition: &str,
+        known: &Known,
+        context: Context,
+        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+    ) -> Result<()> {
+        let edits = std::mem::take(&mut self.cells);
+        let mut refreshed: Vec<(usize, Change)> = Vec::new();
+        for (at, (change, first)) in edits.iter().enumerate() {
+            if edits.iter().take(at).any(|(_, earlier)| earlier.into.is(&first.into)) {
+                continue;
+            }
+            let all = edits.iter().map(|(_, edit)| edit).filter(|edit| edit.into.is(&first.into));
+            let set = self.close_cell(first, all, (*change, partition), known, context);
+            let set = set.map_err(|error| error.of(first.into.target.entity_type).in_operation(*change))?;
+            let key = RowKey::new(partition, first.into.row.clone());
+            let Some(set) = set else { continue };
+            match refreshed.iter_mut().find(|(_, earlier)| *earlier.key() == key) {
+                Some((_, Change::Refresh { sets, .. })) => sets.push(set),
+                _ => refreshed.push((*change, Change::Refresh { schema: first.into.target, key, sets: vec![set] })),
+            }
+        }
+        for (number, change) in refreshed {
+            self.refresh(number, change, known, &setting, context).map_err(|error| error.in_operation(number))?;
+        }
+        Ok(())
+    }
+
+    /// Writes one cell; tells what its target is to hold, if that is something else than it does.
+    fn close_cell<'e>(
+        &mut self,
+        first: &aggregate::Edit,
+        edits: impl Iterator<Item = &'e aggregate::Edit>,
+        (change, partition): (usize, &str),
+        known: &Known,
+        context: Context,
+    ) -> Result<Option<(&'static str, Value)>> {
+        let (into, row) = (&first.into, first.into.cell());
+        let cell = known.get(&row).and_then(Option::as_ref);
+        let before = into.total(cell)?;
+        let (mut total, mut comes_or_goes) = (before.clone(), false);
+        for edit in edits {
+            total.change(edit);
+            comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
+        }
+        self.shared.insert(row.clone());
+        let before_batch = Earlier { known, plan: self, partition };
+        let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
+        let stored =
+            target.as_ref().map(|target| target.properties.get(into.property.property).map(|value| value.to_value()));
+        if total == before && !comes_or_goes {
+            return Ok(None);
+        }
+        if let Some(action) = into.write(&total, cell, stored.is_some(), context.now)? {
+            let planned = PlannedRow { row, action, role: Role::Cell };
+            self.push(BatchRow { planned, change, schema: into.target }, "", known)?;
+        }
+        let value = into.value(&total)?;
+        Ok(stored.filter(|stored| stored.as_ref() != Some(&value)).map(|_| (into.property.property, value)))
+    }
+
+    /// Plans the write of a target over what the batch leaves of it.
+    fn refresh(
+        &mut self,
+        number: usize,
+        change: Change,
+        known: &Known,
+        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+        context: Context,
+    ) -> Result<()> {
+        let (schema, key) = (change.schema(), change.key().clone());
+        let (setting, context) = (setting(schema)?, Context { fresh: None, ..context });
+        let before = Earlier { known, plan: self, partition: &key.partition };
+        let planned = change::plan(change, &before, &setting, context)?;
+        if self.left_at(&key.row).is_none() {
+            self.shared.insert(key.row.clone());
+        }
+        let (after, parts) =
+            self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
+        match self.left.iter_mut().rev().find(|left| left.row == key.row) {
+            Some(left) => left.properties = after,
+            None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
+        }
         Ok(())
     }
 
@@ -206,6 +326,7 @@ impl BatchPlan {
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
+                self.shared.insert(row.clone());
                 let planned = PlannedRow { row, action, role: Role::List(*index) };
                 self.push(BatchRow { planned, change: *change, schema }, "", known)?;
             }
@@ -218,12 +339,12 @@ impl BatchPlan {
         &mut self,
         change: usize,
         schema: &'static EntitySchema,
-        (away, copied): (&[AwayRow], &[(String, i64)]),
+        intents: Vec<Intent>,
         context: Context,
         owner: &str,
         known: &Known,
     ) -> Result<()> {
-        for intent in intents(schema, away, copied) {
+        for intent in intents {
             let action = Action::Insert(intent.properties(schema, context.due));
             let planned = PlannedRow { row: intent.row(), action, role: Role::Outbox };
             self.outgoing.push((intent.row(), schema));
@@ -239,10 +360,12 @@ impl BatchPlan {
 
     /// What the last change that wrote this row, a head or a part, left in it.
     fn left_in(&self, row: &str) -> Option<&Properties> {
-        self.left.iter().rev().find_map(|left| match left.row == row {
-            true => left.properties.as_ref(),
-            false => left.parts.iter().find(|part| part.key.row == row).map(|part| &part.properties),
-        })
+        let mut lefts = self.left.iter().rev();
+        let last = lefts.find_map(|left| match left.row == row {
+            true => Some(left.properties.as_ref()),
+            false => left.parts.iter().find(|part| part.key.row == row).map(|part| Some(&part.properties)),
+        });
+        last.flatten()
     }
 
     /// What the batch does to the row.
@@ -502,6 +625,7 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         Change::Insert(_)
         | Change::Upsert(_)
         | Change::Touch { .. }
+        | Change::Refresh { .. }
         | Change::Patch { .. }
         | Change::Recopy { .. }
         | Change::Leave { .. }
@@ -535,4 +659,11 @@ fn twice(row: &BatchRow, detail: &str) -> Error {
     Error::new(ErrorKind::Conflict { current: None }, format!("{detail} (row `{}`)", row.planned.row))
         .of(row.schema.entity_type)
         .in_operation(row.change)
+}
+
+/// Where the row is the tombstone of an entity: its row key and sequence number.
+fn buried(row: &PlannedRow) -> Option<(String, i64)> {
+    let properties = row.action.properties().filter(|_| row.role == Role::Primary)?;
+    let is_dead = matches!(system::kind(properties), RowKind::Tombstone { .. });
+    is_dead.then(|| (row.row.clone(), system::sequence(properties)))
 }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -20,7 +20,7 @@ use crate::{
         system::{self, OperationId, RowKind},
     },
     rooms::{
-        copy,
+        aggregate, copy,
         list::{self, Edit},
         rekey::{Move, Reservation, is_reserved},
     },
@@ -41,6 +41,8 @@ pub(crate) enum Change {
     /// The entity is written as it is, and every derived row with it. `strays` are rows elsewhere that may be there and
     /// are taken away unless the entity wants them.
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
+    /// Properties that hold aggregates are set, whatever else the entity is, with every derived row that holds them.
+    Refresh { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)> },
     /// The entity leaves for another partition, if it is still as `old` was read; an intent holds what it will be there.
     Leave { old: Group, to: Box<Move> },
     /// An entity that has left its old key takes the place that is reserved for it.
@@ -99,6 +101,8 @@ pub(crate) enum Role {
     Index(usize),
     /// A list of several entities' keys.
     List(usize),
+    /// The cell of an aggregate.
+    Cell,
     /// What is to be done in other partitions.
     Outbox,
     /// An entity whose copies follow a change of their source.
@@ -127,6 +131,8 @@ pub(crate) struct Planned {
     pub(crate) copied: Vec<(String, i64)>,
     /// What changes in rows of several entities, each with the position of its index.
     pub(crate) lists: Vec<(usize, Edit)>,
+    /// What changes in aggregates.
+    pub(crate) cells: Vec<aggregate::Edit>,
     pub(crate) after: Option<Properties>,
     /// The parts after it; the ETag of one that is written is not known yet.
     pub(crate) parts: Vec<Row>,
@@ -157,7 +163,7 @@ impl Change {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
             Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
-            Self::Patch { schema, .. } | Self::Recopy { schema, .. } => schema,
+            Self::Patch { schema, .. } | Self::Recopy { schema, .. } | Self::Refresh { schema, .. } => schema,
             Self::Leave { to, .. } | Self::Arrive(to) => to.to.schema,
         }
     }
@@ -168,7 +174,7 @@ impl Change {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
             Self::Delete { old, .. } | Self::Touch { old, .. } | Self::Leave { old, .. } => old.key(),
             Self::Arrive(to) => &to.to.key,
-            Self::Patch { key, .. } | Self::Recopy { key, .. } => key,
+            Self::Patch { key, .. } | Self::Recopy { key, .. } | Self::Refresh { key, .. } => key,
         }
     }
 }
@@ -182,7 +188,9 @@ impl Change {
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
-        Change::Patch { key, .. } | Change::Recopy { key, .. } => vec![Need { row: key.row.clone(), head: true }],
+        Change::Patch { key, .. } | Change::Recopy { key, .. } | Change::Refresh { key, .. } => {
+            vec![Need { row: key.row.clone(), head: true }]
+        }
         // The image under a claim is read before the claim is written.
         Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
             vec![Need { row: image.key.row.clone(), head: true }]
@@ -191,7 +199,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             vec![Need { row: new.key.row.clone(), head: true }]
         }
         Change::Arrive(to) => {
-            let held = to.held()?.into_iter().map(|(_, row, _)| Need { row, head: false });
+            let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: false });
             held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
         }
         Change::Insert(_)
@@ -214,6 +222,9 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     }
     if change.schema().has_shared_rows() {
         needs.extend(list_needs(change, setting, known)?);
+    }
+    if !change.schema().aggregates.is_empty() || change.schema().holds_aggregates() {
+        needs.extend(cell_needs(change, setting, known)?);
     }
     needs.retain(|need| !known.contains_key(&need.row));
     Ok(needs)
@@ -264,8 +275,29 @@ pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>>
         },
         Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
         Change::Arrive(to) => vec![to.to.clone()],
-        Change::Patch { .. } => Vec::new(),
+        Change::Patch { .. } | Change::Refresh { .. } => Vec::new(),
     })
+}
+
+/// The cells of the aggregates that the change may change, and their targets.
+fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
+    let mut images = known_images(change, known)?;
+    let new = match change {
+        Change::Delete { .. } | Change::Leave { .. } => None,
+        _ => images.pop(),
+    };
+    let old = images.pop();
+    let mut needs = Vec::new();
+    if !matches!(change, Change::Touch { .. }) {
+        for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
+            needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row, head: false }));
+        }
+    }
+    let stays = old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
+    for image in [&old, &new].into_iter().flatten().filter(|_| !stays) {
+        needs.extend(aggregate::held(image.schema, &image.key.row).map(|into| Need { row: into.cell(), head: false }));
+    }
+    Ok(needs)
 }
 
 /// The writes of a change.
@@ -281,6 +313,7 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Arrive(to) => planner.arrive(*to),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
         Change::Recopy { schema, key, .. } => planner.recopy(schema, &key),
+        Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }
 }
 
@@ -295,8 +328,43 @@ impl Planner<'_> {
     fn insert(&self, mut image: Image) -> Result<Planned> {
         let dead = self.vacant(&image)?;
         let guards = self.copy(None, &mut image)?;
+        let mut cells = self.cells(None, Some(&image))?;
+        cells.extend(self.take_totals(&mut image)?);
         let dead = dead.map(|dead| dead.into_owned().into());
-        Ok(self.put(None, image, self.context.now, dead.as_ref(), None)?.with(guards))
+        let planned = self.put(None, image, self.context.now, dead.as_ref(), None)?;
+        Ok(Planned { cells, guards, ..planned })
+    }
+
+    /// What the change means for the aggregates that the entity adds to.
+    pub(super) fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
+        let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        aggregate::edits(old, new, |at| self.setting.keeps(image.schema, at))
+    }
+
+    /// Gives a new entity the aggregates that it holds; their cells say from now on that it is there.
+    fn take_totals(&self, image: &mut Image) -> Result<Vec<aggregate::Edit>> {
+        let mut edits = Vec::new();
+        for into in aggregate::held(image.schema, &image.key.row.clone()) {
+            let cell = self.before.row(&into.cell()).flatten();
+            let value = into.value(&into.total(cell.as_deref())?)?;
+            image.fields.insert(PropertyName::from_static(into.property.property), value);
+            edits.push(aggregate::Edit { into, loss: None, gain: None });
+        }
+        Ok(edits)
+    }
+
+    /// Aggregates are not the caller's to change: they stay as they are stored.
+    fn keep_totals(old: &Image, new: &mut Image) -> Result<()> {
+        for into in aggregate::held(new.schema, &old.key.row) {
+            let value = match old.fields.get(into.property.property) {
+                Some(value) => value.to_value(),
+                None => into.value(&aggregate::Total::none(into.property))?,
+            };
+            new.fields.insert(PropertyName::from_static(into.property.property), value);
+        }
+        Ok(())
     }
 
     /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
@@ -329,17 +397,43 @@ impl Planner<'_> {
         new.keep_unknown(&old_image.fields);
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let guards = self.copy(Some(&old_image), &mut new)?;
+        let mut cells = self.cells(Some(&old_image), Some(&new))?;
         if *old.key() == new.key {
-            return Ok(self.put(Some(&old_image), new, sequence, Some(old), None)?.with(guards));
+            Self::keep_totals(&old_image, &mut new)?;
+            let planned = self.put(Some(&old_image), new, sequence, Some(old), None)?;
+            return Ok(Planned { cells, guards, ..planned });
         }
         self.check_unheld(new.schema, old.key())?;
+        self.check_row_moves(&old_image, &new)?;
         let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
+        cells.extend(self.take_totals(&mut new)?);
+        cells.extend(left_cells(&old_image));
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
         self.remove_parts(old, &mut planned);
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
-        planned.copied.extend(self.ended(old.key(), sequence));
-        Ok(planned.with(guards))
+        planned.copied.extend(self.copied(old.key(), sequence));
+        Ok(Planned { cells, guards, ..planned })
+    }
+
+    /// That no value unique over several partitions goes with a changed row key, where a claim is a commit of its own.
+    fn check_row_moves(&self, old: &Image, new: &Image) -> Result<()> {
+        if !self.setting.deferred || !new.schema.has_claims() {
+            return Ok(());
+        }
+        let old_entries = entries(old)?;
+        for entry in entries(new)? {
+            let index = new.schema.indexes.get(entry.index).filter(|index| index.is_claim());
+            if let Some(index) = index.filter(|_| old_entries.iter().any(|old| old.is_at(&entry))) {
+                let detail = format!(
+                    "unique index `{}` spans partitions, and its value cannot follow a changed row key here; use `db.rekey()`",
+                    index.name
+                );
+                let error = Error::new(ErrorKind::KeyChanged, detail);
+                return Err(error.of(new.schema.entity_type).at_key(old.key.clone()));
+            }
+        }
+        Ok(())
     }
 
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
@@ -349,8 +443,11 @@ impl Planner<'_> {
         let derived = self.derived(Some(&image), None, 0, sequence)?;
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
-        let copied = self.ended(old.key(), sequence).into_iter().collect();
-        let mut planned = Planned { rows, away: derived.away, lists: derived.lists, copied, ..Planned::default() };
+        let copied = self.copied(old.key(), sequence).into_iter().collect();
+        let mut cells = self.cells(Some(&image), None)?;
+        cells.extend(left_cells(&image));
+        let mut planned =
+            Planned { rows, away: derived.away, lists: derived.lists, cells, copied, ..Planned::default() };
         self.remove_parts(old, &mut planned);
         Ok(planned)
     }
@@ -369,9 +466,16 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
-    /// As a delete, with the intent in the same batch.
+    /// As a delete, with the intent in the same batch; what the entity wants again in the same partition is held for it.
     fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
         let mut planned = self.delete(to.to.schema, old)?;
+        let held = if to.stays() { to.held()? } else { Vec::new() };
+        for row in &mut planned.rows {
+            if let (Action::Delete(condition), Some(held)) = (&row.action, held.iter().find(|held| held.row == row.row))
+            {
+                row.action = Action::Replace(held.properties.clone(), condition.clone());
+            }
+        }
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let action = Action::Insert(to.intent(sequence, self.context.due));
         planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
@@ -382,7 +486,13 @@ impl Planner<'_> {
         let row = self.before.row(&to.to.key.row).flatten();
         let row = row.filter(|row| Reservation::of(row).is_some_and(|reservation| reservation.id == to.id));
         match row {
-            Some(row) => self.put(None, to.to, self.context.now, Some(&row.into_owned().into()), None),
+            Some(row) => {
+                let mut image = to.to;
+                let mut cells = self.cells(None, Some(&image))?;
+                cells.extend(self.take_totals(&mut image)?);
+                let planned = self.put(None, image, self.context.now, Some(&row.into_owned().into()), None)?;
+                Ok(Planned { cells, ..planned })
+            }
             None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key)),
         }
     }
@@ -390,7 +500,11 @@ impl Planner<'_> {
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let mut planned = self.put(None, image, sequence, Some(old), None)?;
+        let held = aggregate::held(schema, &old.key().row);
+        // What it holds is made what the cells say; one that is missing says nothing.
+        let cells = held.filter(|into| self.before.row(&into.cell()).flatten().is_some());
+        let cells = cells.map(|into| aggregate::Edit { into, loss: None, gain: None }).collect();
+        let mut planned = Planned { cells, ..self.put(None, image, sequence, Some(old), None)? };
         let owner = &old.key().row;
         let wanted = |stray: &AwayKey, planned: &Planned| planned.away.iter().any(|row| stray.is_of(schema, row));
         for stray in strays {
@@ -399,6 +513,22 @@ impl Planner<'_> {
             }
         }
         Ok(planned)
+    }
+
+    /// Sets the aggregates of an entity, which is one row.
+    fn refresh(&self, schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)>) -> Result<Planned> {
+        let row = match self.before.row(&key.row) {
+            Some(Some(row)) if is_primary(schema, &row) => row.into_owned(),
+            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
+        };
+        let sequence = next_sequence(&row.properties, self.context.now);
+        let over = Group::from(row);
+        let old = Image::stored(schema, &over)?;
+        let mut new = old.clone();
+        for (property, value) in sets {
+            new.fields.insert(PropertyName::from_static(property), value);
+        }
+        self.put(Some(&old), new, sequence, Some(&over), None)
     }
 
     /// The parts of an entity that is taken away: in its batch, unless that would be too large.
@@ -443,14 +573,14 @@ impl Planner<'_> {
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
         let Laid { rows: of_parts, staged, swept, parts } = laid;
         rows.extend(of_parts);
-        let mut derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
-        rows.append(&mut derived.rows);
+        let Derived { rows: of_indexes, away, lists } =
+            self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
+        rows.extend(of_indexes);
         let is_same =
             old.is_some_and(|old| old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields));
         let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
-        let Derived { away, lists, .. } = derived;
-        let guards = Vec::new();
-        Ok(Planned { rows, away, lists, guards, copied, after: Some(properties), parts, staged, swept })
+        let after = Some(properties);
+        Ok(Planned { rows, away, lists, copied, after, parts, staged, swept, ..Planned::default() })
     }
 
     pub(super) fn stamp(
@@ -576,6 +706,11 @@ impl Planner<'_> {
         };
         Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
     }
+}
+
+/// That an entity with aggregates goes away from its key.
+fn left_cells(image: &Image) -> impl Iterator<Item = aggregate::Edit> + '_ {
+    aggregate::held(image.schema, &image.key.row).map(|into| aggregate::Edit { into, loss: None, gain: None })
 }
 
 /// Whether the row is a primary row of the entity, of whatever version.

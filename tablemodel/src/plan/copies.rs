@@ -29,14 +29,6 @@ pub(crate) struct Guard {
     pub(crate) action: Action,
 }
 
-impl Planned {
-    /// The same, with the writes that guard it.
-    pub(super) fn with(mut self, guards: Vec<Guard>) -> Self {
-        self.guards.extend(guards);
-        self
-    }
-}
-
 /// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known.
 pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
     let copies = change.schema().copies;
@@ -71,6 +63,7 @@ pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Res
     }
     let images = known_images(change, known)?;
     Ok(match (change, images.as_slice()) {
+        (Change::Refresh { sets, .. }, _) if !sets.iter().any(|set| is_copied(set.0, setting)) => Vec::new(),
         (Change::Patch { schema, key, sets }, _) => match known.get(&key.row) {
             Some(Some(row)) if is_patched(schema, row, sets, setting) => vec![key.row.clone()],
             _ => Vec::new(),
@@ -81,6 +74,10 @@ pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Res
     })
 }
 
+fn is_copied(property: &str, setting: &Setting) -> bool {
+    setting.copied.iter().any(|by| by.copy.properties.contains(&property))
+}
+
 /// Whether the patch changes what some entity copies.
 pub(super) fn is_patched(
     schema: &EntitySchema,
@@ -88,20 +85,14 @@ pub(super) fn is_patched(
     sets: &[(&'static str, Option<Value>)],
     setting: &Setting,
 ) -> bool {
-    let is_copied = |name: &str| setting.copied.iter().any(|by| by.copy.properties.contains(&name));
     let differs = |(name, value): &(&str, Option<Value>)| row.properties.get(name) != value.as_ref().map(Value::as_ref);
-    sets.iter().any(|set| is_copied(set.0) && !schema.in_key(set.0) && differs(set))
+    sets.iter().any(|set| is_copied(set.0, setting) && !schema.in_key(set.0) && differs(set))
 }
 
 impl Planner<'_> {
     /// The entity, if others may copy it.
     pub(super) fn copied(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
         (!self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
-    }
-
-    /// The entity that goes away, if others may copy it or its tombstone is to be swept.
-    pub(super) fn ended(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
-        (self.setting.tombstones || !self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
     }
 
     /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the
@@ -169,7 +160,8 @@ impl Planner<'_> {
             return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let mut planned = self.put(Some(&old_image), new, sequence, Some(&old), None)?;
+        let cells = self.cells(Some(&old_image), Some(&new))?;
+        let mut planned = Planned { cells, ..self.put(Some(&old_image), new, sequence, Some(&old), None)? };
         for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
             row.role = Role::Holder;
         }

@@ -6,6 +6,7 @@ pub(crate) mod batch;
 pub(crate) mod change;
 pub(crate) mod copies;
 pub(crate) mod entries;
+pub(crate) mod exact;
 pub(crate) mod fold;
 pub(crate) mod group;
 pub(crate) mod image;

@@ -34,7 +34,7 @@ impl IndexState {
     }
 }
 
-/// The states of the indexes of one entity, in the order of its schema.
+/// The states of the indexes of one entity, in the order of its schema, and then those of its aggregates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexStates(pub(crate) Vec<IndexState>);
 
@@ -77,5 +77,10 @@ impl Setting {
     /// The state of the index at this position of the schema.
     pub(crate) fn of(&self, index: usize) -> IndexState {
         self.states.of(index)
+    }
+
+    /// Whether the aggregate at this position of the schema is kept: from when it is complete.
+    pub(crate) fn keeps(&self, schema: &EntitySchema, aggregate: usize) -> bool {
+        self.states.of(schema.indexes.len() + aggregate) == IndexState::Readable
     }
 }

@@ -124,9 +124,12 @@ pub(crate) fn part_type(schema: &EntitySchema) -> String {
 
 /// Whether the row is of this kind, of whatever version: what [`type_condition`] asks of a store.
 pub(crate) fn is_of_type(properties: &Properties, discriminator: &'static str) -> bool {
+    let Some(text) = entity_type(properties) else { return false };
+    if text == discriminator {
+        return true; // the usual case
+    }
     let name = discriminator.rsplit_once('@').map_or(discriminator, |(name, _)| name);
-    let version = entity_type(properties).and_then(|text| text.strip_prefix(name));
-    version.is_some_and(|version| version.starts_with('@'))
+    text.strip_prefix(name).is_some_and(|version| version.starts_with('@'))
 }
 
 /// The entity's sequence number; 0 on rows that other programs wrote.

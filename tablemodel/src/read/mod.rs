@@ -6,6 +6,8 @@ mod groups;
 pub(crate) mod list;
 mod rows;
 
+use std::sync::Arc;
+
 use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
 use tablemodel_store::{Row, RowKey};
@@ -16,15 +18,16 @@ pub(crate) use self::{
 };
 use crate::{
     cursor::{Cursor, PathPage},
-    database::Database,
+    database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     path::{
         found::{self, Found},
-        query::{PathQuery, ReadPlan},
+        query::{self, PathQuery, ReadPlan},
     },
     plan::{group::Group, image::Image},
     rooms,
+    schema::EntitySchema,
     stored::Stored,
 };
 
@@ -177,6 +180,47 @@ impl Reader {
     }
 }
 
+/// A read at a full key, ready to run: smaller than the query, and so are the futures that hold it.
+pub(crate) enum Single {
+    /// One key says all: no plan is made.
+    Point {
+        registered: Arc<Registered>,
+        schema: &'static EntitySchema,
+        index: Option<usize>,
+        verified: bool,
+        key: RowKey,
+    },
+    /// The key has several places to be looked for.
+    Planned(Box<Reader>),
+}
+
+impl Single {
+    /// Errors in the values, and an index that is not readable, are met here, before anything is read.
+    pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
+        let (schema, index) = (query.schema(), query.index());
+        let registered = db.registered(schema)?;
+        query.check_ready(&registered.setting.states)?;
+        let verified = query.is_verified();
+        Ok(match query.point()? {
+            Some(key) => Self::Point { registered, schema, index, verified, key },
+            None => Self::Planned(Box::new(Reader::new(db, query)?)),
+        })
+    }
+
+    /// The result.
+    pub(crate) async fn found<F: Found>(self, db: &Database) -> Result<Option<F>> {
+        let (registered, schema, index, verified, key) = match self {
+            Self::Point { registered, schema, index, verified, key } => (registered, schema, index, verified, key),
+            Self::Planned(reader) => return Box::pin(reader.first_found()).await,
+        };
+        let row = db.get_row(&registered.table, &key).await;
+        match row.map_err(|error| error.of(schema.entity_type).at_key(key))? {
+            Some(row) if query::owns(schema, index, &row) => resolve(db, index, verified, row.into()).await,
+            _ => Ok(None),
+        }
+    }
+}
+
 /// The entities of a plan that was made elsewhere.
 pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
     let registered = db.registered(plan.schema)?;
@@ -186,8 +230,9 @@ pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
 async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Group) -> Result<Option<F>> {
     match index {
+        // Boxed: the futures of primary reads stay small, which is cheaper to make.
         Some(index) if F::OF_PRIMARY || verified => {
-            match load(db, <F::Entity as TableEntity>::SCHEMA, index, row.head).await? {
+            match Box::pin(load(db, <F::Entity as TableEntity>::SCHEMA, index, row.head)).await? {
                 Some(primary) => F::read(None, primary).map(Some),
                 None => Ok(None),
             }
@@ -219,12 +264,7 @@ async fn resolve_all<F: Found>(
 }
 
 /// The rows of the entity that an index row names, if its image still wants the row.
-async fn load(
-    db: &Database,
-    schema: &'static crate::schema::EntitySchema,
-    index: usize,
-    row: Row,
-) -> Result<Option<Group>> {
+async fn load(db: &Database, schema: &'static EntitySchema, index: usize, row: Row) -> Result<Option<Group>> {
     let owner = found::owner(schema, &row)?;
     let Some(primary) = db.primary_rows(schema, &owner).await? else { return Ok(None) };
     let image = Image::stored(schema, &primary)?;
@@ -247,8 +287,8 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
 
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
-    let readers = queries.into_iter().map(|query| Reader::new(db, query)).collect::<Result<Vec<_>>>()?;
-    let found = readers.into_iter().map(Reader::first_found::<F>);
+    let reads = queries.into_iter().map(|query| Single::new(db, query)).collect::<Result<Vec<_>>>()?;
+    let found = reads.into_iter().map(|read| read.found::<F>(db));
     futures_stream::iter(found).buffered(CONCURRENT_READS).try_collect().await
 }
 

@@ -162,7 +162,8 @@ pub(crate) fn wants(image: &Image, position: usize, table: &str, key: &RowKey) -
 /// Whether the copy says other than its source's row does. A copy whose source is gone may stay unless it is to be cleared.
 pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> Result<bool> {
     let is_live = row.is_some_and(|row| is_primary((copy.source)(), row));
-    if !is_live && !(copy.optional && copy.on_delete == OnDelete::Clear) {
+    let clears = copy.optional && copy.on_delete == OnDelete::Clear;
+    if !is_live && !clears {
         return Ok(false);
     }
     let mut filled = image.clone();

@@ -1,1 +1,3 @@
 #![doc = include_str!("../../docs/rooms/elsewhere.md")]
+//!
+//! A page: what it tells of has its code elsewhere.

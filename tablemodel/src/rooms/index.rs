@@ -1,4 +1,6 @@
 #![doc = include_str!("../../docs/rooms/index.md")]
+//!
+//! In this module nothing is read or written: it only says what is to be.
 
 use tablemodel_store::{Properties, PropertyName, ValueRef};
 
@@ -10,14 +12,14 @@ use crate::{
         image::{Image, invalid, key_error},
         system,
     },
-    schema::{Cover, IndexSchema, SYSTEM_PROPERTIES, When},
+    schema::{Cover, IndexSchema, SYSTEM_PROPERTIES},
 };
 
 /// Adds the rows that the index at this position of the schema wants for the image; none while its condition does not
 /// hold or a part of its key is `None`; with `each`, one for every different element.
 pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Result<()> {
     let Some(index) = image.schema.indexes.get(position) else { return Ok(()) };
-    if !index.when.is_none_or(|when| holds(when, &image.fields)) {
+    if !index.when.is_none_or(|when| when.holds(&image.fields)) {
         return Ok(());
     }
     let Some(each) = index.each else {
@@ -75,12 +77,6 @@ fn entry<'v>(
         }
     };
     Ok(Some(Entry { index: position, away, row, properties }))
-}
-
-/// Whether the condition holds for these fields.
-fn holds(when: When, fields: &Properties) -> bool {
-    let set = !matches!(fields.get(when.property), None | Some(ValueRef::Boolean(false)));
-    set != when.negated
 }
 
 fn covered(image: &Image, cover: Cover) -> Properties {

@@ -3,6 +3,7 @@
 //!
 //! A room is pure and never imports another room. One without code of its own is a page.
 
+pub mod aggregate;
 #[cfg(feature = "blob")]
 pub mod blob;
 pub mod chunked;

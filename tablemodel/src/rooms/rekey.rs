@@ -1,4 +1,6 @@
 #![doc = include_str!("../../docs/rooms/rekey.md")]
+//!
+//! In this module nothing is read or written: it only says what is to be.
 
 use serde_json::Value as Json;
 use tablemodel_store::{DateTime, Properties, PropertyName, Row, RowKey, ValueRef};
@@ -22,6 +24,8 @@ const MOVE: &str = "_move";
 const FROM: &str = "_from";
 /// On a reservation: the row keys of unique indexes that are reserved with it.
 const HELD: &str = "_held";
+/// The name of a row that keeps a unique value, where an index row has its index's.
+const HOLDING: &str = "~held";
 
 /// An entity on its way to another key.
 #[derive(Debug, Clone)]
@@ -75,30 +79,45 @@ impl Move {
     }
 
     /// What stands at the new key until the entity arrives: a tombstone to every reader, and whose move it waits for.
-    pub(crate) fn reservation(&self, sequence: i64, expires: DateTime) -> Result<Properties> {
+    pub(crate) fn reservation(&self, sequence: i64, expires: DateTime, held: &[Held]) -> Properties {
         let mut properties = system::tombstone(self.schema(), sequence, None);
         put_owner(&mut properties, &self.from);
         properties.insert(PropertyName::from_static(system::CLAIM), system::PENDING);
         properties.insert(PropertyName::from_static(system::EXPIRES), expires);
         properties.insert(PropertyName::from_static(MOVE), self.id.clone());
-        let held: Json = self.held()?.into_iter().map(|(_, row, _)| row).collect::<Vec<_>>().into();
+        let held: Json = held.iter().map(|held| held.row.as_str()).collect::<Vec<_>>().into();
         properties.insert(PropertyName::from_static(HELD), held.to_string());
-        Ok(properties)
+        properties
     }
 
-    /// The rows of unique indexes in the new partition, each with its index: reserved with the key, since after the
-    /// entity has left, nothing may keep it from arriving.
-    pub(crate) fn held(&self) -> Result<Vec<(usize, String, Properties)>> {
+    /// The rows of unique indexes in the new partition: reserved with the key, since after the entity has left, nothing
+    /// may keep it from arriving.
+    pub(crate) fn held(&self) -> Result<Vec<Held>> {
         let is_unique = |entry: &Entry| {
             entry.away.is_none() && self.schema().indexes.get(entry.index).is_some_and(|index| index.unique)
         };
         let entries = entries(&self.to)?.into_iter().filter(is_unique);
-        Ok(entries.map(|entry| (entry.index, entry.row, self.holding())).collect())
+        Ok(entries.map(|entry| Held { index: entry.index, row: entry.row, properties: self.holding() }).collect())
+    }
+
+    /// Those of them that the entity has not got at its old key, which may be in the same partition.
+    pub(crate) fn newly_held(&self, was: &Image) -> Result<Vec<Held>> {
+        let mut held = self.held()?;
+        if self.stays() {
+            let had = entries(was)?;
+            held.retain(|held| !had.iter().any(|entry| entry.away.is_none() && entry.row == held.row));
+        }
+        Ok(held)
+    }
+
+    /// Whether both keys are in one partition.
+    pub(crate) fn stays(&self) -> bool {
+        self.from.partition == self.to.key.partition
     }
 
     fn holding(&self) -> Properties {
         let mut properties = Properties::new();
-        let discriminator = format!("{}.~held@{}", self.schema().entity_type, self.schema().version);
+        let discriminator = format!("{}.{HOLDING}@{}", self.schema().entity_type, self.schema().version);
         system::stamp(&mut properties, discriminator, 0, None);
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.to.key.row.clone());
         properties
@@ -113,6 +132,15 @@ impl Move {
         };
         Ok(entries(&self.to)?.iter().any(is_it))
     }
+}
+
+/// A row that keeps a unique value until the entity arrives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// The index, by its position in the schema.
+    pub(crate) index: usize,
+    pub(crate) row: String,
+    pub(crate) properties: Properties,
 }
 
 /// What the row keys begin with of the intents of an entity that left this row.
@@ -154,6 +182,11 @@ impl Reservation {
 /// Whether the row waits for an entity to arrive.
 pub(crate) fn is_reserved(row: &Row) -> bool {
     Reservation::of(row).is_some()
+}
+
+/// Whether the row keeps a unique value with a reservation.
+pub(crate) fn is_held(row: &Row) -> bool {
+    matches!(system::kind(&row.properties), system::RowKind::Derived { name: HOLDING, .. })
 }
 
 fn put_owner(properties: &mut Properties, owner: &RowKey) {

@@ -1,4 +1,6 @@
 #![doc = include_str!("../../docs/rooms/unique.md")]
+//!
+//! In this module nothing is read or written: it only says what is to be.
 
 use std::collections::HashMap;
 
@@ -103,20 +105,11 @@ pub(crate) fn check_handed_over(nets: &[Net<'_>], partition: &str) -> Result<()>
         let (Some(holder), Some(taker)) = (net.holder, net.taker) else { continue };
         let index = taker.claimed().map_or("", |index| index.name);
         let owner = RowKey::new(partition, holder);
-        let moved = net.first.change == taker.change;
-        let error = if moved {
-            let detail = format!(
-                "unique index `{index}` spans partitions, and its value cannot follow a changed row key here; use `db.rekey()`"
-            );
-            Error::new(ErrorKind::KeyChanged, detail).at_key(owner)
-        } else {
-            let detail = format!(
-                "unique index `{index}`: the entity {owner} has this value, and gives it up only in the same batch; \
-                 save that entity first"
-            );
-            let key = RowKey::new(taker.row.away.partition.clone(), taker.row.row.clone());
-            Error::new(ErrorKind::UniqueViolation { index, owner: Some(owner) }, detail).at_key(key)
-        };
+        let key = RowKey::new(taker.row.away.partition.clone(), taker.row.row.clone());
+        let detail = format!(
+            "unique index `{index}`: the entity {owner} has this value, and gives it up only in the same batch; save that entity first"
+        );
+        let error = Error::new(ErrorKind::UniqueViolation { index, owner: Some(owner) }, detail).at_key(key);
         return Err(error.of(taker.schema.entity_type).in_operation(taker.change));
     }
     Ok(())

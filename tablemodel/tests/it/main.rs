@@ -13,6 +13,7 @@
 )]
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
+mod aggregate;
 mod backup;
 mod bad_input;
 mod blob;
@@ -22,6 +23,7 @@ mod copy;
 mod derives;
 mod elsewhere;
 mod entities;
+mod everything;
 mod format;
 mod keys;
 mod kill;

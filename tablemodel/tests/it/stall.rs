@@ -16,7 +16,10 @@ use futures_util::future::BoxFuture;
 use tablemodel::{
     Consistency, Row, RowKey,
     prelude::*,
-    store::{Batch, Capabilities, Page, Query, Receipts, StoreError, TableStore, clock::Sleep},
+    store::{
+        Batch, Capabilities, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore,
+        clock::{Clock, ManualClock, Sleep},
+    },
     testing::TestDatabase,
 };
 
@@ -29,16 +32,24 @@ struct Stalling {
     calls: AtomicUsize,
     at: AtomicUsize,
     meanwhile: Mutex<Option<Meanwhile>>,
+    clock: ManualClock,
 }
 
+/// Well under half the fence, and longer than the deadline of a call.
+const LONGEST_REQUEST: Duration = Duration::from_secs(120);
+
 impl Stalling {
-    async fn call(&self) {
+    /// Whether a write that is made now still reaches the store: one that stalls for longer than a request lives does not.
+    async fn call(&self) -> bool {
         if self.calls.fetch_add(1, Ordering::Relaxed) == self.at.load(Ordering::Relaxed) {
             let meanwhile = self.meanwhile.lock().unwrap().take();
             if let Some(meanwhile) = meanwhile {
+                let before = self.clock.monotonic();
                 meanwhile.await;
+                return self.clock.monotonic().saturating_sub(before) < LONGEST_REQUEST;
             }
         }
+        true
     }
 }
 
@@ -71,7 +82,9 @@ impl TableStore for Stalling {
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.call().await;
+        if !self.call().await {
+            return Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "no reply within the deadline"));
+        }
         self.inner.commit(batches).await
     }
 }
@@ -98,8 +111,13 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) async fn stalling<M: TableModel>(db: &TestDatabase, at: usize, meanwhile: Meanwhile) -> Self {
         let meanwhile = Mutex::new(Some(meanwhile));
-        let store =
-            Stalling { inner: db.store(), calls: AtomicUsize::new(0), at: AtomicUsize::new(usize::MAX), meanwhile };
+        let store = Stalling {
+            inner: db.store(),
+            calls: AtomicUsize::new(0),
+            at: AtomicUsize::new(usize::MAX),
+            meanwhile,
+            clock: db.clock().clone(),
+        };
         let store = Arc::new(store);
         let program = open::<M>(db, store.clone()).await;
         store.calls.store(0, Ordering::Relaxed); // opening makes calls too

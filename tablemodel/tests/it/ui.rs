@@ -35,3 +35,17 @@ fn every_mistake_in_a_list_is_told_under_its_words() {
         trybuild::TestCases::new().compile_fail("tests/ui/list/*.rs");
     }
 }
+
+#[test]
+fn mistakes_in_unique_values_are_told_under_the_words_they_are_about() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/claims/*.rs");
+    }
+}
+
+#[test]
+fn every_mistake_in_an_aggregate_is_told_under_its_words() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/aggregate/*.rs");
+    }
+}

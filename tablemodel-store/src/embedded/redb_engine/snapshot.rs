@@ -2,11 +2,7 @@
 //!
 //! Writes nothing.
 
-use std::{
-    collections::HashMap,
-    ops::ControlFlow,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{ops::ControlFlow, sync::OnceLock};
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableError};
 
@@ -22,24 +18,44 @@ use crate::{
 
 type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
+/// Lists of opened tables: with fewer tables than this, most are found at once.
+const LISTS: usize = 16;
+
 /// A read transaction of redb.
 pub(crate) struct RedbSnapshot {
     transaction: ReadTransaction,
-    opened: RwLock<HashMap<Space, Arc<Table>>>,
+    /// By the number of the space. Finding a table takes no lock.
+    opened: [Opened; LISTS],
+}
+
+/// The tables opened so far whose numbers share a list.
+type Opened = OnceLock<Box<Entry>>;
+
+struct Entry {
+    space: Space,
+    table: Table,
+    next: Opened,
 }
 
 impl RedbSnapshot {
     pub(super) fn new(transaction: ReadTransaction) -> Self {
-        Self { transaction, opened: RwLock::default() }
+        Self { transaction, opened: [const { OnceLock::new() }; LISTS] }
     }
 
-    fn table(&self, space: Space) -> Result<Arc<Table>, Failure> {
-        if let Some(table) = self.opened.read().unwrap_or_else(PoisonError::into_inner).get(&space) {
-            return Ok(Arc::clone(table));
+    fn table(&self, space: Space) -> Result<&Table, Failure> {
+        #[expect(clippy::indexing_slicing, reason = "a remainder of the length is below it")]
+        let mut place = &self.opened[space.number() as usize % LISTS];
+        loop {
+            match place.get() {
+                Some(entry) if entry.space == space => return Ok(&entry.table),
+                Some(entry) => place = &entry.next,
+                None => {
+                    let table = self.transaction.open_table(Definition::new(&table_name(space)))?;
+                    // Somebody else may have been faster: whatever stands here now is looked at next.
+                    drop(place.set(Box::new(Entry { space, table, next: OnceLock::new() })));
+                }
+            }
         }
-        let table = Arc::new(self.transaction.open_table(Definition::new(&table_name(space)))?);
-        self.opened.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::clone(&table));
-        Ok(table)
     }
 }
 
@@ -81,5 +97,40 @@ impl Snapshot for RedbSnapshot {
             }
             Ok(Ok(()))
         })?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+    use crate::embedded::{
+        engine::{Engine, Group, Sync, TableId},
+        redb_engine::open_backend,
+    };
+
+    #[test]
+    fn each_of_many_tables_is_found_by_many_readers_at_once() {
+        let spaces: Vec<_> = (0..3 * LISTS as u64).map(|id| Space::Rows(TableId(id))).collect();
+        let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let filled = engine.apply(Sync::Disk, |group| {
+            spaces.iter().try_for_each(|space| {
+                group.create(*space)?;
+                group.put(*space, b"key", &space.number().to_le_bytes())
+            })
+        });
+        assert!(filled.unwrap().committed);
+        let snapshot = engine.snapshot().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for space in spaces.iter().chain(spaces.iter().rev()) {
+                        let found = snapshot.get(*space, b"key", <[u8]>::to_vec).unwrap();
+                        assert_eq!(found, Some(space.number().to_le_bytes().to_vec()));
+                    }
+                });
+            }
+        });
     }
 }

@@ -20,8 +20,12 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    rooms::list,
-    schema::{BLOB, Cover, Derived, EntitySchema, PropertySchema},
+    rooms::{
+        aggregate::{self, Recount, Totals},
+        list,
+        rekey::{INTENT, Reservation, is_held},
+    },
+    schema::{AggregateSchema, BLOB, Cover, Derived, EntitySchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -50,10 +54,18 @@ pub(super) struct Check {
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
     pub(super) dead: Vec<(&'static EntitySchema, Row)>,
+    /// Row keys that reservations hold for entities that move here. Who wants one takes it over: none is ever swept.
+    held: BTreeSet<String>,
     /// The rows of lists, by the row of their first.
     lists: BTreeMap<String, Vec<Row>>,
     /// The keys that the entities want in lists, and the entities' type.
     members: BTreeMap<String, (&'static str, Vec<String>)>,
+    /// The cells of aggregates, the entities that hold such, and what their sources come to.
+    cells: BTreeMap<String, Row>,
+    targets: BTreeMap<String, Properties>,
+    totals: Totals,
+    /// Whether what sources come to cannot be told, since one of them cannot be read.
+    untold: bool,
     /// Primary rows that cannot be read: what they want cannot be told.
     unreadable: BTreeSet<String>,
     pub(super) violations: Vec<Violation>,
@@ -105,13 +117,23 @@ impl Check {
             let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(table));
             match (kind, own, schema) {
                 (RowKind::Primary { .. }, Some(schema), _) => check.primary(db, schema, &parts.with(row))?,
-                (RowKind::Tombstone { .. }, Some(schema), _) => {
-                    check.tombstones += 1;
-                    check.dead.push((schema, row));
-                }
+                (RowKind::Tombstone { .. }, Some(schema), _) => match Reservation::of(&row) {
+                    Some(reservation) => check.held.extend(reservation.held),
+                    None => {
+                        check.tombstones += 1;
+                        check.dead.push((schema, row));
+                    }
+                },
                 (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
                     check.outbox.push((schema, row));
                 }
+                (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row.key) => {
+                    check.derived += 1;
+                    if is_kept(db, schema, name.trim_start_matches('~'))? {
+                        check.cells.insert(row.key.row.clone(), row);
+                    }
+                }
+                (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => check.pending += 1,
                 (RowKind::Derived { name, .. }, _, Some(schema)) => {
                     check.entry(db, schema, name.to_owned(), row, &mut derived)?
                 }
@@ -124,6 +146,7 @@ impl Check {
         check.parts(db, &parts);
         check.missing();
         check.lists();
+        check.aggregates();
         Ok(check)
     }
 
@@ -144,6 +167,41 @@ impl Check {
                 self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
             }
         }
+    }
+
+    /// Each cell and each entity that holds an aggregate, against what the sources come to.
+    fn aggregates(&mut self) {
+        if self.untold {
+            return;
+        }
+        let (cells, targets) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.targets));
+        for (row, detail, recount) in self.totals.faults(&cells, &targets) {
+            let kind = match &recount {
+                Recount::Stray(_) => ViolationKind::Dangling,
+                Recount::Cell { cell: None, .. } => ViolationKind::Missing,
+                Recount::Cell { .. } | Recount::Target(_) => ViolationKind::Stale,
+            };
+            let key = RowKey::new(self.partition.clone(), row);
+            let mend = match recount {
+                Recount::Stray(etag) => Mend::Remove(etag),
+                Recount::Target(entity) => Mend::Touch(entity, key.clone()),
+                cell @ Recount::Cell { .. } => Mend::Recount(Box::new(cell)),
+            };
+            self.report(key, kind, detail, mend);
+        }
+    }
+
+    /// What an entity adds to aggregates, and those that it holds.
+    fn total(&mut self, db: &Database, image: &Image, setting: &Setting) -> Result<()> {
+        let schema = image.schema;
+        self.totals.add(image, |at| setting.keeps(schema, at))?;
+        for into in aggregate::held(schema, &image.key.row) {
+            if is_kept(db, schema, into.property.property)? {
+                self.totals.add_target(into);
+                self.targets.insert(image.key.row.clone(), image.fields.clone());
+            }
+        }
+        Ok(())
     }
 
     /// A row of an index: one of this partition's entities, or a guest.
@@ -210,9 +268,11 @@ impl Check {
             Ok(image) => {
                 #[cfg(feature = "blob")]
                 self.links.extend(crate::database::blobs::links(&image));
+                self.total(db, &image, setting)?;
                 self.want(&image, setting, system::sequence(&rows.head.properties))
             }
             Err((key, detail)) => {
+                self.untold |= !schema.aggregates.is_empty() || schema.holds_aggregates();
                 self.unreadable.insert(rows.head.key.row.clone());
                 self.report(key, ViolationKind::Corrupt, detail, Mend::No);
                 Ok(())
@@ -278,7 +338,8 @@ impl Check {
     fn derived_row(&mut self, row: Row) {
         let Some(wanted) = self.wanted.remove(&row.key.row) else {
             let owner = system::owner_row(&row.properties).unwrap_or("no entity").to_owned();
-            if self.unreadable.contains(&owner) {
+            let is_held = is_held(&row) && self.held.contains(&row.key.row);
+            if is_held || self.unreadable.contains(&owner) {
                 return;
             }
             let (detail, mend) = (format!("`{owner}` does not want this row"), Mend::Remove(row.etag));
@@ -340,6 +401,19 @@ impl Wanted {
     pub(super) fn touch(&self) -> Mend {
         Mend::Touch(self.schema.entity_type, self.owner.clone())
     }
+}
+
+/// Whether the sources of the aggregate in this property of the target keep it.
+fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Result<bool> {
+    for source in db.model().iter().copied() {
+        let is_it = |of: &AggregateSchema| of.target.entity_type == target.entity_type && of.into == property;
+        if let Some(at) = source.aggregates.iter().position(is_it)
+            && !db.registered(source)?.setting.keeps(source, at)
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether the rows of the index are of no meaning: it is not built, or no longer.

@@ -122,8 +122,12 @@ impl Database {
                 Mend::Remove(row.etag.clone()),
             );
         };
+        let is_of_copy = *index >= schema.indexes.len();
+        if !is_of_copy && system::is_pending(&row.properties) {
+            return Ok(None); // a claim before its entity: reads pass over it, and who wants the value takes it over
+        }
         let is_dead = system::is_dead(&row.properties);
-        let expires = copy::expires(&row.properties);
+        let expires = copy::expires(&row.properties).filter(|_| is_of_copy);
         if expires.is_some_and(|expires| self.environment().clock.now() <= expires) {
             return Ok(None); // its holder may still be written
         }
@@ -134,10 +138,8 @@ impl Database {
         let primary = self.read_entity(schema, &own, &owner).await?.filter(|rows| is_primary(schema, &rows.head));
         let image = primary.and_then(|rows| Image::stored(schema, &rows).ok());
         let wants = match &image {
-            Some(image) if *index < schema.indexes.len() => {
-                rooms::index::wants(image, *index, &row.key.partition, &row.key.row)?
-            }
-            Some(image) => copy::wants(image, *index, table, &row.key)?,
+            Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
+            Some(image) => rooms::index::wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,
         };
         if (wants && !is_dead) || self.is_pending(schema, &owner).await? {

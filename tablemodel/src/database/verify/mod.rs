@@ -27,7 +27,8 @@ pub struct Verified {
     pub derived: u64,
     /// Rows that remember what was deleted, until they are swept.
     pub tombstones: u64,
-    /// Outbox rows whose work is not done yet: rows of other partitions that they name are not reported.
+    /// Outbox rows whose work is not done yet, and entities that move: rows of other partitions that they name are not
+    /// reported.
     pub pending: u64,
     /// Rows of no type of the model.
     pub foreign: u64,

@@ -19,6 +19,7 @@ use crate::{
         outbox::{AwayKey, Intent},
         system,
     },
+    rooms::aggregate::{Recount, held},
     schema::EntitySchema,
 };
 
@@ -39,6 +40,8 @@ pub(super) enum Mend {
     Release { entity: &'static str, index: &'static str, owner: RowKey, sequence: i64 },
     /// The rows of a list are taken away, if they are still as they were, and its entities written once more.
     Relist { entity: &'static str, rows: Vec<(RowKey, ETag)>, members: Vec<RowKey> },
+    /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
+    Recount(Box<Recount>),
     /// The outbox row is delivered.
     Deliver(&'static str),
 }
@@ -155,6 +158,7 @@ impl Database {
                 }
                 Ok(())
             }
+            Mend::Recount(recount) => self.recount(violation, recount).await,
             Mend::Remove(etag) => self.take_away(&violation.table, &violation.key, etag).await,
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
             Mend::Release { entity, index, owner, sequence } => {
@@ -163,6 +167,20 @@ impl Database {
                 self.release(self.known(entity)?, owner, *sequence, entry).await
             }
         }
+    }
+
+    /// Every write of a source changes the cell: one that is as it was read has the sources that were read with it.
+    async fn recount(&self, violation: &Violation, recount: &Recount) -> Result<()> {
+        let Recount::Cell { entity, row, total, cell, is_live } = recount else { return Ok(()) };
+        let schema = self.known(entity)?;
+        let Some(into) = held(schema, row).find(|into| into.cell() == violation.key.row) else { return Ok(()) };
+        let now = self.environment().clock.now().ticks();
+        if let Some(action) = into.write(total, cell.as_ref(), *is_live, now)? {
+            let partition = violation.key.partition.clone();
+            let batch = Batch::new(self.table_name(&violation.table), partition).with(into.cell(), action);
+            self.commit_store(&[batch], 0).await?;
+        }
+        self.touch(schema, &RowKey::new(violation.key.partition.clone(), row.clone()), Vec::new()).await
     }
 
     fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {

@@ -124,7 +124,7 @@ async fn check(db: &TestDatabase, blobs: &FaultyBlobs, allowed: &[Contents]) {
 }
 
 #[tokio::test]
-async fn a_fault_at_any_call_leaves_the_old_or_the_new_and_no_more_blobs_than_are_linked() {
+pub(crate) async fn a_fault_at_any_call_leaves_the_old_or_the_new_and_no_more_blobs_than_are_linked() {
     let mut runs = 0;
     for kind in KINDS {
         let (db, blobs, stored) = prepared().await;

@@ -21,6 +21,8 @@ use tablemodel::{
     testing::TestDatabase,
 };
 
+/// The enumeration of faults of this room.
+pub(crate) use self::crashes::a_fault_at_any_call_leaves_the_old_or_the_new_and_no_more_blobs_than_are_linked as enumerate;
 use self::faulty::FaultyBlobs;
 
 /// A person with a portrait that is small or large, and perhaps a film.

@@ -88,12 +88,15 @@ async fn prepared(holder: Option<u32>) -> TestDatabase {
 }
 
 fn is_fair(result: &Result<()>) -> bool {
-    use ErrorKind::{AlreadyExists, Conflict, NotFound, Unavailable, UniqueViolation};
+    use ErrorKind::{AlreadyExists, Conflict, NotFound, OutcomeUnknown, Unavailable, UniqueViolation};
     // Who stalls for long over a marker takes its own clock for wrong.
     let stalled = result.as_ref().is_err_and(|error| error.to_string().contains("clock"));
     let kind = result.as_ref().err().map(|error| error.kind().clone()).filter(|_| !stalled);
     kind.is_none_or(|kind| {
-        matches!(kind, AlreadyExists | Conflict { .. } | NotFound | Unavailable | UniqueViolation { .. })
+        matches!(
+            kind,
+            AlreadyExists | Conflict { .. } | NotFound | OutcomeUnknown | Unavailable | UniqueViolation { .. }
+        )
     })
 }
 

@@ -201,3 +201,24 @@ async fn what_a_newer_version_wrote_moves_with_the_entity() {
         assert!(row.iter().all(|(name, _)| !["_move", "_from", "_due", "_claim"].contains(&name.as_str())), "{row:?}");
     }
 }
+
+#[derive(TableModel)]
+enum Guests {
+    Guest(Guest),
+}
+
+/// Nothing of the model stands elsewhere, so that it has no table of markers until the first move.
+#[tokio::test]
+async fn a_model_without_rows_elsewhere_has_moves_that_a_relay_finishes() {
+    use tablemodel::testing::{Script, TestDatabase};
+    let db = TestDatabase::new::<Guests>().await.unwrap();
+    let mut moved = db.insert(&Guest { club: "A".into(), id: 1, pass: 7 }).await.unwrap();
+    moved.club = "B".into();
+    db.fail(super::crashes::left());
+    assert!(db.rekey(&mut moved).await.is_err());
+    db.fail(Script::new());
+    let db = db.reopen::<Guests>().await.unwrap();
+    settle(&db).await;
+    assert!(Guest::find().club("B").id(1).exists(&db).await.unwrap());
+    assert!(!Guest::find().club("A").id(1).exists(&db).await.unwrap());
+}

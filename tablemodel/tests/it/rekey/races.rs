@@ -98,7 +98,7 @@ const RACES: [(Op, Op); 17] = [
     (Op::MoveGuest("B"), Op::DeleteGuests),
 ];
 
-const STALLS: [(u64, bool); 4] = [(0, false), (61, false), (61, true), (2_000, true)];
+const STALLS: [(u64, bool); 3] = [(0, false), (61, true), (2_000, true)];
 
 async fn prepared() -> TestDatabase {
     let db = database(Consistency::Azure).await;

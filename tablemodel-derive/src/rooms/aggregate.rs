@@ -1,0 +1,211 @@
+//! Aggregates: `count(Department, key(name = department), into = employee_count)` and `sum(.., of = salary, ..)` on the
+//! entity that is counted. How they are kept is the runtime's.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{ext::IdentExt, spanned::Spanned};
+
+use super::index::{When, WhenWord, condition, when};
+use crate::{
+    errors::Errors,
+    meant::{
+        entity::Entity,
+        field::{Field, Kind, look_up},
+    },
+    written::{Slot, Word, unknown_word},
+};
+
+/// The words of an aggregate, as written.
+pub(crate) struct AggregateWords {
+    function: Ident,
+    target: Ident,
+    key: Slot<Vec<(Ident, Ident)>>,
+    of: Slot<Ident>,
+    into: Slot<Ident>,
+    when: Slot<WhenWord>,
+}
+
+const OF_COUNT: [&str; 3] = ["key", "into", "when"];
+const OF_SUM: [&str; 4] = ["key", "of", "into", "when"];
+
+impl AggregateWords {
+    /// Reads `count(..)` or `sum(..)`; `None` where it names no entity.
+    pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
+        let mut words = word.words(errors)?.into_iter();
+        let first = words.next().filter(|first| first.is_alone() && !OF_SUM.contains(&first.text().as_str()));
+        let Some(first) = first else {
+            return word.wrong("names the entity that holds it first", &example(&word.name), errors);
+        };
+        let mut aggregate = Self {
+            function: word.name.clone(),
+            target: first.name,
+            key: Slot::Absent,
+            of: Slot::Absent,
+            into: Slot::Absent,
+            when: Slot::Absent,
+        };
+        words.for_each(|word| aggregate.take(&word, errors));
+        Some(aggregate)
+    }
+
+    fn is_sum(&self) -> bool {
+        self.function == "sum"
+    }
+
+    fn take(&mut self, word: &Word, errors: &mut Errors) {
+        match word.text().as_str() {
+            "key" => self.key.fill(word, key(word, errors), errors),
+            "into" => self.into.fill(word, name(word, "employee_count", errors), errors),
+            "when" => self.when.fill(word, when(word, errors), errors),
+            "of" if self.is_sum() => self.of.fill(word, name(word, "salary", errors), errors),
+            _ => {
+                let legal: &[&str] = if self.is_sum() { &OF_SUM } else { &OF_COUNT };
+                unknown_word(word, &format!("in `{}(..)`", self.function), legal, errors);
+            }
+        }
+    }
+}
+
+fn example(function: &Ident) -> String {
+    let of = if function == "sum" { "of = salary, " } else { "" };
+    format!("`{function}(Department, key(name = department), {of}into = ..)`")
+}
+
+/// `word = name`
+fn name(word: &Word, example: &str, errors: &mut Errors) -> Option<Ident> {
+    let value = word.value().and_then(|value| syn::parse2::<Ident>(value).ok());
+    value.or_else(|| word.wrong("takes a field", &format!("`{} = {example}`", word.name), errors))
+}
+
+/// `key(name = department, ..)`
+fn key(word: &Word, errors: &mut Errors) -> Option<Vec<(Ident, Ident)>> {
+    let words = word.words(errors)?;
+    if words.is_empty() {
+        return word.wrong(
+            "says which entity",
+            "`key(name = department)`: a field of its key, and one of this struct",
+            errors,
+        );
+    }
+    Some(words.iter().filter_map(|pair| Some((pair.name.clone(), name(pair, "department", errors)?))).collect())
+}
+
+/// A resolved aggregate.
+pub(crate) struct Aggregate {
+    target: Ident,
+    /// Fields of the target's key, each with the field of this entity.
+    key: Vec<(Ident, Rc<Field>)>,
+    of: Option<Rc<Field>>,
+    into: Option<Ident>,
+    when: Option<When>,
+}
+
+/// The aggregate that the words ask for, of the entity named `own`.
+pub(crate) fn resolve(words: &AggregateWords, own: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Aggregate {
+    let (function, target) = (&words.function, &words.target);
+    let mut require = |is_absent: bool, word: &str| {
+        if is_absent {
+            errors.at(function.span(), format!("`{function}` has no `{word}`: write {}", example(function)));
+        }
+    };
+    require(words.key.is_absent(), "key");
+    require(words.into.is_absent(), "into");
+    require(words.is_sum() && words.of.is_absent(), "of");
+    if target == own {
+        let message = "aggregates of an entity in itself are not supported yet in this version of tablemodel";
+        errors.at(target.span(), format!("`{target}` would hold the `{function}` of itself: {message}"));
+    }
+    let pairs = words.key.get().map(Vec::as_slice).unwrap_or_default();
+    let key = pairs.iter().filter_map(|(name, field)| Some((name.clone(), used(field, fields, errors)?)));
+    let key = key.collect();
+    let of = words.of.get().and_then(|of| used(of, fields, errors));
+    let when = words.when.get().and_then(|when| condition(when, fields, errors));
+    Aggregate { target: target.clone(), key, of, into: words.into.get().cloned(), when }
+}
+
+/// A field of one plain value.
+fn used(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
+    let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
+    if field.kind != Kind::Plain {
+        errors.at(name.span(), format!("`{name}` is not one plain property, so no aggregate can use it"));
+        return None;
+    }
+    Some(field)
+}
+
+impl Aggregate {
+    /// Whether a change of `field` may change the aggregate.
+    pub(crate) fn uses(&self, field: &Field) -> bool {
+        let mut used =
+            self.key.iter().map(|(_, field)| field).chain(&self.of).chain(self.when.iter().map(|when| &when.field));
+        used.any(|used| used.name == field.name)
+    }
+
+    /// `_tm::AggregateSchema { .. }`
+    pub(crate) fn schema(&self) -> TokenStream {
+        let target = &self.target;
+        let name = self.into.as_ref().map(|into| into.unraw().to_string()).unwrap_or_default();
+        let pairs = self.key.iter().map(|(name, field)| {
+            let (handle, property) = (self.handle(name), &field.property);
+            quote!((#handle.property(), #property))
+        });
+        let into = self.into.as_ref().map(|into| self.handle(into));
+        let function = match &self.of {
+            None => quote!(Count),
+            Some(field) => {
+                let property = &field.property;
+                quote!(Sum(#property))
+            }
+        };
+        let when = super::index::when_schema(self.when.as_ref());
+        quote! {
+            _tm::AggregateSchema {
+                name: #name, target: <#target as _tm::TableEntity>::SCHEMA, key: &[#(#pairs),*],
+                into: #into.property(), function: _tm::Function::#function, when: #when,
+            }
+        }
+    }
+
+    /// `<Department>::EMPLOYEE_COUNT`
+    fn handle(&self, field: &Ident) -> TokenStream {
+        let (target, handle) =
+            (&self.target, format_ident!("{}", field.unraw().to_string().to_uppercase(), span = field.span()));
+        quote_spanned!(field.span()=> <#target>::#handle)
+    }
+
+    /// What shows only once types are known: that fields have one type, and that the target is beside its sources.
+    pub(crate) fn checks(&self, schema: &TokenStream, place: usize) -> TokenStream {
+        let types = self.key.iter().map(|(name, field)| {
+            let (handle, ty) = (self.handle(name), &field.ty);
+            quote_spanned!(name.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);)
+        });
+        let result = match &self.of {
+            None => quote!(i64),
+            Some(field) => {
+                let ty = &field.ty;
+                quote_spanned!(ty.span()=> <#ty as _tm::Summed>::Sum)
+            }
+        };
+        let into = self.into.as_ref().map(|into| {
+            let handle = self.handle(into);
+            quote_spanned!(into.span()=> const _: () = _tm::check_into::<_, #result, _>(&#handle);)
+        });
+        let beside = quote_spanned!(self.target.span()=> const _: () = _tm::check_aggregate(#schema, #place););
+        quote!(#(#types)* #into #beside)
+    }
+}
+
+/// Where a field that holds an aggregate may not stand, and what else the aggregates of an entity must obey.
+pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
+    for field in entity.fields.iter().filter(|field| field.is_aggregate) {
+        let own = entity.partition.parts().chain(entity.row.parts()).any(|part| part.is_of(field));
+        let index = entity.indexes.iter().find(|index| index.depends_on(field));
+        let aggregate = entity.aggregates.iter().any(|aggregate| aggregate.uses(field));
+        if own || index.is_some() || aggregate {
+            let message = "holds an aggregate, so that no key, condition or other aggregate can be made from it";
+            errors.at(field.ident.span(), format!("field `{}` {message}", field.name));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a run sees to in other partitions before it commits: the values that its entities claim, and that nobody is on his
+//! way to their keys.
+//!
+//! The claims and moves themselves are `database::claims`' and `database::rekey`'s.
+
+use tablemodel_store::{RowKey, StoreError, StoreErrorKind};
+
+use super::{Next, Run};
+use crate::{
+    database::{calls::ATTEMPTS, claims::Taken},
+    error::{Error, ErrorKind, Result},
+    plan::{
+        batch::{BatchPlan, matched},
+        change::Change,
+        outbox::is_tombstone,
+    },
+    rooms::{
+        rekey::is_reserved,
+        unique::{Net, check_handed_over, nets},
+    },
+};
+
+impl Run<'_> {
+    /// Where the change puts an entity: that no other is on its way there, nor one from there that still has its values.
+    pub(super) async fn clear_way(&mut self, change: &Change) -> Result<()> {
+        if !matches!(change, Change::Insert(_) | Change::Upsert(_) | Change::Save { .. }) {
+            return Ok(());
+        }
+        let (schema, key) = (change.schema(), change.key());
+        for _ in 0..ATTEMPTS {
+            let Some(Some(row)) = self.known.get(&key.row) else { return Ok(()) };
+            let may_have_left = is_tombstone(row) && self.is_deferred_claim(change);
+            let cleared = match is_reserved(row) {
+                true => self.db.clear_reservation(schema, row).await.map(|()| true)?,
+                false => may_have_left && self.db.finish_moves_of(schema, key).await?,
+            };
+            if !cleared {
+                return Ok(());
+            }
+            self.learn(&key.row).await?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the key keeps changing").of(schema.entity_type).at_key(key.clone()))
+    }
+
+    fn is_deferred_claim(&self, change: &Change) -> bool {
+        !self.db.is_atomic() && change.schema().has_claims()
+    }
+
+    /// Claims that a plan lets go without knowing whose they are: those of an index that is being built.
+    pub(in crate::database) async fn read_claims(&mut self, plan: &BatchPlan) -> Result<()> {
+        for net in nets(&plan.away)? {
+            if net.holder.is_none() && net.taker.is_none() && !self.claims.contains_key(&net.place()) {
+                self.read_claim(&net, plan).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
+        let ours = |owner: &RowKey| {
+            let is_here = owner.partition == plan.partition_or(self.partition)
+                && plan.away.iter().any(|away| away.row.owner == owner.row);
+            is_here || self.from.as_ref() == Some(owner)
+        };
+        let found = match net.taker {
+            Some(taker) => {
+                self.db.takeable_claim(taker, ours).await.map_err(|error| error.in_operation(taker.change))?
+            }
+            None => self.db.own_claim(net.first, ours).await?,
+        };
+        self.claims.insert(net.place(), found);
+        Ok(())
+    }
+
+    /// Claims, each by a commit of its own, the values that the entities of the plan are about to take. `None`: the plan
+    /// may be committed.
+    pub(super) async fn take_claims(&mut self, plan: &BatchPlan) -> Result<Option<Next>> {
+        let nets = nets(&plan.claims)?;
+        check_handed_over(&nets, self.partition)?;
+        let new: Vec<_> = nets.iter().filter(|net| net.is_new() && !self.held.contains(&net.place())).collect();
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            if new.len() > 1 {
+                self.db.judge_claim(taker, self.partition).await.map_err(|error| error.in_operation(taker.change))?;
+            }
+        }
+        for net in &new {
+            let Some(taker) = net.taker else { continue };
+            let image = plan.planned(&taker.row.owner).and_then(|planned| matched(&planned.action));
+            let taken = self.db.take_claim(taker, self.partition, image, self.since).await;
+            match taken.map_err(|error| error.in_operation(taker.change))? {
+                Taken::Held => self.held.insert(net.place()),
+                Taken::Stale => return self.after_stale(&taker.row.owner, plan).await.map(Some),
+            };
+        }
+        if !plan.claims.is_empty() {
+            self.db.check_held(self.since)?;
+        }
+        Ok(None)
+    }
+
+    /// The entity changed since its image was read: as if its write had been refused.
+    async fn after_stale(&mut self, owner: &str, plan: &BatchPlan) -> Result<Next> {
+        let error = StoreError::new(StoreErrorKind::ConditionNotMet, "the entity changed since it was read");
+        let refused = plan.position(owner).and_then(|at| plan.rows.get(at));
+        let Some(refused) = refused else { return Err(error.into()) };
+        self.last = Some(error.clone());
+        self.after_primary(&error, refused).await
+    }
+}

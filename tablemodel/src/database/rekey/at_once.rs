@@ -1,0 +1,88 @@
+//! A move as one commit over both partitions, where the store can.
+
+use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError};
+
+use crate::{
+    database::{Database, Registered, calls::ATTEMPTS, execute::Run, write::no_row},
+    error::{Error, Result},
+    plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
+};
+
+impl Database {
+    /// Delete and insert as one commit.
+    pub(super) async fn move_at_once(&self, registered: &Registered, old: Group, to: Image) -> Result<Group> {
+        let key = to.key.clone();
+        let from = old.key().clone();
+        let mut leaving = Run::new(self, registered, &from.partition);
+        let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
+        let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
+        for attempt in 0..ATTEMPTS {
+            let (first, departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
+            let (second, arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
+            let batches = join(departure, arrival)?;
+            let error = match self.commit_store(&batches, attempt).await {
+                Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
+                Err(error) => error,
+            };
+            let (side, error) = locate(error, &batches, &registered.table, &first, (&key.partition, &second));
+            let next = match side {
+                _ if arriving.is_ambiguous() => arriving.after_failure(error, &second).await,
+                Side::Leaving => leaving.after_failure(error, &first).await,
+                Side::Arriving => arriving.after_failure(error, &second).await,
+                Side::Elsewhere => match leaving.after_failure(error.clone(), &first).await {
+                    Err(_) => arriving.after_failure(error, &second).await,
+                    again => again,
+                },
+            };
+            match next.map_err(|error| arriving.settled(error).alone())? {
+                Some(outcomes) => return outcomes.into_iter().next().flatten().ok_or_else(no_row),
+                None => self.pause(attempt).await,
+            }
+        }
+        Err(arriving.exhausted())
+    }
+}
+
+/// Which of two joined plans a failed row is of.
+enum Side {
+    Leaving,
+    Arriving,
+    /// A row of a third partition.
+    Elsewhere,
+}
+
+/// The plan whose own rows hold the one that failed, and the error as that plan alone would have met it.
+fn locate(
+    error: StoreError,
+    batches: &[Batch],
+    table: &str,
+    leave: &BatchPlan,
+    (partition, arrive): (&str, &BatchPlan),
+) -> (Side, StoreError) {
+    let Some(at) = error.failed_at() else { return (Side::Arriving, error) };
+    let failed = batches.get(at.batch).and_then(|batch| Some((batch, batch.operations.get(at.operation)?)));
+    let Some((batch, operation)) = failed.filter(|(batch, _)| batch.table == table) else {
+        return (Side::Elsewhere, error);
+    };
+    match (at.batch, leave.position(&operation.row), arrive.position(&operation.row)) {
+        (0, Some(row), _) => (Side::Leaving, error.at(0, row)),
+        (1.., _, Some(row)) if batch.partition == partition => (Side::Arriving, error.at(0, row)),
+        _ => (Side::Elsewhere, error),
+    }
+}
+
+/// The entity's row at its new key, as the commit left it.
+fn arrived(batches: &[Batch], receipts: Vec<Receipts>, table: &str, key: &RowKey, plan: BatchPlan) -> Result<Group> {
+    let ours = batches.iter().zip(receipts).find(|(batch, _)| batch.table == table && batch.partition == key.partition);
+    let (batch, receipts) = ours.ok_or_else(no_row)?;
+    let left = plan.left.into_iter().next().ok_or_else(no_row)?;
+    let row = |key: RowKey, properties| {
+        let mut written = batch.operations.iter().zip(&receipts);
+        let (_, written) = written.find(|(operation, _)| operation.row == key.row).ok_or_else(no_row)?;
+        let etag = written.etag.clone().ok_or_else(no_row)?;
+        Ok(Row { key, etag, timestamp: written.timestamp, properties })
+    };
+    let head = row(key.clone(), left.properties.ok_or_else(no_row)?)?;
+    let parts = left.parts.into_iter().map(|part| row(part.key, part.properties)).collect::<Result<_>>()?;
+    Ok(Group { head, parts })
+}

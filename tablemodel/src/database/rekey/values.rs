@@ -1,0 +1,74 @@
+//! The unique values of an entity that moves: their claims name the old key, and go over to the new one.
+
+use std::time::Duration;
+
+use tablemodel_store::{Action, Batch, Condition, RowKey};
+
+use crate::{
+    database::{Database, calls::ATTEMPTS, claims::CLAIM_TIME, outbox::later},
+    error::{Error, ErrorKind, Result},
+    plan::{
+        batch::BatchAway,
+        entries::{Entry, entries},
+        image::Image,
+        outbox::{AwayKey, AwayRow},
+    },
+    rooms::{rekey::Move, unique},
+    schema::IndexSchema,
+};
+
+impl Database {
+    /// Makes the claims that name the old key those of the new one, where the entity keeps the values.
+    pub(super) async fn hand_over(&self, moving: &Move, since: Duration) -> Result<()> {
+        for away in claimed(&moving.to)? {
+            let Some(index) = away.claimed() else { continue };
+            let key = RowKey::new(away.row.away.partition.clone(), away.row.row.clone());
+            if !self.hand_over_claim(moving, &away, index, &key, since).await? {
+                return Ok(()); // another has finished the move
+            }
+            let Some(entry) = AwayKey::new(index, &key) else { continue };
+            self.settle_claim(moving.to.schema, &moving.to.key, &entry, since).await?;
+        }
+        Ok(())
+    }
+
+    async fn hand_over_claim(
+        &self,
+        moving: &Move,
+        away: &BatchAway,
+        index: &'static IndexSchema,
+        key: &RowKey,
+        since: Duration,
+    ) -> Result<bool> {
+        let table = self.table_name(away.row.away.table);
+        for attempt in 0..ATTEMPTS {
+            let Some(row) = self.get_row(&table, key).await? else { return Ok(true) };
+            if unique::read(index, &row).is_none_or(|claim| claim.owner != moving.from) {
+                return Ok(true);
+            }
+            // Read after the claim: once the intent is gone, the old key may have another life, and its claim is that one's.
+            if self.intent(moving.to.schema, &moving.intent_key()).await?.is_none() {
+                return Ok(false);
+            }
+            let Some(wanted) = &away.row.want else { return Ok(true) };
+            let pending = unique::pending(wanted, later(self.environment().clock.now(), CLAIM_TIME));
+            self.check_held(since)?;
+            let action = Action::Replace(pending, Condition::Match(row.etag));
+            let batch = Batch::new(&table, key.partition.clone()).with(key.row.clone(), action);
+            if self.commit_racing(batch, attempt).await? {
+                return Ok(true);
+            }
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the claim of a unique value keeps changing").at_key(key.clone()))
+    }
+}
+
+/// The claims that the image wants.
+pub(super) fn claimed(image: &Image) -> Result<Vec<BatchAway>> {
+    let schema = image.schema;
+    let away = |entry: Entry| {
+        let row = AwayRow::wanted(schema, entry, &image.key.row, 0, false)?;
+        Some(BatchAway { row, change: 0, schema }).filter(|away| away.claimed().is_some())
+    };
+    Ok(entries(image)?.into_iter().filter_map(away).collect())
+}

@@ -1,0 +1,205 @@
+//! Aggregates beside their sources: whatever is written, in whatever order, with whatever failing between, the cell and the
+//! property of the target are what the sources come to.
+
+mod crashes;
+mod moves;
+mod oracle;
+mod rows;
+
+pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it as enumerate;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use tablemodel::{
+    Consistency, Properties, Value, ValueRef,
+    prelude::*,
+    store::{Durability, EmbeddedStore, KeyRange, Query, TableStore},
+    testing::TestDatabase,
+};
+use tempfile::TempDir;
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "e_{id:04}")]
+#[table(count(Team, key(company = department, number = team), into = members, when = active))]
+#[table(sum(Team, key(company = department, number = team), of = salary, into = payroll))]
+#[table(sum(Team, key(company = department, number = team), of = hours, into = hours))]
+pub(super) struct Employee {
+    pub(super) department: String,
+    pub(super) id: u32,
+    pub(super) team: u8,
+    pub(super) salary: i64,
+    pub(super) hours: Option<f64>,
+    pub(super) active: bool,
+    pub(super) name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "c_{id:04}")]
+#[table(count(Team, key(company = department, number = team), into = contractors))]
+pub(super) struct Contractor {
+    pub(super) department: String,
+    pub(super) id: u32,
+    pub(super) team: u8,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Company", partition = "{company}", row = "team_{number:02}")]
+#[table(index(copies, row = "copy_{motto}_{number:02}", keep(members, payroll, hours, contractors)))]
+#[table(index(
+    by_motto,
+    table = "Mottos",
+    partition = "{motto}",
+    row = "{company}_{number:02}",
+    keep(members, payroll)
+))]
+pub(super) struct Team {
+    pub(super) company: String,
+    pub(super) number: u8,
+    pub(super) motto: String,
+    pub(super) budget: i64,
+    #[table(aggregate)]
+    pub(super) members: i64,
+    #[table(aggregate)]
+    pub(super) payroll: i64,
+    #[table(aggregate)]
+    pub(super) hours: f64,
+    #[table(aggregate)]
+    pub(super) contractors: i64,
+}
+
+#[derive(TableModel)]
+pub(super) enum Model {
+    Employee(Employee),
+    Contractor(Contractor),
+    Team(Team),
+}
+
+pub(super) fn employee(id: u32, team: u8) -> Employee {
+    Employee { department: "A".into(), id, team, salary: 100, hours: Some(0.1), active: true, name: "Jo".into() }
+}
+
+pub(super) fn contractor(id: u32, team: u8) -> Contractor {
+    Contractor { department: "A".into(), id, team }
+}
+
+/// With nonsense in the fields that are not its own to say.
+pub(super) fn team(number: u8) -> Team {
+    let (members, payroll, hours, contractors) = (-7, -7, f64::NAN, 1_000);
+    Team { company: "A".into(), number, motto: "m".into(), budget: 0, members, payroll, hours, contractors }
+}
+
+pub(super) async fn database(mode: Consistency) -> TestDatabase {
+    match mode {
+        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
+        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
+    }
+}
+
+/// Over a file, with the outbox.
+pub(super) async fn on_disk() -> (TestDatabase, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("aggregates");
+    let open = |clock| {
+        let builder = EmbeddedStore::builder().clock(clock).durability(Durability::Relaxed);
+        Arc::new(builder.open(&path).unwrap()) as Arc<dyn TableStore>
+    };
+    (TestDatabase::over::<Model>(open).await.unwrap(), folder)
+}
+
+pub(super) async fn employees(db: &TestDatabase) -> Vec<Employee> {
+    Employee::find().department("A").all(db).await.unwrap().into_iter().map(Stored::into_inner).collect()
+}
+
+pub(super) async fn contractors(db: &TestDatabase) -> Vec<Contractor> {
+    Contractor::find().department("A").all(db).await.unwrap().into_iter().map(Stored::into_inner).collect()
+}
+
+pub(super) async fn teams(db: &TestDatabase) -> Vec<Team> {
+    Team::find().company("A").all(db).await.unwrap().into_iter().map(Stored::into_inner).collect()
+}
+
+pub(super) async fn rows_in(db: &TestDatabase, table: &str) -> BTreeMap<(String, String), Properties> {
+    let page = db.store().query(&Query::new(table, KeyRange::table())).await.expect("the table is read");
+    assert!(page.continuation.is_none());
+    page.rows.into_iter().map(|row| ((row.key.partition, row.key.row), row.properties)).collect()
+}
+
+/// What a team should hold, by the people that are there: members, payroll, hours and contractors, each with the number of
+/// its sources.
+pub(super) fn expected(
+    number: u8,
+    employees: &[Employee],
+    contractors: &[Contractor],
+) -> [(&'static str, i64, Value); 4] {
+    let all: Vec<_> = employees.iter().filter(|employee| employee.team == number).collect();
+    let members = all.iter().filter(|employee| employee.active).count() as i64;
+    let payroll: i128 = all.iter().map(|employee| i128::from(employee.salary)).sum();
+    let hours: Vec<f64> = all.iter().filter_map(|employee| employee.hours).collect();
+    // Sixteenths, and so exact: but for the tenth of a plain employee, which is the same for all.
+    let tenths = hours.iter().filter(|hours| **hours == 0.1).count();
+    let rest: f64 = hours.iter().filter(|hours| **hours != 0.1).sum();
+    let sum = if rest == 0.0 { exact_tenths(tenths) } else { rest + exact_tenths(tenths) };
+    let from = contractors.iter().filter(|contractor| contractor.team == number).count() as i64;
+    [
+        ("Members", members, Value::Int64(members)),
+        ("Payroll", all.len() as i64, Value::Int64(payroll.try_into().unwrap())),
+        ("Hours", hours.len() as i64, Value::Double(sum)),
+        ("Contractors", from, Value::Int64(from)),
+    ]
+}
+
+/// So many times the float that 0.1 is, rounded once.
+fn exact_tenths(times: usize) -> f64 {
+    let tenth = 0.1_f64;
+    times as f64 * tenth // one rounding
+}
+
+/// That cells, targets and what is made from these are those of the people that are there.
+pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
+    let (employees, contractors, teams) = (employees(db).await, contractors(db).await, teams(db).await);
+    let rows = rows_in(db, "Company").await;
+    let mut cells = Vec::new();
+    for number in 0..10 {
+        let team = teams.iter().find(|team| team.number == number);
+        for (property, sources, value) in expected(number, &employees, &contractors) {
+            let cell = ("A".to_owned(), format!("~~agg|team_{number:02}|{property}"));
+            if sources > 0 || team.is_some() {
+                let found = rows.get(&cell).unwrap_or_else(|| panic!("{told}: no {cell:?}"));
+                assert_eq!(found.get("_value").map(|value| value.to_value()), Some(value.clone()), "{told}: {cell:?}");
+                assert_eq!(found.get("_count"), Some(ValueRef::Int64(sources)), "{told}: {cell:?}");
+                cells.push(cell);
+            }
+            let Some(team) = team else { continue };
+            let copy = ("A".to_owned(), format!("copy_{}_{number:02}", team.motto));
+            for row in [("A".to_owned(), format!("team_{number:02}")), copy] {
+                assert_eq!(
+                    rows[&row].get(property).map(|value| value.to_value()),
+                    Some(value.clone()),
+                    "{told}: {row:?}"
+                );
+            }
+        }
+    }
+    let found: Vec<_> = rows.keys().filter(|(_, row)| row.starts_with("~~agg|")).cloned().collect();
+    cells.sort();
+    assert_eq!(found, cells, "{told}");
+    let mut mottos = rows_in(db, "Mottos").await;
+    mottos.retain(|_, row| row.get("_dead").is_none());
+    assert_eq!(mottos.len(), teams.len(), "{told}");
+    for team in &teams {
+        let row = &mottos[&(team.motto.clone(), format!("A_{:02}", team.number))];
+        assert_eq!(row.get("Members"), Some(ValueRef::Int64(team.members)), "{told}");
+        assert_eq!(row.get("Payroll"), Some(ValueRef::Int64(team.payroll)), "{told}");
+    }
+}
+
+/// Past the time that relays leave to writers, and past every pause after a failure.
+pub(super) async fn settle(db: &TestDatabase) {
+    for _ in 0..20 {
+        db.clock().advance(Duration::from_secs(60));
+        if db.relay().run_once().await.expect("the relay runs").is_settled() {
+            return;
+        }
+    }
+    panic!("the relay does not settle");
+}

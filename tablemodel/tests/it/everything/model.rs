@@ -1,0 +1,180 @@
+//! The model of changes: why each is refused, and what lives after it.
+//!
+//! Knows nothing of rows; those are the oracle's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Entity, Key,
+    oracle::{Unique, unique},
+};
+
+/// An entity that lives, and which write made it so: no two writes have the same number.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Live {
+    pub(super) entity: Entity,
+    pub(super) version: u64,
+}
+
+pub(super) type Lives = BTreeMap<Key, Live>;
+
+/// What is asked, as far as the model cares.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    Insert(Entity),
+    Upsert(Entity),
+    /// Of what was read at this key in this version, with the same key.
+    Save(Key, u64, Entity),
+    /// The same, with whatever key.
+    Rekey(Key, u64, Entity),
+    /// Reads and writes what is there.
+    Replace(Key, Option<Entity>),
+    Delete(Key, u64),
+}
+
+/// Why a change is refused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Refusal {
+    AlreadyExists,
+    NotFound,
+    Conflict,
+    Unique,
+    Unsupported,
+}
+
+/// What is known of the store beside its entities.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    pub(super) lives: Lives,
+    next_version: u64,
+    /// Values that a refused write may have claimed before it was refused: for whom.
+    lost: BTreeMap<String, BTreeSet<Key>>,
+    /// Entities that may have been written once more, so that nobody gets the value they had claimed.
+    touched: BTreeSet<Key>,
+}
+
+/// What is to be expected.
+#[derive(Debug)]
+pub(super) struct Verdict {
+    /// Each is a reason to refuse; empty: it succeeds.
+    pub(super) refusals: Vec<Refusal>,
+    /// It may be refused as a conflict too.
+    pub(super) either: bool,
+    after: Lives,
+}
+
+impl Change {
+    pub(super) fn key(&self) -> Key {
+        match self {
+            Self::Insert(entity) | Self::Upsert(entity) => entity.key(),
+            Self::Save(key, ..) | Self::Rekey(key, ..) | Self::Replace(key, _) | Self::Delete(key, _) => key.clone(),
+        }
+    }
+
+    fn wish(&self) -> Option<&Entity> {
+        match self {
+            Self::Insert(entity) | Self::Upsert(entity) | Self::Save(.., entity) | Self::Rekey(.., entity) => {
+                Some(entity)
+            }
+            Self::Replace(_, entity) => entity.as_ref(),
+            Self::Delete(..) => None,
+        }
+    }
+
+    /// Whether it rests on what was read before.
+    fn read(&self) -> Option<u64> {
+        match self {
+            Self::Save(_, version, _) | Self::Rekey(_, version, _) | Self::Delete(_, version) => Some(*version),
+            Self::Insert(_) | Self::Upsert(_) | Self::Replace(..) => None,
+        }
+    }
+}
+
+impl Book {
+    /// What becomes of changes of different entities that are made at once.
+    pub(super) fn judge(&mut self, changes: &[Change], is_atomic: bool) -> Verdict {
+        let (mut refusals, mut after, mut either) = (Vec::new(), self.lives.clone(), false);
+        for change in changes {
+            let key = change.key();
+            refusals.extend(self.refusal(change, is_atomic));
+            either |= change.read().is_some() && self.touched.contains(&key);
+            after.remove(&key);
+            if let Some(wish) = change.wish() {
+                if wish.key() != key && self.lives.contains_key(&wish.key()) {
+                    refusals.push(Refusal::AlreadyExists);
+                }
+                self.next_version += 1;
+                after.insert(wish.key(), Live { entity: wish.clone(), version: self.next_version });
+            }
+        }
+        if is_contested(&after) || (!is_atomic && self.is_handed_over(changes)) {
+            refusals.push(Refusal::Unique);
+        }
+        Verdict { refusals, either, after }
+    }
+
+    fn refusal(&self, change: &Change, is_atomic: bool) -> Option<Refusal> {
+        let there = self.lives.get(&change.key());
+        match change {
+            Change::Insert(_) => there.map(|_| Refusal::AlreadyExists),
+            Change::Upsert(_) => None,
+            Change::Rekey(key, _, Entity::Doc(doc)) if !is_atomic && Entity::Doc(doc.clone()).key() != *key => {
+                Some(Refusal::Unsupported)
+            }
+            Change::Replace(..) => there.is_none().then_some(Refusal::NotFound),
+            Change::Save(_, version, _) | Change::Rekey(_, version, _) | Change::Delete(_, version) => match there {
+                None => Some(Refusal::NotFound),
+                Some(live) => (live.version != *version).then_some(Refusal::Conflict),
+            },
+        }
+    }
+
+    /// Whether one takes what another has before, and gives up in the same batch.
+    fn is_handed_over(&self, changes: &[Change]) -> bool {
+        let holder = |value: &Unique| {
+            let mut lives = self.lives.iter();
+            lives.find(|(_, live)| unique(&live.entity).contains(value)).map(|(key, _)| key.clone())
+        };
+        changes.iter().any(|change| {
+            let wishes = change.wish().map(unique).unwrap_or_default();
+            let mut claims = wishes.iter().filter(|value| matches!(value, Unique::Anywhere(_)));
+            claims.any(|value| holder(value).is_some_and(|holder| holder != change.key()))
+        })
+    }
+
+    /// Takes over what happened.
+    pub(super) fn settle(&mut self, changes: &[Change], verdict: Verdict, happened: bool, is_atomic: bool) {
+        for change in changes {
+            let Some(wish) = change.wish() else { continue };
+            for value in unique(wish) {
+                let Unique::Anywhere(value) = value else { continue };
+                let owners = self.lost.entry(value).or_default();
+                let others = owners.iter().filter(|owner| **owner != change.key() && **owner != wish.key());
+                self.touched.extend(others.cloned());
+                if !happened && !is_atomic {
+                    owners.extend([wish.key(), change.key()]);
+                }
+            }
+        }
+        if !happened {
+            return;
+        }
+        for (key, live) in &verdict.after {
+            if self.lives.get(key) != Some(live) {
+                self.touched.remove(key);
+            }
+        }
+        self.lives = verdict.after;
+    }
+
+    /// Whether a claim may be pending for that owner.
+    pub(super) fn may_be_pending(&self, value: &str, owner: &Key) -> bool {
+        self.lost.get(value).is_some_and(|owners| owners.contains(owner))
+    }
+}
+
+/// Whether two have one value.
+fn is_contested(lives: &Lives) -> bool {
+    let mut values = BTreeSet::new();
+    lives.values().flat_map(|live| unique(&live.entity)).any(|value| !values.insert(value))
+}

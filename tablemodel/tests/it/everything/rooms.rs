@@ -1,0 +1,287 @@
+//! A fault at every store call of operations of every room, in both modes: after a restart and a relay, the entities are as
+//! before or as after, and the tables hold exactly their rows.
+//!
+//! The list of rooms is checked against the folder of the rooms, so that none can be added without its operations.
+
+use std::collections::BTreeSet;
+
+use tablemodel::{
+    Consistency, ErrorKind, Result,
+    prelude::*,
+    store::StoreErrorKind,
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::{
+    Doc, Entity, Model, Person, Stage,
+    oracle::{self, Rule},
+};
+
+/// A room by the name of its file, and what of it is run here.
+const ROOMS: &[(&str, Proof)] = &[
+    ("aggregate", Proof::Elsewhere(crate::aggregate::enumerate)),
+    ("blob", Proof::Elsewhere(crate::blob::enumerate)),
+    ("chunked", Proof::Here(&[Op::Grow, Op::Shrink])),
+    ("compound_key", Proof::Here(&[Op::Insert, Op::Again])),
+    ("elsewhere", Proof::Here(&[Op::Insert, Op::Again, Op::Save, Op::Less, Op::Update, Op::Delete, Op::Batch])),
+    ("index", Proof::Here(&[Op::Insert, Op::Save, Op::Less, Op::Upsert, Op::Delete])),
+    ("list", Proof::Here(&[Op::Insert, Op::Save, Op::Less, Op::Update, Op::Delete, Op::Batch, Op::Move])),
+    ("model", Proof::Here(&[Op::Batch])),
+    ("outbox", Proof::Here(&[Op::Save, Op::Delete, Op::Batch])),
+    ("projection", Proof::WritesNothing),
+    ("rekey", Proof::Here(&[Op::Move])),
+    ("scan", Proof::WritesNothing),
+    ("sparse", Proof::Here(&[Op::Less, Op::Save])),
+    ("unique", Proof::Here(&[Op::Insert, Op::Save, Op::Upsert, Op::Delete])),
+    ("wide", Proof::Here(&[Op::Grow, Op::Patch, Op::Remove])),
+];
+
+/// How it is shown that a room's writes survive every fault.
+#[derive(Debug)]
+enum Proof {
+    Here(&'static [Op]),
+    /// By a test of its own: its objects are in no table.
+    #[expect(dead_code, reason = "that it compiles says that the test is there")]
+    Elsewhere(fn()),
+    WritesNothing,
+}
+
+/// One operation; each is written for what it does to the rows of its rooms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Op {
+    Insert,
+    /// Over a tombstone, where there is one.
+    Again,
+    Save,
+    /// What is no longer wanted goes.
+    Less,
+    Upsert,
+    Update,
+    Delete,
+    /// Both types in one batch.
+    Batch,
+    Move,
+    /// Over the borders of chunks.
+    Grow,
+    Shrink,
+    Patch,
+    Remove,
+}
+
+/// Entities that between them want a row of every kind, and lack one of every kind.
+pub(super) fn one_of_each() -> [Entity; 5] {
+    let without = Person { zip: None, ..person("A", 4) };
+    let persons = [person("A", 1), person("A", 2), person("A", 3), without].map(Entity::Person);
+    let [a, b, c, d] = persons;
+    [a, b, c, d, Entity::Doc(doc(1, 33_000))]
+}
+
+fn person(club: &str, id: u32) -> Person {
+    Person {
+        club: club.into(),
+        year: 2014,
+        id,
+        name: "Jones".into(),
+        zip: Some(7),
+        active: id != 1,
+        seat: Some(id),
+        city: "Oslo".into(),
+        skills: vec!["rust".into(), "sql".into()],
+        email: Some(format!("P{id}@x")),
+        points: 3,
+    }
+}
+
+pub(super) fn doc(id: u32, body: usize) -> Doc {
+    let body = "abcdefgh".chars().cycle().take(body).collect();
+    let topic = Some("law".into());
+    Doc { club: "A".into(), id, title: format!("t{id}"), topic, isbn: Some(id), body, reads: 1, likes: Some(id.into()) }
+}
+
+async fn prepared(mode: Consistency) -> TestDatabase {
+    let db = match mode {
+        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
+        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
+    };
+    db.insert(&person("A", 1)).await.unwrap();
+    db.insert(&person("A", 2)).await.unwrap();
+    db.insert(&doc(1, 33_000)).await.unwrap();
+    let dead = db.insert(&person("A", 3)).await.unwrap();
+    db.delete(dead).await.unwrap();
+    db
+}
+
+fn changed(p: &mut Person) {
+    (p.name, p.zip, p.seat, p.city) = ("Ann".into(), Some(8), Some(9), "Rome".into());
+    (p.skills, p.email) = (vec!["sql".into(), "tea".into()], Some("changed@x".into()));
+    p.active = !p.active;
+}
+
+async fn run(db: &Database, op: Op) -> Result<()> {
+    match op {
+        Op::Insert => db.insert(&person("B", 9)).await.map(drop),
+        Op::Again => db.insert(&person("A", 3)).await.map(drop),
+        Op::Upsert => db.upsert(&Person { email: Some("up@x".into()), zip: None, ..person("A", 2) }).await.map(drop),
+        Op::Update => db.update(Person::find().club("A").year(2014).id(2), |p| Ok(changed(p))).await.map(drop),
+        Op::Save | Op::Less | Op::Move | Op::Delete | Op::Batch => run_person(db, op).await,
+        Op::Grow | Op::Shrink | Op::Remove => run_doc(db, op).await,
+        Op::Patch => db.patch(Doc::find().club("A").id(1), Doc::READS.set(8).and(Doc::LIKES.set(None))).await,
+    }
+}
+
+async fn run_person(db: &Database, op: Op) -> Result<()> {
+    let find = |id| Person::find().club("A").year(2014).id(id);
+    let Some(mut p) = find(2).one(db).await? else { return Ok(()) };
+    match op {
+        Op::Save => changed(&mut p),
+        Op::Less => (p.zip, p.active, p.seat, p.skills, p.email) = (None, false, None, vec![], None),
+        Op::Move => {
+            (p.club, p.name, p.email) = ("B".into(), "Ann".into(), Some("moved@x".into()));
+            return db.rekey(&mut p).await;
+        }
+        Op::Delete => return db.delete(p).await,
+        _ => {
+            let Some(first) = find(1).one(db).await? else { return Ok(()) };
+            changed(&mut p);
+            let mut batch = db.batch(Person::in_partition("A"));
+            batch.save(&mut p).delete(first).insert(&person("A", 5)).insert(&doc(2, 10));
+            return batch.commit().await;
+        }
+    }
+    db.save(&mut p).await
+}
+
+async fn run_doc(db: &Database, op: Op) -> Result<()> {
+    let Some(mut d) = Doc::find().club("A").id(1).one(db).await? else { return Ok(()) };
+    match op {
+        Op::Grow => (d.body, d.topic, d.isbn) = (doc(1, 70_000).body, Some("art".into()), Some(5)),
+        Op::Shrink => (d.body, d.topic, d.isbn, d.likes) = (String::new(), None, None, None),
+        _ => return db.delete(d).await,
+    }
+    db.save(&mut d).await
+}
+
+fn faults() -> Vec<Fault> {
+    let errors = [
+        StoreErrorKind::Unavailable,
+        StoreErrorKind::OutcomeUnknown,
+        StoreErrorKind::Denied,
+        StoreErrorKind::Closed,
+        StoreErrorKind::Corrupt,
+    ];
+    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
+}
+
+fn stage(db: &TestDatabase) -> Stage {
+    Stage { db: db.database().clone(), clock: db.clock().clone() }
+}
+
+/// That the tables hold exactly the rows of the entities.
+async fn assert_exact(stage: &Stage, told: &str) {
+    let entities = stage.entities().await;
+    let (mut physical, pending) = oracle::physical(stage.rows().await);
+    // A key that a program died over stays reserved until somebody wants it, and what is held with it.
+    let kind = |fields: &std::collections::BTreeMap<String, tablemodel::Value>| fields.get("EntityType").cloned();
+    let is_reserved = physical.values().any(|fields| fields.contains_key("_move") && fields.contains_key("_held"));
+    physical.retain(|_, fields| !(fields.contains_key("_move") && fields.contains_key("_held")));
+    physical.retain(|_, fields| !(is_reserved && kind(fields) == Some("Person.~held@2".into())));
+    let differences = oracle::differences(&physical, &oracle::rows(entities.values(), Rule::Right));
+    assert!(differences.is_empty(), "{told}:\n{}", differences.join("\n"));
+    let wanted: BTreeSet<_> =
+        physical.keys().filter(|(table, ..)| table == "Emails").map(|(_, value, _)| value).collect();
+    assert!(pending.keys().all(|value| !wanted.contains(value)), "{told}: {pending:?}");
+    let verified = stage.db.verify().await.expect("verify runs");
+    assert!(verified.is_clean(), "{told}: {:#?}", verified.violations);
+}
+
+/// Every store call of the operation with every fault; how many there were.
+async fn enumerate(mode: Consistency, op: Op) -> usize {
+    let mut points = 0;
+    let db = prepared(mode).await;
+    let before = stage(&db).entities().await;
+    db.forget_calls();
+    run(&db, op).await.unwrap();
+    let (calls, after) = (db.calls().len(), stage(&db).entities().await);
+    assert_ne!(before, after, "{op:?} does nothing");
+    for call in 0..calls {
+        for fault in faults() {
+            let told = format!("{mode:?} {op:?}, {fault:?} at call {call} of {calls}");
+            let db = prepared(mode).await;
+            db.fail(Script::new().at(call, fault));
+            let result = run(&db, op).await;
+            db.fail(Script::new());
+            let stage = stage(&db.reopen::<Model>().await.unwrap());
+            stage.settle().await;
+            let now = stage.entities().await;
+            assert!(now == before || now == after, "{told}: {now:#?}");
+            match result {
+                Ok(()) => assert_eq!(now, after, "{told}: acknowledged"),
+                Err(error) => assert!(is_of_the_store(error.kind()), "{told}: {error:?}"),
+            }
+            assert_exact(&stage, &told).await;
+            points += 1;
+        }
+    }
+    points
+}
+
+/// No refusal: what failed was the store.
+fn is_of_the_store(kind: &ErrorKind) -> bool {
+    !matches!(
+        kind,
+        ErrorKind::AlreadyExists
+            | ErrorKind::NotFound
+            | ErrorKind::Conflict { .. }
+            | ErrorKind::UniqueViolation { .. }
+            | ErrorKind::KeyChanged
+    )
+}
+
+async fn enumerate_all(mode: Consistency) -> usize {
+    let ops: BTreeSet<Op> = ROOMS.iter().flat_map(|(_, proof)| proof.ops()).copied().collect();
+    let mut points = 0;
+    for op in ops {
+        points += enumerate(mode, op).await;
+    }
+    points
+}
+
+impl Proof {
+    fn ops(&self) -> &'static [Op] {
+        match self {
+            Self::Here(ops) => ops,
+            Self::Elsewhere(_) | Self::WritesNothing => &[],
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fault_at_any_call_leaves_old_or_new_where_partitions_are_written_one_by_one() {
+    let points = enumerate_all(Consistency::Azure).await;
+    assert!(points > 1_000, "{points} points");
+}
+
+#[tokio::test]
+async fn a_fault_at_any_call_leaves_old_or_new_where_partitions_are_written_at_once() {
+    let points = enumerate_all(Consistency::Atomic).await;
+    assert!(points > 150, "{points} points");
+}
+
+#[test]
+fn every_room_has_operations_here_a_test_of_its_own_or_writes_nothing() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/rooms");
+    let names = std::fs::read_dir(folder).expect("the rooms").map(|entry| entry.expect("a file").file_name());
+    let names: BTreeSet<String> = names
+        .map(|name| name.to_string_lossy().trim_end_matches(".rs").to_owned())
+        .filter(|name| name != "mod")
+        .collect();
+    let listed: BTreeSet<String> = ROOMS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(listed.len(), ROOMS.len(), "a room is listed twice");
+    assert_eq!(listed, names, "list each room with its operations");
+    for (name, proof) in ROOMS {
+        match proof {
+            Proof::Here(ops) => assert!(!ops.is_empty(), "{name} has no operations"),
+            Proof::Elsewhere(_) | Proof::WritesNothing => {}
+        }
+    }
+}

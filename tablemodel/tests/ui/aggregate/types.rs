@@ -1,0 +1,42 @@
+//! Aggregates: types that do not go together.
+
+use tablemodel::prelude::*;
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{name}", row = "department_{floor}")]
+struct Department {
+    name: String,
+    floor: u8,
+    plain: i64,
+    #[table(aggregate)]
+    employee_count: i64,
+    #[table(aggregate)]
+    payroll: i64,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "empid_{id}")]
+#[table(count(Department, key(name = department, floor = id), into = employee_count))]
+#[table(count(Department, key(name = department, floor = floor), into = plain))]
+#[table(count(Department, key(name = department, floor = floor), into = missing))]
+#[table(sum(Department, key(name = department, floor = floor), of = email, into = payroll))]
+#[table(sum(Department, key(name = department, floor = floor), of = hours, into = payroll))]
+struct Employee {
+    department: String,
+    id: u32,
+    floor: u8,
+    email: String,
+    hours: f64,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Others", partition = "{name}", row = "other")]
+struct Other {
+    name: String,
+    #[table(aggregate)]
+    text: String,
+}
+
+fn main() {
+    let _ = Department::PAYROLL.set(3);
+}
