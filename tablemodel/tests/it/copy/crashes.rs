@@ -147,7 +147,7 @@ fn faults() -> [Fault; 4] {
 }
 
 #[tokio::test]
-async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is() {
+pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is() {
     let mut points = 0;
     for mode in MODES {
         for kind in KINDS {

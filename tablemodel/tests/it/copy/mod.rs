@@ -1,10 +1,13 @@
 //! Copies of another entity's properties: whatever fails between, they are in the end what their sources are.
 
+mod counted;
 mod crashes;
 mod delivery;
 mod oracle;
 mod races;
 mod rows;
+
+pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_every_copy_as_its_source_is as enumerate;
 
 use std::collections::BTreeMap;
 
