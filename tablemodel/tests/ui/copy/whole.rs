@@ -33,4 +33,27 @@ struct Desk {
     who: Option<Card>,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{name}", row = "d")]
+struct Department {
+    name: String,
+    #[table(aggregate)]
+    heads: i64,
+}
+
+#[derive(Projection)]
+#[table(of = Department)]
+struct Size {
+    heads: i64,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Floors", partition = "{number}", row = "floor")]
+struct Floor {
+    number: u8,
+    used_by: String,
+    #[table(copy_of(Department, key(name = used_by)))]
+    size: Option<Size>,
+}
+
 fn main() {}
