@@ -256,7 +256,7 @@ impl Run<'_> {
     /// holder holds.
     async fn find_restricting(&mut self, change: &Change, registered: &Registered, source: &str) -> Result<()> {
         let goes = match change {
-            Change::Delete { .. } => true,
+            Change::Delete { .. } | Change::Leave { .. } => true,
             Change::Save { old, .. } => old.key().row == source && change.key().row != source,
             _ => false,
         };
