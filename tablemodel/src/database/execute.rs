@@ -44,7 +44,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        self.run(registered, partition, changes, true).await
+        self.run(registered, partition, changes, Asked { told: true, together: false }).await
     }
 
     async fn run(
@@ -52,11 +52,13 @@ impl Database {
         registered: &Registered,
         partition: &str,
         changes: &[Change],
-        told: bool,
+        asked: Asked,
     ) -> Result<Vec<Outcome>> {
-        check_count(changes)?;
+        if !asked.together {
+            check_count(changes)?;
+        }
         check_sizes(changes)?;
-        let mut run = Run { told, ..Run::new(self, registered, partition) };
+        let mut run = Run { asked, ..Run::new(self, registered, partition) };
         #[cfg(feature = "blob")]
         let settled;
         #[cfg(feature = "blob")]
@@ -72,14 +74,16 @@ impl Database {
         result.map_err(|error| run.settled(error))
     }
 
-    /// As [`Database::write`], for a caller who does not ask what became of each.
+    /// As [`Database::write`], for a caller who does not ask what became of each. `together`: where the changes are more than
+    /// one batch can be, they are one commit of several; a row that is not as expected is then an error, and not looked into.
     pub(crate) async fn write_untold(
         &self,
         registered: &Registered,
         partition: &str,
         changes: &[Change],
+        together: bool,
     ) -> Result<()> {
-        self.run(registered, partition, changes, false).await.map(drop)
+        self.run(registered, partition, changes, Asked { told: false, together }).await.map(drop)
     }
 
     /// One change.
@@ -88,6 +92,15 @@ impl Database {
         let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
+}
+
+/// What a caller asks of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// Whether what became of each change is asked for.
+    told: bool,
+    /// Whether the changes may be several batches of one commit.
+    pub(super) together: bool,
 }
 
 /// One batch on its way through its attempts.
@@ -110,8 +123,7 @@ pub(super) struct Run<'a> {
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
-    /// Whether what became of each change is asked for.
-    told: bool,
+    pub(super) asked: Asked,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
     /// No attempt is made after this.
@@ -135,7 +147,7 @@ impl<'a> Run<'a> {
             operation,
             ambiguous: false,
             last: None,
-            told: true,
+            asked: Asked { told: true, together: false },
             staging: Staging::default(),
             #[cfg(feature = "blob")]
             until: None,
@@ -161,7 +173,7 @@ impl<'a> Run<'a> {
                 }
             }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
-                Ok(_) if !self.told => Vec::new(),
+                Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) => match self.after(error, &plan).await? {
                     Next::Again => {
@@ -290,6 +302,9 @@ impl<'a> Run<'a> {
         }
         if self.ambiguous {
             return self.recognise(plan).await.map(Next::Done);
+        }
+        if self.asked.together {
+            return Err(error.into());
         }
         if error.failed_at().is_some_and(|at| at.batch > 0) {
             return self.after_away(error, plan).await;

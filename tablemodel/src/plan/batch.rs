@@ -445,6 +445,20 @@ impl BatchPlan {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
+        let batches = self.all_batches(table, partition, prefix, missing, claims)?;
+        batches.iter().try_for_each(check_size)?;
+        Ok(batches)
+    }
+
+    /// The batches to commit, whatever their size; the first is that of the entities.
+    pub(crate) fn all_batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
@@ -461,7 +475,6 @@ impl BatchPlan {
                 None => batches.push(Batch { operations: vec![operation], ..Batch::new(table, place.partition) }),
             }
         }
-        batches.iter().try_for_each(check_size)?;
         Ok(batches)
     }
 
@@ -509,6 +522,21 @@ impl BatchPlan {
 
 /// Rows of other partitions that were looked for in vain.
 pub(crate) type Missing = HashSet<(Away, String)>;
+
+/// The batch, in as many pieces as its limits ask for.
+pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
+    let count = batch.operations.len();
+    let is_over =
+        count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
+    if count < 2 || !is_over {
+        to.push(batch);
+        return;
+    }
+    let operations = batch.operations.split_off((count / 2).min(limits::MAX_BATCH_OPERATIONS));
+    let rest = Batch { operations, ..Batch::new(batch.table.clone(), batch.partition.clone()) };
+    split(batch, to);
+    split(rest, to);
+}
 
 /// That the batch has not too many rows or bytes.
 pub(crate) fn check_size(batch: &Batch) -> Result<()> {
