@@ -148,6 +148,7 @@ use proc_macro::TokenStream;
 /// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
 /// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the default |
+/// | `copy_of(Employee, key(id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy` |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
 /// | `constant = "NUMBER"` | its handle is called so |

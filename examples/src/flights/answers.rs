@@ -99,6 +99,18 @@ pub async fn days(db: &Database, origin: &str, month: NaiveDate) -> Result<Vec<S
     Ok(days.await?.into_iter().flatten().collect())
 }
 
+/// (m) The seats of an airport's day and the flights that have them, by who built the planes: what each flight copies.
+pub async fn seats(db: &Database, origin: &str, date: NaiveDate) -> Result<BTreeMap<String, (u32, usize)>> {
+    let mut seats: BTreeMap<_, (u32, usize)> = BTreeMap::new();
+    for flight in paths::flights_of_day(origin, date).all(db).await? {
+        let Some(plane) = flight.into_inner().plane else { continue };
+        let (Some(manufacturer), Some(number)) = (plane.manufacturer, plane.seats) else { continue };
+        let (all, flights) = seats.entry(manufacturer).or_default();
+        (*all, *flights) = (*all + u32::from(number), *flights + 1);
+    }
+    Ok(seats)
+}
+
 /// The days, cut where months end.
 pub fn by_month(days: RangeInclusive<NaiveDate>) -> impl Iterator<Item = RangeInclusive<NaiveDate>> {
     let (begin, end) = days.into_inner();

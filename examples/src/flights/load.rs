@@ -10,7 +10,7 @@ use tablemodel::prelude::*;
 use super::{
     Result,
     csv::{Record, Table},
-    model::{Airframe, Airline, Airport, Day, FleetPlane, Flight, LocalTime, Month, Plane, Weather},
+    model::{Airline, Airport, Day, FleetPlane, Flight, LocalTime, Month, Plane, Weather},
 };
 
 /// The cells of a day: `flights`, `cancelled` and `delay_minutes`.
@@ -47,8 +47,7 @@ pub async fn load(db: &Database, directory: &path::Path, progress: impl FnMut(u6
     loaded.last_month = counts.months.values().map(|month| month.date).max().unwrap_or_default();
     loaded.insert(db, counts.days.into_values().map(Ok)).await?;
     loaded.insert(db, counts.months.into_values().map(Ok)).await?;
-    let fleet = with_airframes(db, counts.fleets.into_values().collect()).await?;
-    loaded.insert(db, fleet.into_iter().map(Ok)).await?;
+    loaded.insert(db, counts.fleets.into_values().map(Ok)).await?;
     loaded.seconds = begin.elapsed().as_secs_f64();
     Ok(loaded)
 }
@@ -139,17 +138,8 @@ fn empty_fleet_plane(flight: &Flight, tail: &str) -> FleetPlane {
         flights: 0,
         first: flight.date,
         last: flight.date,
-        airframe: Airframe::default(),
+        airframe: None, // the database copies it
     }
-}
-
-/// Joins the fleets with the planes, by point reads.
-async fn with_airframes(db: &Database, mut fleet: Vec<FleetPlane>) -> Result<Vec<FleetPlane>> {
-    let planes = Plane::find().get_many(fleet.iter().map(|plane| &plane.tail), db).await?;
-    for (member, plane) in fleet.iter_mut().zip(planes) {
-        member.airframe = plane.map(|plane| plane.into_inner().airframe).unwrap_or_default();
-    }
-    Ok(fleet)
 }
 
 fn flight(record: &Record<'_>) -> Result<Flight> {
@@ -164,6 +154,7 @@ fn flight(record: &Record<'_>) -> Result<Flight> {
         carrier: record.value("carrier")?,
         number: record.value("flight")?,
         tail: record.optional("tailnum")?,
+        plane: None, // the database copies it
         destination: record.value("dest")?,
         scheduled_at,
         departed_at: departure_delay.map(|late| scheduled_at + Duration::minutes(late.into())),
@@ -218,7 +209,8 @@ fn airport(record: &Record<'_>) -> Result<Airport> {
 }
 
 fn plane(record: &Record<'_>) -> Result<Plane> {
-    let airframe = Airframe {
+    Ok(Plane {
+        tail: record.value("tailnum")?,
         built: record.optional("year")?,
         kind: record.optional("type")?,
         manufacturer: record.optional("manufacturer")?,
@@ -227,6 +219,5 @@ fn plane(record: &Record<'_>) -> Result<Plane> {
         seats: record.optional("seats")?,
         speed: record.optional("speed")?,
         engine: record.optional("engine")?,
-    };
-    Ok(Plane { tail: record.value("tailnum")?, airframe })
+    })
 }

@@ -1,4 +1,4 @@
-//! The flights application: every departure from New York's airports, asked twelve kinds of questions by typed paths.
+//! The flights application: every departure from New York's airports, asked thirteen kinds of questions by typed paths.
 //! Nothing here knows how rows are kept: that is `model`, and the keys in it.
 
 pub mod answers;

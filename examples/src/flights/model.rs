@@ -22,6 +22,8 @@ use std::{collections::BTreeMap, fmt};
 use chrono::{DateTime, NaiveDate, Utc};
 use tablemodel::prelude::*;
 
+use super::projections::{Airframe, PlaneCard};
+
 /// A local time of day as the data has it: 515 is 5:15, 2400 the midnight that ends a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Property, KeyPart)]
 pub struct LocalTime(pub u16);
@@ -83,6 +85,9 @@ pub struct Flight {
     pub number: u16,
     /// The plane; unknown for some cancelled flights.
     pub tail: Option<String>,
+    /// The plane as the registry has it: copied by the database, and kept in step; none for a plane that is not listed.
+    #[table(copy_of(Plane, key(tail = tail)))]
+    pub plane: Option<PlaneCard>,
     /// The airport it flies to.
     pub destination: String,
     /// The time at which it was to leave, in UTC.
@@ -168,14 +173,17 @@ pub struct FleetPlane {
     pub first: NaiveDate,
     /// The last such day.
     pub last: NaiveDate,
-    /// What is known of the plane.
-    #[table(flatten)]
-    pub airframe: Airframe,
+    /// What is known of the plane: copied as above.
+    #[table(copy_of(Plane, key(tail = tail)))]
+    pub airframe: Option<Airframe>,
 }
 
-/// What a registry knows of a plane. Empty for a plane that it does not list.
-#[derive(Debug, Clone, PartialEq, Default, Property)]
-pub struct Airframe {
+/// A plane, as a registry lists it. Spread over 16 partitions: planes are asked for one by one.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Planes", partition = "{tail:shard(16)}", row = "{tail}")]
+pub struct Plane {
+    /// Its registration.
+    pub tail: String,
     /// The year in which it was built.
     pub built: Option<u16>,
     /// Wings and engines, such as `Fixed wing multi engine`.
@@ -192,17 +200,6 @@ pub struct Airframe {
     pub speed: Option<u16>,
     /// The kind of engine.
     pub engine: Option<String>,
-}
-
-/// A plane. Spread over 16 partitions: planes are asked for one by one.
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Planes", partition = "{tail:shard(16)}", row = "{tail}")]
-pub struct Plane {
-    /// Its registration.
-    pub tail: String,
-    /// What is known of it.
-    #[table(flatten)]
-    pub airframe: Airframe,
 }
 
 /// An airport.

@@ -1,10 +1,10 @@
-//! What the application's index rows answer by themselves: the fields that an index keeps, and those in its keys.
-//! Nothing is stored under these names.
+//! Parts of entities: what index rows answer by themselves, and what is copied into other entities.
+//! Nothing is a row of its own here.
 
 use chrono::NaiveDate;
 use tablemodel::prelude::*;
 
-use super::model::{Flight, LocalTime};
+use super::model::{Flight, LocalTime, Plane};
 
 /// A tail number's departure: what `by_tail` keeps, and what its keys tell.
 #[derive(Debug, Clone, PartialEq, Projection)]
@@ -60,4 +60,40 @@ pub struct Hop {
     pub destination: String,
     /// Minutes late.
     pub arrival_delay: Option<i16>,
+}
+
+/// What a flight copies of its plane.
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Plane)]
+pub struct PlaneCard {
+    /// The year in which it was built.
+    pub built: Option<u16>,
+    /// Who built it.
+    pub manufacturer: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The number of seats.
+    pub seats: Option<u16>,
+}
+
+/// What a fleet's plane copies of it: all that the registry knows.
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Plane)]
+pub struct Airframe {
+    /// The year in which it was built.
+    pub built: Option<u16>,
+    /// Wings and engines, such as `Fixed wing multi engine`.
+    pub kind: Option<String>,
+    /// Who built it.
+    pub manufacturer: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The number of engines.
+    pub engines: Option<u8>,
+    /// The number of seats.
+    pub seats: Option<u16>,
+    /// Cruising speed in miles per hour.
+    pub speed: Option<u16>,
+    /// The kind of engine.
+    pub engine: Option<String>,
 }

@@ -124,6 +124,7 @@ pub async fn ask_all(db: &Database, last_month: NaiveDate) -> Result<Vec<Asked>>
         ask_j(db, "JFK", day(15)).await?,
         ask_k(db, "EWR", day(1), "UA", 1545).await?,
         ask_l(db, "LGA", day(1)).await?,
+        ask_m(db, "JFK", day(15)).await?,
     ])
 }
 
@@ -212,7 +213,7 @@ async fn ask_f(db: &Database, carrier: &str) -> Result<Asked> {
     let question = Question { letter: 'f', words, explain: paths::fleet(carrier).explain() };
     let ((airline, fleet), time) = timed(async || answers::fleet(db, carrier).await).await?;
     let name = airline.map_or("an unknown airline".to_owned(), |airline| airline.into_inner().name);
-    let seats: u32 = fleet.iter().filter_map(|plane| plane.airframe.seats).map(u32::from).sum();
+    let seats: u32 = fleet.iter().filter_map(|plane| plane.airframe.as_ref()?.seats).map(u32::from).sum();
     Ok(question.answered(format!("{name}: {} planes with {seats} seats", fleet.len()), fleet.len(), time))
 }
 
@@ -278,4 +279,13 @@ async fn ask_l(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
         format!("worst on {date}: {flights} flights, {cancelled} cancelled, {minutes} minutes late in all")
     });
     Ok(question.answered(answer, found.len(), time))
+}
+
+async fn ask_m(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
+    let words = format!("the seats of all flights from {origin} on {date}, by who built the planes");
+    let question = Question { letter: 'm', words, explain: paths::flights_of_day(origin, date).explain() };
+    let (found, time) = timed(async || answers::seats(db, origin, date).await).await?;
+    let told = found.iter().map(|(manufacturer, (seats, _))| format!("{manufacturer} {seats}"));
+    let flights = found.values().map(|(_, flights)| flights).sum();
+    Ok(question.answered(told.collect::<Vec<_>>().join(", "), flights, time))
 }

@@ -24,8 +24,8 @@ use crate::{
     database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    plan::{change::Change, image::Image, short_hash::ShortHash},
-    rooms::wide,
+    plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
+    rooms::{copy::Source, wide},
     schema::{Cover, EntitySchema},
 };
 
@@ -90,7 +90,8 @@ impl Database {
     /// Whether many entities of a partition are committed at once, in as many batches as they take: where each commit
     /// writes rows that they all share, and the store can.
     fn goes_together(&self, schema: &EntitySchema) -> bool {
-        self.is_atomic() && schema.has_shared_rows() && schema.shape.is_none()
+        let shares = schema.has_shared_rows() || !schema.copies.is_empty();
+        self.is_atomic() && shares && schema.shape.is_none()
     }
 }
 
@@ -235,6 +236,7 @@ impl Writing<'_> {
                 // Rows that several entities share are written by one flight at a time.
                 keys.push(self.hasher.hash_one(&first.key().partition));
             }
+            keys.extend(changes.iter().flat_map(|change| self.guarded(change)));
             while self.flights.len() >= self.room || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
@@ -243,6 +245,14 @@ impl Writing<'_> {
             let flight = async move { Landed { report: write_changes(&db, &registered, &changes).await, keys } };
             self.flights.push(flight.boxed());
         }
+    }
+
+    /// Hashes of the sources whose copies the change takes, where it writes them too: one flight at a time does.
+    fn guarded(&self, change: &Change) -> Vec<u64> {
+        let is_guarded =
+            |source: &Source| self.bulk.db.is_atomic() || source.is_beside(change.schema(), &change.key().partition);
+        let sources = sources(change, &Known::new()).unwrap_or_default().into_iter().filter(is_guarded);
+        sources.map(|source| self.hasher.hash_one((source.schema.table, source.key))).collect()
     }
 
     async fn land(&mut self) {
@@ -295,9 +305,11 @@ fn concerns_all(error: &Error) -> bool {
 }
 
 /// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.
-fn rows_each(schema: &'static EntitySchema) -> usize {
+pub(super) fn rows_each(schema: &'static EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
     let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
-    own + here + lists + 2 * schema.aggregates.len() + usize::from(here < schema.indexes.len())
+    // Of each copy, the source and its back-reference may stand here; of each aggregate, its cell and target.
+    let others = 2 * (schema.copies.len() + schema.aggregates.len());
+    own + here + lists + others + usize::from(schema.has_rows_elsewhere())
 }

@@ -9,13 +9,20 @@ use std::{borrow::Cow, collections::HashSet, time::Duration};
 use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, outbox, staging::Staging},
+    database::{
+        Database, Registered,
+        calls::ATTEMPTS,
+        followers::{Copying, Prepared},
+        outbox,
+        staging::Staging,
+    },
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, BatchRow, Left, Missing, matched},
-        change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        change::{Change, Context, Role, needs, stale_etag, violation},
         entries::Away,
         group::Group,
+        known::Known,
         shape,
         system::{self, OperationId, RowKind},
     },
@@ -71,7 +78,11 @@ impl Database {
         };
         let result = run.attempts(changes).await;
         run.clean_up(&result).await;
-        result.map_err(|error| run.settled(error))
+        let result = result.map_err(|error| run.settled(error));
+        if result.as_ref().is_err_and(|error| *error.kind() != ErrorKind::OutcomeUnknown) {
+            self.withdraw(run.copying).await;
+        }
+        result
     }
 
     /// As [`Database::write`], for a caller who does not ask what became of each. `together`: where the changes are more than
@@ -108,7 +119,9 @@ pub(super) struct Run<'a> {
     pub(super) db: &'a Database,
     pub(super) registered: &'a Registered,
     pub(super) partition: &'a str,
-    known: Known,
+    pub(super) known: Known,
+    /// How copies follow in the same commit.
+    pub(super) copying: Copying,
     /// Rows of other partitions that a commit expected and did not find.
     pub(super) missing: Missing,
     /// Claims that a commit found otherwise than expected, and may overwrite.
@@ -139,6 +152,7 @@ impl<'a> Run<'a> {
             registered,
             partition,
             known: Known::new(),
+            copying: Copying::default(),
             missing: Missing::new(),
             claims: KnownClaims::new(),
             from: None,
@@ -156,10 +170,13 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            let (plan, batches) = self.prepare(changes).await?;
+            let Some(Prepared { plan, follows, batches, own }) = self.prepare_with_copies(changes).await? else {
+                continue;
+            };
             if batches.iter().all(|batch| batch.operations.is_empty()) {
-                return Ok(plan.left.iter().map(|_| None).collect());
+                return Ok(changes.iter().map(|_| None).collect());
             }
+            self.check_registered()?;
             #[cfg(feature = "blob")]
             self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
@@ -175,7 +192,8 @@ impl<'a> Run<'a> {
             let outcomes = match self.db.commit_store(&batches, attempt).await {
                 Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
-                Err(error) => match self.after(error, &plan).await? {
+                Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),
+                Err(error) => match self.after(error, &plan, &follows, own).await? {
                     Next::Again => {
                         self.held.clear(); // what is planned anew is claimed anew
                         continue;
@@ -188,7 +206,7 @@ impl<'a> Run<'a> {
                 },
             };
             self.db.deliver_written(self.partition, &plan).await;
-            return Ok(outcomes);
+            return Ok(outcomes.into_iter().take(changes.len()).collect());
         }
         Err(self.exhausted())
     }
@@ -215,7 +233,7 @@ impl<'a> Run<'a> {
 
     /// What a refused commit means: nothing, where it is to be tried again.
     pub(super) async fn after_failure(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Option<Vec<Outcome>>> {
-        match self.after(error, plan).await? {
+        match self.after(error, plan, &[], usize::MAX).await? {
             Next::Again | Next::Later => Ok(None),
             Next::Done(outcomes) => Ok(Some(outcomes)),
         }
@@ -225,7 +243,7 @@ impl<'a> Run<'a> {
         RowKey::new(self.partition, row)
     }
 
-    async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
+    pub(super) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
@@ -241,8 +259,11 @@ impl<'a> Run<'a> {
         Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
     }
 
-    async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+    pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
+            if matches!(change, Change::Recopy { .. }) {
+                self.known.is_of_copies(&change.key().row);
+            }
             let registered = self.registered(change)?;
             loop {
                 let needs = needs(change, &registered.setting, &self.known)?;
@@ -258,11 +279,11 @@ impl<'a> Run<'a> {
             }
             self.clear_way(change).await?;
         }
-        Ok(())
+        self.read_sources(changes).await
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
-    fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
+    pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
         if change.schema().entity_type == self.registered.entity_type {
             return Ok(Cow::Borrowed(self.registered));
         }
@@ -275,7 +296,7 @@ impl<'a> Run<'a> {
         Context { now: now.ticks(), operation: self.operation, fresh, due }
     }
 
-    pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+    pub(super) fn plan<'c>(&self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {
         let context = self.context();
         let mut plan = BatchPlan::default();
         for change in changes {
@@ -289,7 +310,15 @@ impl<'a> Run<'a> {
         Ok(plan)
     }
 
-    async fn after(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+    /// Whether a row of the partition itself was not as expected by changes that are several batches: which of the changes
+    /// that concerns is found by making them apart.
+    fn is_refused_together(&self, error: &StoreError, batches: &[Batch]) -> bool {
+        let failed = error.failed_at().and_then(|at| batches.get(at.batch));
+        let is_own = failed.is_some_and(|b| b.partition == self.partition && b.table == self.registered.table);
+        self.asked.together && !self.ambiguous && is_own
+    }
+
+    async fn after(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan], own: usize) -> Result<Next> {
         self.last = Some(error.clone());
         match error.kind() {
             StoreErrorKind::Unavailable => return Ok(Next::Later),
@@ -303,11 +332,9 @@ impl<'a> Run<'a> {
         if self.ambiguous {
             return self.recognise(plan).await.map(Next::Done);
         }
-        if self.asked.together {
-            return Err(error.into());
-        }
-        if error.failed_at().is_some_and(|at| at.batch > 0) {
-            return self.after_away(error, plan).await;
+        if let Some(at) = error.failed_at().filter(|at| at.batch > 0) {
+            self.copying.repair |= at.batch >= own;
+            return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
         if plan.shared.contains(&failed.planned.row) {
@@ -318,6 +345,8 @@ impl<'a> Run<'a> {
             Role::Primary => self.after_primary(&error, failed).await,
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
+            // Read again, and copied anew.
+            Role::Source | Role::Holder => Ok(Next::Again),
             Role::Part => match plan.head_of(failed) {
                 Some(head) => self.after_primary(&error, head).await,
                 None => Err(error.into()),
@@ -355,9 +384,9 @@ impl<'a> Run<'a> {
     /// Whether the write rested on a row that this run read, and not on one that the caller had read.
     fn was_needed(&self, failed: &BatchRow) -> bool {
         match (self.known.get(&failed.planned.row), matched(&failed.planned.action)) {
-            (None, _) => false,
+            _ if !self.known.rests_on(&failed.planned.row) => false,
             (Some(Some(known)), Some(etag)) => known.etag == *etag,
-            (Some(_), _) => true,
+            _ => true,
         }
     }
 
@@ -385,12 +414,15 @@ impl<'a> Run<'a> {
     }
 
     /// A refused row of another partition: it was not there, as its entity says it is; or a claim that was.
-    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan]) -> Result<Next> {
         let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
-        for net in nets(&plan.away)? {
-            self.read_claim(&net, plan).await?;
+        for plan in follows.iter().chain([plan]) {
+            for net in nets(&plan.away)? {
+                self.read_claim(&net, plan).await?;
+            }
         }
-        for away in plan.away.iter().filter(|away| away.claimed().is_none()) {
+        let all = follows.iter().chain([plan]).flat_map(|plan| &plan.away);
+        for away in all.filter(|away| away.claimed().is_none()) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -401,7 +433,9 @@ impl<'a> Run<'a> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        if self.missing.len() > missing || self.claims != claims { Ok(Next::Again) } else { Err(error.into()) }
+        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty();
+        let has_learnt = self.missing.len() > missing || self.claims != claims;
+        if has_learnt || rests_on_copies { Ok(Next::Again) } else { Err(error.into()) }
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.

@@ -190,6 +190,7 @@ impl Database {
             .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
             .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
+        self.deliver_copies(&registered, outgoing).await?;
         let action = match leaves_dead {
             true => Action::Merge(
                 outbox::delivered(self.environment().clock.now(), sequence),

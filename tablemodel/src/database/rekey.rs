@@ -27,10 +27,11 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
-        change::{Change, Known, is_primary, next_sequence, reserved, violation},
+        change::{Change, is_primary, next_sequence, reserved, violation},
         entries::entries,
         group::Group,
         image::Image,
+        known::Known,
         outbox::{Intent, is_tombstone},
         system,
     },
@@ -71,7 +72,7 @@ impl Database {
         let stays = old.key().partition == to.key.partition;
         let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
-        } else if let Some(error) = self.unmovable(&to) {
+        } else if let Some(error) = self.unmovable(&to, &registered) {
             return Err(error);
         } else if self.is_atomic() {
             self.move_at_once(&registered, old, to).await?
@@ -83,8 +84,11 @@ impl Database {
     }
 
     /// What stands in the way of a move, by what the entity is.
-    fn unmovable(&self, to: &Image) -> Option<Error> {
-        let detail = if to.has_blobs() {
+    fn unmovable(&self, to: &Image, registered: &Registered) -> Option<Error> {
+        let is_of_copies = !to.schema.copies.is_empty() || !registered.setting.copied.is_empty();
+        let detail = if is_of_copies {
+            "an entity with copies, or one that others copy, does not move to another partition; insert it anew and delete the old one"
+        } else if to.has_blobs() {
             "an entity with blobs does not move to another partition: their names hold its key; read them, and insert it anew"
         } else if to.schema.shape.is_some() && !self.is_atomic() {
             "an entity of several rows moves only where the store commits several partitions atomically; insert it anew and delete the old one"
@@ -263,7 +267,7 @@ impl Database {
             self.mark_dirty(schema, &key.partition).await?;
             let sequence = system::sequence(&row.properties).saturating_add(1);
             // By its outbox row it is swept once the fence has passed.
-            let intent = Intent { owner: key.row.clone(), sequence, entries: Vec::new() };
+            let intent = Intent { owner: key.row.clone(), sequence, entries: Vec::new(), copied: false };
             let outbox = Action::Insert(intent.properties(schema, due(self.environment().clock.now())));
             let tombstone = Action::Replace(system::tombstone(schema, sequence, None), as_read);
             batch.with(key.row.clone(), tombstone).with(intent.row(), outbox)

@@ -364,6 +364,8 @@ impl Relay {
                 // A claim that the entity gave up may be another's by now.
                 let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none());
                 self.db.touch(schema, &outgoing.owner(), strays.cloned().collect()).await?;
+                let registered = self.db.registered(schema)?;
+                self.db.deliver_copies(&registered, &outgoing).await?;
                 self.sweep(&outgoing, row).await
             }
             (true, _) => self.sweep(&outgoing, row).await,

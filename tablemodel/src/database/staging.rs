@@ -64,7 +64,7 @@ impl Run<'_> {
         Ok((plan, batches))
     }
 
-    fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
+    pub(super) fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
         let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
         if !self.asked.together {
             return plan.batches(table, self.partition, prefix, &self.missing, &self.claims);

@@ -11,10 +11,12 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{self, Before, Change, Context, Known, Planned, PlannedRow, Role, stale_etag, violation},
+        change::{self, Before, Change, Context, Planned, PlannedRow, Role, stale_etag, violation},
+        copies::Guard,
         entries::Away,
         fold::{Folded, fold},
         group::Group,
+        known::Known,
         outbox::{AwayRow, Intent, intents},
         short_hash::ShortHash,
         states::Setting,
@@ -40,7 +42,8 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::Part | Role::List(_) | Role::Cell | Role::Outbox => None,
+            Role::Primary | Role::Part | Role::List(_) | Role::Cell => None,
+            Role::Outbox | Role::Holder | Role::Source => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -92,6 +95,8 @@ pub(crate) struct BatchPlan {
     pub(crate) left: Vec<Left>,
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
+    /// Entities of other partitions that must be as they were read, to be written in the same commit.
+    pub(crate) guards: Vec<Guard>,
     /// Claims that are to follow later, of those in `outgoing`.
     pub(crate) claims: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
@@ -109,6 +114,8 @@ pub(crate) struct BatchPlan {
     positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
+    /// Table and partition, of a plan that follows another.
+    place: (String, String),
 }
 
 /// The rows before a change: as earlier changes of its batch leave them, else as read.
@@ -121,9 +128,8 @@ struct Earlier<'a> {
 impl Before for Earlier<'_> {
     fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
         let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
-        let left = self.plan.left_in(row);
         // A merge holds only what changed; what the change left is the whole.
-        let properties = planned.action.properties().map(|written| left.unwrap_or(written));
+        let properties = self.plan.row_after(row).flatten();
         Some(properties.map(|properties| {
             Cow::Owned(Row {
                 key: RowKey::new(self.partition, row),
@@ -137,6 +143,10 @@ impl Before for Earlier<'_> {
     fn gone(&self, row: &str) -> i64 {
         let mut gone = self.plan.gone.iter().rev();
         gone.find(|(gone, _)| gone == row).map_or(0, |(_, sequence)| *sequence)
+    }
+
+    fn known(&self) -> &Known {
+        self.known
     }
 }
 
@@ -159,7 +169,8 @@ impl BatchPlan {
         let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
-        let (properties, parts) = self.take(number, schema, planned, (&owner, known), setting, context)?;
+        let (properties, parts) =
+            self.take(number, schema, planned, (&key.partition, &owner, known), setting, context)?;
         if !claims {
             self.claims.retain(|away| away.change != number);
         }
@@ -174,7 +185,7 @@ impl BatchPlan {
         number: usize,
         schema: &'static EntitySchema,
         planned: Planned,
-        (owner, known): (&str, &Known),
+        (partition, owner, known): (&str, &str, &Known),
         setting: &Setting,
         context: Context,
     ) -> Result<(Option<Properties>, Vec<Row>)> {
@@ -182,16 +193,24 @@ impl BatchPlan {
         for row in planned.rows {
             self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
+        for Guard { away, row, action } in planned.guards {
+            if away.partition != partition || !away.table.eq_ignore_ascii_case(schema.table) {
+                self.guards.push(Guard { away, row, action });
+                continue;
+            }
+            let planned = PlannedRow { row, action, role: Role::Source };
+            self.push(BatchRow { planned, change: number, schema }, owner, known)?;
+        }
         let edits = planned.lists.into_iter();
         self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
         self.cells.extend(planned.cells.into_iter().map(|edit| (number, edit)));
         match setting.deferred {
             true => {
-                let mut intents = intents(schema, &planned.away);
+                let mut intents = intents(schema, &planned.away, &planned.copied);
                 // A tombstone is swept by its outbox row, also where nothing else is to follow.
                 let nothing_follows = |(row, _): &(String, i64)| intents.iter().all(|intent| intent.owner != *row);
                 if let Some((owner, sequence)) = buried.filter(nothing_follows) {
-                    intents.push(Intent { owner, sequence, entries: Vec::new() });
+                    intents.push(Intent { owner, sequence, entries: Vec::new(), copied: false });
                 }
                 self.defer(number, schema, intents, context, owner, known)?;
                 let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
@@ -283,7 +302,8 @@ impl BatchPlan {
         if self.left_at(&key.row).is_none() {
             self.shared.insert(key.row.clone());
         }
-        let (after, parts) = self.take(number, schema, planned, (&key.row, known), &setting, context)?;
+        let (after, parts) =
+            self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
         match self.left.iter_mut().rev().find(|left| left.row == key.row) {
             Some(left) => left.properties = after,
             None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
@@ -407,6 +427,9 @@ impl BatchPlan {
             }
             return Ok(());
         }
+        if row.planned.role == Role::Primary && matches!(first.planned.role, Role::Holder | Role::Source) {
+            (first.planned.role, first.change, first.schema) = (Role::Primary, row.change, row.schema);
+        }
         // A row made and unmade in one batch is no write at all.
         let before = std::mem::replace(&mut first.planned.action, Action::Delete(Condition::Exists));
         match fold(before, row.planned.action.clone()) {
@@ -467,25 +490,56 @@ impl BatchPlan {
             let action = net.action(claims.get(&(away.clone(), row.clone())))?;
             Some((away, row, action))
         });
-        for (place, row, action) in claims.chain(self.folded_away(missing)?) {
-            let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
-            let operation = Operation { row, action };
-            match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
-                Some(batch) => batch.operations.push(operation),
-                None => batches.push(Batch { operations: vec![operation], ..Batch::new(table, place.partition) }),
+        // Two changes may guard one entity.
+        let mut guarded = HashSet::new();
+        let guards = self.guards.iter().filter(|guard| guarded.insert((&guard.away, &guard.row)));
+        let guards = guards.map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
+        let mut places = HashMap::new();
+        for (place, row, action) in claims.chain(self.folded_away(missing)?).chain(guards) {
+            let at = *places.entry(place).or_insert_with_key(|place| {
+                let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
+                batches.push(Batch::new(table, place.partition.clone()));
+                batches.len() - 1
+            });
+            if let Some(batch) = batches.get_mut(at) {
+                batch.operations.push(Operation { row, action });
             }
         }
         Ok(batches)
     }
 
+    /// The same, of this table and partition.
+    pub(crate) fn at(mut self, table: &str, partition: &str) -> Self {
+        self.place = (table.to_owned(), partition.to_owned());
+        self
+    }
+
+    /// The table, with the prefix, and the partition that it was told.
+    pub(crate) fn place(&self) -> (&str, &str) {
+        (&self.place.0, &self.place.1)
+    }
+
+    /// The partition of a plan that follows another; else this one.
+    pub(crate) fn partition_or<'a>(&'a self, other: &'a str) -> &'a str {
+        if self.place.0.is_empty() { other } else { &self.place.1 }
+    }
+
+    /// What the batch leaves in a row that it writes: nothing where it takes it away.
+    pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
+        let planned = self.planned(row)?;
+        let left = self.left_in(row);
+        Some(planned.action.properties().map(|written| left.unwrap_or(written)))
+    }
+
     /// The writes in other partitions, one for each row.
     fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
         let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
+        let mut places = HashMap::with_capacity(self.away.len());
         for BatchAway { row, change, schema } in self.away.iter().filter(|away| away.claimed().is_none()) {
             let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
             let Some(action) = row.action(is_missing) else { continue };
-            let earlier = writes.iter_mut().find(|(away, key, _)| *away == row.away && *key == row.row);
-            let Some((_, _, first)) = earlier else {
+            let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
+            let Some((_, _, first)) = writes.get_mut(at) else {
                 writes.push((row.away.clone(), row.row.clone(), Some(action)));
                 continue;
             };
@@ -578,6 +632,7 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         | Change::Touch { .. }
         | Change::Refresh { .. }
         | Change::Patch { .. }
+        | Change::Recopy { .. }
         | Change::Leave { .. }
         | Change::Arrive(_) => None,
     }

@@ -10,7 +10,7 @@ use crate::{error::Result, plan::image::Image, rooms};
 /// A derived row that an image wants. Its sequence number is set when it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// Which index wants it, by its position in the schema.
+    /// Which index or copy wants it, by its position in the schema: indexes first.
     pub(crate) index: usize,
     /// Where it stands; none for the image's own partition.
     pub(crate) away: Option<Away>,
@@ -41,6 +41,9 @@ pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
     let mut entries = Vec::with_capacity(image.schema.indexes.len());
     for index in 0..image.schema.indexes.len() {
         rooms::index::entries(image, index, &mut entries)?;
+    }
+    for copy in 0..image.schema.copies.len() {
+        rooms::copy::entries(image, copy, &mut entries)?;
     }
     Ok(entries)
 }

@@ -101,7 +101,7 @@ impl Checked {
         Ok(())
     }
 
-    /// (b) and (k): every flight, and the weather in its hour.
+    /// (b), (k) and (m): every flight, the weather in its hour, and its plane.
     async fn flights(&mut self, db: &Database, plain: &Plain) -> Result<()> {
         for flight in plain.flights() {
             let (date, number) = (flight.date.parse()?, u16::try_from(flight.number)?);
@@ -109,6 +109,8 @@ impl Checked {
             let what = || format!("(b) {} {} from {} on {}", flight.carrier, number, flight.origin, flight.date);
             self.equal(what, Some(&flight.line), found.as_ref().map(|flight| told::flight(flight)).as_ref());
             let Some(found) = found else { continue };
+            let what = || format!("(m) the plane of {} {} from {}", flight.carrier, flight.number, flight.origin);
+            self.equal(what, plain.card(flight), found.plane.as_ref().map(told::card));
             let weather = answers::weather_of_flight(db, &found).await?.map(|weather| told::weather(&weather));
             let what = || format!("(k) weather of {} {} from {}", flight.carrier, flight.number, flight.origin);
             self.equal(what, plain.weather_of(flight), weather.as_ref());
@@ -212,7 +214,7 @@ impl Checked {
     async fn places(&mut self, db: &Database, plain: &Plain) -> Result<()> {
         let planes = Plane::find().get_many(plain.planes.keys(), db).await?;
         for ((tail, line), plane) in plain.planes.iter().zip(planes) {
-            let found = plane.map(|plane| format!("{},{}", plane.tail, told::airframe(&plane.airframe)));
+            let found = plane.map(|plane| told::plane(&plane));
             self.equal(|| format!("plane {tail}"), Some(plain::joined(line.iter())), found);
         }
         let airports = Airport::find().all(db).await?;

@@ -145,6 +145,12 @@ impl Plain {
         self.weather.get(&(flight.origin.clone(), flight.date.clone()))?.get(hour)
     }
 
+    /// (m) What is known of a flight's plane, in four columns; nothing where it is not listed.
+    pub(crate) fn card(&self, flight: &PlainFlight) -> Option<String> {
+        let plane = self.planes.get(&flight.tail)?;
+        Some(joined([1, 3, 4, 6].into_iter().filter_map(|column| plane.get(column))))
+    }
+
     /// (l) What is counted of each day of an airport's month.
     pub(crate) fn counts(&self, origin: &str, month: &str) -> Vec<String> {
         let days = self.days.iter().filter(|((airport, date), _)| airport == origin && date.starts_with(month));

@@ -7,8 +7,8 @@ use chrono::{Datelike, NaiveDate, SecondsFormat};
 
 use super::plain::joined;
 use crate::flights::{
-    model::{Airframe, Airport, Day, FleetPlane, Flight, Month, Timetable, Weather},
-    projections::{Connection, Hop, Leg},
+    model::{Airport, Day, FleetPlane, Flight, Month, Plane, Timetable, Weather},
+    projections::{Airframe, Connection, Hop, Leg, PlaneCard},
 };
 
 /// A value as it stands in the files.
@@ -46,9 +46,25 @@ pub(crate) fn flight(flight: &Flight) -> String {
     ])
 }
 
+/// The line of planes.csv.gz.
+pub(crate) fn plane(plane: &Plane) -> String {
+    let p = plane;
+    line([
+        p.tail.clone(),
+        field(p.built),
+        field(p.kind.as_deref()),
+        field(p.manufacturer.as_deref()),
+        field(p.model.as_deref()),
+        field(p.engines),
+        field(p.seats),
+        field(p.speed),
+        field(p.engine.as_deref()),
+    ])
+}
+
 /// The line of planes.csv.gz without its key.
-pub(crate) fn airframe(airframe: &Airframe) -> String {
-    let a = airframe;
+fn airframe(airframe: Option<&Airframe>) -> String {
+    let Some(a) = airframe else { return joined(["NA"; 8].into_iter()) };
     line([
         field(a.built),
         field(a.kind.as_deref()),
@@ -59,6 +75,12 @@ pub(crate) fn airframe(airframe: &Airframe) -> String {
         field(a.speed),
         field(a.engine.as_deref()),
     ])
+}
+
+/// As [`Plain::card`](super::plain::Plain::card) tells it.
+pub(crate) fn card(card: &PlaneCard) -> String {
+    let PlaneCard { built, manufacturer, model, seats } = card;
+    line([field(*built), field(manufacturer.as_deref()), field(model.as_deref()), field(*seats)])
 }
 
 /// The line of airports.csv.gz.
@@ -127,7 +149,7 @@ pub(crate) fn connections(found: BTreeMap<String, Vec<Connection>>) -> BTreeMap<
 
 /// As [`Plain::fleets`](super::plain::Plain::fleets) tells it.
 pub(crate) fn fleet_plane(plane: &FleetPlane) -> String {
-    format!("{} {} {} {}", plane.flights, plane.first, plane.last, airframe(&plane.airframe))
+    format!("{} {} {} {}", plane.flights, plane.first, plane.last, airframe(plane.airframe.as_ref()))
 }
 
 /// As [`Plain::month`](super::plain::Plain::month) tells it.

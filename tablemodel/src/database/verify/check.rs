@@ -25,7 +25,7 @@ use crate::{
         list,
         rekey::{INTENT, Reservation, is_held},
     },
-    schema::{AggregateSchema, BLOB, Cover, EntitySchema, IndexSchema, PropertySchema},
+    schema::{AggregateSchema, BLOB, Cover, Derived, EntitySchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -48,6 +48,8 @@ pub(super) struct Check {
     pub(super) away: Vec<WantedAway>,
     /// Rows here of entities that live in other partitions, or did.
     pub(super) guests: Vec<Guest>,
+    /// Entities that have copies.
+    pub(super) holders: Vec<Image>,
     /// Outbox rows.
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
@@ -74,7 +76,7 @@ pub(super) struct Check {
 /// What an entity wants of one row.
 pub(super) struct Wanted {
     pub(super) schema: &'static EntitySchema,
-    pub(super) index: &'static IndexSchema,
+    pub(super) kind: Derived,
     /// The entity.
     pub(super) owner: RowKey,
     pub(super) properties: Properties,
@@ -211,10 +213,14 @@ impl Check {
         row: Row,
         derived: &mut Vec<Row>,
     ) -> Result<()> {
-        let index = schema.indexes.iter().position(|index| index.name == name);
-        let place = index.and_then(|index| Some((index, schema.indexes.get(index)?.elsewhere.as_ref())));
+        let index = schema.derived_position(&name);
+        let place = index.and_then(|index| Some((index, schema.derived(index)?.table)));
+        // A back-reference stands beside its holder where that is in the source's partition.
+        let is_beside = index >= Some(schema.indexes.len())
+            && schema.table.eq_ignore_ascii_case(self.table)
+            && system::owner(&row).is_some_and(|owner| owner.partition == self.partition);
         match place {
-            Some((index, Some(elsewhere))) if elsewhere.table.eq_ignore_ascii_case(self.table) => {
+            Some((index, Some(table))) if table.eq_ignore_ascii_case(self.table) && !is_beside => {
                 match system::is_dead(&row.properties) {
                     true => self.tombstones += 1,
                     false => self.derived += 1,
@@ -289,22 +295,26 @@ impl Check {
     }
 
     fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) -> Result<()> {
+        if !image.schema.copies.is_empty() {
+            self.holders.push(image.clone());
+        }
         for entry in entries(image)? {
-            let (state, Some(index)) = (setting.of(entry.index), image.schema.indexes.get(entry.index)) else {
+            let (state, Some(kind)) = (setting.of(entry.index), image.schema.derived(entry.index)) else {
                 continue;
             };
+            let is_list = image.schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List);
             if state == IndexState::Absent {
                 continue;
             }
             let Entry { away, row, properties, .. } = entry;
-            if index.cover == Cover::List && away.is_none() {
+            if is_list && away.is_none() {
                 let (entity, keys) = self.members.entry(row).or_default();
                 *entity = image.schema.entity_type;
                 keys.push(image.key.row.clone());
                 continue;
             }
             let (schema, owner, required) = (image.schema, image.key.clone(), state == IndexState::Readable);
-            let wanted = Wanted { schema, index, owner, properties, sequence, required };
+            let wanted = Wanted { schema, kind, owner, properties, sequence, required };
             match away {
                 Some(away) => {
                     let key = RowKey { partition: away.partition, row };
@@ -317,7 +327,7 @@ impl Check {
     }
 
     fn want_here(&mut self, row: String, wanted: Wanted) {
-        let name = wanted.index.name;
+        let name = wanted.kind.name;
         if self.wanted.insert(row.clone(), wanted).is_some() {
             let detail = format!("two entities want this row of index `{name}`; one of them lacks it");
             let key = RowKey::new(self.partition.clone(), row);
@@ -367,7 +377,7 @@ impl Wanted {
             fields.retain(|name| !system::is_system(name));
             fields
         };
-        let same_type = system::entity_type(&row.properties) == Some(self.index.discriminator);
+        let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator);
         let same_owner = system::owner(row).as_ref() == Some(&self.owner);
         if !same_type || !same_owner || fields(&row.properties) != fields(&self.properties) {
             misfits.push("it does not hold what its entity wants");
@@ -376,7 +386,7 @@ impl Wanted {
     }
 
     pub(super) fn missing(&self) -> String {
-        format!("the entity {} wants a row `{}` here", self.owner, self.index.discriminator)
+        format!("the entity {} wants a row `{}` here", self.owner, self.kind.discriminator)
     }
 
     /// What puts this row right.
@@ -408,7 +418,7 @@ fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Resu
 
 /// Whether the rows of the index are of no meaning: it is not built, or no longer.
 fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result<bool> {
-    let position = schema.indexes.iter().position(|index| index.name == name);
+    let position = schema.derived_position(name);
     let states = &db.registered(schema)?.setting;
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }
