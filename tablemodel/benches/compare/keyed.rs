@@ -27,6 +27,8 @@ pub(crate) struct Entry {
 
 struct Request {
     rows: Vec<Entry>,
+    /// Whether the first must not exist.
+    is_new: bool,
     reply: oneshot::Sender<std::result::Result<(), String>>,
 }
 
@@ -48,9 +50,25 @@ impl Keyed {
 
     /// Writes rows, all or none; the first must not exist.
     pub(crate) async fn insert(&self, rows: Vec<Entry>) -> Result<()> {
+        self.write(rows, true).await
+    }
+
+    /// Writes rows over what there is, all or none.
+    pub(crate) async fn put(&self, rows: Vec<Entry>) -> Result<()> {
+        self.write(rows, false).await
+    }
+
+    async fn write(&self, rows: Vec<Entry>, is_new: bool) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        self.queue.send(Request { rows, reply }).map_err(|_| "closed")?;
+        self.queue.send(Request { rows, is_new, reply }).map_err(|_| "closed")?;
         Ok(answer.await??)
+    }
+
+    /// The values of rows of one table.
+    pub(crate) fn values(&self, table: &'static str, keys: &[String]) -> Result<Vec<Vec<u8>>> {
+        let table = self.database.begin_read()?.open_table(Definition::new(table))?;
+        let value = |key: &String| Ok(table.get(key.as_str())?.ok_or("a row is missing")?.value().to_vec());
+        keys.iter().map(value).collect()
     }
 
     /// The keys in a range of one table.
@@ -82,7 +100,7 @@ fn commit(database: &Database, requests: &[Request]) -> Result<Vec<usize>> {
     for (at, request) in requests.iter().enumerate() {
         for (number, row) in request.rows.iter().enumerate() {
             let mut table = transaction.open_table(Definition::new(row.table))?;
-            if number == 0 && table.get(row.key.as_str())?.is_some() {
+            if number == 0 && request.is_new && table.get(row.key.as_str())?.is_some() {
                 refused.push(at);
                 break;
             }

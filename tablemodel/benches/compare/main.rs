@@ -7,7 +7,7 @@
 //! | `workload` | one round of each workload |
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
 //! | `alone` | one side for a profiler |
-//! | `wide`, `entries`, `list` | an entity of several rows, with many index rows, in a long list |
+//! | `wide`, `entries`, `list`, `fanout` | an entity of several rows, with many index rows, in a long list, copied by many |
 //! | `keyed`, `turns` | what those are compared with, and how |
 //! | `walk` | verification and repair |
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
@@ -18,6 +18,7 @@ mod by_hand;
 mod compile;
 mod employee;
 mod entries;
+mod fanout;
 mod keyed;
 mod list;
 mod memory;
@@ -43,7 +44,13 @@ const MEMORY: &str = "memory";
 
 /// What is measured beside the workloads on employees, by name.
 fn others() -> impl Iterator<Item = &'static str> {
-    [wide::NAME].into_iter().chain(entries::NAMES).chain(list::NAMES).chain(walk::NAMES).chain([MEMORY])
+    [wide::NAME]
+        .into_iter()
+        .chain(entries::NAMES)
+        .chain(list::NAMES)
+        .chain([fanout::NAME])
+        .chain(walk::NAMES)
+        .chain([MEMORY])
 }
 
 fn main() -> Result<()> {

@@ -8,7 +8,7 @@ use crate::{
     MEMORY, Result,
     by_hand::ByHand,
     employee::{Employee, last_name},
-    entries, list, memory,
+    entries, fanout, list, memory,
     options::Options,
     ours::Ours,
     report::{Figure, Growth, Report},
@@ -72,6 +72,9 @@ async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> 
     }
     if options.wants_any(&list::NAMES) {
         report.figures.extend(list::measure(directory, quick, wants).await?);
+    }
+    if options.wants(fanout::NAME) {
+        report.figures.push(fanout::measure(directory, quick).await?);
     }
     if options.wants_any(&walk::NAMES) {
         report.rates = walk::measure(directory, quick, wants).await?;
