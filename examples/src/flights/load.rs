@@ -23,7 +23,7 @@ pub struct Loaded {
     pub flights: u64,
     /// Entities of every type.
     pub entities: u64,
-    /// Rows: the entities, their index rows, and the cells of the days' counts.
+    /// Rows: the entities, their index rows, the cells of the days' counts, and the rows by which planes find their copies.
     pub rows: u64,
     /// The last month that has flights.
     pub last_month: NaiveDate,
@@ -47,6 +47,7 @@ pub async fn load(db: &Database, directory: &path::Path, progress: impl FnMut(u6
     loaded.last_month = counts.months.values().map(|month| month.date).max().unwrap_or_default();
     loaded.insert(db, counts.days.into_values().map(Ok)).await?;
     loaded.insert(db, counts.months.into_values().map(Ok)).await?;
+    loaded.rows += counts.fleets.len() as u64; // each has a row by which its plane finds it
     loaded.insert(db, counts.fleets.into_values().map(Ok)).await?;
     loaded.seconds = begin.elapsed().as_secs_f64();
     Ok(loaded)
@@ -116,8 +117,9 @@ impl Counts {
             plane.first = plane.first.min(flight.date);
             plane.last = plane.last.max(flight.date);
         }
-        // the flight, `by_number` and `by_destination`; the others only where there is what they go by
-        self.rows += 3 + 2 * u64::from(flight.tail.is_some()) + u64::from(flight.departed_at.is_some());
+        // the flight, `by_number` and `by_destination`; the others only where there is what they go by, and with a tail
+        // number the row by which its plane finds the flight
+        self.rows += 3 + 3 * u64::from(flight.tail.is_some()) + u64::from(flight.departed_at.is_some());
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Figures {
     pub flights: u64,
     /// Entities of every type loaded.
     pub entities: u64,
-    /// Rows written: the entities, their index rows, and the cells of the days' counts.
+    /// Rows written: the entities, and those that are kept for them.
     pub rows: u64,
     /// Seconds that loading took.
     pub load_seconds: f64,

@@ -19,7 +19,7 @@ use futures_util::{
 };
 use tablemodel_store::limits;
 
-use self::held::Held;
+use self::held::{Held, Most};
 use crate::{
     database::{Database, Registered},
     entity::TableEntity,
@@ -36,8 +36,11 @@ const CONCURRENT_BATCHES: usize = 32;
 const CONCURRENT_BATCHES_WITHIN: usize = 256;
 /// Commits in flight of several batches each.
 const CONCURRENT_TOGETHER: usize = 16;
-/// Rows of one commit of several batches: what the partition's shared rows are written once for.
-const ROWS_TOGETHER: usize = 2_000;
+/// A batch. The bytes, of properties as they are in memory, are well under the 4 MiB of JSON that it may be, whose exact
+/// size is checked when it is planned.
+const ONE_BATCH: Most = Most { rows: limits::MAX_BATCH_OPERATIONS, bytes: 1024 * 1024 };
+/// A commit of several batches: what rows that its entities share are written once for.
+const TOGETHER: Most = Most { rows: 8_000, bytes: 8 * 1024 * 1024 };
 
 /// Writes many entities. Made by [`Database::bulk`].
 #[must_use]
@@ -114,6 +117,9 @@ impl<'a> Bulk<'a> {
     /// entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
     /// entities with one key the first is inserted, and the others are refused.
     ///
+    /// Entities that meet in a row (a list, an aggregate, the source of a copy) are written by one request at a time, which writes
+    /// that row once. Where the store commits several batches atomically, up to 8,000 such rows are one commit.
+    ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
     /// # run(|db| async move {
@@ -149,15 +155,15 @@ impl<'a> Bulk<'a> {
     ) -> Result<BulkReport> {
         let registered = self.db.registered(E::SCHEMA)?;
         self.db.check_writable()?;
-        let (rows, room) = match self.db.goes_together(E::SCHEMA) {
-            true => (ROWS_TOGETHER, CONCURRENT_TOGETHER),
-            false if self.db.0.capabilities.may_lose_reply => (limits::MAX_BATCH_OPERATIONS, CONCURRENT_BATCHES),
-            false => (limits::MAX_BATCH_OPERATIONS, CONCURRENT_BATCHES_WITHIN),
+        let (most, room) = match self.db.goes_together(E::SCHEMA) {
+            true => (TOGETHER, CONCURRENT_TOGETHER),
+            false if self.db.0.capabilities.may_lose_reply => (ONE_BATCH, CONCURRENT_BATCHES),
+            false => (ONE_BATCH, CONCURRENT_BATCHES_WITHIN),
         };
         let writing = Writing {
             registered,
             change,
-            held: Held::of(E::SCHEMA, rows),
+            held: Held::of(E::SCHEMA, most),
             hasher: RandomState::new(),
             busy: HashSet::default(),
             flights: FuturesUnordered::new(),

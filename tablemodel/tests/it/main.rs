@@ -18,6 +18,7 @@ mod backup;
 mod bad_input;
 mod blob;
 mod bulk;
+mod bulk_shared;
 mod claims;
 mod copy;
 mod derives;

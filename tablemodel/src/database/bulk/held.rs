@@ -17,9 +17,14 @@ use crate::{
 const HELD_ENTITIES: usize = 20_000;
 /// Bytes of them, as they are in memory.
 const HELD_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes of properties of one batch, as they are in memory: well under the 4 MiB of JSON that a batch may be, whose exact
-/// size is checked when the batch is planned.
-const BATCH_BYTES: usize = 1024 * 1024;
+
+/// What is written at once, at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most {
+    pub(super) rows: usize,
+    /// Of properties, as they are in memory.
+    pub(super) bytes: usize,
+}
 
 /// Changes that wait for their partition's batch to fill.
 pub(super) struct Held {
@@ -28,8 +33,7 @@ pub(super) struct Held {
     bytes: usize,
     /// What waits no longer, in the order in which it has to be written.
     pub(super) due: VecDeque<Vec<Change>>,
-    /// Rows of one batch.
-    per_batch: usize,
+    most: Most,
     /// Rows of one entity, with two for each aggregate.
     rows_each: usize,
     /// Rows of one entity that hold all its properties.
@@ -53,34 +57,33 @@ struct Share {
 }
 
 impl Held {
-    /// Of batches of so many rows.
-    pub(super) fn of(schema: &'static EntitySchema, per_batch: usize) -> Self {
+    pub(super) fn of(schema: &'static EntitySchema, most: Most) -> Self {
         let copies = schema.indexes.iter().filter(|index| index.cover == Cover::Whole).count();
         Self {
             open: HashMap::new(),
             entities: 0,
             bytes: 0,
             due: VecDeque::new(),
-            per_batch,
+            most,
             rows_each: rows_each(schema),
             copies: 1 + copies,
         }
     }
 
-    /// Holds one more; what fills a batch is due.
+    /// Holds one more; what is full is due.
     pub(super) fn add(&mut self, image: Image, change: fn(Image) -> Change) {
         let partition = image.key.partition.clone();
         let bytes = size::row_bytes_bound(&partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
         let change = change(image);
         let share = self.share(&change, bytes);
-        if self.open.get(&partition).is_some_and(|chunk| chunk.rows_with(&share) > self.per_batch) {
+        if self.open.get(&partition).is_some_and(|chunk| chunk.rows_with(&share) > self.most.rows) {
             self.release_partition(&partition);
         }
         self.entities += 1;
         self.bytes += bytes;
         let chunk = self.open.entry(partition.clone()).or_default();
         chunk.add(change, share);
-        if chunk.bytes >= BATCH_BYTES {
+        if chunk.bytes >= self.most.bytes {
             self.release_partition(&partition);
         }
         if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
