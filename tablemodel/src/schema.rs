@@ -99,7 +99,7 @@ pub struct PropertySchema {
     pub aggregate: bool,
 }
 
-/// A count or a sum over entities, kept in a property of another entity of their partition.
+/// A count, a sum, or the least or greatest value over entities, kept in a property of another entity.
 #[derive(Debug)]
 pub struct AggregateSchema {
     /// The target's field, for messages.
@@ -123,6 +123,10 @@ pub enum Function {
     Count,
     /// The sum of this property.
     Sum(&'static str),
+    /// The least value of this property.
+    Min(&'static str),
+    /// The greatest value of this property.
+    Max(&'static str),
 }
 
 /// An index: one more row per entity, under other keys.
@@ -367,7 +371,7 @@ impl EntitySchema {
             }
             rest = tail;
         }
-        false
+        self.has_aggregates_elsewhere()
     }
 
     /// Whether it has values that are unique over several partitions.

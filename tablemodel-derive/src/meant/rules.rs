@@ -113,8 +113,8 @@ fn check_counts(entity: &Entity, errors: &mut Errors) {
     // What stands elsewhere costs one row here: that of the outbox.
     // A long list is two rows.
     let lists = entity.indexes.iter().filter(|index| index.is_list && index.elsewhere.is_none()).count();
-    // A cell, and the entity that it is copied to.
-    let aggregates = 2 * entity.aggregates.len();
+    // A cell, and the entity that it is copied to; of the least or greatest, a contribution.
+    let aggregates = 2 * entity.aggregates.len() + entity.aggregates.iter().filter(|of| of.is_extreme()).count();
     let rows = 1 + here + lists + aggregates + usize::from(here < entity.indexes.len());
     if rows > MAX_ROWS_PER_WRITE {
         let message = format!("`{}` writes {rows} rows at once", entity.ident);

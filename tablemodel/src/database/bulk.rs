@@ -370,5 +370,6 @@ fn rows_each(schema: &'static EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
     let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
-    own + here + lists + 2 * schema.aggregates.len() + usize::from(here < schema.indexes.len())
+    let contributions = schema.aggregates.iter().filter(|aggregate| aggregate.is_extreme()).count();
+    own + here + lists + contributions + 2 * schema.aggregates.len() + usize::from(here < schema.indexes.len())
 }

@@ -3,6 +3,7 @@
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
 mod ahead;
+mod contributions;
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
@@ -19,7 +20,10 @@ use crate::{
         shape,
         system::{self, OperationId, RowKind},
     },
-    rooms::unique::{KnownClaims, nets},
+    rooms::{
+        aggregate::is_first,
+        unique::{KnownClaims, nets},
+    },
     schema::EntitySchema,
 };
 
@@ -239,8 +243,9 @@ impl<'a> Run<'a> {
                 }
                 for need in needs {
                     match need.head {
-                        true => self.learn_entity(change.schema(), &need.row).await?,
-                        false => self.learn(&need.row).await?,
+                        true => drop(self.learn_entity(change.schema(), &need.row).await?),
+                        false if is_first(&need.row) => self.learn_first(need.row, changes.len()).await?,
+                        false => drop(self.learn(&need.row).await?),
                     };
                 }
             }

@@ -22,7 +22,7 @@ use crate::{
         table::TableName,
     },
     rooms::{
-        aggregate,
+        aggregate::{self, Rank},
         list::{Edit, List},
         unique::{KnownClaims, nets},
     },
@@ -242,14 +242,19 @@ impl BatchPlan {
         (change, partition): (usize, &str),
         known: &Known,
         context: Context,
-    ) -> Result<Option<(&'static str, Value)>> {
+    ) -> Result<Option<(&'static str, Option<Value>)>> {
         let (into, row) = (&first.into, first.into.cell());
         let cell = known.get(&row).and_then(Option::as_ref);
         let before = into.total(cell)?;
-        let (mut total, mut comes_or_goes) = (before.clone(), false);
+        let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
         for edit in edits {
             total.change(edit);
             comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
+            rank = rank.or(edit.rank());
+        }
+        if let Some(rank) = rank {
+            let first = self.first(into, before.rank(rank), known)?;
+            total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
         self.shared.insert(row.clone());
         let before_batch = Earlier { known, plan: self, partition };
@@ -264,7 +269,28 @@ impl BatchPlan {
             self.push(BatchRow { planned, change, schema: into.target }, "", known)?;
         }
         let value = into.value(&total)?;
-        Ok(stored.filter(|stored| stored.as_ref() != Some(&value)).map(|_| (into.property.property, value)))
+        Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
+    }
+
+    /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
+    /// read; where none were, the one that the cell says, which then stays.
+    fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<u64>> {
+        let prefix = into.prefix();
+        let code = |row: &str| Rank::code_of(row.strip_prefix(&prefix)?).map(|(code, _)| code);
+        let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));
+        let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
+        let live = live.into_iter().map(|(code, _)| code).min();
+        if !known.contains_key(&prefix) {
+            if cell.is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
+                let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
+                return Err(Error::new(ErrorKind::Unavailable, detail));
+            }
+            return Ok(live.into_iter().chain(cell.map(|cell| cell.code)).min());
+        }
+        let is_read = |row: &Row| !system::is_dead(&row.properties) && self.position(&row.key.row).is_none();
+        let read = known.values().flatten().filter(|row| is_read(row)).filter_map(|row| code(&row.key.row)).min();
+        self.shared.extend(known.keys().filter(|row| row.starts_with(&prefix)).cloned());
+        Ok(read.into_iter().chain(live).min())
     }
 
     /// Plans the write of a target over what the batch leaves of it.
@@ -553,6 +579,11 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         | Change::Leave { .. }
         | Change::Arrive(_) => None,
     }
+}
+
+/// Whether the write leaves a row that says something.
+fn is_live(planned: &PlannedRow) -> bool {
+    planned.action.properties().is_some_and(|properties| !system::is_dead(properties))
 }
 
 fn is_other(properties: &Properties, owner: &str) -> bool {

@@ -40,7 +40,7 @@ pub(crate) enum Change {
     /// are taken away unless the entity wants them.
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
     /// Properties that hold aggregates are set, whatever else the entity is, with every derived row that holds them.
-    Refresh { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)> },
+    Refresh { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
     /// The entity leaves for another partition, if it is still as `old` was read; an intent holds what it will be there.
     Leave { old: Group, to: Box<Move> },
     /// An entity that has left its old key takes the place that is reserved for it.
@@ -267,6 +267,7 @@ fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<N
     let mut needs = Vec::new();
     if !matches!(change, Change::Touch { .. }) {
         for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
+            needs.extend(edit.range(known)?.map(|row| Need { row, head: false }));
             needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row, head: false }));
         }
     }
@@ -324,7 +325,7 @@ impl Planner<'_> {
         for into in aggregate::held(image.schema, &image.key.row.clone()) {
             let cell = self.before.row(&into.cell()).flatten();
             let value = into.value(&into.total(cell.as_deref())?)?;
-            image.fields.insert(PropertyName::from_static(into.property.property), value);
+            set(&mut image.fields, into.property.property, value);
             edits.push(aggregate::Edit { into, loss: None, gain: None });
         }
         Ok(edits)
@@ -334,10 +335,10 @@ impl Planner<'_> {
     fn keep_totals(old: &Image, new: &mut Image) -> Result<()> {
         for into in aggregate::held(new.schema, &old.key.row) {
             let value = match old.fields.get(into.property.property) {
-                Some(value) => value.to_value(),
+                Some(value) => Some(value.to_value()),
                 None => into.value(&aggregate::Total::none(into.property))?,
             };
-            new.fields.insert(PropertyName::from_static(into.property.property), value);
+            set(&mut new.fields, into.property.property, value);
         }
         Ok(())
     }
@@ -485,7 +486,12 @@ impl Planner<'_> {
     }
 
     /// Sets the aggregates of an entity, which is one row.
-    fn refresh(&self, schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)>) -> Result<Planned> {
+    fn refresh(
+        &self,
+        schema: &'static EntitySchema,
+        key: RowKey,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
         let row = match self.before.row(&key.row) {
             Some(Some(row)) if is_primary(schema, &row) => row.into_owned(),
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
@@ -495,7 +501,7 @@ impl Planner<'_> {
         let old = Image::stored(schema, &over)?;
         let mut new = old.clone();
         for (property, value) in sets {
-            new.fields.insert(PropertyName::from_static(property), value);
+            set(&mut new.fields, property, value);
         }
         self.put(Some(&old), new, sequence, Some(&over), None)
     }
@@ -564,7 +570,7 @@ impl Planner<'_> {
     /// `sequence` of the new image, or at that of the old one's end, which `released` tells.
     fn derived(&self, old: Option<&Image>, new: Option<&Image>, sequence: i64, released: i64) -> Result<Derived> {
         let mut derived = Derived::default();
-        let Some(image) = new.or(old).filter(|image| !image.schema.indexes.is_empty()) else { return Ok(derived) };
+        let Some(image) = new.or(old).filter(|image| image.schema.has_followers()) else { return Ok(derived) };
         let old_entries = old.map(entries).transpose()?.unwrap_or_default();
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
         for entry in &old_entries {
@@ -647,7 +653,8 @@ impl Planner<'_> {
         owners: [Option<&str>; 2],
         sequence: i64,
     ) -> Option<PlannedRow> {
-        let index = schema.indexes.get(entry.index)?;
+        let discriminator = schema.follower_type(entry.index)?;
+        let is_unique = schema.indexes.get(entry.index).is_some_and(|index| index.unique);
         let there = self.before.row(&entry.row);
         match self.setting.of(entry.index) {
             IndexState::Absent | IndexState::DeleteOnly => return None,
@@ -655,10 +662,10 @@ impl Planner<'_> {
             IndexState::Readable | IndexState::WriteOnly => {}
         }
         let mut properties = entry.properties;
-        system::stamp(&mut properties, index.discriminator, sequence, None);
+        system::stamp(&mut properties, discriminator, sequence, None);
         let action = match there {
             // Another's row: a later change of the batch may release it, else it is a violation.
-            Some(Some(row)) if index.unique && !owners.contains(&system::owner_row(&row.properties)) => {
+            Some(Some(row)) if is_unique && !owners.contains(&system::owner_row(&row.properties)) => {
                 Action::Insert(properties)
             }
             Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
@@ -666,10 +673,17 @@ impl Planner<'_> {
             None if before.is_some() && self.setting.of(entry.index) == IndexState::Readable => {
                 Action::Replace(properties, Condition::Exists)
             }
-            None if index.unique => Action::Insert(properties),
+            None if is_unique => Action::Insert(properties),
             None => Action::InsertOrReplace(properties),
         };
         Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
+    }
+}
+
+fn set(fields: &mut Properties, property: &'static str, value: Option<Value>) {
+    match value {
+        Some(value) => drop(fields.insert(PropertyName::from_static(property), value)),
+        None => drop(fields.remove(property)),
     }
 }
 

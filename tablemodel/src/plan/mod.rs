@@ -7,6 +7,7 @@ pub(crate) mod change;
 pub(crate) mod entries;
 pub(crate) mod exact;
 pub(crate) mod fold;
+pub(crate) mod followers;
 pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod join;

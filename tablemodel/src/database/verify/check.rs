@@ -2,7 +2,10 @@
 //!
 //! Pure. What concerns rows of other partitions is collected for `elsewhere`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use tablemodel_store::{EdmType, Properties, Row, RowKey, ValueRef};
 
@@ -25,7 +28,7 @@ use crate::{
         list,
         rekey::{INTENT, Reservation, is_held},
     },
-    schema::{AggregateSchema, BLOB, Cover, EntitySchema, IndexSchema, PropertySchema},
+    schema::{AggregateSchema, BLOB, Cover, EntitySchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -74,7 +77,9 @@ pub(super) struct Check {
 /// What an entity wants of one row.
 pub(super) struct Wanted {
     pub(super) schema: &'static EntitySchema,
-    pub(super) index: &'static IndexSchema,
+    /// What wants it: an index, or an aggregate.
+    name: Cow<'static, str>,
+    discriminator: Cow<'static, str>,
     /// The entity.
     pub(super) owner: RowKey,
     pub(super) properties: Properties,
@@ -125,7 +130,7 @@ impl Check {
                 (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
                     check.outbox.push((schema, row));
                 }
-                (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row.key) => {
+                (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
                     check.derived += 1;
                     if is_kept(db, schema, name.trim_start_matches('~'))? {
                         check.cells.insert(row.key.row.clone(), row);
@@ -211,10 +216,9 @@ impl Check {
         row: Row,
         derived: &mut Vec<Row>,
     ) -> Result<()> {
-        let index = schema.indexes.iter().position(|index| index.name == name);
-        let place = index.and_then(|index| Some((index, schema.indexes.get(index)?.elsewhere.as_ref())));
+        let place = schema.follower(&name).map(|index| (index, schema.follower_table(index)));
         match place {
-            Some((index, Some(elsewhere))) if elsewhere.table.eq_ignore_ascii_case(self.table) => {
+            Some((index, Some(table))) if table.eq_ignore_ascii_case(self.table) => {
                 match system::is_dead(&row.properties) {
                     true => self.tombstones += 1,
                     false => self.derived += 1,
@@ -290,21 +294,22 @@ impl Check {
 
     fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) -> Result<()> {
         for entry in entries(image)? {
-            let (state, Some(index)) = (setting.of(entry.index), image.schema.indexes.get(entry.index)) else {
+            let state = setting.of(entry.index);
+            let Some(discriminator) = image.schema.follower_type(entry.index).filter(|_| state != IndexState::Absent)
+            else {
                 continue;
             };
-            if state == IndexState::Absent {
-                continue;
-            }
-            let Entry { away, row, properties, .. } = entry;
-            if index.cover == Cover::List && away.is_none() {
+            let Entry { away, row, properties, index } = entry;
+            let is_list = image.schema.indexes.get(index).is_some_and(|index| index.cover == Cover::List);
+            if is_list && away.is_none() {
                 let (entity, keys) = self.members.entry(row).or_default();
                 *entity = image.schema.entity_type;
                 keys.push(image.key.row.clone());
                 continue;
             }
             let (schema, owner, required) = (image.schema, image.key.clone(), state == IndexState::Readable);
-            let wanted = Wanted { schema, index, owner, properties, sequence, required };
+            let name = schema.follower_name(index);
+            let wanted = Wanted { schema, name, discriminator, owner, properties, sequence, required };
             match away {
                 Some(away) => {
                     let key = RowKey { partition: away.partition, row };
@@ -317,7 +322,7 @@ impl Check {
     }
 
     fn want_here(&mut self, row: String, wanted: Wanted) {
-        let name = wanted.index.name;
+        let name = wanted.name.clone();
         if self.wanted.insert(row.clone(), wanted).is_some() {
             let detail = format!("two entities want this row of index `{name}`; one of them lacks it");
             let key = RowKey::new(self.partition.clone(), row);
@@ -367,7 +372,7 @@ impl Wanted {
             fields.retain(|name| !system::is_system(name));
             fields
         };
-        let same_type = system::entity_type(&row.properties) == Some(self.index.discriminator);
+        let same_type = system::entity_type(&row.properties) == Some(self.discriminator.as_ref());
         let same_owner = system::owner(row).as_ref() == Some(&self.owner);
         if !same_type || !same_owner || fields(&row.properties) != fields(&self.properties) {
             misfits.push("it does not hold what its entity wants");
@@ -376,7 +381,7 @@ impl Wanted {
     }
 
     pub(super) fn missing(&self) -> String {
-        format!("the entity {} wants a row `{}` here", self.owner, self.index.discriminator)
+        format!("the entity {} wants a row `{}` here", self.owner, self.discriminator)
     }
 
     /// What puts this row right.
@@ -408,7 +413,7 @@ fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Resu
 
 /// Whether the rows of the index are of no meaning: it is not built, or no longer.
 fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result<bool> {
-    let position = schema.indexes.iter().position(|index| index.name == name);
+    let position = schema.follower(name);
     let states = &db.registered(schema)?.setting;
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }

@@ -17,11 +17,11 @@ use crate::{
     key::beginning_with,
     plan::{
         change::is_primary,
+        entries::wants,
         image::Image,
         outbox::{OUTBOX, Progress},
         system,
     },
-    rooms,
     schema::EntitySchema,
 };
 
@@ -107,7 +107,7 @@ impl Database {
     /// at from the entity's side.
     async fn check_guest(&self, table: &'static str, guest: &Guest) -> Result<Option<Violation>> {
         let Guest { schema, index, row } = guest;
-        let name = schema.indexes.get(*index).map_or("", |index| index.name);
+        let name = schema.follower_name(*index).into_owned();
         let report = |kind, detail: String, mend| {
             Ok(Some(Violation { table: table.to_owned(), key: row.key.clone(), kind, detail, mend }))
         };
@@ -128,16 +128,16 @@ impl Database {
         let own = self.table_name(schema.table);
         let primary = self.read_entity(schema, &own, &owner).await?.filter(|rows| is_primary(schema, &rows.head));
         let image = primary.and_then(|rows| Image::stored(schema, &rows).ok());
-        let wants = match &image {
-            Some(image) => rooms::index::wants(image, *index, &row.key.partition, &row.key.row)?,
+        let is_wanted = match &image {
+            Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,
         };
         // A claim that is pending belongs to nobody until its entity has the value: its writer is at work, or died.
         let is_claim = !is_dead && system::is_pending(&row.properties);
-        if is_claim || (wants && !is_dead) || self.is_pending(schema, &owner).await? {
+        if is_claim || (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
             return Ok(None);
         }
-        match (is_dead, wants) {
+        match (is_dead, is_wanted) {
             // That it is missing is reported from the entity's side.
             (true, true) => Ok(None),
             (true, false) => report(

@@ -35,7 +35,7 @@ pub(super) enum Mend {
     /// The row is taken away, if it is still as it was.
     Remove(ETag),
     /// The row of another partition is taken away, unless its entity wants it by now.
-    Release { entity: &'static str, index: &'static str, owner: RowKey, sequence: i64 },
+    Release { entity: &'static str, index: String, owner: RowKey, sequence: i64 },
     /// The rows of a list are taken away, if they are still as they were, and its entities written once more.
     Relist { entity: &'static str, rows: Vec<(RowKey, ETag)>, members: Vec<RowKey> },
     /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
@@ -160,7 +160,7 @@ impl Database {
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
             Mend::Release { entity, index, owner, sequence } => {
                 let (table, key) = (violation.table.clone(), violation.key.clone());
-                let entry = AwayKey { index: (*index).to_owned(), table, key };
+                let entry = AwayKey { index: index.clone(), table, key };
                 self.release(self.known(entity)?, owner, *sequence, entry).await
             }
         }
