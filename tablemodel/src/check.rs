@@ -161,10 +161,6 @@ pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
         let remedy = "`, which may be several rows; aggregates are kept in entities of one row: take `wide` and `chunked` away, or keep it in an entity of its own";
         fail(&["an aggregate of `", schema.entity_type, "` is kept in `", target.entity_type, remedy])
     }
-    if !aggregate.is_beside(schema) {
-        let remedy = "`, and aggregates across partitions are not supported yet in this version of tablemodel";
-        fail(&["`", target.entity_type, "` is not in the partition of its `", schema.entity_type, remedy])
-    }
 }
 
 /// Fails unless each property that holds an aggregate has one source in the model, and each aggregate its target.

@@ -354,7 +354,12 @@ impl EntitySchema {
 
     /// Whether some of its rows hold something of several entities.
     pub(crate) fn has_shared_rows(&self) -> bool {
-        !self.aggregates.is_empty() || self.indexes.iter().any(|index| index.cover == Cover::List)
+        !self.aggregates.is_empty() || self.has_lists()
+    }
+
+    /// Whether it stands in lists.
+    pub(crate) fn has_lists(&self) -> bool {
+        self.indexes.iter().any(|index| index.cover == Cover::List)
     }
 
     /// Whether some of its properties hold aggregates.

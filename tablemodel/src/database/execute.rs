@@ -5,6 +5,8 @@
 mod ahead;
 mod contributions;
 
+pub(super) use self::contributions::places;
+
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
@@ -13,7 +15,7 @@ use crate::{
     database::{Database, Registered, calls::ATTEMPTS, outbox, staging::Staging},
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow, Left, Missing, matched},
+        batch::{BatchAway, BatchPlan, BatchRow, Left, Missing, matched},
         change::{Change, Context, Known, Role, needs, stale_etag, violation},
         entries::Away,
         group::Group,
@@ -21,7 +23,7 @@ use crate::{
         system::{self, OperationId, RowKind},
     },
     rooms::{
-        aggregate::is_first,
+        aggregate::{is_contribution, is_first},
         unique::{KnownClaims, nets},
     },
     schema::EntitySchema,
@@ -116,6 +118,10 @@ pub(super) struct Run<'a> {
     last: Option<StoreError>,
     /// Whether what became of each change is asked for.
     told: bool,
+    /// Contributions of the same commit to aggregates of this partition.
+    guests: Vec<Change>,
+    /// What the commit writes for contributions in other partitions.
+    places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
     /// No attempt is made after this.
@@ -140,6 +146,8 @@ impl<'a> Run<'a> {
             ambiguous: false,
             last: None,
             told: true,
+            guests: Vec::new(),
+            places: Vec::new(),
             staging: Staging::default(),
             #[cfg(feature = "blob")]
             until: None,
@@ -148,7 +156,7 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            let (plan, batches) = self.prepare(changes).await?;
+            let (plan, batches) = self.prepare_all(changes).await?;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(plan.left.iter().map(|_| None).collect());
             }
@@ -198,7 +206,22 @@ impl<'a> Run<'a> {
     /// The plan over what is known, and its batches.
     pub(super) async fn prepare(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
         self.read_needs(changes).await?;
+        if !self.guests.is_empty() {
+            self.read_needs(&self.guests.clone()).await?;
+        }
         self.laid_out(changes).await
+    }
+
+    /// As `prepare`, with what the same commit writes in other partitions for aggregates there.
+    async fn prepare_all(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
+        self.guests.clear();
+        let (mut plan, mut batches) = self.prepare(changes).await?;
+        let mut places = places(&[&plan]);
+        if self.take_guests(&mut places) {
+            (plan, batches) = self.prepare(changes).await?;
+        }
+        let batches = self.join_places(places, batches).await?;
+        Ok((plan, batches))
     }
 
     pub(super) fn is_ambiguous(&self) -> bool {
@@ -271,7 +294,7 @@ impl<'a> Run<'a> {
     pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
         let context = self.context();
         let mut plan = BatchPlan::default();
-        for change in changes {
+        for change in changes.iter().chain(&self.guests) {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
@@ -299,7 +322,7 @@ impl<'a> Run<'a> {
         if error.failed_at().is_some_and(|at| at.batch > 0) {
             return self.after_away(error, plan).await;
         }
-        let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
+        let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan).await };
         if plan.shared.contains(&failed.planned.row) {
             plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
             return Ok(Next::Later); // another changed a row that several entities meet in
@@ -380,7 +403,9 @@ impl<'a> Run<'a> {
         for net in nets(&plan.away)? {
             self.read_claim(&net, plan).await?;
         }
-        for away in plan.away.iter().filter(|away| away.claimed().is_none()) {
+        let joined = self.places.iter().flat_map(|plan| &plan.away);
+        let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
+        for away in plan.away.iter().chain(joined).filter(plain) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -391,7 +416,12 @@ impl<'a> Run<'a> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        if self.missing.len() > missing || self.claims != claims { Ok(Next::Again) } else { Err(error.into()) }
+        let is_joined = plan.contributions().next().is_some();
+        match self.missing.len() > missing || self.claims != claims {
+            true => Ok(Next::Again),
+            false if is_joined => Ok(Next::Later), // another changed an aggregate there
+            false => Err(error.into()),
+        }
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.
@@ -400,8 +430,8 @@ impl<'a> Run<'a> {
         let mut outcomes = Vec::with_capacity(plan.left.len());
         let mut ours = false;
         for left in &plan.left {
-            // What a later change of the batch took away again proves nothing, unless by a tombstone.
-            if written(plan, &left.row).is_none() {
+            // What a later change of the batch took away again proves nothing, unless by a tombstone; nor does what follows.
+            if written(plan, &left.row).is_none_or(is_contribution) {
                 outcomes.push(None);
                 continue;
             }

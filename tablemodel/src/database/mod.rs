@@ -8,6 +8,7 @@ mod blobs;
 mod bulk;
 mod calls;
 mod claims;
+mod contributions;
 mod execute;
 mod open;
 mod outbox;

@@ -395,7 +395,9 @@ impl Relay {
             if let Some(there) = there.filter(is_left)
                 && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
             {
-                self.db.remove_row(&table, &there).await?;
+                if !self.db.withdraw(&there).await? {
+                    self.db.remove_row(&table, &there).await?;
+                }
             }
         }
         if others.is_empty() {

@@ -26,7 +26,7 @@ use crate::{
         list::{Edit, List},
         unique::{KnownClaims, nets},
     },
-    schema::{EntitySchema, IndexSchema},
+    schema::{AggregateSchema, EntitySchema, IndexSchema},
 };
 
 /// One write of a batch, and which change asked for it.
@@ -62,6 +62,13 @@ impl BatchAway {
     /// The index that wants it, if its rows are claims.
     pub(crate) fn claimed(&self) -> Option<&'static IndexSchema> {
         self.schema.indexes.get(self.row.index).filter(|index| index.is_claim())
+    }
+}
+
+impl BatchAway {
+    /// The aggregate that it adds to, if it is a contribution: those are written where their target stands.
+    pub(crate) fn aggregate(&self) -> Option<&'static AggregateSchema> {
+        self.schema.aggregate(self.row.index)
     }
 }
 
@@ -180,6 +187,9 @@ impl BatchPlan {
     ) -> Result<(Option<Properties>, Vec<Row>)> {
         let buried = planned.rows.iter().find_map(buried);
         for row in planned.rows {
+            if row.role == Role::Cell {
+                self.shared.insert(row.row.clone()); // read, as what several meet in is
+            }
             self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
         let edits = planned.lists.into_iter();
@@ -315,6 +325,16 @@ impl BatchPlan {
             None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
         }
         Ok(())
+    }
+
+    /// The contributions that are written in the same commit, each for its place.
+    pub(crate) fn contributions(&self) -> impl Iterator<Item = (&Away, Change)> {
+        self.away.iter().filter_map(|away| {
+            let (of, row) = (away.aggregate()?, &away.row);
+            let key = RowKey::new(row.away.partition.clone(), row.row.clone());
+            let wish = aggregate::Wish::Now(row.want.clone());
+            Some((&row.away, Change::Contribute(aggregate::Contribution { of, key, wish })))
+        })
     }
 
     /// Adds the rows of the lists that the changes meet in, each list once.
@@ -494,7 +514,8 @@ impl BatchPlan {
     /// The writes in other partitions, one for each row.
     fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
         let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
-        for BatchAway { row, change, schema } in self.away.iter().filter(|away| away.claimed().is_none()) {
+        let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
+        for BatchAway { row, change, schema } in self.away.iter().filter(plain) {
             let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
             let Some(action) = row.action(is_missing) else { continue };
             let earlier = writes.iter_mut().find(|(away, key, _)| *away == row.away && *key == row.row);
@@ -575,6 +596,7 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         | Change::Upsert(_)
         | Change::Touch { .. }
         | Change::Refresh { .. }
+        | Change::Contribute(_)
         | Change::Patch { .. }
         | Change::Leave { .. }
         | Change::Arrive(_) => None,

@@ -18,7 +18,7 @@ use crate::{
         system::{self, OperationId, RowKind},
     },
     rooms::{
-        aggregate,
+        aggregate::{self, Contribution},
         list::{self, Edit},
         rekey::{Move, Reservation, is_reserved},
     },
@@ -45,6 +45,8 @@ pub(crate) enum Change {
     Leave { old: Group, to: Box<Move> },
     /// An entity that has left its old key takes the place that is reserved for it.
     Arrive(Box<Move>),
+    /// A source of another partition adds to an aggregate, otherwise than before, or no more.
+    Contribute(Contribution),
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
 }
@@ -148,6 +150,7 @@ impl Change {
             Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
             Self::Patch { schema, .. } | Self::Refresh { schema, .. } => schema,
             Self::Leave { to, .. } | Self::Arrive(to) => to.to.schema,
+            Self::Contribute(contribution) => contribution.of.target,
         }
     }
 
@@ -158,6 +161,7 @@ impl Change {
             Self::Delete { old, .. } | Self::Touch { old, .. } | Self::Leave { old, .. } => old.key(),
             Self::Arrive(to) => &to.to.key,
             Self::Patch { key, .. } | Self::Refresh { key, .. } => key,
+            Self::Contribute(contribution) => &contribution.key,
         }
     }
 }
@@ -183,6 +187,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: false });
             held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
         }
+        Change::Contribute(contribution) => contribution.needs(known)?,
         Change::Insert(_)
         | Change::Save { .. }
         | Change::Delete { .. }
@@ -201,7 +206,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             );
         }
     }
-    if change.schema().has_shared_rows() {
+    if change.schema().has_lists() {
         needs.extend(list_needs(change, setting, known)?);
     }
     if !change.schema().aggregates.is_empty() || change.schema().holds_aggregates() {
@@ -252,7 +257,7 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
         Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
         Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
         Change::Arrive(to) => vec![to.to.clone()],
-        Change::Patch { .. } | Change::Refresh { .. } => Vec::new(),
+        Change::Patch { .. } | Change::Refresh { .. } | Change::Contribute(_) => Vec::new(),
     })
 }
 
@@ -289,6 +294,7 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
         Change::Leave { old, to } => planner.leave(&old, &to),
         Change::Arrive(to) => planner.arrive(*to),
+        Change::Contribute(contribution) => planner.contribute(contribution),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
         Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }
@@ -450,6 +456,13 @@ impl Planner<'_> {
         let action = Action::Insert(to.intent(sequence, self.context.due));
         planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
         Ok(planned)
+    }
+
+    fn contribute(&self, contribution: Contribution) -> Result<Planned> {
+        let there = self.before.row(&contribution.key.row).flatten();
+        let Some((action, edit)) = contribution.over(there.as_deref())? else { return Ok(Planned::default()) };
+        let row = PlannedRow { row: contribution.key.row, action, role: Role::Cell };
+        Ok(Planned { rows: vec![row], cells: edit.into_iter().collect(), ..Planned::default() })
     }
 
     fn arrive(&self, to: Move) -> Result<Planned> {

@@ -16,7 +16,7 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    schema::{EntitySchema, IndexSchema},
+    schema::{AggregateSchema, EntitySchema, IndexSchema},
 };
 
 /// What the row keys of outbox rows begin with.
@@ -73,7 +73,7 @@ impl AwayRow {
         was: bool,
     ) -> Option<Self> {
         let mut properties = entry.properties;
-        system::stamp(&mut properties, schema.indexes.get(entry.index)?.discriminator, sequence, None);
+        system::stamp(&mut properties, schema.follower_type(entry.index)?, sequence, None);
         let (index, away, row) = (entry.index, entry.away?, entry.row);
         Some(Self { index, away, row, owner: owner.to_owned(), sequence, want: Some(properties), was })
     }
@@ -97,7 +97,7 @@ impl AwayRow {
 /// The name of a row in another partition, as intents carry it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AwayKey {
-    /// The index, by its name.
+    /// The index, by its name; or the aggregate, by that of its index row in the registry.
     pub(crate) index: String,
     /// The table, without the run-time prefix.
     pub(crate) table: String,
@@ -106,9 +106,9 @@ pub(crate) struct AwayKey {
 
 impl AwayKey {
     pub(crate) fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
-        let index = schema.indexes.get(row.index).map_or("", |index| index.name);
+        let index = schema.follower_name(row.index);
         let key = RowKey::new(row.away.partition.clone(), row.row.clone());
-        Self { index: index.to_owned(), table: row.away.table.to_owned(), key }
+        Self { index: index.into_owned(), table: row.away.table.to_owned(), key }
     }
 
     /// Whether it names this row.
@@ -118,9 +118,8 @@ impl AwayKey {
 
     /// The row, to be taken away if it is there; none if the program does not know its index.
     pub(crate) fn removal(&self, schema: &'static EntitySchema, owner: &str, sequence: i64) -> Option<AwayRow> {
-        let index = schema.indexes.iter().position(|index| index.name == self.index)?;
-        let elsewhere = schema.indexes.get(index)?.elsewhere.as_ref()?;
-        let away = Away { table: elsewhere.table, partition: self.key.partition.clone() };
+        let index = schema.follower(&self.index)?;
+        let away = Away { table: schema.follower_table(index)?, partition: self.key.partition.clone() };
         let (row, owner) = (self.key.row.clone(), owner.to_owned());
         Some(AwayRow { index, away, row, owner, sequence, want: None, was: false })
     }
@@ -229,7 +228,7 @@ pub(crate) fn targets(
     let now = ours.map_or(0, |head| system::sequence(&head.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
-        let index = schema.indexes.iter().position(|index| index.name == entry.index);
+        let index = schema.follower(&entry.index);
         let written = |wanted: &&Entry| setting.of(wanted.index) >= IndexState::WriteOnly;
         let found = wanted.iter().filter(written).find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
         let row = found.cloned().and_then(|entry| AwayRow::wanted(schema, entry, &owner.row, sequence, false));
@@ -265,6 +264,11 @@ impl AwayKey {
     pub(crate) fn new(index: &IndexSchema, key: &RowKey) -> Option<Self> {
         let table = index.elsewhere.as_ref()?.table;
         Some(Self { index: index.name.to_owned(), table: table.to_owned(), key: key.clone() })
+    }
+
+    /// The aggregate, if the row is a contribution.
+    pub(crate) fn aggregate(&self, schema: &'static EntitySchema) -> Option<&'static AggregateSchema> {
+        schema.aggregate(schema.follower(&self.index)?)
     }
 
     /// The index, if its rows are claims.

@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub(crate) use self::{
-    contribution::{FIRST_BEGINS, FIRST_ENDS, contributions, is_contribution, is_first},
+    contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, contributions, is_contribution, is_first},
     rank::Rank,
     totals::{Recount, Totals},
 };

@@ -3,7 +3,7 @@
 use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, execute::Run, write::no_row},
+    database::{Database, Registered, calls::ATTEMPTS, execute::{Run, places}, write::no_row},
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
 };
@@ -17,9 +17,18 @@ impl Database {
         let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         for attempt in 0..ATTEMPTS {
-            let (first, departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
-            let (second, arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
-            let batches = join(departure, arrival)?;
+            let none = &mut Vec::new();
+            (leaving.take_guests(none), arriving.take_guests(none));
+            let (mut first, mut departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
+            let (mut second, mut arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
+            let mut places = places(&[&first, &second]);
+            if leaving.take_guests(&mut places) {
+                (first, departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
+            }
+            if arriving.take_guests(&mut places) {
+                (second, arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
+            }
+            let batches = leaving.join_places(places, join(departure, arrival)?).await?;
             let error = match self.commit_store(&batches, attempt).await {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
                 Err(error) => error,

@@ -223,6 +223,9 @@ impl Check {
                     true => self.tombstones += 1,
                     false => self.derived += 1,
                 }
+                if let Some(aggregate) = schema.aggregate(index) {
+                    self.totals.add_contribution(aggregate, &row);
+                }
                 self.guests.push(Guest { schema, index, row });
             }
             _ if schema.table.eq_ignore_ascii_case(self.table) => {
@@ -386,7 +389,9 @@ impl Wanted {
 
     /// What puts this row right.
     pub(super) fn rewrite(&self, row: &Row) -> Mend {
-        match system::sequence(&row.properties) > self.sequence {
+        // A contribution is taken away with what it adds.
+        let is_counted = aggregate::is_contribution(&row.properties);
+        match is_counted || system::sequence(&row.properties) > self.sequence {
             true => Mend::Rewrite(row.etag.clone(), self.schema.entity_type, self.owner.clone()),
             false => self.touch(),
         }

@@ -208,6 +208,12 @@ impl Database {
     }
 
     async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
+        let there = self.get_row(&self.table_name(table), key).await?;
+        if let Some(there) = there.filter(|row| row.etag == *etag)
+            && self.withdraw(&there).await?
+        {
+            return Ok(());
+        }
         let action = Action::Delete(Condition::Match(etag.clone()));
         let batch = Batch::new(self.table_name(table), key.partition.clone()).with(key.row.clone(), action);
         self.commit_store(&[batch], 0).await?;
@@ -228,7 +234,10 @@ impl Database {
         let there = self.get_row(&table, &entry.key).await?;
         let Some(there) = there.filter(|row| system::owner(row).as_ref() == Some(owner)) else { return Ok(()) };
         if self.is_atomic() {
-            return self.remove_row(&table, &there).await;
+            return match self.withdraw(&there).await? {
+                true => Ok(()),
+                false => self.remove_row(&table, &there).await,
+            };
         }
         let primary = self.get_row(&registered.table, owner).await?.filter(|row| is_primary(schema, row));
         if primary.is_some() {

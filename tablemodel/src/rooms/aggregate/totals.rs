@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tablemodel_store::{ETag, Properties, Row};
 
-use super::{Edit, Into, Term, Total, edits};
-use crate::{error::Result, plan::image::Image};
+use super::{Contribution, Edit, Into, Term, Total, edits};
+use crate::{error::Result, plan::image::Image, schema::AggregateSchema};
 
 /// What the sources of one partition come to: the truth that cells and properties are checked against, and rebuilt from.
 #[derive(Debug, Default)]
@@ -18,6 +18,13 @@ impl Totals {
             self.change(&edit);
         }
         Ok(())
+    }
+
+    /// With one more contribution; one that cannot be read adds nothing.
+    pub(crate) fn add_contribution(&mut self, of: &'static AggregateSchema, row: &Row) {
+        if let Some((into, term)) = Contribution::standing(of, row) {
+            self.change(&Edit { into, loss: None, gain: Some(term) });
+        }
     }
 
     fn change(&mut self, edit: &Edit) {
