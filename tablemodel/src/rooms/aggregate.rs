@@ -326,7 +326,8 @@ fn check_length(image: &Image, into: &Into, row: &str) -> Result<()> {
 pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(usize) -> bool) -> Result<Vec<Edit>> {
     let Some(schema) = new.or(old).map(|image| image.schema) else { return Ok(Vec::new()) };
     let mut edits = Vec::new();
-    let kept = schema.aggregates.iter().enumerate().filter(|(at, aggregate)| is_kept(*at) && aggregate.is_beside(schema));
+    let kept =
+        schema.aggregates.iter().enumerate().filter(|(at, aggregate)| is_kept(*at) && aggregate.is_beside(schema));
     for (_, aggregate) in kept {
         let before = old.map(|image| term(image, aggregate)).transpose()?.flatten();
         let after = new.map(|image| term(image, aggregate)).transpose()?.flatten();

@@ -3,7 +3,12 @@
 use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, execute::{Run, places}, write::no_row},
+    database::{
+        Database, Registered,
+        calls::ATTEMPTS,
+        execute::{Run, places},
+        write::no_row,
+    },
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
 };

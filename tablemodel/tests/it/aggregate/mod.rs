@@ -2,6 +2,7 @@
 //! property of the target are what the sources come to.
 
 mod crashes;
+mod elsewhere;
 mod moves;
 mod oracle;
 mod rows;
@@ -161,7 +162,8 @@ pub(super) fn expected(
 
 /// The rows that an employee has for the least and the greatest, with what they hold.
 fn contributions(employee: &Employee) -> Vec<((String, String), Value)> {
-    let row = |property, code: u64| format!("~~agg|team_{:02}|{property}|{code:020}!e_{:04}", employee.team, employee.id);
+    let row =
+        |property, code: u64| format!("~~agg|team_{:02}|{property}|{code:020}!e_{:04}", employee.team, employee.id);
     let least = employee.active.then(|| (row("Least", (employee.salary as u64) ^ 1 << 63), employee.salary.into()));
     let longest = employee.hours.map(|hours| {
         let bits = hours.to_bits();
@@ -200,11 +202,7 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
             let Some(team) = team else { continue };
             let copy = ("A".to_owned(), format!("copy_{}_{number:02}", team.motto));
             for row in [("A".to_owned(), format!("team_{number:02}")), copy] {
-                assert_eq!(
-                    rows[&row].get(property).map(|value| value.to_value()),
-                    value,
-                    "{told}: {row:?}"
-                );
+                assert_eq!(rows[&row].get(property).map(|value| value.to_value()), value, "{told}: {row:?}");
             }
         }
     }
