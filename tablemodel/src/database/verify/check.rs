@@ -224,7 +224,7 @@ impl Check {
                     false => self.derived += 1,
                 }
                 if let Some(aggregate) = schema.aggregate(index) {
-                    self.totals.add_contribution(aggregate, &row);
+                    self.contribution(aggregate, &row);
                 }
                 self.guests.push(Guest { schema, index, row });
             }
@@ -242,6 +242,14 @@ impl Check {
             _ => self.foreign += 1,
         }
         Ok(())
+    }
+
+    /// A contribution of an entity of another partition; one that cannot be read is taken away, and written anew.
+    fn contribution(&mut self, of: &'static AggregateSchema, row: &Row) {
+        if !self.totals.add_contribution(of, row) && !system::is_dead(&row.properties) {
+            let detail = "a contribution to an aggregate that cannot be read".to_owned();
+            self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::Remove(row.etag.clone()));
+        }
     }
 
     /// A row without a known type: of an adopted entity if its keys are, else not ours.

@@ -208,10 +208,8 @@ impl Database {
     }
 
     async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
-        let there = self.get_row(&self.table_name(table), key).await?;
-        if let Some(there) = there.filter(|row| row.etag == *etag)
-            && self.withdraw(&there).await?
-        {
+        let Some(there) = self.get_row(&self.table_name(table), key).await? else { return Ok(()) };
+        if there.etag == *etag && self.withdraw(&there).await? {
             return Ok(());
         }
         let action = Action::Delete(Condition::Match(etag.clone()));

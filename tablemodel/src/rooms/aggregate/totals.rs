@@ -20,11 +20,11 @@ impl Totals {
         Ok(())
     }
 
-    /// With one more contribution; one that cannot be read adds nothing.
-    pub(crate) fn add_contribution(&mut self, of: &'static AggregateSchema, row: &Row) {
-        if let Some((into, term)) = Contribution::standing(of, row) {
-            self.change(&Edit { into, loss: None, gain: Some(term) });
-        }
+    /// With one more contribution. `false`: it adds nothing, or cannot be read.
+    pub(crate) fn add_contribution(&mut self, of: &'static AggregateSchema, row: &Row) -> bool {
+        let Some((into, term)) = Contribution::standing(of, row) else { return false };
+        self.change(&Edit { into, loss: None, gain: Some(term) });
+        true
     }
 
     fn change(&mut self, edit: &Edit) {
