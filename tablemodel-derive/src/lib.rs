@@ -133,14 +133,14 @@ use proc_macro::TokenStream;
 /// # Aggregates
 ///
 /// `count(Department, key(name = department), into = employee_count)` and `sum(Department, key(..), of = salary, into = ..)`
-/// stand on the entity that is counted. `key` says by which of its fields the fields of the other's key are told; both are in
-/// one partition. `when = active` counts only some. The other entity marks the field by `#[table(aggregate)]`.
+/// stand on the entity that is counted; so do `min(..)` and `max(..)`. `key` says by which of its fields the fields of the
+/// other's key are told, wherever that stands. `when = active` counts only some. The other entity marks the field by `#[table(aggregate)]`.
 ///
 /// # On a field
 ///
 /// | word | meaning |
 /// |---|---|
-/// | `aggregate` | the field holds a `count` (`i64`) or `sum` (`i64` or `f64`) of other entities; what is written to it is ignored |
+/// | `aggregate` | the field holds a `count` (`i64`), `sum` (`i64` or `f64`), `min` or `max` (an `Option`) of other entities; what is written to it is ignored |
 /// | `rename = "EMail"` | the stored name of the property |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
@@ -148,6 +148,7 @@ use proc_macro::TokenStream;
 /// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
 /// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the default |
+/// | `copy_of(Employee, key(id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy` |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
 /// | `constant = "NUMBER"` | its handle is called so |

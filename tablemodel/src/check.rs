@@ -246,7 +246,7 @@ const fn grows(key_type: KeyType) -> bool {
 }
 
 /// The part at a place of the template, and what stands after it.
-const fn part(template: &Template, segment: usize) -> Option<(&Part, Option<&Segment>)> {
+pub(crate) const fn part(template: &Template, segment: usize) -> Option<(&Part, Option<&Segment>)> {
     match nth(template.0, segment) {
         Some(Segment::Part(part)) => Some((part, nth(template.0, segment + 1))),
         Some(Segment::Literal(_)) | None => None,
@@ -260,7 +260,7 @@ const fn literal(segment: Option<&Segment>) -> &'static str {
     }
 }
 
-const fn nth<T>(items: &[T], place: usize) -> Option<&T> {
+pub(crate) const fn nth<T>(items: &[T], place: usize) -> Option<&T> {
     let mut rest = items;
     let mut before = place;
     while let [first, tail @ ..] = rest {
@@ -279,7 +279,7 @@ const MAX_MESSAGE: usize = 1024;
 /// Fails with the texts joined.
 #[track_caller]
 #[expect(clippy::panic, reason = "runs while the user's program compiles: this is how a constant reports an error")]
-const fn fail(texts: &[&str]) -> ! {
+pub(crate) const fn fail(texts: &[&str]) -> ! {
     let (room, length) = join(texts);
     let (message, _) = room.split_at(length);
     match std::str::from_utf8(message) {
@@ -290,7 +290,7 @@ const fn fail(texts: &[&str]) -> ! {
 
 /// The texts one after the other, and their length.
 #[expect(clippy::indexing_slicing, reason = "the length is compared first; `get_mut` is not const")]
-const fn join(mut texts: &[&str]) -> ([u8; MAX_MESSAGE], usize) {
+pub(crate) const fn join(mut texts: &[&str]) -> ([u8; MAX_MESSAGE], usize) {
     let mut room = [0; MAX_MESSAGE];
     let mut length = 0;
     while let [text, tail @ ..] = texts {

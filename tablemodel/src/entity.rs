@@ -13,7 +13,7 @@ use crate::{
     key::{KeyValue, Part},
     plan::{group::Group, image::Image},
     property::{ValueError, json},
-    schema::{EntitySchema, PropertySchema},
+    schema::{COPIED_SEQUENCE, EntitySchema, PropertySchema},
 };
 
 /// A struct kept in a table: implemented by `#[derive(TableEntity)]`.
@@ -23,6 +23,8 @@ use crate::{
     note = "write `#[derive(TableEntity)]` on the struct"
 )]
 pub trait TableEntity: Sized + Send + Sync + 'static {
+    /// The stored name of the entity: what `EntityType` begins with.
+    const ENTITY_TYPE: &'static str;
     /// The stored format.
     const SCHEMA: &'static EntitySchema;
 
@@ -33,6 +35,12 @@ pub trait TableEntity: Sized + Send + Sync + 'static {
     /// Reads every field.
     #[doc(hidden)]
     fn read_fields(from: &FieldReader<'_>) -> std::result::Result<Self, FieldError>;
+
+    /// Reads the fields that are copies, which a write fills.
+    #[doc(hidden)]
+    fn read_copies(&mut self, _: &FieldReader<'_>) -> std::result::Result<(), FieldError> {
+        Ok(())
+    }
 }
 
 /// A struct whose fields are properties of the entity that holds it: `#[derive(Property)]` on a struct with named
@@ -66,6 +74,54 @@ pub trait Projection: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     fn read_fields(from: &FieldReader<'_>) -> std::result::Result<Self, FieldError>;
 }
+
+/// The type of a field that is a copy of properties of an entity: a projection of it, or an `Option` of one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a copy of `{E}`",
+    label = "not a projection of `{E}`",
+    note = "a copy is a struct with `#[derive(Projection)]` and `#[table(of = {E})]`, or an `Option` of one"
+)]
+pub trait CopyOf<E>: Sized {
+    /// The stored names, on the source, of what is copied.
+    const PROPERTIES: &'static [&'static str];
+    /// Whether there may be no source.
+    const OPTIONAL: bool;
+
+    /// Reads the copy from the properties as the source has them; nothing where there is no source.
+    #[doc(hidden)]
+    fn read_copy(from: Option<&Properties>) -> std::result::Result<Self, ValueError>;
+}
+
+impl<P: Projection> CopyOf<P::Of> for P {
+    const PROPERTIES: &'static [&'static str] = P::PROPERTIES;
+    const OPTIONAL: bool = false;
+
+    fn read_copy(from: Option<&Properties>) -> std::result::Result<Self, ValueError> {
+        let properties = from.ok_or(ValueError::Missing)?;
+        P::read_fields(&FieldReader::new(properties, &[])).map_err(|error| error.error)
+    }
+}
+
+impl<P: Projection> CopyOf<P::Of> for Option<P> {
+    const PROPERTIES: &'static [&'static str] = P::PROPERTIES;
+    const OPTIONAL: bool = true;
+
+    fn read_copy(from: Option<&Properties>) -> std::result::Result<Self, ValueError> {
+        from.map(|properties| P::read_copy(Some(properties))).transpose()
+    }
+}
+
+/// A field of a holder that gives the value of a field of type `T` of a source's key: `T`, or `Option<T>`.
+#[diagnostic::on_unimplemented(
+    message = "a field of type `{Self}` cannot stand for one of type `{T}` in the key of a source",
+    label = "the field of the source is a `{T}`",
+    note = "give the field the type `{T}`, or `Option<{T}>`"
+)]
+pub trait CopyKeyOf<T> {}
+
+impl<T> CopyKeyOf<T> for T {}
+
+impl<T> CopyKeyOf<T> for Option<T> {}
 
 /// The entities of an application: implemented by `#[derive(TableModel)]` on an enum with one variant per entity.
 pub trait TableModel: Sized + Send + Sync + 'static {
@@ -247,6 +303,16 @@ impl<'a> FieldReader<'a> {
     /// A field marked `json`.
     pub fn take_json<T: DeserializeOwned>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
         json::from_value(self.value(property)).map_err(|error| FieldError { property, error })
+    }
+
+    /// A field that is a copy: of what is stored under its name, `_`, and a name of the source.
+    pub fn take_copy<E, T: CopyOf<E>>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
+        let of = |name: &str| format!("{property}_{name}");
+        let is_there = matches!(self.properties.get(&of(COPIED_SEQUENCE)), Some(ValueRef::Int64(1..)));
+        let named =
+            |name: &&'static str| Some((PropertyName::from_static(name), self.properties.get(&of(name))?.to_value()));
+        let properties = is_there.then(|| T::PROPERTIES.iter().filter_map(named).collect::<Properties>());
+        T::read_copy(properties.as_ref()).map_err(|error| FieldError { property, error })
     }
 
     /// A field marked `json`, with a default where it is absent.

@@ -24,6 +24,15 @@ pub enum ErrorKind {
         /// The primary key of the entity that has it, where it could be read.
         owner: Option<RowKey>,
     },
+    /// Another entity keeps a copy of this one that restricts its deletion.
+    Restricted {
+        /// The type of the holder.
+        entity: &'static str,
+        /// Its field, as declared.
+        copy: &'static str,
+        /// One entity that holds such a copy.
+        holder: RowKey,
+    },
     /// The entity changed since it was read: read it again and decide anew.
     Conflict {
         /// The row as it is now, where known.

@@ -8,6 +8,7 @@ extern crate self as tablemodel; // the derives name this crate, in its own test
 #[cfg(feature = "blob")]
 pub mod blob;
 mod check;
+mod check_copy;
 mod cursor;
 mod database;
 mod entity;
@@ -46,7 +47,7 @@ pub use crate::{
         Bulk, BulkReport, Checkpoint, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Repair,
         Repaired, Transferred, Verified, Verify, Violation, ViolationKind, WriteBatch,
     },
-    entity::{FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    entity::{CopyKeyOf, CopyOf, FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},
     error::{Error, ErrorKind, Result},
     key::KeyPart,
@@ -61,8 +62,8 @@ pub use crate::{
     plan::states::IndexState,
     property::Property,
     schema::{
-        AggregateSchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema, PartSchema,
-        PropertySchema, Shape, When,
+        AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
+        OnDelete, PartSchema, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
 };

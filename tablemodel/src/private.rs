@@ -19,7 +19,10 @@ pub use crate::{
         Place, check_aggregate, check_aggregates, check_chunked, check_field, check_groups, check_held, check_index,
         check_into, check_pair, check_part, index_partition, index_row,
     },
-    entity::{FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
+    check_copy::{check_copies, check_copy, on_delete},
+    entity::{
+        CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
+    },
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
@@ -35,8 +38,8 @@ pub use crate::{
     },
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
-        AggregateSchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema, PartSchema,
-        PropertySchema, Shape, When,
+        AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
+        OnDelete, PartSchema, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
 };

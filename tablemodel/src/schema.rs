@@ -3,7 +3,7 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use tablemodel_store::{EdmType, Properties, Value, ValueRef, limits};
 
@@ -38,6 +38,8 @@ pub struct EntitySchema {
     pub row: Template,
     /// The indexes, in the order they were declared.
     pub indexes: &'static [IndexSchema],
+    /// The copies of other entities' properties, in the order they were declared.
+    pub copies: &'static [CopySchema],
     /// The aggregates that it adds to, in the order they were declared.
     pub aggregates: &'static [AggregateSchema],
     /// Whether rows that other programs wrote (without our system properties) are read as version 1.
@@ -150,6 +152,62 @@ pub struct IndexSchema {
     pub when: Option<When>,
     /// Whether its reads look at the entity before they give a row.
     pub verified: bool,
+}
+
+/// Properties of another entity, kept on the rows of this one.
+#[derive(Debug)]
+pub struct CopySchema {
+    /// The Rust field.
+    pub name: &'static str,
+    /// What its stored names begin with: `Manager` for `Manager_FirstName`.
+    pub property: &'static str,
+    /// What its back-references carry as `EntityType`: `Department.~manager@2`.
+    pub discriminator: &'static str,
+    /// The entity that is copied.
+    pub source: fn() -> &'static EntitySchema,
+    /// Its stored name; by it, models are checked while they compile.
+    pub source_type: &'static str,
+    /// From which fields the key of the source is made.
+    pub key: &'static [CopyKey],
+    /// The stored names, on the source, of what is copied.
+    pub properties: &'static [&'static str],
+    /// Whether there may be no source.
+    pub optional: bool,
+    /// What becomes of the copy when its source is deleted.
+    pub on_delete: OnDelete,
+}
+
+/// One field of a source's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyKey {
+    /// The Rust field of the source.
+    pub field: &'static str,
+    /// Its stored name on the source.
+    pub source: &'static str,
+    /// The stored name of the field on the holder that has its value.
+    pub holder: &'static str,
+}
+
+/// What becomes of a copy when its source is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDelete {
+    /// It becomes `None`.
+    Clear,
+    /// The source cannot be deleted while it is copied.
+    Restrict,
+    /// It stays as it was.
+    Keep,
+}
+
+/// A kind of derived row: of an index, the back-references of a copy, or the contributions to an aggregate.
+#[derive(Debug, Clone)]
+pub(crate) struct Derived {
+    /// As in its discriminator: `by_email`, `~manager`.
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) discriminator: Cow<'static, str>,
+    /// The table of those of its rows that stand in other partitions.
+    pub(crate) table: Option<&'static str>,
+    pub(crate) unique: bool,
 }
 
 /// Where the rows of an index in another partition stand.
@@ -278,6 +336,38 @@ impl EntitySchema {
         self.indexes.iter().find(|index| index.name == name)
     }
 
+    /// The kind of derived row at this position: indexes first, then copies, then aggregates.
+    pub(crate) fn derived(&self, position: usize) -> Option<Derived> {
+        if let Some(index) = self.indexes.get(position) {
+            let IndexSchema { name, discriminator, unique, .. } = *index;
+            let table = index.elsewhere.as_ref().map(|elsewhere| elsewhere.table);
+            return Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique });
+        }
+        let Some(copy) = self.copy(position) else { return self.contributed(position) };
+        let discriminator = copy.discriminator;
+        let name =
+            discriminator.split_once('.').and_then(|(_, name)| name.rsplit_once('@')).map_or("", |(name, _)| name);
+        let table = Some((copy.source)().table);
+        Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique: false })
+    }
+
+    /// The position of the kind of derived row with this name.
+    pub(crate) fn derived_position(&self, name: &str) -> Option<usize> {
+        let before = self.indexes.len() + self.copies.len();
+        let position = (0..before).find(|at| self.derived(*at).is_some_and(|kind| kind.name == name));
+        position.or_else(|| Some(before + self.aggregates.iter().position(|aggregate| aggregate.is_named(name))?))
+    }
+
+    /// The copy at this position, behind the indexes.
+    pub(crate) fn copy(&self, position: usize) -> Option<&'static CopySchema> {
+        self.copies.get(position.checked_sub(self.indexes.len())?)
+    }
+
+    /// The copy that this stored property is part of.
+    pub(crate) fn copy_with(&self, property: &str) -> Option<&'static CopySchema> {
+        self.copies.iter().find(|copy| copy.holds(property))
+    }
+
     /// Whether the property can be read back from the entity's own keys, and is therefore not stored beside them.
     pub fn in_key(&self, property: &str) -> bool {
         let mut parts = self.partition.parts().chain(self.row.parts());
@@ -328,12 +418,32 @@ impl EntitySchema {
 
     /// Whether the row could hold more properties than a store takes.
     pub const fn has_too_many_properties(&self) -> bool {
-        !self.is_wide() && self.property_count() + SYSTEM_PROPERTIES > limits::MAX_PROPERTIES
+        let mut count = self.property_count() + SYSTEM_PROPERTIES;
+        let mut rest = self.copies;
+        while let [copy, tail @ ..] = rest {
+            count += copy.properties.len() + 1; // and the sequence number
+            rest = tail;
+        }
+        !self.is_wide() && count > limits::MAX_PROPERTIES
     }
 
     /// Whether properties that do not fit in one row go into others.
     pub const fn is_wide(&self) -> bool {
         matches!(self.shape, Some(Shape { wide: true, .. }))
+    }
+
+    /// The property at this position, counted over all fields.
+    pub(crate) const fn property_at(&self, wanted: usize) -> &'static PropertySchema {
+        let mut seen = 0;
+        let mut i = 0;
+        loop {
+            let properties = at(self.fields, i).properties();
+            if wanted < seen + properties.len() {
+                return at(properties, wanted - seen);
+            }
+            seen += properties.len();
+            i += 1;
+        }
     }
 
     /// Whether two paths of this entity could produce the same key.
@@ -376,7 +486,7 @@ impl EntitySchema {
             }
             rest = tail;
         }
-        self.has_aggregates_elsewhere()
+        !self.copies.is_empty() || self.has_aggregates_elsewhere()
     }
 
     /// Whether it has values that are unique over several partitions.
@@ -443,6 +553,22 @@ impl IndexSchema {
         self.unique && self.elsewhere.is_some()
     }
 }
+
+impl CopySchema {
+    /// Whether the stored property is part of this copy: a copied one, or the sequence number they were copied at.
+    pub(crate) fn holds(&self, property: &str) -> bool {
+        let tail = property.strip_prefix(self.property).and_then(|tail| tail.strip_prefix('_'));
+        tail.is_some_and(|tail| tail == COPIED_SEQUENCE || self.properties.contains(&tail))
+    }
+
+    /// The stored name, on the holder, of what is called so on the source.
+    pub(crate) fn stored(&self, name: &str) -> String {
+        format!("{}_{name}", self.property)
+    }
+}
+
+/// After a copy's name and `_`: the sequence number of the source that was copied.
+pub(crate) const COPIED_SEQUENCE: &str = "_seq";
 
 /// Where rows of one kind stand.
 #[derive(Clone, Copy)]
@@ -524,6 +650,6 @@ pub(crate) const fn same(a: &str, b: &str) -> bool {
 }
 
 #[expect(clippy::indexing_slicing, reason = "slice::get is not const for a shared helper; callers stay below len")]
-const fn at<T>(items: &[T], index: usize) -> &T {
+pub(crate) const fn at<T>(items: &[T], index: usize) -> &T {
     &items[index]
 }

@@ -8,7 +8,7 @@ use tablemodel_store::{DateTime, ETag, Row, RowKey};
 
 use crate::{
     database::Database,
-    entity::TableEntity,
+    entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
     plan::{group::Group, image, system},
 };
@@ -68,8 +68,10 @@ impl<T> Stored<T> {
 }
 
 impl<T: TableEntity> Stored<T> {
-    /// Takes over what was written. Aggregates are not as the caller left them, so that the value is read back.
+    /// Takes over the rows that a write left: copies were filled, and aggregates are not as the caller left them.
     pub(crate) fn set_rows(&mut self, rows: Group) {
+        // What is copied from a source that cannot be read stays as it is: the next read tells.
+        let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &[]));
         self.rows = rows;
         if T::SCHEMA.holds_aggregates()
             && let Ok(value) = image::decode(&self.rows)

@@ -36,7 +36,8 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
         quote_spanned!(ty.span()=> const _: () = _tm::check_held::<#ty>();)
     });
     let chunked = chunked::checks(entity);
-    quote!(#partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked)
+    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
+    quote!(#partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked #(#copies)*)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

@@ -30,16 +30,19 @@ fn expand(entity: &Entity) -> TokenStream {
 }
 
 fn implementation(entity: &Entity) -> TokenStream {
-    let ident = &entity.ident;
+    let (ident, entity_type) = (&entity.ident, &entity.entity_type);
     let schema = schema::entity(entity);
     let write = fields::write(&entity.fields);
     let read = fields::read(&entity.fields);
+    let copies = fields::read_copies(&entity.fields);
     quote! {
         #[automatically_derived]
         impl _tm::TableEntity for #ident {
+            const ENTITY_TYPE: &'static str = #entity_type;
             const SCHEMA: &'static _tm::EntitySchema = &#schema;
             #write
             #read
+            #copies
         }
     }
 }

@@ -38,9 +38,10 @@ fn implementation(entity: &Entity) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl _tm::TableEntity for #ident {
+            const ENTITY_TYPE: &'static str = #name;
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
                 entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
-                partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], aggregates: &[], adopt: false,
+                partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], aggregates: &[], copies: &[], adopt: false,
                 shape: _tm::None,
             };
             #(#bodies)*

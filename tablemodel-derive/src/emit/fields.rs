@@ -37,7 +37,7 @@ fn write_line(field: &Field) -> Option<TokenStream> {
             let array = super::array::implementation(field);
             quote!(#array::write_slots(&self.#ident, to)?;)
         }
-        Kind::Skipped => return None,
+        Kind::Skipped | Kind::Copy => return None,
     })
 }
 
@@ -60,6 +60,29 @@ pub(crate) fn read_function(lines: impl Iterator<Item = TokenStream>) -> TokenSt
             _tm::Ok(Self { #(#lines),* })
         }
     }
+}
+
+/// `fn read_copies`, where there are copies.
+pub(crate) fn read_copies(fields: &[Rc<Field>]) -> Option<TokenStream> {
+    let lines = fields.iter().filter(|field| field.kind == Kind::Copy).map(|field| {
+        let (ident, value) = (&field.ident, copied(field));
+        quote!(self.#ident = #value;)
+    });
+    let lines: Vec<_> = lines.collect();
+    (!lines.is_empty()).then(|| {
+        quote! {
+            fn read_copies(&mut self, from: &_tm::FieldReader<'_>) -> _tm::Result<(), _tm::FieldError> {
+                #(#lines)*
+                _tm::Ok(())
+            }
+        }
+    })
+}
+
+/// `from.take_copy::<Employee, Card>("Manager")?`
+fn copied(field: &Field) -> TokenStream {
+    let (of, property, ty) = (field.copy.as_ref().map(|copy| &copy.of), &field.property, &field.ty);
+    quote_spanned!(ty.span()=> from.take_copy::<#of, #ty>(#property)?)
 }
 
 /// Bodies that stand for those of a struct with errors.
@@ -95,6 +118,7 @@ pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
         }
         (Kind::Skipped, None) => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default()),
         (Kind::Skipped, Some(default)) => quote!((#default)()),
+        (Kind::Copy, _) => copied(field),
     };
     quote!(#ident: #value)
 }

@@ -75,7 +75,7 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match field.kind {
         Kind::Json => quote!(_tm::AsJson<#ty>),
-        Kind::Plain | Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped => quote!(#ty),
+        Kind::Plain | Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => quote!(#ty),
     }
 }
 

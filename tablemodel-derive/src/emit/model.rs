@@ -19,7 +19,7 @@ pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
     let items: TokenStream = match errors.is_empty() {
         true => {
             let implementation = implementation(&model, &schemas(&model), &from_row(&model));
-            [implementation, rows(&model), uses(&model), checks(&model)].into_iter().collect()
+            [implementation, rows(&model), uses(&model), checks(&model), copies(&model)].into_iter().collect()
         }
         false => {
             let fallback = implementation(&model, &TokenStream::new(), &quote!(loop {}));
@@ -91,6 +91,19 @@ fn checks(model: &Model<'_>) -> TokenStream {
     let (ident, span) = (model.ident, model.ident.span());
     let aggregates = quote_spanned!(span=> const _: () = _tm::check_aggregates(<#ident as _tm::TableModel>::ENTITIES););
     checks.chain([aggregates]).collect()
+}
+
+/// The copies of each entity, over all that are listed.
+fn copies(model: &Model<'_>) -> TokenStream {
+    let entities = model.entities.iter().map(|listed| {
+        let (name, schema) = (type_name(listed), schema(listed.ty));
+        quote!((#name, #schema))
+    });
+    let count = model.entities.len();
+    let checks = model.entities.iter().enumerate().map(
+        |(place, listed)| quote_spanned!(listed.variant.span()=> const _: () = _tm::check_copies(&__ENTITIES, #place);),
+    );
+    quote!(const __ENTITIES: [(&str, &_tm::EntitySchema); #count] = [#(#entities),*]; #(#checks)*)
 }
 
 fn pair(earlier: &Listed<'_>, later: &Listed<'_>) -> TokenStream {

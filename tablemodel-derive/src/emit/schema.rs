@@ -22,6 +22,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let fields = entity.fields.iter().filter_map(|field| field_schema(field));
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
+    let copies = entity.copies.iter().map(|copy| copy.schema(entity));
     let aggregates = entity.aggregates.iter().map(Aggregate::schema);
     let shape = wide::shape(entity);
     quote! {
@@ -31,6 +32,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             partition: #partition,
             row: #row,
             indexes: &[#(#indexes),*],
+            copies: &[#(#copies),*],
             aggregates: &[#(#aggregates),*],
             adopt: #adopt,
             shape: #shape,
@@ -67,7 +69,7 @@ fn property(field: &Field) -> Option<TokenStream> {
             quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
-        Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped => return None,
+        Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));

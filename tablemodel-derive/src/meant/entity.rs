@@ -17,6 +17,7 @@ use crate::{
     rooms::{
         aggregate::{self, Aggregate},
         chunked,
+        copy::Copy,
         index::{self, Index, is_recoverable},
         list, wide,
     },
@@ -43,6 +44,7 @@ pub(crate) struct Entity {
     pub(crate) partition: Key,
     pub(crate) row: Key,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) copies: Vec<Copy>,
     pub(crate) aggregates: Vec<Aggregate>,
 }
 
@@ -57,6 +59,7 @@ impl Entity {
         let mut indexes: Vec<Index> =
             words.indexes.iter().map(|index| Index::resolve(index, &fields, errors)).collect();
         indexes.extend(words.lists.iter().map(|words| list::resolve(words, &fields, errors)));
+        let copies = fields.iter().filter_map(|field| Copy::resolve(field, &fields, errors)).collect();
         let aggregates = words.aggregates.iter();
         let aggregates = aggregates.map(|words| aggregate::resolve(words, &input.ident, &fields, errors)).collect();
         let entity = Self {
@@ -75,6 +78,7 @@ impl Entity {
             partition,
             row,
             indexes,
+            copies,
             aggregates,
         };
         rules::check(&entity, &words, errors);
@@ -100,7 +104,8 @@ impl Entity {
     pub(crate) fn maintains(&self, field: &Field) -> bool {
         let in_key = self.partition.parts().chain(self.row.parts()).any(|part| part.is_of(field));
         let in_aggregate = self.aggregates.iter().any(|aggregate| aggregate.uses(field));
-        in_key || in_aggregate || self.indexes.iter().any(|index| index.uses(field))
+        let in_copy = self.copies.iter().any(|copy| copy.uses(field));
+        in_key || in_aggregate || in_copy || self.indexes.iter().any(|index| index.uses(field))
     }
 }
 

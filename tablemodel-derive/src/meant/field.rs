@@ -9,7 +9,7 @@ use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
-    rooms::blob::companions,
+    rooms::{blob::companions, copy::CopyWords},
     written::{DefaultWord, FieldWords, Slot},
 };
 
@@ -36,6 +36,8 @@ pub(crate) struct Field {
     pub(crate) constant: Option<Ident>,
     /// Where the stored name stands.
     pub(crate) property_span: Span,
+    /// What it is a copy of.
+    pub(crate) copy: Option<CopyWords>,
 }
 
 /// How a field is stored.
@@ -53,6 +55,8 @@ pub(crate) enum Kind {
     Array,
     /// Not at all.
     Skipped,
+    /// As properties of another entity.
+    Copy,
 }
 
 impl Field {
@@ -66,7 +70,7 @@ impl Field {
         let kind = kind(&words, is_array);
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
-        if matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_))
+        if matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_) | Kind::Copy)
             && let Some(fault) = named(kind, &property).iter().find_map(|name| property_fault(name))
         {
             errors.at(property_span, format!("field `{name}`: {fault}"));
@@ -84,6 +88,7 @@ impl Field {
             is_aggregate: words.aggregate.is_given(),
             constant: words.constant.get().cloned(),
             property_span,
+            copy: words.copy.get().cloned(),
             ident,
         })
     }
@@ -103,6 +108,7 @@ impl Field {
             is_aggregate: false,
             constant: None,
             property_span: self.property_span,
+            copy: None,
             chunked: None,
             part: None,
         }
@@ -138,7 +144,7 @@ fn at(mut ident: Ident, span: Span) -> Ident {
 fn stored_names(kind: Kind, property: &str) -> Vec<String> {
     match kind {
         Kind::Plain | Kind::Json | Kind::Blob(_) => named(kind, property),
-        Kind::Group | Kind::Array | Kind::Skipped => Vec::new(),
+        Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => Vec::new(),
     }
 }
 
@@ -147,7 +153,7 @@ fn named(kind: Kind, property: &str) -> Vec<String> {
     let own = std::iter::once(property.to_owned());
     match kind {
         Kind::Blob(_) => own.chain(companions(property)).collect(),
-        Kind::Plain | Kind::Json | Kind::Group | Kind::Array | Kind::Skipped => own.collect(),
+        Kind::Plain | Kind::Json | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => own.collect(),
     }
 }
 
@@ -163,7 +169,9 @@ fn is_array(ty: &Type) -> bool {
 }
 
 fn kind(words: &FieldWords, is_array: bool) -> Kind {
-    if words.skip.is_given() {
+    if !words.copy.is_absent() {
+        Kind::Copy
+    } else if words.skip.is_given() {
         Kind::Skipped
     } else if words.flatten.is_given() {
         if is_array { Kind::Array } else { Kind::Group }
@@ -176,8 +184,37 @@ fn kind(words: &FieldWords, is_array: bool) -> Kind {
     }
 }
 
+/// A copy is stored as its source stores it.
+fn refuse_with_copy(words: &FieldWords, errors: &mut Errors) {
+    let given = [
+        ("json", words.json.span()),
+        ("blob", words.blob.span()),
+        ("flatten", words.flatten.span()),
+        ("chunked", words.chunked.span()),
+        ("part", words.part.span()),
+        ("skip", words.skip.span()),
+        ("default", words.default.span()),
+        ("method", words.method.span()),
+        ("constant", words.constant.span()),
+        ("aggregate", words.aggregate.span()),
+    ];
+    for (word, span) in given {
+        if let Some(span) = span {
+            errors.at(
+                span,
+                format!("a field with `copy_of` is stored as its source stores it: remove `{word}` or `copy_of`"),
+            );
+        }
+    }
+}
+
 fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
-    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant, aggregate } = words;
+    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant, copy, aggregate } =
+        words;
+    if !copy.is_absent() {
+        refuse_with_copy(words, errors);
+        return;
+    }
     if kind(words, is_array) != Kind::Plain || chunked.is_given() || part.is_given() {
         aggregate.refuse("an aggregate is one plain property: remove `aggregate`, or the other word", errors);
     }

@@ -114,6 +114,7 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
                 Kind::Group => "a group of properties",
                 Kind::Array => "an array of properties",
                 Kind::Skipped => "not stored",
+                Kind::Copy => "a copy of another entity",
             };
             errors.at(span, format!("field `{}` is {why} and cannot stand in a key", field.name));
             None

@@ -4,6 +4,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod blob;
 pub(crate) mod chunked;
+pub(crate) mod copy;
 pub(crate) mod index;
 pub(crate) mod list;
 pub(crate) mod wide;

@@ -47,8 +47,22 @@ fn no_input_makes_a_derive_panic_and_every_answer_parses() {
 fn every_word_can_have_any_kind_of_value() {
     let values =
         ["", "= ", "= 3", "= \"\"", "= \"{\"", "= true", "= -1", "()", "(x)", "(x = )", "[x]", "= r#\"{a\"#", "::x"];
-    let words =
-        ["name", "row", "version", "index", "keep", "when", "default", "of", "crate", "allow", "rename_all", "method"];
+    let words = [
+        "name",
+        "row",
+        "version",
+        "index",
+        "keep",
+        "when",
+        "default",
+        "of",
+        "crate",
+        "allow",
+        "rename_all",
+        "method",
+        "copy_of",
+        "key",
+    ];
     for word in words {
         for value in values {
             let item = format!(

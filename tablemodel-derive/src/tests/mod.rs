@@ -37,6 +37,8 @@ fn entity() -> TokenStream {
             photo: Option<Blob>,
             #[table(skip, default = Cache::new)]
             cache: Cache<u8, 3>,
+            #[table(copy_of(crate::Team, key(name = first_name, r#type = id), on_delete = keep), rename = "Team")]
+            team: Option<TeamCard>,
         }
     }
 }

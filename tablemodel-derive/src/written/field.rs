@@ -5,7 +5,10 @@ use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, Field, LitStr, Path};
 
 use super::{Slot, Word, attribute_words, unknown_word};
-use crate::{errors::Errors, rooms::blob};
+use crate::{
+    errors::Errors,
+    rooms::{blob, copy::CopyWords},
+};
 
 /// `#[table(..)]` on a field.
 #[derive(Default)]
@@ -21,6 +24,7 @@ pub(crate) struct FieldWords {
     pub(crate) default: Slot<DefaultWord>,
     pub(crate) method: Slot<Ident>,
     pub(crate) constant: Slot<Ident>,
+    pub(crate) copy: Slot<CopyWords>,
     pub(crate) aggregate: Slot<()>,
 }
 
@@ -37,8 +41,20 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 11] =
-        ["rename", "json", "blob", "flatten", "chunked", "part", "skip", "default", "method", "constant", "aggregate"];
+    pub(crate) const OF_ENTITY: [&'static str; 12] = [
+        "rename",
+        "json",
+        "blob",
+        "flatten",
+        "chunked",
+        "part",
+        "skip",
+        "default",
+        "method",
+        "constant",
+        "copy_of",
+        "aggregate",
+    ];
     /// The words that the fields of a group of properties take.
     pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
     /// The words that a projection's fields take.
@@ -64,6 +80,7 @@ impl FieldWords {
                 "default" => words.default.fill(&word, default(&word, errors), errors),
                 "aggregate" => words.aggregate.fill(&word, word.flag(errors), errors),
                 "method" => words.method.fill(&word, word.ident(errors), errors),
+                "copy_of" => words.copy.fill(&word, CopyWords::read(&word, errors), errors),
                 _ => words.constant.fill(&word, word.ident(errors), errors),
             }
         }

@@ -7,8 +7,7 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 11] =
-    ["copy_of", "count", "expires", "latest", "list", "max", "min", "series", "shard", "slice", "sum"];
+const LATER: [&str; 10] = ["count", "expires", "latest", "list", "max", "min", "series", "shard", "slice", "sum"];
 
 /// One word.
 #[derive(Debug, Clone)]
@@ -132,6 +131,15 @@ impl Word {
             Given::List(inside) => Some(cut(inside.clone(), errors)),
             _ => self.wrong("takes words in parentheses", &format!("`{}(..)`", self.name), errors),
         }
+    }
+
+    /// `name(some::Type, a, b(..))`: what stands first, and the words after it.
+    pub(crate) fn head_and_words(&self, errors: &mut Errors) -> Option<(TokenStream, Vec<Word>)> {
+        let Given::List(inside) = &self.given else { return None };
+        let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
+        let mut trees = inside.clone().into_iter();
+        let head: TokenStream = trees.by_ref().take_while(|tree| !is_comma(tree)).collect();
+        Some((head, cut(trees.collect(), errors)))
     }
 
     /// `name(a, b)`

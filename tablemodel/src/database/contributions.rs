@@ -47,12 +47,13 @@ impl Database {
     }
 
     /// Takes away a contribution that is as it was read, and what it adds. `false`: the row is none.
-    pub(super) async fn withdraw(&self, row: &Row) -> Result<bool> {
+    pub(super) async fn uncount(&self, row: &Row) -> Result<bool> {
         let RowKind::Derived { entity, name, .. } = system::kind(&row.properties) else { return Ok(false) };
         let source = self.model().iter().copied().find(|schema| schema.entity_type == entity);
-        let is_elsewhere = |number: &usize| source.is_some_and(|schema| schema.follower_table(*number).is_some());
-        let number = source.and_then(|schema| schema.follower(name)).filter(is_elsewhere);
-        let aggregate = source.zip(number).and_then(|(schema, number)| schema.aggregate(number));
+        let position = source.and_then(|schema| schema.derived_position(name));
+        let aggregate = source
+            .zip(position)
+            .and_then(|(schema, position)| schema.aggregate(position).filter(|aggregate| !aggregate.is_beside(schema)));
         let Some(of) = aggregate.filter(|_| !system::is_dead(&row.properties)) else { return Ok(false) };
         let change = Contribution { of, key: row.key.clone(), wish: Wish::Gone(row.etag.clone()) };
         self.contribute(&[Change::Contribute(change)], None).await?;
@@ -82,7 +83,7 @@ impl Database {
                 }
                 // What was written tells by its sequence number that it was.
                 Err(error) if is_transient(&error) => run = Run::new(self, &registered, partition),
-                Err(error) => drop(run.after_failure(error, &plan).await.map_err(Error::alone)?),
+                Err(error) => drop(run.after_failure(error, &plan, &[]).await.map_err(Error::alone)?),
             }
             self.pause(attempt).await;
         }

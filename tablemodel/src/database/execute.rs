@@ -5,20 +5,27 @@
 mod ahead;
 mod contributions;
 
-pub(super) use self::contributions::places;
+use self::contributions::Places;
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, outbox, staging::Staging},
+    database::{
+        Database, Registered,
+        calls::ATTEMPTS,
+        followers::{Copying, Prepared},
+        outbox,
+        staging::Staging,
+    },
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchAway, BatchPlan, BatchRow, Left, Missing, matched},
-        change::{Change, Context, Known, Role, needs, stale_etag, violation},
+        batch::{BatchPlan, BatchRow, Left, Missing, matched},
+        change::{Change, Context, Role, needs, stale_etag, violation},
         entries::Away,
         group::Group,
+        known::Known,
         shape,
         system::{self, OperationId, RowKind},
     },
@@ -75,7 +82,11 @@ impl Database {
         };
         let result = run.attempts(changes).await;
         run.clean_up(&result).await;
-        result.map_err(|error| run.settled(error))
+        let result = result.map_err(|error| run.settled(error));
+        if result.as_ref().is_err_and(|error| *error.kind() != ErrorKind::OutcomeUnknown) {
+            self.withdraw(run.copying).await;
+        }
+        result
     }
 
     /// As [`Database::write`], for a caller who does not ask what became of each.
@@ -101,7 +112,9 @@ pub(super) struct Run<'a> {
     pub(super) db: &'a Database,
     pub(super) registered: &'a Registered,
     pub(super) partition: &'a str,
-    known: Known,
+    pub(super) known: Known,
+    /// How copies follow in the same commit.
+    pub(super) copying: Copying,
     /// Rows of other partitions that a commit expected and did not find.
     pub(super) missing: Missing,
     /// Claims that a commit found otherwise than expected, and may overwrite.
@@ -120,6 +133,8 @@ pub(super) struct Run<'a> {
     told: bool,
     /// Contributions of the same commit to aggregates of this partition.
     guests: Vec<Change>,
+    /// The same, of partitions whose entities follow in the commit.
+    hosted: Places,
     /// What the commit writes for contributions in other partitions.
     places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
@@ -137,6 +152,7 @@ impl<'a> Run<'a> {
             registered,
             partition,
             known: Known::new(),
+            copying: Copying::default(),
             missing: Missing::new(),
             claims: KnownClaims::new(),
             from: None,
@@ -147,6 +163,7 @@ impl<'a> Run<'a> {
             last: None,
             told: true,
             guests: Vec::new(),
+            hosted: Places::new(),
             places: Vec::new(),
             staging: Staging::default(),
             #[cfg(feature = "blob")]
@@ -156,10 +173,13 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            let (plan, batches) = self.prepare_all(changes).await?;
+            let Some(Prepared { plan, follows, batches, own }) = self.prepare_all(changes).await? else {
+                continue;
+            };
             if batches.iter().all(|batch| batch.operations.is_empty()) {
-                return Ok(plan.left.iter().map(|_| None).collect());
+                return Ok(changes.iter().map(|_| None).collect());
             }
+            self.check_registered()?;
             #[cfg(feature = "blob")]
             self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
@@ -175,7 +195,7 @@ impl<'a> Run<'a> {
             let outcomes = match self.db.commit_store(&batches, attempt).await {
                 Ok(_) if !self.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
-                Err(error) => match self.after(error, &plan).await? {
+                Err(error) => match self.after(error, &plan, &follows, own).await? {
                     Next::Again => {
                         self.held.clear(); // what is planned anew is claimed anew
                         continue;
@@ -188,7 +208,7 @@ impl<'a> Run<'a> {
                 },
             };
             self.db.deliver_written(self.partition, &plan).await;
-            return Ok(outcomes);
+            return Ok(outcomes.into_iter().take(changes.len()).collect());
         }
         Err(self.exhausted())
     }
@@ -206,22 +226,8 @@ impl<'a> Run<'a> {
     /// The plan over what is known, and its batches.
     pub(super) async fn prepare(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
         self.read_needs(changes).await?;
-        if !self.guests.is_empty() {
-            self.read_needs(&self.guests.clone()).await?;
-        }
+        self.read_guests().await?;
         self.laid_out(changes).await
-    }
-
-    /// As `prepare`, with what the same commit writes in other partitions for aggregates there.
-    async fn prepare_all(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
-        self.guests.clear();
-        let (mut plan, mut batches) = self.prepare(changes).await?;
-        let mut places = places(&[&plan]);
-        if self.take_guests(&mut places) {
-            (plan, batches) = self.prepare(changes).await?;
-        }
-        let batches = self.join_places(places, batches).await?;
-        Ok((plan, batches))
     }
 
     pub(super) fn is_ambiguous(&self) -> bool {
@@ -229,8 +235,14 @@ impl<'a> Run<'a> {
     }
 
     /// What a refused commit means: nothing, where it is to be tried again.
-    pub(super) async fn after_failure(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Option<Vec<Outcome>>> {
-        match self.after(error, plan).await? {
+    pub(super) async fn after_failure(
+        &mut self,
+        error: StoreError,
+        plan: &BatchPlan,
+        follows: &[BatchPlan],
+    ) -> Result<Option<Vec<Outcome>>> {
+        let own = if follows.is_empty() { usize::MAX } else { 1 };
+        match self.after(error, plan, follows, own).await? {
             Next::Again | Next::Later => Ok(None),
             Next::Done(outcomes) => Ok(Some(outcomes)),
         }
@@ -240,7 +252,7 @@ impl<'a> Run<'a> {
         RowKey::new(self.partition, row)
     }
 
-    async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
+    pub(super) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
@@ -256,8 +268,11 @@ impl<'a> Run<'a> {
         Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
     }
 
-    async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+    pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
+            if matches!(change, Change::Recopy { .. }) {
+                self.known.is_of_copies(&change.key().row);
+            }
             let registered = self.registered(change)?;
             loop {
                 let needs = needs(change, &registered.setting, &self.known)?;
@@ -274,11 +289,11 @@ impl<'a> Run<'a> {
             }
             self.clear_way(change).await?;
         }
-        Ok(())
+        self.read_sources(changes).await
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
-    fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
+    pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
         if change.schema().entity_type == self.registered.entity_type {
             return Ok(Cow::Borrowed(self.registered));
         }
@@ -291,10 +306,10 @@ impl<'a> Run<'a> {
         Context { now: now.ticks(), operation: self.operation, fresh, due }
     }
 
-    pub(super) fn plan(&self, changes: &[Change]) -> Result<BatchPlan> {
+    pub(super) fn plan<'c>(&'c self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {
         let context = self.context();
         let mut plan = BatchPlan::default();
-        for change in changes.iter().chain(&self.guests) {
+        for change in changes.into_iter().chain(&self.guests) {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
@@ -305,7 +320,7 @@ impl<'a> Run<'a> {
         Ok(plan)
     }
 
-    async fn after(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+    async fn after(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan], own: usize) -> Result<Next> {
         self.last = Some(error.clone());
         match error.kind() {
             StoreErrorKind::Unavailable => return Ok(Next::Later),
@@ -319,10 +334,11 @@ impl<'a> Run<'a> {
         if self.ambiguous {
             return self.recognise(plan).await.map(Next::Done);
         }
-        if error.failed_at().is_some_and(|at| at.batch > 0) {
-            return self.after_away(error, plan).await;
+        if let Some(at) = error.failed_at().filter(|at| at.batch > 0) {
+            self.copying.repair |= at.batch >= own;
+            return self.after_away(error, plan, follows).await;
         }
-        let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan).await };
+        let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
         if plan.shared.contains(&failed.planned.row) {
             plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
             return Ok(Next::Later); // another changed a row that several entities meet in
@@ -331,6 +347,8 @@ impl<'a> Run<'a> {
             Role::Primary => self.after_primary(&error, failed).await,
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
+            // Read again, and copied anew.
+            Role::Source | Role::Holder => Ok(Next::Again),
             Role::Part => match plan.head_of(failed) {
                 Some(head) => self.after_primary(&error, head).await,
                 None => Err(error.into()),
@@ -368,9 +386,9 @@ impl<'a> Run<'a> {
     /// Whether the write rested on a row that this run read, and not on one that the caller had read.
     fn was_needed(&self, failed: &BatchRow) -> bool {
         match (self.known.get(&failed.planned.row), matched(&failed.planned.action)) {
-            (None, _) => false,
+            _ if !self.known.rests_on(&failed.planned.row) => false,
             (Some(Some(known)), Some(etag)) => known.etag == *etag,
-            (Some(_), _) => true,
+            _ => true,
         }
     }
 
@@ -398,14 +416,16 @@ impl<'a> Run<'a> {
     }
 
     /// A refused row of another partition: it was not there, as its entity says it is; or a claim that was.
-    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Next> {
+    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan]) -> Result<Next> {
         let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
-        for net in nets(&plan.away)? {
-            self.read_claim(&net, plan).await?;
+        for plan in follows.iter().chain([plan]) {
+            for net in nets(&plan.away)? {
+                self.read_claim(&net, plan).await?;
+            }
         }
         let joined = self.places.iter().flat_map(|plan| &plan.away);
-        let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
-        for away in plan.away.iter().chain(joined).filter(plain) {
+        let all = follows.iter().chain([plan]).flat_map(|plan| &plan.away).chain(joined);
+        for away in all.filter(|away| away.claimed().is_none() && away.aggregate().is_none()) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -416,10 +436,11 @@ impl<'a> Run<'a> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        let is_joined = plan.contributions().next().is_some();
-        match self.missing.len() > missing || self.claims != claims {
+        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty();
+        let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
+        match self.missing.len() > missing || self.claims != claims || rests_on_copies {
             true => Ok(Next::Again),
-            false if is_joined => Ok(Next::Later), // another changed an aggregate there
+            false if contributes => Ok(Next::Later), // another changed an aggregate there
             false => Err(error.into()),
         }
     }

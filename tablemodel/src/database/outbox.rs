@@ -193,6 +193,7 @@ impl Database {
             .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         self.settle_contributions(outgoing.schema, contributions, outgoing.since).await?;
+        self.deliver_copies(&registered, outgoing).await?;
         let action = match leaves_dead {
             true => Action::Merge(
                 outbox::delivered(self.environment().clock.now(), sequence),

@@ -17,7 +17,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::{
-        states::{IndexState, IndexStates, Setting},
+        states::{CopiedBy, IndexState, IndexStates, Setting},
         system,
         table::TableName,
     },
@@ -139,6 +139,11 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
+    let mut states: Vec<_> = states.collect::<Result<_>>()?;
+    // What a copy keeps beside its source is part of it from the start.
+    let copies = schema.indexes.len();
+    states.splice(copies..copies, schema.copies.iter().map(|_| IndexState::Readable));
+    let copied = copied(db.model(), schema);
     let deferred = db.0.consistency == Consistency::Azure;
     let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
     Ok(Registered {
@@ -146,11 +151,18 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         table: table.to_string(),
         schema,
         setting: Setting {
-            states: IndexStates(states.collect::<Result<_>>()?),
+            states: IndexStates(states),
             deferred,
-            tombstones: deferred && schema.has_rows_elsewhere(),
+            tombstones: deferred && (schema.has_rows_elsewhere() || !copied.is_empty()),
+            copied,
         },
     })
+}
+
+/// The copies that the model's entities have of this one.
+fn copied(model: &'static [&'static EntitySchema], source: &EntitySchema) -> Vec<CopiedBy> {
+    let copies = model.iter().flat_map(|holder| holder.copies.iter().map(|copy| CopiedBy { holder, copy }));
+    copies.filter(|copied| copied.copy.source_type == source.entity_type).collect()
 }
 
 fn state(row: &Row) -> Result<IndexState> {

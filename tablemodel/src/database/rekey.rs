@@ -27,14 +27,18 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
-        change::{Change, Known, is_primary, next_sequence, reserved, violation},
+        change::{Change, is_primary, next_sequence, reserved, violation},
         entries::entries,
         group::Group,
         image::Image,
+        known::Known,
         outbox::{Intent, is_tombstone},
         system,
     },
-    rooms::rekey::{Held, Move, Reservation, intents_of},
+    rooms::{
+        copy,
+        rekey::{Held, Move, Reservation, intents_of},
+    },
     schema::EntitySchema,
     stored::Stored,
 };
@@ -67,7 +71,11 @@ impl Database {
     pub async fn rekey<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
-        to.keep_unknown(&Image::stored(E::SCHEMA, &old)?.fields);
+        let was = Image::stored(E::SCHEMA, &old)?;
+        to.keep_unknown(&was.fields);
+        for copy in E::SCHEMA.copies {
+            copy::carry(&mut to, copy, &was)?;
+        }
         let stays = old.key().partition == to.key.partition;
         let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
@@ -84,7 +92,9 @@ impl Database {
 
     /// What stands in the way of a move, by what the entity is.
     fn unmovable(&self, to: &Image) -> Option<Error> {
-        let detail = if to.has_blobs() {
+        let detail = if to.schema.copies.iter().any(|copy| !copy.optional) && !self.is_atomic() {
+            "an entity with a copy that is no `Option` moves only where the store commits several partitions atomically, since its source may go meanwhile; insert it anew and delete the old one"
+        } else if to.has_blobs() {
             "an entity with blobs does not move to another partition: their names hold its key; read them, and insert it anew"
         } else if to.schema.shape.is_some() && !self.is_atomic() {
             "an entity of several rows moves only where the store commits several partitions atomically; insert it anew and delete the old one"
@@ -263,7 +273,7 @@ impl Database {
             self.mark_dirty(schema, &key.partition).await?;
             let sequence = system::sequence(&row.properties).saturating_add(1);
             // By its outbox row it is swept once the fence has passed.
-            let intent = Intent { owner: key.row.clone(), sequence, entries: Vec::new() };
+            let intent = Intent { owner: key.row.clone(), sequence, entries: Vec::new(), copied: false };
             let outbox = Action::Insert(intent.properties(schema, due(self.environment().clock.now())));
             let tombstone = Action::Replace(system::tombstone(schema, sequence, None), as_read);
             batch.with(key.row.clone(), tombstone).with(intent.row(), outbox)

@@ -364,6 +364,8 @@ impl Relay {
                 // A claim that the entity gave up may be another's by now.
                 let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none());
                 self.db.touch(schema, &outgoing.owner(), strays.cloned().collect()).await?;
+                let registered = self.db.registered(schema)?;
+                self.db.deliver_copies(&registered, &outgoing).await?;
                 self.sweep(&outgoing, row).await
             }
             (true, _) => self.sweep(&outgoing, row).await,
@@ -395,7 +397,7 @@ impl Relay {
             if let Some(there) = there.filter(is_left)
                 && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
             {
-                if !self.db.withdraw(&there).await? {
+                if !self.db.uncount(&there).await? {
                     self.db.remove_row(&table, &there).await?;
                 }
             }

@@ -64,7 +64,7 @@ impl Run<'_> {
         Ok((plan, batches))
     }
 
-    fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
+    pub(super) fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
         plan.batches(&self.registered.table, self.partition, &self.db.0.prefix, &self.missing, &self.claims)
     }
 

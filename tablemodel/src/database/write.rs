@@ -218,7 +218,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone already.
+    /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone already; `Restricted` while another entity keeps a
+    /// copy of it that says so.
     pub async fn delete<E: TableEntity>(&self, entity: Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };

@@ -7,7 +7,10 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use tablemodel_store::{Comparison, EdmType, Value, ValueRef};
 
-use crate::property::{Property, ValueError, json};
+use crate::{
+    entity::CopyKeyOf,
+    property::{Property, ValueError, json},
+};
 
 /// The handle of field `T` of entity `E`, such as `Employee::AGE`. `M` says whether a patch may set it.
 pub struct Field<E, T, M = Patchable> {
@@ -175,6 +178,10 @@ impl<E, T, M> Field<E, T, M> {
     pub const fn named(property: &'static str) -> Self {
         Self { property, types: PhantomData }
     }
+
+    /// Compiles only if a field of type `H` can give the value of this one, in the key of a copy. For generated code.
+    #[doc(hidden)]
+    pub const fn given_by<H: CopyKeyOf<T>>(&self) {}
 
     /// The stored name.
     pub const fn property(&self) -> &'static str {

@@ -11,10 +11,12 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{self, Before, Change, Context, Known, Planned, PlannedRow, Role, stale_etag, violation},
+        change::{self, Before, Change, Context, Planned, PlannedRow, Role, stale_etag, violation},
+        copies::Guard,
         entries::Away,
         fold::{Folded, fold},
         group::Group,
+        known::Known,
         outbox::{AwayRow, Intent, intents},
         short_hash::ShortHash,
         states::Setting,
@@ -40,7 +42,8 @@ pub(crate) struct BatchRow {
 impl BatchRow {
     fn unique_index(&self) -> Option<&'static IndexSchema> {
         match self.planned.role {
-            Role::Primary | Role::Part | Role::List(_) | Role::Cell | Role::Outbox => None,
+            Role::Primary | Role::Part | Role::List(_) | Role::Cell => None,
+            Role::Outbox | Role::Holder | Role::Source => None,
             Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
         }
     }
@@ -99,6 +102,8 @@ pub(crate) struct BatchPlan {
     pub(crate) left: Vec<Left>,
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
+    /// Entities of other partitions that must be as they were read, to be written in the same commit.
+    pub(crate) guards: Vec<Guard>,
     /// Claims that are to follow later, of those in `outgoing`.
     pub(crate) claims: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
@@ -116,6 +121,8 @@ pub(crate) struct BatchPlan {
     positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
+    /// Table and partition, of a plan that follows another.
+    place: (String, String),
 }
 
 /// The rows before a change: as earlier changes of its batch leave them, else as read.
@@ -128,9 +135,8 @@ struct Earlier<'a> {
 impl Before for Earlier<'_> {
     fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
         let Some(planned) = self.plan.planned(row) else { return self.known.row(row) };
-        let left = self.plan.left_in(row);
         // A merge holds only what changed; what the change left is the whole.
-        let properties = planned.action.properties().map(|written| left.unwrap_or(written));
+        let properties = self.plan.row_after(row).flatten();
         Some(properties.map(|properties| {
             Cow::Owned(Row {
                 key: RowKey::new(self.partition, row),
@@ -144,6 +150,10 @@ impl Before for Earlier<'_> {
     fn gone(&self, row: &str) -> i64 {
         let mut gone = self.plan.gone.iter().rev();
         gone.find(|(gone, _)| gone == row).map_or(0, |(_, sequence)| *sequence)
+    }
+
+    fn known(&self) -> &Known {
+        self.known
     }
 }
 
@@ -166,7 +176,8 @@ impl BatchPlan {
         let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
-        let (properties, parts) = self.take(number, schema, planned, (&owner, known), setting, context)?;
+        let (properties, parts) =
+            self.take(number, schema, planned, (&key.partition, &owner, known), setting, context)?;
         if !claims {
             self.claims.retain(|away| away.change != number);
         }
@@ -181,7 +192,7 @@ impl BatchPlan {
         number: usize,
         schema: &'static EntitySchema,
         planned: Planned,
-        (owner, known): (&str, &Known),
+        (partition, owner, known): (&str, &str, &Known),
         setting: &Setting,
         context: Context,
     ) -> Result<(Option<Properties>, Vec<Row>)> {
@@ -192,16 +203,24 @@ impl BatchPlan {
             }
             self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
+        for Guard { away, row, action } in planned.guards {
+            if away.partition != partition || !away.table.eq_ignore_ascii_case(schema.table) {
+                self.guards.push(Guard { away, row, action });
+                continue;
+            }
+            let planned = PlannedRow { row, action, role: Role::Source };
+            self.push(BatchRow { planned, change: number, schema }, owner, known)?;
+        }
         let edits = planned.lists.into_iter();
         self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
         self.cells.extend(planned.cells.into_iter().map(|edit| (number, edit)));
         match setting.deferred {
             true => {
-                let mut intents = intents(schema, &planned.away);
+                let mut intents = intents(schema, &planned.away, &planned.copied);
                 // A tombstone is swept by its outbox row, also where nothing else is to follow.
                 let nothing_follows = |(row, _): &(String, i64)| intents.iter().all(|intent| intent.owner != *row);
                 if let Some((owner, sequence)) = buried.filter(nothing_follows) {
-                    intents.push(Intent { owner, sequence, entries: Vec::new() });
+                    intents.push(Intent { owner, sequence, entries: Vec::new(), copied: false });
                 }
                 self.defer(number, schema, intents, context, owner, known)?;
                 let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
@@ -319,7 +338,8 @@ impl BatchPlan {
         if self.left_at(&key.row).is_none() {
             self.shared.insert(key.row.clone());
         }
-        let (after, parts) = self.take(number, schema, planned, (&key.row, known), &setting, context)?;
+        let (after, parts) =
+            self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
         match self.left.iter_mut().rev().find(|left| left.row == key.row) {
             Some(left) => left.properties = after,
             None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
@@ -453,6 +473,9 @@ impl BatchPlan {
             }
             return Ok(());
         }
+        if row.planned.role == Role::Primary && matches!(first.planned.role, Role::Holder | Role::Source) {
+            (first.planned.role, first.change, first.schema) = (Role::Primary, row.change, row.schema);
+        }
         // A row made and unmade in one batch is no write at all.
         let before = std::mem::replace(&mut first.planned.action, Action::Delete(Condition::Exists));
         match fold(before, row.planned.action.clone()) {
@@ -491,6 +514,20 @@ impl BatchPlan {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
+        let batches = self.all_batches(table, partition, prefix, missing, claims)?;
+        batches.iter().try_for_each(check_size)?;
+        Ok(batches)
+    }
+
+    /// The batches to commit, whatever their size; the first is that of the entities.
+    pub(crate) fn all_batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
         let operations =
             self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
@@ -499,16 +536,41 @@ impl BatchPlan {
             let action = net.action(claims.get(&(away.clone(), row.clone())))?;
             Some((away, row, action))
         });
-        for (place, row, action) in claims.chain(self.folded_away(missing)?) {
+        let guards = self.guards.iter().map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
+        for (place, row, action) in claims.chain(self.folded_away(missing)?).chain(guards) {
             let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
             let operation = Operation { row, action };
             match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
+                // Two changes guard one entity.
+                Some(batch) if batch.operations.iter().any(|earlier| earlier.row == operation.row) => {}
                 Some(batch) => batch.operations.push(operation),
                 None => batches.push(Batch { operations: vec![operation], ..Batch::new(table, place.partition) }),
             }
         }
-        batches.iter().try_for_each(check_size)?;
         Ok(batches)
+    }
+
+    /// The same, of this table and partition.
+    pub(crate) fn at(mut self, table: &str, partition: &str) -> Self {
+        self.place = (table.to_owned(), partition.to_owned());
+        self
+    }
+
+    /// The table, with the prefix, and the partition that it was told.
+    pub(crate) fn place(&self) -> (&str, &str) {
+        (&self.place.0, &self.place.1)
+    }
+
+    /// The partition of a plan that follows another; else this one.
+    pub(crate) fn partition_or<'a>(&'a self, other: &'a str) -> &'a str {
+        if self.place.0.is_empty() { other } else { &self.place.1 }
+    }
+
+    /// What the batch leaves in a row that it writes: nothing where it takes it away.
+    pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
+        let planned = self.planned(row)?;
+        let left = self.left_in(row);
+        Some(planned.action.properties().map(|written| left.unwrap_or(written)))
     }
 
     /// The writes in other partitions, one for each row.
@@ -557,6 +619,21 @@ impl BatchPlan {
 /// Rows of other partitions that were looked for in vain.
 pub(crate) type Missing = HashSet<(Away, String)>;
 
+/// The batch, in as many pieces as its limits ask for.
+pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
+    let count = batch.operations.len();
+    let is_over =
+        count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
+    if count < 2 || !is_over {
+        to.push(batch);
+        return;
+    }
+    let operations = batch.operations.split_off((count / 2).min(limits::MAX_BATCH_OPERATIONS));
+    let rest = Batch { operations, ..Batch::new(batch.table.clone(), batch.partition.clone()) };
+    split(batch, to);
+    split(rest, to);
+}
+
 /// That the batch has not too many rows or bytes.
 pub(crate) fn check_size(batch: &Batch) -> Result<()> {
     if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
@@ -598,6 +675,7 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         | Change::Refresh { .. }
         | Change::Contribute(_)
         | Change::Patch { .. }
+        | Change::Recopy { .. }
         | Change::Leave { .. }
         | Change::Arrive(_) => None,
     }

@@ -2,16 +2,18 @@
 //!
 //! A plan is a list of writes to rows of one partition; nothing is read or written here.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
+        copies::Guard,
         entries::{Entry, entries},
         group::Group,
         image::Image,
+        known::Known,
         outbox::{AwayKey, AwayRow},
         shape::{self, Cut, Laid, Layout},
         states::{IndexState, Setting},
@@ -19,6 +21,7 @@ use crate::{
     },
     rooms::{
         aggregate::{self, Contribution},
+        copy,
         list::{self, Edit},
         rekey::{Move, Reservation, is_reserved},
     },
@@ -49,10 +52,10 @@ pub(crate) enum Change {
     Contribute(Contribution),
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
+    /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
+    /// its derived rows are read, since one was found missing.
+    Recopy { schema: &'static EntitySchema, key: RowKey, repair: bool },
 }
-
-/// What is known of rows of the partition: absent, or as read.
-pub(crate) type Known = HashMap<String, Option<Row>>;
 
 /// The rows that a change is planned over.
 pub(crate) trait Before {
@@ -61,6 +64,9 @@ pub(crate) trait Before {
 
     /// The sequence number of an entity that an earlier change of the batch took away from this row; 0 if none.
     fn gone(&self, row: &str) -> i64;
+
+    /// What was read before the batch.
+    fn known(&self) -> &Known;
 }
 
 impl Before for Known {
@@ -70,6 +76,10 @@ impl Before for Known {
 
     fn gone(&self, _: &str) -> i64 {
         0
+    }
+
+    fn known(&self) -> &Known {
+        self
     }
 }
 
@@ -98,6 +108,10 @@ pub(crate) enum Role {
     Cell,
     /// What is to be done in other partitions.
     Outbox,
+    /// An entity whose copies follow a change of their source.
+    Holder,
+    /// An entity that is copied, as it is: so that it changes whenever a copy of it is taken.
+    Source,
 }
 
 /// One write of a plan.
@@ -114,6 +128,10 @@ pub(crate) struct Planned {
     pub(crate) rows: Vec<PlannedRow>,
     /// Rows of other partitions that differ after the change.
     pub(crate) away: Vec<AwayRow>,
+    /// Entities of other partitions that must be as they were read.
+    pub(crate) guards: Vec<Guard>,
+    /// Entities whose copies may have to follow, with their sequence numbers.
+    pub(crate) copied: Vec<(String, i64)>,
     /// What changes in rows of several entities, each with the position of its index.
     pub(crate) lists: Vec<(usize, Edit)>,
     /// What changes in aggregates.
@@ -148,7 +166,7 @@ impl Change {
         match self {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => image.schema,
             Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
-            Self::Patch { schema, .. } | Self::Refresh { schema, .. } => schema,
+            Self::Patch { schema, .. } | Self::Recopy { schema, .. } | Self::Refresh { schema, .. } => schema,
             Self::Leave { to, .. } | Self::Arrive(to) => to.to.schema,
             Self::Contribute(contribution) => contribution.of.target,
         }
@@ -160,7 +178,7 @@ impl Change {
             Self::Insert(image) | Self::Upsert(image) | Self::Save { new: image, .. } => &image.key,
             Self::Delete { old, .. } | Self::Touch { old, .. } | Self::Leave { old, .. } => old.key(),
             Self::Arrive(to) => &to.to.key,
-            Self::Patch { key, .. } | Self::Refresh { key, .. } => key,
+            Self::Patch { key, .. } | Self::Recopy { key, .. } | Self::Refresh { key, .. } => key,
             Self::Contribute(contribution) => &contribution.key,
         }
     }
@@ -175,7 +193,9 @@ impl Change {
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
         Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
-        Change::Patch { key, .. } | Change::Refresh { key, .. } => vec![Need { row: key.row.clone(), head: true }],
+        Change::Patch { key, .. } | Change::Recopy { key, .. } | Change::Refresh { key, .. } => {
+            vec![Need { row: key.row.clone(), head: true }]
+        }
         // The image under a claim is read before the claim is written.
         Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
             vec![Need { row: image.key.row.clone(), head: true }]
@@ -194,7 +214,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
         | Change::Touch { .. }
         | Change::Leave { .. } => Vec::new(),
     };
-    let touches = matches!(change, Change::Touch { .. });
+    let touches = matches!(change, Change::Touch { .. } | Change::Recopy { repair: true, .. });
     let is_needed = |entry: &Entry| {
         let building = matches!(setting.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
         entry.away.is_none() && !is_list(change.schema(), entry) && (touches || building)
@@ -244,7 +264,7 @@ fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
     schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List)
 }
 
-fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
+pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
     Ok(match change {
         Change::Insert(image) => vec![image.clone()],
         Change::Upsert(image) => match known.get(&image.key.row) {
@@ -255,6 +275,10 @@ fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
         },
         Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
         Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
+        Change::Recopy { schema, key, .. } => match known.get(&key.row) {
+            Some(Some(row)) if is_primary(schema, row) => vec![Image::stored(schema, &row.clone().into())?],
+            _ => Vec::new(),
+        },
         Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
         Change::Arrive(to) => vec![to.to.clone()],
         Change::Patch { .. } | Change::Refresh { .. } | Change::Contribute(_) => Vec::new(),
@@ -296,6 +320,7 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Arrive(to) => planner.arrive(*to),
         Change::Contribute(contribution) => planner.contribute(contribution),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
+        Change::Recopy { schema, key, .. } => planner.recopy(schema, &key),
         Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }
 }
@@ -303,22 +328,23 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
 /// Plans one change.
 pub(super) struct Planner<'a> {
     pub(super) before: &'a dyn Before,
-    setting: &'a Setting,
+    pub(super) setting: &'a Setting,
     pub(super) context: Context,
 }
 
 impl Planner<'_> {
     fn insert(&self, mut image: Image) -> Result<Planned> {
         let dead = self.vacant(&image)?;
+        let guards = self.copy(None, &mut image)?;
         let mut cells = self.cells(None, Some(&image))?;
         cells.extend(self.take_totals(&mut image)?);
         let dead = dead.map(|dead| dead.into_owned().into());
         let planned = self.put(None, image, self.context.now, dead.as_ref(), None)?;
-        Ok(Planned { cells, ..planned })
+        Ok(Planned { cells, guards, ..planned })
     }
 
     /// What the change means for the aggregates that the entity adds to.
-    fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
+    pub(super) fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
         let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else {
             return Ok(Vec::new());
         };
@@ -378,12 +404,14 @@ impl Planner<'_> {
         let old_image = Image::stored(new.schema, old)?;
         new.keep_unknown(&old_image.fields);
         let sequence = next_sequence(&old.head.properties, self.context.now);
+        let guards = self.copy(Some(&old_image), &mut new)?;
         let mut cells = self.cells(Some(&old_image), Some(&new))?;
         if *old.key() == new.key {
             Self::keep_totals(&old_image, &mut new)?;
             let planned = self.put(Some(&old_image), new, sequence, Some(old), None)?;
-            return Ok(Planned { cells, ..planned });
+            return Ok(Planned { cells, guards, ..planned });
         }
+        self.check_unheld(new.schema, old.key())?;
         self.check_row_moves(&old_image, &new)?;
         let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
@@ -392,8 +420,8 @@ impl Planner<'_> {
         let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
         self.remove_parts(old, &mut planned);
         planned.rows.insert(0, self.gone(old_image.schema, &old.head));
-        planned.cells = cells;
-        Ok(planned)
+        planned.copied.extend(self.copied(old.key(), sequence));
+        Ok(Planned { cells, guards, ..planned })
     }
 
     /// That no value unique over several partitions goes with a changed row key, where a claim is a commit of its own.
@@ -418,12 +446,16 @@ impl Planner<'_> {
 
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
-        let derived = self.derived(Some(&image), None, 0, next_sequence(&old.head.properties, self.context.now))?;
+        self.check_unheld(schema, old.key())?;
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let derived = self.derived(Some(&image), None, 0, sequence)?;
         let mut rows = vec![self.gone(schema, &old.head)];
         rows.extend(derived.rows);
+        let copied = self.copied(old.key(), sequence).into_iter().collect();
         let mut cells = self.cells(Some(&image), None)?;
         cells.extend(left_cells(&image));
-        let mut planned = Planned { rows, away: derived.away, lists: derived.lists, cells, ..Planned::default() };
+        let mut planned =
+            Planned { rows, away: derived.away, lists: derived.lists, cells, copied, ..Planned::default() };
         self.remove_parts(old, &mut planned);
         Ok(planned)
     }
@@ -541,7 +573,7 @@ impl Planner<'_> {
     ///
     /// The sequence is at least `sequence`, and over that of an earlier life of the key where one is known of; `end` is
     /// that of the old image's end, where the entity moves to another key.
-    fn put(
+    pub(super) fn put(
         &self,
         old: Option<&Image>,
         new: Image,
@@ -561,10 +593,14 @@ impl Planner<'_> {
         let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
         let Laid { rows: of_parts, staged, swept, parts } = laid;
         rows.extend(of_parts);
-        let derived = self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
-        let Derived { rows: of_indexes, away, lists } = derived;
+        let Derived { rows: of_indexes, away, lists } =
+            self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
         rows.extend(of_indexes);
-        Ok(Planned { rows, away, lists, cells: Vec::new(), after: Some(properties), parts, staged, swept })
+        let is_same =
+            old.is_some_and(|old| old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields));
+        let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
+        let after = Some(properties);
+        Ok(Planned { rows, away, lists, copied, after, parts, staged, swept, ..Planned::default() })
     }
 
     pub(super) fn stamp(
@@ -583,7 +619,7 @@ impl Planner<'_> {
     /// `sequence` of the new image, or at that of the old one's end, which `released` tells.
     fn derived(&self, old: Option<&Image>, new: Option<&Image>, sequence: i64, released: i64) -> Result<Derived> {
         let mut derived = Derived::default();
-        let Some(image) = new.or(old).filter(|image| image.schema.has_followers()) else { return Ok(derived) };
+        let Some(image) = new.or(old).filter(|image| image.schema.derived(0).is_some()) else { return Ok(derived) };
         let old_entries = old.map(entries).transpose()?.unwrap_or_default();
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
         for entry in &old_entries {
@@ -666,8 +702,7 @@ impl Planner<'_> {
         owners: [Option<&str>; 2],
         sequence: i64,
     ) -> Option<PlannedRow> {
-        let discriminator = schema.follower_type(entry.index)?;
-        let is_unique = schema.indexes.get(entry.index).is_some_and(|index| index.unique);
+        let index = schema.derived(entry.index)?;
         let there = self.before.row(&entry.row);
         match self.setting.of(entry.index) {
             IndexState::Absent | IndexState::DeleteOnly => return None,
@@ -675,10 +710,10 @@ impl Planner<'_> {
             IndexState::Readable | IndexState::WriteOnly => {}
         }
         let mut properties = entry.properties;
-        system::stamp(&mut properties, discriminator, sequence, None);
+        system::stamp(&mut properties, index.discriminator, sequence, None);
         let action = match there {
             // Another's row: a later change of the batch may release it, else it is a violation.
-            Some(Some(row)) if is_unique && !owners.contains(&system::owner_row(&row.properties)) => {
+            Some(Some(row)) if index.unique && !owners.contains(&system::owner_row(&row.properties)) => {
                 Action::Insert(properties)
             }
             Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
@@ -686,7 +721,7 @@ impl Planner<'_> {
             None if before.is_some() && self.setting.of(entry.index) == IndexState::Readable => {
                 Action::Replace(properties, Condition::Exists)
             }
-            None if is_unique => Action::Insert(properties),
+            None if index.unique => Action::Insert(properties),
             None => Action::InsertOrReplace(properties),
         };
         Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
@@ -742,6 +777,11 @@ fn exists(image: &Image) -> Error {
     Error::new(ErrorKind::AlreadyExists, "an entity with this key exists")
         .of(image.schema.entity_type)
         .at_key(image.key.clone())
+}
+
+/// A row as a plan leaves it.
+pub(crate) fn planned_row(key: RowKey, properties: Properties) -> Row {
+    Row { key, etag: stale_etag(), timestamp: DateTime::UNIX_EPOCH, properties }
 }
 
 /// An ETag that no row has: for a row whose state after a write is not known.

@@ -10,7 +10,7 @@ use crate::{error::Result, plan::image::Image, rooms};
 /// A derived row that an image wants. Its sequence number is set when it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// Which index wants it, by its position in the schema; or which aggregate, by its number behind those.
+    /// Which index, copy or aggregate wants it, by its position in the schema: indexes first, aggregates last.
     pub(crate) index: usize,
     /// Where it stands; none for the image's own partition.
     pub(crate) away: Option<Away>,
@@ -47,7 +47,7 @@ pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) ->
         return rooms::index::wants(image, number, partition, row);
     }
     let mut wanted = Vec::with_capacity(1);
-    rooms::aggregate::contributions(image, number, &mut wanted)?;
+    rooms::aggregate::entries(image, number, &mut wanted)?;
     Ok(wanted.iter().any(|entry| entry.row == row && entry.partition(image) == partition))
 }
 
@@ -58,8 +58,11 @@ pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
     for index in 0..indexes {
         rooms::index::entries(image, index, &mut entries)?;
     }
-    for aggregate in indexes..indexes + image.schema.aggregates.len() {
-        rooms::aggregate::contributions(image, aggregate, &mut entries)?;
+    for copy in 0..image.schema.copies.len() {
+        rooms::copy::entries(image, copy, &mut entries)?;
+    }
+    for aggregate in 0..image.schema.aggregates.len() {
+        rooms::aggregate::entries(image, indexes + image.schema.copies.len() + aggregate, &mut entries)?;
     }
     Ok(entries)
 }

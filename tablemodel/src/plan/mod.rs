@@ -4,13 +4,15 @@
 
 pub(crate) mod batch;
 pub(crate) mod change;
+pub(crate) mod contributed;
+pub(crate) mod copies;
 pub(crate) mod entries;
 pub(crate) mod exact;
 pub(crate) mod fold;
-pub(crate) mod followers;
 pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod join;
+pub(crate) mod known;
 pub(crate) mod outbox;
 pub(crate) mod part;
 pub(crate) mod patch;

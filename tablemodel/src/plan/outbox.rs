@@ -3,6 +3,8 @@
 //! An intent says "this entity changed, these rows may be affected", never "write this": whoever delivers it reads the
 //! entity and makes the rows match. Pure; delivery is `database::outbox`'s.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, Value, ValueRef};
 
@@ -16,6 +18,7 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
+    rooms::copy,
     schema::{AggregateSchema, EntitySchema, IndexSchema},
 };
 
@@ -23,6 +26,8 @@ use crate::{
 pub(crate) const OUTBOX: &str = "~~out|";
 /// The affected entries.
 const ENTRIES: &str = "_entries";
+/// Whether copies of the entity may have to follow.
+const COPIED: &str = "_copied";
 /// How often delivery failed.
 pub(crate) const ATTEMPTS: &str = "_attempts";
 /// When delivery is due.
@@ -73,7 +78,7 @@ impl AwayRow {
         was: bool,
     ) -> Option<Self> {
         let mut properties = entry.properties;
-        system::stamp(&mut properties, schema.follower_type(entry.index)?, sequence, None);
+        system::stamp(&mut properties, schema.derived(entry.index)?.discriminator, sequence, None);
         let (index, away, row) = (entry.index, entry.away?, entry.row);
         Some(Self { index, away, row, owner: owner.to_owned(), sequence, want: Some(properties), was })
     }
@@ -106,7 +111,7 @@ pub(crate) struct AwayKey {
 
 impl AwayKey {
     pub(crate) fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
-        let index = schema.follower_name(row.index);
+        let index = schema.derived(row.index).map_or(Cow::Borrowed(""), |kind| kind.name);
         let key = RowKey::new(row.away.partition.clone(), row.row.clone());
         Self { index: index.into_owned(), table: row.away.table.to_owned(), key }
     }
@@ -118,8 +123,8 @@ impl AwayKey {
 
     /// The row, to be taken away if it is there; none if the program does not know its index.
     pub(crate) fn removal(&self, schema: &'static EntitySchema, owner: &str, sequence: i64) -> Option<AwayRow> {
-        let index = schema.follower(&self.index)?;
-        let away = Away { table: schema.follower_table(index)?, partition: self.key.partition.clone() };
+        let index = schema.derived_position(&self.index)?;
+        let away = Away { table: schema.derived(index)?.table?, partition: self.key.partition.clone() };
         let (row, owner) = (self.key.row.clone(), owner.to_owned());
         Some(AwayRow { index, away, row, owner, sequence, want: None, was: false })
     }
@@ -146,16 +151,28 @@ pub(crate) struct Intent {
     pub(crate) owner: String,
     pub(crate) sequence: i64,
     pub(crate) entries: Vec<AwayKey>,
+    /// Whether copies of the entity, wherever they are, may have to follow.
+    pub(crate) copied: bool,
 }
 
-/// The intents of a change: one for each entity that it leaves or takes away.
-pub(crate) fn intents(schema: &'static EntitySchema, rows: &[AwayRow]) -> Vec<Intent> {
-    let mut intents: Vec<Intent> = Vec::new();
+/// The intents of a change: one for each entity that it leaves or takes away. `copied` are those whose copies may have to
+/// follow, with their sequence numbers.
+pub(crate) fn intents(schema: &'static EntitySchema, rows: &[AwayRow], copied: &[(String, i64)]) -> Vec<Intent> {
+    let first = |(owner, sequence): &(String, i64)| Intent {
+        owner: owner.clone(),
+        sequence: *sequence,
+        entries: Vec::new(),
+        copied: true,
+    };
+    let mut intents: Vec<Intent> = copied.iter().map(first).collect();
     for row in rows {
         let entry = AwayKey::of(schema, row);
         match intents.iter_mut().find(|intent| intent.owner == row.owner) {
             Some(intent) => intent.entries.push(entry),
-            None => intents.push(Intent { owner: row.owner.clone(), sequence: row.sequence, entries: vec![entry] }),
+            None => {
+                let (owner, sequence) = (row.owner.clone(), row.sequence);
+                intents.push(Intent { owner, sequence, entries: vec![entry], copied: false });
+            }
         }
     }
     intents
@@ -181,6 +198,9 @@ impl Intent {
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.owner.clone());
         properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
         properties.insert(PropertyName::from_static(DUE), due);
+        if self.copied {
+            properties.insert(PropertyName::from_static(COPIED), true);
+        }
         properties
     }
 
@@ -193,7 +213,8 @@ impl Intent {
         let entries = entries.and_then(|list| list.iter().map(AwayKey::from_json).collect::<Option<Vec<_>>>());
         match (entries, system::owner_row(&row.properties)) {
             (Some(entries), Some(owner)) => {
-                Ok(Self { owner: owner.to_owned(), sequence: system::sequence(&row.properties), entries })
+                let copied = matches!(row.properties.get(COPIED), Some(ValueRef::Boolean(true)));
+                Ok(Self { owner: owner.to_owned(), sequence: system::sequence(&row.properties), entries, copied })
             }
             _ => Err(Error::corrupt("an outbox row cannot be read").at_key(row.key.clone())),
         }
@@ -228,7 +249,7 @@ pub(crate) fn targets(
     let now = ours.map_or(0, |head| system::sequence(&head.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
-        let index = schema.follower(&entry.index);
+        let index = schema.derived_position(&entry.index);
         let written = |wanted: &&Entry| setting.of(wanted.index) >= IndexState::WriteOnly;
         let found = wanted.iter().filter(written).find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
         let row = found.cloned().and_then(|entry| AwayRow::wanted(schema, entry, &owner.row, sequence, false));
@@ -268,7 +289,7 @@ impl AwayKey {
 
     /// The aggregate, if the row is a contribution.
     pub(crate) fn aggregate(&self, schema: &'static EntitySchema) -> Option<&'static AggregateSchema> {
-        schema.aggregate(schema.follower(&self.index)?)
+        schema.aggregate(schema.derived_position(&self.index)?)
     }
 
     /// The index, if its rows are claims.
@@ -301,7 +322,16 @@ impl Target {
             true => system::sequence(&there.properties) < self.sequence,
             false => self.is_live,
         };
-        Ok(is_due.then(|| Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone()))))
+        if !is_due {
+            return Ok(None);
+        }
+        let mut properties = self.properties.clone();
+        if !self.is_live && copy::is_pending(&there.properties) {
+            // Put before its entity is written, which may still come: it stays, but nothing older may settle it.
+            properties = there.properties.clone();
+            properties.insert(PropertyName::from_static(system::SEQUENCE), self.sequence);
+        }
+        Ok(Some(Action::Replace(properties, Condition::Match(there.etag.clone()))))
     }
 }
 

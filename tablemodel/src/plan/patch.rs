@@ -10,8 +10,10 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::{Planned, PlannedRow, Planner, Role, is_primary, next_sequence},
+        copies::is_patched,
         image::{Image, check_version},
         shape::{self, Laid},
+        system,
     },
     schema::EntitySchema,
 };
@@ -46,8 +48,10 @@ impl Planner<'_> {
             true => Action::Replace(after.clone(), condition), // a Merge cannot take a property away
             false => Action::Merge(changed, condition),
         };
+        let is_patched = is_patched(schema, &row, &sets.into_iter().collect::<Vec<_>>(), self.setting);
+        let copied = self.copied(&key, system::sequence(&after)).filter(|_| is_patched).into_iter().collect();
         let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
-        Ok(Planned { rows, after: Some(after), ..Planned::default() })
+        Ok(Planned { rows, copied, after: Some(after), ..Planned::default() })
     }
 
     /// As `patch`, of an entity that may be several rows: of each, only what changed is sent.

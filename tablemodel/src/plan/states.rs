@@ -2,7 +2,7 @@
 //!
 //! Nothing is read or changed here; see `database::registry` for the rows.
 
-use crate::schema::EntitySchema;
+use crate::schema::{CopySchema, EntitySchema};
 
 /// How far an index is built. Only the four, in this order; two programs may be at most one apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,7 +34,8 @@ impl IndexState {
     }
 }
 
-/// The states of the indexes of one entity, in the order of its schema, and then those of its aggregates.
+/// The states of the indexes of one entity, in the order of its schema, then those of its copies, which are always complete,
+/// and then those of its aggregates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexStates(pub(crate) Vec<IndexState>);
 
@@ -54,7 +55,24 @@ pub(crate) struct Setting {
     pub(crate) deferred: bool,
     /// Whether a deleted entity leaves a tombstone.
     pub(crate) tombstones: bool,
+    /// The copies that entities of the model have of this one.
+    pub(crate) copied: Vec<CopiedBy>,
 }
+
+/// A copy that another entity has of this one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopiedBy {
+    pub(crate) holder: &'static EntitySchema,
+    pub(crate) copy: &'static CopySchema,
+}
+
+impl PartialEq for CopiedBy {
+    fn eq(&self, other: &Self) -> bool {
+        self.copy.discriminator == other.copy.discriminator
+    }
+}
+
+impl Eq for CopiedBy {}
 
 impl Setting {
     /// The state of the index at this position of the schema.
@@ -64,6 +82,6 @@ impl Setting {
 
     /// Whether the aggregate at this position of the schema is kept: from when it is complete.
     pub(crate) fn keeps(&self, schema: &EntitySchema, aggregate: usize) -> bool {
-        self.states.of(schema.indexes.len() + aggregate) == IndexState::Readable
+        self.states.of(schema.indexes.len() + schema.copies.len() + aggregate) == IndexState::Readable
     }
 }

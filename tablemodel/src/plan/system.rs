@@ -208,7 +208,8 @@ pub(crate) fn unknown<'a>(
     schema: &'static EntitySchema,
     stored: &'a Properties,
 ) -> impl Iterator<Item = (&'a PropertyName, ValueRef<'a>)> {
-    stored.iter().filter(|(name, _)| !is_system(name.as_str()) && schema.property(name.as_str()).is_none())
+    let is_known = |name: &str| schema.property(name).is_some() || schema.copy_with(name).is_some();
+    stored.iter().filter(move |(name, _)| !is_system(name.as_str()) && !is_known(name.as_str()))
 }
 
 /// The system properties of a row.

@@ -11,16 +11,16 @@ use tablemodel_store::{Action, Condition, EdmType, Properties, PropertyName, Row
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        change::Known,
         exact::Exact,
         image::{Image, key_error},
+        known::Known,
         system,
     },
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
 };
 
 pub(crate) use self::{
-    contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, contributions, is_contribution, is_first},
+    contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, entries, is_contribution, is_first},
     rank::Rank,
     totals::{Recount, Totals},
 };

@@ -10,7 +10,7 @@ use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey,
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyType, Part},
-    plan::{change::Known, system},
+    plan::{known::Known, system},
     schema::IndexSchema,
 };
 

@@ -8,6 +8,7 @@ pub mod aggregate;
 pub mod blob;
 pub mod chunked;
 pub mod compound_key;
+pub mod copy;
 pub mod elsewhere;
 pub mod index;
 pub mod list;

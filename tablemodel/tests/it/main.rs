@@ -19,6 +19,7 @@ mod bad_input;
 mod blob;
 mod bulk;
 mod claims;
+mod copy;
 mod derives;
 mod elsewhere;
 mod entities;

@@ -1,7 +1,7 @@
 //! What does not compile, and what is said about it: each message is part of the interface.
 //!
 //! `written`: mistakes in words. `typed`: mistakes that rustc finds by types. `promised`: constants that fail. `pass`:
-//! what must compile. `blob`: mistakes with blobs. Each compiler words its own part of an error differently, so that the texts are those of one
+//! what must compile; `blob`, `copy` and the like: of those rooms. Each compiler words its own part of an error differently, so that the texts are those of one
 //! version; `TRYBUILD=overwrite` writes them anew.
 
 use std::process::Command;
@@ -22,6 +22,7 @@ fn every_mistake_is_told_under_the_words_it_is_about() {
         cases.compile_fail("tests/ui/written/*.rs");
         cases.compile_fail("tests/ui/typed/*.rs");
         cases.compile_fail("tests/ui/promised/*.rs");
+        cases.compile_fail("tests/ui/copy/*.rs");
         cases.compile_fail("tests/ui/blob/*.rs");
         cases.compile_fail("tests/ui/wide/*.rs");
         cases.compile_fail("tests/ui/chunked/*.rs");

@@ -245,7 +245,11 @@ fn image(change: &Change) -> Option<&Image> {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
         // What moves to another key holds no blobs.
         Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
-        Change::Delete { .. } | Change::Touch { .. } | Change::Patch { .. } | Change::Refresh { .. } => None,
+        Change::Delete { .. }
+        | Change::Touch { .. }
+        | Change::Patch { .. }
+        | Change::Recopy { .. }
+        | Change::Refresh { .. } => None,
     }
 }
 
@@ -254,6 +258,10 @@ fn image_mut(change: &mut Change) -> Option<&mut Image> {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
         // What moves to another key holds no blobs.
         Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
-        Change::Delete { .. } | Change::Touch { .. } | Change::Patch { .. } | Change::Refresh { .. } => None,
+        Change::Delete { .. }
+        | Change::Touch { .. }
+        | Change::Patch { .. }
+        | Change::Recopy { .. }
+        | Change::Refresh { .. } => None,
     }
 }

@@ -7,13 +7,14 @@ use tablemodel_store::{Batch, KeyRange, Query, RowRange};
 
 use super::Run;
 use crate::{
+    database::followers::Prepared,
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, entries::Away, join::join, system},
     rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS},
 };
 
 /// Contributions by the place where their targets stand.
-type Places = Vec<(Away, Vec<Change>)>;
+pub(in crate::database) type Places = Vec<(Away, Vec<Change>)>;
 
 impl Run<'_> {
     /// Learns the first contributions behind `prefix`: one more than the changes of a batch may take away. Those that are
@@ -36,14 +37,59 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes from the contributions those that stand in this run's own partition: they are planned with its changes. Tells
-    /// whether there are any.
-    pub(in crate::database) fn take_guests(&mut self, places: &mut Places) -> bool {
-        let table = self.registered.schema.table;
-        let is_here = |away: &Away| away.table.eq_ignore_ascii_case(table) && away.partition == self.partition;
-        let here = places.iter().position(|(away, _)| is_here(away)).map(|at| places.swap_remove(at));
-        self.guests = here.map(|(_, changes)| changes).unwrap_or_default();
-        !self.guests.is_empty()
+    /// As `prepare_with_copies`, with what the same commit writes elsewhere for aggregates there.
+    pub(super) async fn prepare_all(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
+        self.take_guests(&[], &[]);
+        let Some(mut prepared) = self.prepare_with_copies(changes).await? else { return Ok(None) };
+        if self.take_guests(&prepared.plans().collect::<Vec<_>>(), &prepared.follows) {
+            let Some(again) = self.prepare_with_copies(changes).await? else { return Ok(None) };
+            prepared = again;
+        }
+        let places = self.places_apart(&prepared.plans().collect::<Vec<_>>(), None);
+        prepared.batches = self.join_places(places, prepared.batches).await?;
+        Ok(Some(prepared))
+    }
+
+    /// Takes from the contributions of these plans those that stand where this run writes: in its own partition, or where
+    /// entities follow it. They are planned with those. Tells whether they are others than before.
+    pub(in crate::database) fn take_guests(&mut self, plans: &[&BatchPlan], follows: &[BatchPlan]) -> bool {
+        let before = self.guests.len() + self.hosted.len();
+        (self.guests, self.hosted) = (Vec::new(), Places::new());
+        for (away, changes) in places(plans) {
+            let table = self.db.table_name(away.table);
+            if self.is_at(&away) {
+                self.guests = changes;
+            } else if follows.iter().any(|plan| plan.place() == (table.as_str(), away.partition.as_str())) {
+                self.hosted.push((away, changes));
+            }
+        }
+        before == 0 && !(self.guests.is_empty() && self.hosted.is_empty())
+    }
+
+    /// The contributions of these plans that neither this run nor the other has taken.
+    pub(in crate::database) fn places_apart(&self, plans: &[&BatchPlan], other: Option<&Self>) -> Places {
+        let is_taken = |run: &Self, away: &Away| run.is_at(away) || run.hosted.iter().any(|(place, _)| place == away);
+        let mut places = places(plans);
+        places.retain(|(away, _)| !is_taken(self, away) && !other.is_some_and(|other| is_taken(other, away)));
+        places
+    }
+
+    fn is_at(&self, away: &Away) -> bool {
+        away.table.eq_ignore_ascii_case(self.registered.schema.table) && away.partition == self.partition
+    }
+
+    /// Takes over the contributions that stand where this run does, which follows the other.
+    pub(in crate::database) fn host(&mut self, other: &Self) {
+        let here = other.hosted.iter().filter(|(away, _)| self.is_at(away));
+        self.guests = here.flat_map(|(_, changes)| changes.clone()).collect();
+    }
+
+    /// Reads what the contributions need that are planned with the changes.
+    pub(in crate::database) async fn read_guests(&mut self) -> Result<()> {
+        if !self.guests.is_empty() {
+            self.read_needs(&self.guests.clone()).await?;
+        }
+        Ok(())
     }
 
     /// Plans the contributions of one commit in other partitions, each place by itself, and joins their batches to it.
@@ -63,7 +109,7 @@ impl Run<'_> {
 }
 
 /// The contributions that the plans of one commit bring, by place.
-pub(in crate::database) fn places(plans: &[&BatchPlan]) -> Places {
+fn places(plans: &[&BatchPlan]) -> Places {
     let mut places = Places::new();
     for (away, change) in plans.iter().flat_map(|plan| plan.contributions()) {
         match places.iter_mut().find(|(place, _)| place == away) {

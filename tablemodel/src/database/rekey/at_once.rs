@@ -3,12 +3,7 @@
 use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError};
 
 use crate::{
-    database::{
-        Database, Registered,
-        calls::ATTEMPTS,
-        execute::{Run, places},
-        write::no_row,
-    },
+    database::{Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, write::no_row},
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
 };
@@ -22,17 +17,12 @@ impl Database {
         let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         for attempt in 0..ATTEMPTS {
-            let none = &mut Vec::new();
-            (leaving.take_guests(none), arriving.take_guests(none));
-            let (mut first, mut departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
-            let (mut second, mut arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
-            let mut places = places(&[&first, &second]);
-            if leaving.take_guests(&mut places) {
-                (first, departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
-            }
-            if arriving.take_guests(&mut places) {
-                (second, arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
-            }
+            let Some((first, second)) = prepared(&mut leaving, &leave, &mut arriving, &arrive).await? else { continue };
+            let (first, follows, departure) = (first.plan, first.follows, first.batches);
+            let (second, then, arrival) = (second.plan, second.follows, second.batches);
+            check_follows(&follows, &then, &key)?;
+            let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
+            let places = leaving.places_apart(&plans, Some(&arriving));
             let batches = leaving.join_places(places, join(departure, arrival)?).await?;
             let error = match self.commit_store(&batches, attempt).await {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
@@ -40,11 +30,11 @@ impl Database {
             };
             let (side, error) = locate(error, &batches, &registered.table, &first, (&key.partition, &second));
             let next = match side {
-                _ if arriving.is_ambiguous() => arriving.after_failure(error, &second).await,
-                Side::Leaving => leaving.after_failure(error, &first).await,
-                Side::Arriving => arriving.after_failure(error, &second).await,
-                Side::Elsewhere => match leaving.after_failure(error.clone(), &first).await {
-                    Err(_) => arriving.after_failure(error, &second).await,
+                _ if arriving.is_ambiguous() => arriving.after_failure(error, &second, &then).await,
+                Side::Leaving => leaving.after_failure(error, &first, &follows).await,
+                Side::Arriving => arriving.after_failure(error, &second, &then).await,
+                Side::Elsewhere => match leaving.after_failure(error.clone(), &first, &follows).await {
+                    Err(_) => arriving.after_failure(error, &second, &then).await,
                     again => again,
                 },
             };
@@ -55,6 +45,45 @@ impl Database {
         }
         Err(arriving.exhausted())
     }
+}
+
+/// Both plans, each with the contributions that stand in its partition; nothing where another attempt is to be made.
+async fn prepared(
+    leaving: &mut Run<'_>,
+    leave: &[Change],
+    arriving: &mut Run<'_>,
+    arrive: &[Change],
+) -> Result<Option<(Prepared, Prepared)>> {
+    leaving.take_guests(&[], &[]);
+    arriving.take_guests(&[], &[]);
+    loop {
+        let first = leaving.prepare_with_copies(leave).await.map_err(Error::alone)?;
+        let second = arriving.prepare_with_copies(arrive).await.map_err(Error::alone)?;
+        let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+        let plans: Vec<_> = [&first, &second].into_iter().flat_map(Prepared::plans).collect();
+        let new = leaving.take_guests(&plans, &first.follows) | arriving.take_guests(&plans, &second.follows);
+        if !new {
+            return Ok(Some((first, second)));
+        }
+    }
+}
+
+/// That no entity follows both the old key and the new one: each plan knows of one of them.
+fn check_follows(first: &[BatchPlan], second: &[BatchPlan], key: &RowKey) -> Result<()> {
+    let holders = |plan: &BatchPlan, row: &str| plan.rows.iter().any(|of| of.planned.row == row);
+    for plan in first {
+        let same = second.iter().filter(|other| other.place() == plan.place());
+        for other in same {
+            if let Some(both) = plan.rows.iter().find(|row| holders(other, &row.planned.row)) {
+                let (partition, row) = (plan.place().1, &both.planned.row);
+                let detail = format!(
+                    "the entity at {partition}/{row} copies what is at the old key, and what comes to the new one; change that one first"
+                );
+                return Err(Error::unsupported(detail).at_key(key.clone()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Which of two joined plans a failed row is of.

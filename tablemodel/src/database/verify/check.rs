@@ -2,10 +2,7 @@
 //!
 //! Pure. What concerns rows of other partitions is collected for `elsewhere`.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use tablemodel_store::{EdmType, Properties, Row, RowKey, ValueRef};
 
@@ -28,7 +25,7 @@ use crate::{
         list,
         rekey::{INTENT, Reservation, is_held},
     },
-    schema::{AggregateSchema, BLOB, Cover, EntitySchema, PropertySchema},
+    schema::{AggregateSchema, BLOB, Cover, Derived, EntitySchema, PropertySchema},
 };
 
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
@@ -51,6 +48,8 @@ pub(super) struct Check {
     pub(super) away: Vec<WantedAway>,
     /// Rows here of entities that live in other partitions, or did.
     pub(super) guests: Vec<Guest>,
+    /// Entities that have copies.
+    pub(super) holders: Vec<Image>,
     /// Outbox rows.
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
@@ -77,9 +76,7 @@ pub(super) struct Check {
 /// What an entity wants of one row.
 pub(super) struct Wanted {
     pub(super) schema: &'static EntitySchema,
-    /// What wants it: an index, or an aggregate.
-    name: Cow<'static, str>,
-    discriminator: Cow<'static, str>,
+    pub(super) kind: Derived,
     /// The entity.
     pub(super) owner: RowKey,
     pub(super) properties: Properties,
@@ -216,9 +213,14 @@ impl Check {
         row: Row,
         derived: &mut Vec<Row>,
     ) -> Result<()> {
-        let place = schema.follower(&name).map(|index| (index, schema.follower_table(index)));
+        let index = schema.derived_position(&name);
+        let place = index.and_then(|index| Some((index, schema.derived(index)?.table)));
+        // A back-reference stands beside its holder where that is in the source's partition.
+        let is_beside = index.is_some_and(|index| schema.copy(index).is_some())
+            && schema.table.eq_ignore_ascii_case(self.table)
+            && system::owner(&row).is_some_and(|owner| owner.partition == self.partition);
         match place {
-            Some((index, Some(table))) if table.eq_ignore_ascii_case(self.table) => {
+            Some((index, Some(table))) if table.eq_ignore_ascii_case(self.table) && !is_beside => {
                 match system::is_dead(&row.properties) {
                     true => self.tombstones += 1,
                     false => self.derived += 1,
@@ -304,14 +306,18 @@ impl Check {
     }
 
     fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) -> Result<()> {
+        if !image.schema.copies.is_empty() {
+            self.holders.push(image.clone());
+        }
         for entry in entries(image)? {
-            let state = setting.of(entry.index);
-            let Some(discriminator) = image.schema.follower_type(entry.index).filter(|_| state != IndexState::Absent)
-            else {
+            let (state, Some(kind)) = (setting.of(entry.index), image.schema.derived(entry.index)) else {
                 continue;
             };
-            let Entry { away, row, properties, index } = entry;
-            let is_list = image.schema.indexes.get(index).is_some_and(|index| index.cover == Cover::List);
+            let is_list = image.schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List);
+            if state == IndexState::Absent {
+                continue;
+            }
+            let Entry { away, row, properties, .. } = entry;
             if is_list && away.is_none() {
                 let (entity, keys) = self.members.entry(row).or_default();
                 *entity = image.schema.entity_type;
@@ -319,8 +325,7 @@ impl Check {
                 continue;
             }
             let (schema, owner, required) = (image.schema, image.key.clone(), state == IndexState::Readable);
-            let name = schema.follower_name(index);
-            let wanted = Wanted { schema, name, discriminator, owner, properties, sequence, required };
+            let wanted = Wanted { schema, kind, owner, properties, sequence, required };
             match away {
                 Some(away) => {
                     let key = RowKey { partition: away.partition, row };
@@ -333,7 +338,7 @@ impl Check {
     }
 
     fn want_here(&mut self, row: String, wanted: Wanted) {
-        let name = wanted.name.clone();
+        let name = wanted.kind.name.clone();
         if self.wanted.insert(row.clone(), wanted).is_some() {
             let detail = format!("two entities want this row of index `{name}`; one of them lacks it");
             let key = RowKey::new(self.partition.clone(), row);
@@ -383,7 +388,7 @@ impl Wanted {
             fields.retain(|name| !system::is_system(name));
             fields
         };
-        let same_type = system::entity_type(&row.properties) == Some(self.discriminator.as_ref());
+        let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator.as_ref());
         let same_owner = system::owner(row).as_ref() == Some(&self.owner);
         if !same_type || !same_owner || fields(&row.properties) != fields(&self.properties) {
             misfits.push("it does not hold what its entity wants");
@@ -392,7 +397,7 @@ impl Wanted {
     }
 
     pub(super) fn missing(&self) -> String {
-        format!("the entity {} wants a row `{}` here", self.owner, self.discriminator)
+        format!("the entity {} wants a row `{}` here", self.owner, self.kind.discriminator)
     }
 
     /// What puts this row right.
@@ -426,7 +431,7 @@ fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Resu
 
 /// Whether the rows of the index are of no meaning: it is not built, or no longer.
 fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result<bool> {
-    let position = schema.follower(name);
+    let position = schema.derived_position(name);
     let states = &db.registered(schema)?.setting;
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }

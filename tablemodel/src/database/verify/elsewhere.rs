@@ -3,6 +3,8 @@
 //!
 //! What an outbox row still names is on its way, and not reported.
 
+use std::borrow::Cow;
+
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
@@ -22,6 +24,7 @@ use crate::{
         outbox::{OUTBOX, Progress},
         system,
     },
+    rooms::copy,
     schema::EntitySchema,
 };
 
@@ -41,6 +44,10 @@ impl Database {
         }
         for chunk in std::mem::take(&mut check.guests).chunks(CHUNK) {
             let found: Vec<_> = chunk.iter().map(|guest| self.check_guest(table, guest)).collect();
+            self.collect(found, check).await?;
+        }
+        for chunk in std::mem::take(&mut check.holders).chunks(CHUNK) {
+            let found: Vec<_> = chunk.iter().map(|holder| self.check_copies(holder)).collect();
             self.collect(found, check).await?;
         }
         let dead = std::mem::take(&mut check.dead);
@@ -107,7 +114,7 @@ impl Database {
     /// at from the entity's side.
     async fn check_guest(&self, table: &'static str, guest: &Guest) -> Result<Option<Violation>> {
         let Guest { schema, index, row } = guest;
-        let name = schema.follower_name(*index).into_owned();
+        let name = schema.derived(*index).map_or(Cow::Borrowed(""), |kind| kind.name).into_owned();
         let report = |kind, detail: String, mend| {
             Ok(Some(Violation { table: table.to_owned(), key: row.key.clone(), kind, detail, mend }))
         };
@@ -118,10 +125,15 @@ impl Database {
                 Mend::Remove(row.etag.clone()),
             );
         };
-        if system::is_pending(&row.properties) {
+        let is_of_copy = schema.copy(*index).is_some();
+        if !is_of_copy && system::is_pending(&row.properties) {
             return Ok(None); // a claim before its entity: reads pass over it, and who wants the value takes it over
         }
         let is_dead = system::is_dead(&row.properties);
+        let expires = copy::expires(&row.properties).filter(|_| is_of_copy);
+        if expires.is_some_and(|expires| self.environment().clock.now() <= expires) {
+            return Ok(None); // its holder may still be written
+        }
         if is_dead && !self.is_older_than_fences(row, 2) {
             return Ok(None);
         }
@@ -129,12 +141,11 @@ impl Database {
         let primary = self.read_entity(schema, &own, &owner).await?.filter(|rows| is_primary(schema, &rows.head));
         let image = primary.and_then(|rows| Image::stored(schema, &rows).ok());
         let is_wanted = match &image {
+            Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
             Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,
         };
-        // A claim that is pending belongs to nobody until its entity has the value: its writer is at work, or died.
-        let is_claim = !is_dead && system::is_pending(&row.properties);
-        if is_claim || (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
+        if (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
             return Ok(None);
         }
         match (is_dead, is_wanted) {
@@ -143,6 +154,11 @@ impl Database {
             (true, false) => report(
                 ViolationKind::Leftover,
                 format!("a tombstone of {owner} that nothing sweeps"),
+                Mend::Remove(row.etag.clone()),
+            ),
+            (false, _) if expires.is_some() => report(
+                ViolationKind::Dangling,
+                format!("it was put for {owner}, which was never written so"),
                 Mend::Remove(row.etag.clone()),
             ),
             (false, _) => report(
@@ -158,8 +174,33 @@ impl Database {
         }
     }
 
+    /// The copies that an entity has: that they say what their sources do. A source that is gone leaves a copy that is kept.
+    async fn check_copies(&self, holder: &Image) -> Result<Option<Violation>> {
+        for copy in holder.schema.copies {
+            let Some(source) = copy::source(holder, copy)? else { continue };
+            let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
+            if !copy::is_stale(holder, copy, row.as_ref())?
+                || self.is_pending(source.schema, &source.key).await?
+                || self.is_pending(holder.schema, &holder.key).await?
+            {
+                continue;
+            }
+            return Ok(Some(Violation {
+                table: holder.schema.table.to_owned(),
+                key: holder.key.clone(),
+                kind: ViolationKind::Stale,
+                detail: format!("its copy `{}` is not what the {} at {} says", copy.name, copy.source_type, source.key),
+                mend: Mend::Recopy(holder.schema.entity_type, holder.key.clone()),
+            }));
+        }
+        Ok(None)
+    }
+
     /// A tombstone of an entity: something must be left to sweep it.
     async fn check_dead(&self, schema: &'static EntitySchema, row: &Row) -> Result<Option<Violation>> {
+        if self.is_atomic() && !self.registered(schema)?.setting.copied.is_empty() {
+            return Ok(None); // left for whoever waits for the entity to come
+        }
         if !self.is_older_than_fences(row, 2) || self.has_outbox_rows(schema, &row.key, |_| true).await? {
             return Ok(None);
         }

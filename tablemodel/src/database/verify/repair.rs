@@ -30,6 +30,8 @@ pub(super) enum Mend {
     No,
     /// The entity of this type is written once more.
     Touch(&'static str, RowKey),
+    /// The copies of the entity of this type are brought to what their sources are.
+    Recopy(&'static str, RowKey),
     /// The row, which is ahead of its entity, is taken away if it is still as it was, and the entity written once more.
     Rewrite(ETag, &'static str, RowKey),
     /// The row is taken away, if it is still as it was.
@@ -142,6 +144,7 @@ impl Database {
         match &violation.mend {
             Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
             Mend::Touch(entity, owner) => self.touch(self.known(entity)?, owner, Vec::new()).await,
+            Mend::Recopy(entity, holder) => self.recopy(self.known(entity)?, vec![holder.clone()]).await,
             Mend::Rewrite(etag, entity, owner) => {
                 self.take_away(&violation.table, &violation.key, etag).await?;
                 self.touch(self.known(entity)?, owner, Vec::new()).await
@@ -209,7 +212,7 @@ impl Database {
 
     async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
         let Some(there) = self.get_row(&self.table_name(table), key).await? else { return Ok(()) };
-        if there.etag == *etag && self.withdraw(&there).await? {
+        if there.etag == *etag && self.uncount(&there).await? {
             return Ok(());
         }
         let action = Action::Delete(Condition::Match(etag.clone()));
@@ -232,7 +235,7 @@ impl Database {
         let there = self.get_row(&table, &entry.key).await?;
         let Some(there) = there.filter(|row| system::owner(row).as_ref() == Some(owner)) else { return Ok(()) };
         if self.is_atomic() {
-            return match self.withdraw(&there).await? {
+            return match self.uncount(&there).await? {
                 true => Ok(()),
                 false => self.remove_row(&table, &there).await,
             };
@@ -241,7 +244,8 @@ impl Database {
         if primary.is_some() {
             return self.touch(schema, owner, vec![entry]).await;
         }
-        let intent = Intent { owner: owner.row.clone(), sequence: sequence.saturating_add(1), entries: vec![entry] };
+        let (owner_row, sequence) = (owner.row.clone(), sequence.saturating_add(1));
+        let intent = Intent { owner: owner_row, sequence, entries: vec![entry], copied: false };
         self.mark_dirty(schema, &owner.partition).await?;
         let properties = intent.properties(schema, due(self.environment().clock.now()));
         let row = RowKey::new(owner.partition.clone(), intent.row());
@@ -262,6 +266,8 @@ impl Database {
             Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
         if self.is_atomic() {
             self.touch(schema, &outgoing.owner(), outgoing.intent.entries.clone()).await?;
+            let registered = self.registered(schema)?;
+            self.deliver_copies(&registered, &outgoing).await?;
             return self.remove_row(&table, &row).await;
         }
         self.deliver(&outgoing).await

@@ -8,9 +8,10 @@ use crate::{
     error::{Error, Result},
     key::{Codec, KeyType, Part, Segment, Template},
     plan::{
-        change::{Known, Need},
+        change::Need,
         entries::{Away, Entry},
         image::{Image, key_error},
+        known::Known,
         outbox::Target,
         system::{self, RowKind},
     },
@@ -56,8 +57,8 @@ impl Into {
     }
 }
 
-/// Adds the contribution that the aggregate with this number wants for the image.
-pub(crate) fn contributions(image: &Image, number: usize, to: &mut Vec<Entry>) -> Result<()> {
+/// Adds the contribution that the aggregate at this position wants for the image.
+pub(crate) fn entries(image: &Image, number: usize, to: &mut Vec<Entry>) -> Result<()> {
     let Some(aggregate) = image.schema.aggregate(number) else { return Ok(()) };
     let is_beside = aggregate.is_beside(image.schema);
     if is_beside && !aggregate.is_extreme() {

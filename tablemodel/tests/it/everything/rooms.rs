@@ -23,6 +23,7 @@ const ROOMS: &[(&str, Proof)] = &[
     ("blob", Proof::Elsewhere(crate::blob::enumerate)),
     ("chunked", Proof::Here(&[Op::Grow, Op::Shrink])),
     ("compound_key", Proof::Here(&[Op::Insert, Op::Again])),
+    ("copy", Proof::Elsewhere(crate::copy::enumerate)),
     ("elsewhere", Proof::Here(&[Op::Insert, Op::Again, Op::Save, Op::Less, Op::Update, Op::Delete, Op::Batch])),
     ("index", Proof::Here(&[Op::Insert, Op::Save, Op::Less, Op::Upsert, Op::Delete])),
     ("list", Proof::Here(&[Op::Insert, Op::Save, Op::Less, Op::Update, Op::Delete, Op::Batch, Op::Move])),

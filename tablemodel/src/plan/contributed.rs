@@ -1,60 +1,25 @@
-//! What follows an entity with a state of its own: its indexes, and then the aggregates that it adds to, each by its number.
+//! The aggregates that an entity adds to, as kinds of derived rows: their names, and where they stand.
 //!
-//! Names and places alone; which rows there are is the rooms' to say.
-
-use std::borrow::Cow;
+//! Which rows there are is the room's to say.
 
 use crate::{
     key::{Codec, Segment},
-    schema::{AggregateSchema, EntitySchema, Function, same},
+    schema::{AggregateSchema, Derived, EntitySchema, Function, same},
 };
 
 impl EntitySchema {
-    /// The number of what has this name.
-    pub(crate) fn follower(&self, name: &str) -> Option<usize> {
-        let index = self.indexes.iter().position(|index| index.name == name);
-        index.or_else(|| {
-            let of = |aggregate: &AggregateSchema| aggregate.is_named(name);
-            Some(self.indexes.len() + self.aggregates.iter().position(of)?)
-        })
+    /// The aggregate at this position, behind the indexes and copies.
+    pub(crate) fn aggregate(&self, position: usize) -> Option<&'static AggregateSchema> {
+        self.aggregates.get(position.checked_sub(self.indexes.len() + self.copies.len())?)
     }
 
-    /// The name of what has this number; of an aggregate `~Team.Members`.
-    pub(crate) fn follower_name(&self, number: usize) -> Cow<'static, str> {
-        match (self.indexes.get(number), self.aggregate(number)) {
-            (Some(index), _) => index.name.into(),
-            (None, Some(aggregate)) => aggregate.follower_name().into(),
-            (None, None) => "".into(),
-        }
-    }
-
-    /// What its rows carry as `EntityType`; of an aggregate `Employee.~Team.Members@2`.
-    pub(crate) fn follower_type(&self, number: usize) -> Option<Cow<'static, str>> {
-        if let Some(index) = self.indexes.get(number) {
-            return Some(index.discriminator.into());
-        }
-        let name = self.aggregate(number)?.follower_name();
-        Some(format!("{}.{name}@{}", self.entity_type, self.version).into())
-    }
-
-    /// The table of its rows in other partitions; none where it has none.
-    pub(crate) fn follower_table(&self, number: usize) -> Option<&'static str> {
-        match (self.indexes.get(number), self.aggregate(number)) {
-            (Some(index), _) => index.elsewhere.as_ref().map(|elsewhere| elsewhere.table),
-            (None, aggregate) => {
-                aggregate.filter(|aggregate| !aggregate.is_beside(self)).map(|aggregate| aggregate.target.table)
-            }
-        }
-    }
-
-    /// The aggregate with this number, among all that follows the entity.
-    pub(crate) fn aggregate(&self, number: usize) -> Option<&'static AggregateSchema> {
-        self.aggregates.get(number.checked_sub(self.indexes.len())?)
-    }
-
-    /// Whether rows other than its own may follow it.
-    pub(crate) fn has_followers(&self) -> bool {
-        !self.indexes.is_empty() || !self.aggregates.is_empty()
+    /// The contributions to the aggregate at this position: `Employee.~Team.Members@2`.
+    pub(crate) fn contributed(&self, position: usize) -> Option<Derived> {
+        let aggregate = self.aggregate(position)?;
+        let name = format!("~{}.{}", aggregate.target.entity_type, aggregate.into);
+        let discriminator = format!("{}.{name}@{}", self.entity_type, self.version);
+        let table = (!aggregate.is_beside(self)).then_some(aggregate.target.table);
+        Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique: false })
     }
 
     /// Whether it adds to aggregates in other partitions.
@@ -71,12 +36,8 @@ impl EntitySchema {
 }
 
 impl AggregateSchema {
-    /// Its name among what follows the source.
-    pub(crate) fn follower_name(&self) -> String {
-        format!("~{}.{}", self.target.entity_type, self.into)
-    }
-
-    fn is_named(&self, name: &str) -> bool {
+    /// Whether it has this name among the kinds of derived rows.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
         name.strip_prefix('~').and_then(|name| name.split_once('.')) == Some((self.target.entity_type, self.into))
     }
 

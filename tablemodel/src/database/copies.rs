@@ -1,0 +1,131 @@
+//! Delivery of copies: back-references read page by page, and each holder that is behind brought to what its source is.
+//!
+//! A holder is always read before its source, and written only as it was read: then no order of deliveries can leave an old
+//! copy behind, and any may be repeated.
+
+use std::collections::BTreeMap;
+
+use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use tablemodel_store::{KeyRange, Page, Query, Row, RowKey, limits};
+
+use crate::{
+    database::{Database, Registered, bulk::rows_each, followers::Copying, outbox::Outgoing},
+    error::Result,
+    key::beginning_with,
+    plan::{change::Change, states::CopiedBy},
+    rooms::copy,
+    schema::EntitySchema,
+};
+
+/// Batches of one delivery that are written at the same time.
+const CONCURRENT_BATCHES: usize = 8;
+/// Holders in one batch of a delivery.
+const HOLDERS_PER_BATCH: usize = 20;
+
+/// The holder that a back-reference of this copy names, unless it has let it go.
+pub(super) fn holder(row: &Row, by: CopiedBy) -> Option<RowKey> {
+    copy::read(row, &[by]).filter(|reference| !reference.is_dead).map(|reference| reference.holder)
+}
+
+impl Database {
+    /// One page of back-references; none after the last. `next` is where the next one begins.
+    pub(super) async fn references(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        next: &mut Option<Option<Query>>,
+    ) -> Result<Option<Page>> {
+        let query =
+            next.take().unwrap_or_else(|| Some(Query::new(table, KeyRange::rows(partition, beginning_with(prefix)))));
+        let Some(mut query) = query else {
+            *next = Some(None);
+            return Ok(None);
+        };
+        let mut page = self.query_page(&query).await?;
+        query.continuation = page.continuation.take();
+        *next = Some(query.continuation.is_some().then_some(query));
+        Ok(Some(page))
+    }
+
+    /// Takes back what was registered for a write that did not happen. What stays is found out when it has expired.
+    pub(super) async fn withdraw(&self, copying: Copying) {
+        for (table, row) in copying.registered {
+            if let Err(error) = self.remove_row(&table, &row).await {
+                tracing::warn!(key = %row.key, %error, "a back-reference without a holder is left until it has expired");
+            }
+        }
+    }
+
+    /// What an outbox row means for copies: those that the entity keeps, and those that others keep of it.
+    pub(super) async fn deliver_copies(&self, registered: &Registered, outgoing: &Outgoing) -> Result<()> {
+        let schema = registered.schema;
+        let is_of_copy = |name: &str| schema.derived_position(name).is_some_and(|at| schema.copy(at).is_some());
+        if outgoing.intent.entries.iter().any(|entry| is_of_copy(&entry.index)) {
+            self.recopy(schema, vec![outgoing.owner()]).await?;
+        }
+        if !outgoing.intent.copied {
+            return Ok(());
+        }
+        for by in &registered.setting.copied {
+            self.deliver_to_holders(outgoing, *by).await?;
+        }
+        Ok(())
+    }
+
+    /// Rewrites the holders of one copy. Cost: a query of 1,000 back-references, a read of each holder, and a batch for
+    /// those of one partition that are behind; 8 batches at a time.
+    async fn deliver_to_holders(&self, outgoing: &Outgoing, by: CopiedBy) -> Result<()> {
+        let owner = outgoing.owner();
+        let prefix = copy::references_by(&owner.row, by.copy, None);
+        let mut next = None;
+        while let Some(page) = self.references(&outgoing.table, &owner.partition, &prefix, &mut next).await? {
+            let mut partitions: BTreeMap<String, Vec<RowKey>> = BTreeMap::new();
+            for key in page.rows.iter().filter_map(|row| holder(row, by)) {
+                partitions.entry(key.partition.clone()).or_default().push(key);
+            }
+            let per_batch = (limits::MAX_BATCH_OPERATIONS / rows_each(by.holder)).clamp(1, HOLDERS_PER_BATCH);
+            let batches = partitions.values().flat_map(|keys| keys.chunks(per_batch));
+            let written: Vec<_> = batches.map(|keys| self.recopy(by.holder, keys.to_vec())).collect();
+            stream::iter(written).buffer_unordered(CONCURRENT_BATCHES).try_collect::<()>().await?;
+            self.clear_expired(outgoing, by, &page.rows).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings the copies of holders of one partition up to date; where one of them cannot be written, the others are.
+    pub(super) fn recopy(&self, schema: &'static EntitySchema, keys: Vec<RowKey>) -> BoxFuture<'_, Result<()>> {
+        async move {
+            let registered = self.registered(schema)?;
+            let Some(partition) = keys.first().map(|key| key.partition.clone()) else { return Ok(()) };
+            let changes: Vec<_> = keys.into_iter().map(|key| Change::Recopy { schema, key, repair: false }).collect();
+            let all = self.write(&registered, &partition, &changes).await;
+            if all.is_ok() || changes.len() == 1 {
+                return all.map(drop);
+            }
+            let mut failed = Ok(());
+            for change in changes {
+                let one = self.write(&registered, &partition, &[change]).await;
+                failed = failed.and(one.map(drop));
+            }
+            failed
+        }
+        .boxed()
+    }
+
+    /// Takes away back-references whose holder was never written.
+    async fn clear_expired(&self, outgoing: &Outgoing, by: CopiedBy, rows: &[Row]) -> Result<()> {
+        let now = self.environment().clock.now();
+        for row in rows {
+            let Some(reference) = copy::read(row, &[by]) else { continue };
+            if reference.pending.is_none_or(|expires| now < expires) {
+                continue;
+            }
+            let holder = self.get_row(&self.table_name(by.holder.table), &reference.holder).await?;
+            if !copy::holds(by, holder.as_ref(), &outgoing.owner())? {
+                self.remove_row(&outgoing.table, row).await?;
+            }
+        }
+        Ok(())
+    }
+}

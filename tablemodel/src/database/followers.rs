@@ -1,0 +1,357 @@
+//! Copies in a batch on its way: the sources that it reads, and the holders that
+//! follow in its commit.
+//!
+//! What a copy holds is decided in `rooms::copy` and planned in `plan::copies`. Back-references are read before the source
+//! that they belong to is written, and after the row that its write rests on.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tablemodel_store::{Batch, Row, RowKey, limits};
+
+use crate::{
+    database::{Registered, bulk::rows_each, copies::holder, execute::Run},
+    error::{Error, ErrorKind, Result},
+    plan::{
+        batch::{BatchPlan, split},
+        change::{self, Change},
+        copies::{followed, sources},
+    },
+    rooms::copy::{self},
+    schema::{EntitySchema, OnDelete},
+};
+
+/// How a batch goes about copies; kept between its attempts.
+#[derive(Debug, Default)]
+pub(super) struct Copying {
+    /// Holders beside their source are not written in one batch with it.
+    apart: bool,
+    /// A derived row of a holder was not as it should be: all are read.
+    pub(super) repair: bool,
+    /// Sources that the batch itself writes, by row key: their holders see what it makes of them.
+    own: Vec<String>,
+    /// Back-references put before their holder, and since when by the monotonic clock.
+    pub(super) registered: Vec<(String, Row)>,
+    pub(super) since: Option<Duration>,
+}
+
+impl Copying {
+    /// Whether another attempt without the holders may do better.
+    pub(super) fn go_apart(&mut self, error: &Error) -> bool {
+        let is_new = !self.apart && !matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Restricted { .. });
+        self.apart |= is_new;
+        is_new
+    }
+}
+
+/// The holders that follow a batch in its commit.
+#[derive(Debug, Default)]
+pub(super) struct Followers {
+    /// In the same batch, which writes them in any case.
+    mates: Vec<Change>,
+    /// In the same batch, if it has room.
+    beside: Vec<Change>,
+    /// In other batches, by table and partition.
+    apart: BTreeMap<(&'static str, String), Vec<Change>>,
+    /// The sources that they follow.
+    sources: Vec<(&'static str, String)>,
+}
+
+impl Followers {
+    /// Those in the same batch.
+    pub(super) fn in_batch(&self) -> impl Iterator<Item = &Change> {
+        self.mates.iter().chain(&self.beside)
+    }
+
+    /// Whether the batch can do with less.
+    pub(super) fn may_go_apart(&self) -> bool {
+        !self.beside.is_empty()
+    }
+
+    fn go_apart(&mut self) {
+        for change in std::mem::take(&mut self.beside) {
+            let place = (change.schema().table, change.key().partition.clone());
+            self.apart.entry(place).or_default().push(change);
+        }
+    }
+}
+
+/// A batch that is ready to be committed, with what follows it.
+pub(super) struct Prepared {
+    pub(super) plan: BatchPlan,
+    /// The plans of holders in other partitions.
+    pub(super) follows: Vec<BatchPlan>,
+    pub(super) batches: Vec<Batch>,
+    /// How many of the batches are the plan's own.
+    pub(super) own: usize,
+}
+
+impl Prepared {
+    /// All plans of the commit.
+    pub(super) fn plans(&self) -> impl Iterator<Item = &BatchPlan> {
+        std::iter::once(&self.plan).chain(&self.follows)
+    }
+}
+
+impl Run<'_> {
+    /// As `prepare`, with the holders that follow; nothing where another attempt is to be made without holders.
+    pub(super) async fn prepare_with_copies(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
+        if !self.concerns_copies(changes)? {
+            let (plan, batches) = self.prepare(changes).await?;
+            return Ok(Some(Prepared { plan, follows: Vec::new(), own: batches.len(), batches }));
+        }
+        self.known.forget_copies();
+        self.read_needs(changes).await?;
+        self.read_guests().await?;
+        self.register(changes).await?;
+        let followers = self.followers(changes).await?;
+        let Some((plan, follows)) = self.plan_with(changes, &followers).await? else { return Ok(None) };
+        for plan in follows.iter().chain([&plan]) {
+            self.read_claims(plan).await?;
+        }
+        let mut batches = match self.batched(&plan) {
+            Err(error) if followers.may_go_apart() && self.copying.go_apart(&error) => return Ok(None),
+            other => other?,
+        };
+        let own = batches.len();
+        self.append(&follows, &mut batches)?;
+        Ok(Some(Prepared { plan, follows, batches, own }))
+    }
+
+    /// Whether an entity of the changes has copies, or is copied.
+    fn concerns_copies(&self, changes: &[Change]) -> Result<bool> {
+        for change in changes {
+            if !change.schema().copies.is_empty() || !self.registered(change)?.setting.copied.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the sources that the changes copy, after the entities themselves.
+    pub(super) async fn read_sources(&mut self, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            for source in sources(change, &self.known)? {
+                self.read_row(change.schema(), source.schema, &source.key).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a source or holder, wherever it stands.
+    async fn read_row(
+        &mut self,
+        own: &EntitySchema,
+        schema: &'static EntitySchema,
+        key: &RowKey,
+    ) -> Result<Option<&Row>> {
+        if schema.table.eq_ignore_ascii_case(own.table) && key.partition == self.partition {
+            if !self.known.contains_key(&key.row) {
+                // Read after its back-references, it would vouch for those that were not there yet.
+                if self.copying.own.contains(&key.row) {
+                    return Ok(None);
+                }
+                self.known.is_of_copies(&key.row);
+                return self.learn(&key.row).await;
+            }
+            return Ok(self.known.get(&key.row).and_then(Option::as_ref));
+        }
+        let place = (schema.table, key.clone());
+        if !self.known.elsewhere.contains_key(&place) {
+            let row = self.db.get_row(&self.db.table_name(schema.table), key).await?;
+            self.known.elsewhere.insert(place.clone(), row);
+        }
+        Ok(self.known.elsewhere.get(&place).and_then(Option::as_ref))
+    }
+
+    /// The holders that are written in the commit of these changes: as far as they fit into its batch where they stand
+    /// beside their source, and all others where several partitions commit as one.
+    pub(super) async fn followers(&mut self, changes: &[Change]) -> Result<Followers> {
+        let mut followers = Followers::default();
+        for change in changes {
+            let registered = self.registered(change)?;
+            if registered.setting.copied.is_empty() {
+                continue;
+            }
+            let registered = registered.into_owned();
+            for source in followed(change, &registered.setting, &self.known)? {
+                followers.sources.push((change.schema().entity_type, source.clone()));
+                self.find_restricting(change, &registered, &source).await?;
+                self.find_followers(change.schema(), &registered, &source, &mut followers).await?;
+                let (mates, beside) = followers.beside.drain(..).partition(|holder| is_mate(holder, changes));
+                followers.beside = beside;
+                followers.mates.extend::<Vec<_>>(mates);
+            }
+        }
+        if followers.sources.is_empty() {
+            return Ok(followers);
+        }
+        self.mates(changes, &mut followers)?;
+        let rows_of = |change: &Change| rows_each(change.schema()) + 1;
+        let rows = changes.iter().chain(&followers.beside).map(rows_of).sum::<usize>();
+        let fits = rows <= limits::MAX_BATCH_OPERATIONS && !self.copying.apart;
+        match (fits, self.db.is_atomic()) {
+            (true, _) => {}
+            (false, true) => followers.go_apart(),
+            (false, false) => followers.beside.clear(), // the outbox sees to them
+        }
+        Ok(followers)
+    }
+
+    /// The holders of one source, by its back-references.
+    async fn find_followers(
+        &mut self,
+        schema: &'static EntitySchema,
+        registered: &Registered,
+        source: &str,
+        to: &mut Followers,
+    ) -> Result<()> {
+        let is_atomic = self.db.is_atomic();
+        for by in &registered.setting.copied {
+            let is_same_table = by.holder.table.eq_ignore_ascii_case(schema.table);
+            if !is_atomic && !is_same_table {
+                continue;
+            }
+            let prefix = copy::references_by(source, by.copy, (!is_atomic).then_some(self.partition));
+            let mut next = None;
+            while let Some(page) = self.db.references(&registered.table, self.partition, &prefix, &mut next).await? {
+                for holder in page.rows.iter().filter_map(|row| holder(row, *by)) {
+                    let change = Change::Recopy { schema: by.holder, key: holder, repair: self.copying.repair };
+                    match is_same_table && change.key().partition == self.partition {
+                        true => to.beside.push(change),
+                        false => {
+                            let place = (by.holder.table, change.key().partition.clone());
+                            to.apart.entry(place).or_default().push(change);
+                        }
+                    }
+                }
+                if !is_atomic && to.beside.len() > limits::MAX_BATCH_OPERATIONS {
+                    return Ok(()); // more than fit
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Holders among the changes themselves: what one of them copies, another may change.
+    fn mates(&self, changes: &[Change], followers: &mut Followers) -> Result<()> {
+        for change in changes {
+            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
+                continue;
+            };
+            for copy in image.schema.copies {
+                let Some(source) = copy::source(image, copy)? else { continue };
+                let is_changed = source.is_beside(image.schema, self.partition)
+                    && followers.sources.contains(&(source.schema.entity_type, source.key.row));
+                if is_changed {
+                    let (schema, key) = (image.schema, image.key.clone());
+                    followers.mates.push(Change::Recopy { schema, key, repair: false });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what may forbid that the source goes: back-references of copies that restrict it, up to the first whose
+    /// holder holds.
+    async fn find_restricting(&mut self, change: &Change, registered: &Registered, source: &str) -> Result<()> {
+        let goes = match change {
+            Change::Delete { .. } | Change::Leave { .. } => true,
+            Change::Save { old, .. } => old.key().row == source && change.key().row != source,
+            _ => false,
+        };
+        let key = RowKey::new(self.partition, source);
+        for by in &registered.setting.copied {
+            if !goes || by.copy.on_delete != OnDelete::Restrict {
+                continue;
+            }
+            let prefix = copy::references_by(source, by.copy, None);
+            let mut next = None;
+            'pages: while let Some(page) =
+                self.db.references(&registered.table, self.partition, &prefix, &mut next).await?
+            {
+                for row in page.rows {
+                    let Some(holder) = holder(&row, *by) else { continue };
+                    let found = self.read_row(change.schema(), by.holder, &holder).await?.cloned();
+                    let holds = copy::holds(*by, found.as_ref(), &key)?;
+                    self.known.references.entry(source.to_owned()).or_default().push(row);
+                    if holds && !self.known.contains_key(&holder.row) {
+                        break 'pages;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan of the changes with the holders beside them, and those of the other holders; nothing where another
+    /// attempt is to be made without holders.
+    pub(super) async fn plan_with(
+        &mut self,
+        changes: &[Change],
+        followers: &Followers,
+    ) -> Result<Option<(BatchPlan, Vec<BatchPlan>)>> {
+        self.copying.own = followers.sources.iter().map(|(_, row)| row.clone()).collect();
+        self.read_needs(&followers.mates).await?;
+        self.read_needs(&followers.beside).await?;
+        self.copying.own.clear();
+        let plan = match self.plan(changes.iter().chain(followers.in_batch())) {
+            Err(error) if followers.may_go_apart() && self.copying.go_apart(&error) => return Ok(None),
+            other => other?,
+        };
+        let mut follows = Vec::with_capacity(followers.apart.len());
+        for ((_, partition), changes) in &followers.apart {
+            let Some(schema) = changes.first().map(Change::schema) else { continue };
+            let registered = self.db.registered(schema)?;
+            let mut run = Run::new(self.db, &registered, partition);
+            self.show_sources(&plan, followers, &registered, &mut run);
+            run.host(self);
+            run.read_needs(changes).await?;
+            run.read_guests().await?;
+            follows.push(run.plan(changes.iter())?.at(&registered.table, partition));
+        }
+        Ok(Some((plan, follows)))
+    }
+
+    /// The sources as the plan leaves them, to one who plans their holders.
+    fn show_sources(&self, plan: &BatchPlan, followers: &Followers, registered: &Registered, run: &mut Run<'_>) {
+        for (entity, row) in &followers.sources {
+            let Some(left) = plan.row_after(row) else { continue };
+            let Some(schema) = self.db.model().iter().find(|schema| schema.entity_type == *entity) else { continue };
+            let key = RowKey::new(self.partition, row.clone());
+            let row = left.map(|properties| change::planned_row(key.clone(), properties.clone()));
+            if schema.table.eq_ignore_ascii_case(registered.schema.table) && self.partition == run.partition {
+                run.known.insert(key.row.clone(), row.clone());
+            }
+            run.known.elsewhere.insert((schema.table, key), row);
+        }
+    }
+
+    /// The batches of the other holders, behind those of the changes.
+    pub(super) fn append(&self, follows: &[BatchPlan], to: &mut Vec<Batch>) -> Result<()> {
+        let mut all = Vec::new();
+        for plan in follows {
+            let (table, partition) = plan.place();
+            all.extend(plan.all_batches(table, partition, &self.db.0.prefix, &self.missing, &self.claims)?);
+        }
+        for mut batch in all {
+            let is_written = |row: &str| {
+                let mut same = to.iter().filter(|b| b.table == batch.table && b.partition == batch.partition);
+                same.any(|other| other.operations.iter().any(|operation| operation.row == row))
+            };
+            // A source that is guarded may be a holder that follows.
+            let keep: Vec<_> = batch.operations.drain(..).filter(|operation| !is_written(&operation.row)).collect();
+            batch.operations = keep;
+            if !batch.operations.is_empty() {
+                split(batch, to);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the batch writes the holder in any case.
+fn is_mate(holder: &Change, changes: &[Change]) -> bool {
+    let is_same =
+        |change: &Change| change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key();
+    changes.iter().any(is_same)
+}

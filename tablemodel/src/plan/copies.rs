@@ -1,0 +1,200 @@
+//! Planning with copies: what a change takes from its sources, what guards that, and who must follow a source.
+//!
+//! What a copy holds is the room's to say. Nothing is read or written here.
+
+use std::borrow::Cow;
+
+use tablemodel_store::{Action, Condition, Row, RowKey, Value};
+
+use crate::{
+    error::Result,
+    plan::{
+        change::{Change, Planned, Planner, Role, is_primary, known_images, next_sequence},
+        entries::Away,
+        group::Group,
+        image::Image,
+        known::Known,
+        states::Setting,
+        system,
+    },
+    rooms::copy::{self, Source},
+    schema::{CopySchema, EntitySchema, OnDelete},
+};
+
+/// A write that fails unless an entity of another partition is as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Guard {
+    pub(crate) away: Away,
+    pub(crate) row: String,
+    pub(crate) action: Action,
+}
+
+/// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known.
+pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
+    let copies = change.schema().copies;
+    if copies.is_empty() {
+        return Ok(Vec::new());
+    }
+    let images = known_images(change, known)?;
+    let (old, new) = match (change, images.as_slice()) {
+        (Change::Insert(_) | Change::Upsert(_) | Change::Recopy { .. } | Change::Arrive(_), [new]) => (None, new),
+        (Change::Save { .. } | Change::Upsert(_), [old, new]) => (Some(old), new),
+        _ => return Ok(Vec::new()),
+    };
+    let mut sources = Vec::new();
+    for copy in copies {
+        if !is_registered(copy, old, new)? {
+            sources.extend(copy::source(new, copy)?);
+        }
+    }
+    Ok(sources)
+}
+
+/// Whether the old image's back-reference and copy are those of the new one.
+fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<bool> {
+    let Some(old) = old.filter(|old| old.key == new.key) else { return Ok(false) };
+    Ok(copy::source(old, copy)? == copy::source(new, copy)?)
+}
+
+/// The entities that the change may take from under their copies, and whose copies may have to follow it.
+pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<String>> {
+    if setting.copied.is_empty() || matches!(change, Change::Touch { .. } | Change::Recopy { .. } | Change::Contribute(_)) {
+        return Ok(Vec::new());
+    }
+    let images = known_images(change, known)?;
+    Ok(match (change, images.as_slice()) {
+        (Change::Refresh { sets, .. }, _) if !sets.iter().any(|set| is_copied(set.0, setting)) => Vec::new(),
+        (Change::Patch { schema, key, sets }, _) => match known.get(&key.row) {
+            Some(Some(row)) if is_patched(schema, row, sets, setting) => vec![key.row.clone()],
+            _ => Vec::new(),
+        },
+        (_, [old, new]) if old.key != new.key => vec![old.key.row.clone(), new.key.row.clone()],
+        (_, [old, new]) if !copy::differs(&setting.copied, &old.fields, &new.fields) => Vec::new(),
+        _ => vec![change.key().row.clone()],
+    })
+}
+
+fn is_copied(property: &str, setting: &Setting) -> bool {
+    setting.copied.iter().any(|by| by.copy.properties.contains(&property))
+}
+
+/// Whether the patch changes what some entity copies.
+pub(super) fn is_patched(
+    schema: &EntitySchema,
+    row: &Row,
+    sets: &[(&'static str, Option<Value>)],
+    setting: &Setting,
+) -> bool {
+    let differs = |(name, value): &(&str, Option<Value>)| row.properties.get(name) != value.as_ref().map(Value::as_ref);
+    sets.iter().any(|set| is_copied(set.0, setting) && !schema.in_key(set.0) && differs(set))
+}
+
+impl Planner<'_> {
+    /// The entity, if others may copy it.
+    pub(super) fn copied(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
+        (!self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
+    }
+
+    /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the
+    /// writes that fail unless the sources are as they were read.
+    pub(super) fn copy(&self, old: Option<&Image>, new: &mut Image) -> Result<Vec<Guard>> {
+        let mut guards = Vec::new();
+        for copy in new.schema.copies {
+            if let Some(old) = old
+                && is_registered(copy, Some(old), new)?
+            {
+                copy::carry(new, copy, old)?;
+                continue;
+            }
+            let source = copy::source(new, copy)?;
+            let row = source.as_ref().and_then(|source| self.source_row(new, source));
+            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
+            if live.is_none() && !copy.optional {
+                return Err(copy::missing(new, copy, source.as_ref()));
+            }
+            if let Some(old) = old {
+                copy::carry(new, copy, old)?;
+            }
+            // What is kept of a source that is gone goes with a holder that moves.
+            if live.is_some() || copy.on_delete != OnDelete::Keep {
+                copy::fill(new, copy, row.as_deref())?;
+            }
+            guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
+        }
+        Ok(guards)
+    }
+
+    fn source_row(&self, holder: &Image, source: &Source) -> Option<Cow<'_, Row>> {
+        match source.is_beside(holder.schema, &holder.key.partition) {
+            true => self.before.row(&source.key.row).flatten(),
+            false => self.before.known().row_at(source.schema.table, &source.key).map(Cow::Borrowed),
+        }
+    }
+
+    /// The write that fails unless the source is as it was read; none where a later delivery looks at it again.
+    fn guard(&self, holder: &Image, source: &Source, row: Option<&Row>) -> Option<Guard> {
+        let is_live = row.is_some_and(|row| is_primary(source.schema, row));
+        let beside = source.is_beside(holder.schema, &holder.key.partition);
+        if self.setting.deferred && !(beside && is_live) {
+            return None;
+        }
+        let action = match row {
+            Some(row) => Action::Replace(row.properties.clone(), Condition::Match(row.etag.clone())),
+            // So that an insert of the source meets something, and looks for who waits for it.
+            None => Action::Insert(system::tombstone(source.schema, self.context.now, None)),
+        };
+        let away = Away { table: source.schema.table, partition: source.key.partition.clone() };
+        Some(Guard { away, row: source.key.row.clone(), action })
+    }
+
+    /// Brings the entity's copies to what their sources are.
+    pub(super) fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
+        let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
+        let Some(row) = row else { return Ok(Planned::default()) };
+        let old = Group::from(row.into_owned());
+        let old_image = Image::stored(schema, &old)?;
+        let mut new = old_image.clone();
+        for copy in schema.copies {
+            let source = copy::source(&new, copy)?;
+            let row = source.as_ref().and_then(|source| self.source_row(&new, source));
+            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
+            if live.is_some() || (copy.optional && copy.on_delete == OnDelete::Clear) {
+                copy::fill(&mut new, copy, row.as_deref())?;
+            }
+        }
+        if new.fields == old_image.fields {
+            return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
+        }
+        let sequence = next_sequence(&old.head.properties, self.context.now);
+        let cells = self.cells(Some(&old_image), Some(&new))?;
+        let mut planned = Planned { cells, ..self.put(Some(&old_image), new, sequence, Some(&old), None)? };
+        for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
+            row.role = Role::Holder;
+        }
+        Ok(planned)
+    }
+
+    /// That no entity copies this one that would not let it go.
+    pub(super) fn check_unheld(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
+        let known = self.before.known();
+        for row in known.references.get(&key.row).into_iter().flatten() {
+            let Some(reference) = copy::read(row, &self.setting.copied) else { continue };
+            if reference.by.copy.on_delete != OnDelete::Restrict || reference.is_dead {
+                continue;
+            }
+            let holder = reference.by.holder;
+            let beside = holder.table.eq_ignore_ascii_case(schema.table) && reference.holder.partition == key.partition;
+            let row = match beside {
+                true => self.before.row(&reference.holder.row).flatten(),
+                false => known.row_at(holder.table, &reference.holder).map(Cow::Borrowed),
+            };
+            if copy::holds(reference.by, row.as_deref(), key)? {
+                return Err(copy::restricted(schema, key, &reference));
+            }
+            if reference.pending.is_some_and(|expires| self.context.now < expires.ticks()) {
+                return Err(copy::being_registered(schema, key, &reference));
+            }
+        }
+        Ok(())
+    }
+}

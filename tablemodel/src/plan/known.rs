@@ -1,0 +1,73 @@
+//! What was read for a plan.
+//!
+//! Nothing is read here.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::{Deref, DerefMut},
+};
+
+use tablemodel_store::{Row, RowKey};
+
+/// What is known of rows: absent, or as read.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Rows of the partition.
+    rows: HashMap<String, Option<Row>>,
+    /// Rows of other partitions, by table and key: sources and holders of copies.
+    pub(crate) elsewhere: HashMap<(&'static str, RowKey), Option<Row>>,
+    /// Back-references, by the row key of the source in this partition.
+    pub(crate) references: HashMap<String, Vec<Row>>,
+    /// Rows of the partition that were read as sources and holders of copies.
+    volatile: HashSet<String>,
+}
+
+impl Known {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes that the row is to be read again for the next attempt.
+    pub(crate) fn is_of_copies(&mut self, row: &str) {
+        self.volatile.insert(row.to_owned());
+    }
+
+    /// Forgets all that was read about copies: a holder is always read before its source.
+    pub(crate) fn forget_copies(&mut self) {
+        for row in self.volatile.drain() {
+            self.rows.remove(&row);
+        }
+        self.elsewhere.clear();
+        self.references.clear();
+    }
+
+    /// Whether a plan rests on a row that was read for it.
+    pub(crate) fn rests_on(&self, row: &str) -> bool {
+        self.rows.contains_key(row) && !self.volatile.contains(row)
+    }
+
+    /// A source or holder in whatever partition; nothing where it was not looked for.
+    pub(crate) fn row_at(&self, table: &'static str, key: &RowKey) -> Option<&Row> {
+        self.elsewhere.get(&(table, key.clone()))?.as_ref()
+    }
+}
+
+impl<const N: usize> From<[(String, Option<Row>); N]> for Known {
+    fn from(rows: [(String, Option<Row>); N]) -> Self {
+        Self { rows: rows.into(), ..Self::default() }
+    }
+}
+
+impl Deref for Known {
+    type Target = HashMap<String, Option<Row>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.rows
+    }
+}
+
+impl DerefMut for Known {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.rows
+    }
+}

@@ -1,0 +1,279 @@
+#![doc = include_str!("../../docs/rooms/copy.md")]
+
+use tablemodel_store::{DateTime, Properties, Row, RowKey, Value, ValueRef, limits, size};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    key::{Part, Template},
+    plan::{
+        change::is_primary,
+        entries::{Away, Entry},
+        image::{Image, key_error},
+        outbox::is_tombstone,
+        states::CopiedBy,
+        system::{self, RowKind},
+    },
+    schema::{COPIED_SEQUENCE, CopySchema, EntitySchema, OnDelete},
+};
+
+/// What the row keys of back-references begin with.
+const REFERENCE: &str = "~~ref|";
+/// On a back-reference: the table of the holder.
+const TABLE: &str = "_table";
+/// On a back-reference that was put before its holder: `pending`.
+const CLAIM: &str = "_claim";
+/// Until when a pending back-reference holds.
+const EXPIRES: &str = "_expires";
+
+/// Where a source stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) schema: &'static EntitySchema,
+    pub(crate) key: RowKey,
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.schema.entity_type == other.schema.entity_type && self.key == other.key
+    }
+}
+
+impl Source {
+    /// Whether it stands in the partition of this holder.
+    pub(crate) fn is_beside(&self, schema: &EntitySchema, partition: &str) -> bool {
+        self.schema.table.eq_ignore_ascii_case(schema.table) && self.key.partition == partition
+    }
+}
+
+/// The source that the image names; none where a field of its key has no value.
+pub(crate) fn source(image: &Image, copy: &CopySchema) -> Result<Option<Source>> {
+    let schema = (copy.source)();
+    let value = |part: &Part| {
+        let pair = copy.key.iter().find(|pair| pair.source == part.property);
+        pair.and_then(|pair| image.fields.get(pair.holder))
+    };
+    if copy.key.iter().any(|pair| image.fields.get(pair.holder).is_none()) {
+        return Ok(None);
+    }
+    let encode = |template: Template| {
+        let key = template.encode(value);
+        key.map_err(|error| key_error(image.schema, error, None).within(&format!("copy `{}`", copy.name)))
+    };
+    Ok(match (encode(schema.partition)?, encode(schema.row)?) {
+        (Some(partition), Some(row)) => Some(Source { schema, key: RowKey { partition, row } }),
+        _ => None,
+    })
+}
+
+/// Adds the back-reference that the copy at this position of the schema wants for the image.
+pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Result<()> {
+    let Some(copy) = image.schema.copies.get(position) else { return Ok(()) };
+    let Some(source) = source(image, copy)? else { return Ok(()) };
+    let row = reference_row(&source.key.row, copy.name, &image.key);
+    if size::utf16_len(&row) > limits::MAX_KEY_CHARS {
+        let detail =
+            format!("copy `{}`: the keys of the entity and its source are too long for a back-reference", copy.name);
+        return Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()));
+    }
+    let beside = source.is_beside(image.schema, &image.key.partition);
+    let away = match beside {
+        true => None,
+        false => Some(Away { table: source.schema.table, partition: source.key.partition }),
+    };
+    let index = image.schema.indexes.len() + position;
+    to.push(Entry { index, away, row, properties: reference(image) });
+    Ok(())
+}
+
+fn reference(image: &Image) -> Properties {
+    let mut properties = Properties::new();
+    properties.insert(system::OWNER_PARTITION, image.key.partition.as_str());
+    properties.insert(system::OWNER_ROW, image.key.row.as_str());
+    properties.insert(TABLE, image.schema.table);
+    properties
+}
+
+/// The row key of a back-reference. Lengths stand before what may hold any character, so that no two are alike.
+fn reference_row(source: &str, copy: &str, holder: &RowKey) -> String {
+    let RowKey { partition, row } = holder;
+    format!("{}{copy}|{}|{partition}|{row}", references_to(source), partition.len())
+}
+
+/// What the row keys of all back-references of a source begin with.
+pub(crate) fn references_to(source: &str) -> String {
+    format!("{REFERENCE}{}|{source}|", source.len())
+}
+
+/// What the row keys of all back-references of a copy begin with; of holders in one partition, where it is told.
+pub(crate) fn references_by(source: &str, copy: &CopySchema, partition: Option<&str>) -> String {
+    let by = format!("{}{}|", references_to(source), copy.name);
+    partition.map_or(by.clone(), |partition| format!("{by}{}|{partition}|", partition.len()))
+}
+
+/// A back-reference of a copy that the model knows.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub(crate) by: CopiedBy,
+    pub(crate) holder: RowKey,
+    /// Whether the holder has let it go.
+    pub(crate) is_dead: bool,
+    /// It was put before its holder was written; until when that may still come.
+    pub(crate) pending: Option<DateTime>,
+}
+
+/// What a back-reference says; nothing where the model does not know its copy.
+pub(crate) fn read(row: &Row, copied: &[CopiedBy]) -> Option<Reference> {
+    let RowKind::Derived { entity, name, .. } = system::kind(&row.properties) else { return None };
+    let is_by = |by: &&CopiedBy| by.holder.entity_type == entity && name.strip_prefix('~') == Some(by.copy.name);
+    let by = *copied.iter().find(is_by)?;
+    let pending = match (is_pending(&row.properties), row.properties.get(EXPIRES)) {
+        (true, Some(ValueRef::DateTime(expires))) => Some(expires),
+        _ => None,
+    };
+    Some(Reference { by, holder: system::owner(row)?, is_dead: system::is_dead(&row.properties), pending })
+}
+
+/// Whether the back-reference was put before its holder was written.
+pub(crate) fn is_pending(properties: &Properties) -> bool {
+    matches!(properties.get(CLAIM), Some(ValueRef::String("pending")))
+}
+
+/// Until when the holder of a back-reference that was put before it may still be written.
+pub(crate) fn expires(properties: &Properties) -> Option<DateTime> {
+    match properties.get(EXPIRES) {
+        Some(ValueRef::DateTime(expires)) if is_pending(properties) => Some(expires),
+        _ => None,
+    }
+}
+
+/// Whether the image wants the back-reference at this place; `position` is that of the copy behind the indexes.
+pub(crate) fn wants(image: &Image, position: usize, table: &str, key: &RowKey) -> Result<bool> {
+    let Some(place) = position.checked_sub(image.schema.indexes.len()) else { return Ok(false) };
+    let mut wanted = Vec::new();
+    entries(image, place, &mut wanted)?;
+    Ok(wanted.iter().any(|entry| {
+        let away = entry.away.as_ref();
+        let (wanted_table, partition) =
+            away.map_or((image.schema.table, &image.key.partition), |away| (away.table, &away.partition));
+        wanted_table.eq_ignore_ascii_case(table) && *partition == key.partition && entry.row == key.row
+    }))
+}
+
+/// Whether the copy says other than its source's row does. A copy whose source is gone may stay unless it is to be cleared.
+pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> Result<bool> {
+    let is_live = row.is_some_and(|row| is_primary((copy.source)(), row));
+    let clears = copy.optional && copy.on_delete == OnDelete::Clear;
+    if !is_live && !clears {
+        return Ok(false);
+    }
+    let mut filled = image.clone();
+    fill(&mut filled, copy, row)?;
+    // What changes of the source do not concern the copy leave its number behind.
+    let says = |image: &Image, name: &str| image.fields.get(copy.stored(name).as_str()).map(|value| value.to_value());
+    Ok(copy.properties.iter().any(|name| says(&filled, name) != says(image, name)))
+}
+
+/// Whether the back-reference stands for a holder that was written.
+pub(crate) fn is_settled(row: &Row) -> bool {
+    !system::is_dead(&row.properties) && !is_pending(&row.properties)
+}
+
+/// The back-reference as it is put before its holder is written: over what is there, at its number.
+pub(crate) fn pending(entry: &Entry, schema: &EntitySchema, there: Option<&Row>, expires: DateTime) -> Properties {
+    let mut properties = entry.properties.clone();
+    let discriminator = schema.derived(entry.index).map(|kind| kind.discriminator).unwrap_or_default();
+    system::stamp(&mut properties, discriminator, there.map_or(0, |row| system::sequence(&row.properties)), None);
+    properties.insert(CLAIM, "pending");
+    properties.insert(EXPIRES, expires);
+    properties
+}
+
+/// Fills the copy from its source's row as it is. Where that is a tombstone, or none, the copy is empty.
+///
+/// With what is copied goes its number, negative for a tombstone's: a holder changes with every change of its source, even
+/// if it says the same again, so that who read an older source cannot write it late.
+pub(crate) fn fill(image: &mut Image, copy: &CopySchema, row: Option<&Row>) -> Result<()> {
+    clear(image, copy);
+    let Some(row) = row else { return Ok(()) };
+    let schema = (copy.source)();
+    let number = system::sequence(&row.properties);
+    if is_primary(schema, row) {
+        let from = Image::stored(schema, &row.clone().into())?;
+        for name in copy.properties {
+            if let Some(value) = from.fields.get(name) {
+                image.fields.insert(copy.stored(name), value.to_value());
+            }
+        }
+        image.fields.insert(copy.stored(COPIED_SEQUENCE), Value::Int64(number.max(1)));
+    } else if is_tombstone(row) {
+        image.fields.insert(copy.stored(COPIED_SEQUENCE), Value::Int64(number.saturating_neg()));
+    }
+    Ok(())
+}
+
+/// Takes the copy over from an earlier image of the same entity, if that names the same source.
+pub(crate) fn carry(image: &mut Image, copy: &CopySchema, old: &Image) -> Result<()> {
+    clear(image, copy);
+    if source(old, copy)? != source(image, copy)? {
+        return Ok(());
+    }
+    for (name, value) in old.fields.iter().filter(|(name, _)| copy.holds(name.as_str())) {
+        image.fields.insert(name.clone(), value.to_value());
+    }
+    Ok(())
+}
+
+fn clear(image: &mut Image, copy: &CopySchema) {
+    image.fields.retain(|name| !copy.holds(name));
+}
+
+/// That a copy which must have a source has one.
+pub(crate) fn missing(image: &Image, copy: &CopySchema, source: Option<&Source>) -> Error {
+    let (name, of) = (copy.name, copy.source_type);
+    let error = match source {
+        Some(source) => {
+            let detail = format!(
+                "copy `{name}`: there is no {of} at {}; insert it first, or make the field an `Option`",
+                source.key
+            );
+            Error::new(ErrorKind::NotFound, detail)
+        }
+        None => {
+            let detail =
+                format!("copy `{name}`: a field of the key of its {of} has no value; make the copy an `Option`");
+            Error::new(ErrorKind::Invalid, detail)
+        }
+    };
+    error.of(image.schema.entity_type).at_key(image.key.clone())
+}
+
+/// Whether a property that some entity copies differs.
+pub(crate) fn differs(copied: &[CopiedBy], old: &Properties, new: &Properties) -> bool {
+    copied.iter().flat_map(|by| by.copy.properties).any(|name| old.get(name) != new.get(name))
+}
+
+/// Whether this holder names the source.
+pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Result<bool> {
+    let Some(row) = holder.filter(|row| is_primary(by.holder, row)) else { return Ok(false) };
+    let image = Image::stored(by.holder, &row.clone().into())?;
+    Ok(self::source(&image, by.copy)?.is_some_and(|named| named.key == *source))
+}
+
+/// The refusal to delete what is copied.
+pub(crate) fn restricted(schema: &EntitySchema, source: &RowKey, reference: &Reference) -> Error {
+    let Reference { by, holder, .. } = reference;
+    let (entity, copy) = (by.holder.entity_type, by.copy.name);
+    let detail = format!(
+        "the {entity} at {holder} copies it as `{copy}`, which restricts its deletion; point that one elsewhere, or delete it, first"
+    );
+    Error::new(ErrorKind::Restricted { entity, copy, holder: holder.clone() }, detail)
+        .of(schema.entity_type)
+        .at_key(source.clone())
+}
+
+/// The refusal to delete what may be copied at any moment.
+pub(crate) fn being_registered(schema: &EntitySchema, source: &RowKey, reference: &Reference) -> Error {
+    let (entity, holder) = (reference.by.holder.entity_type, &reference.holder);
+    let detail = format!("the {entity} at {holder} is being written, and will copy it; try again");
+    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(source.clone())
+}

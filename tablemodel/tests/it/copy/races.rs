@@ -1,0 +1,310 @@
+//! Writers and relays at once: each store call is a point at which another may come between. First every such point of
+//! every pair, then random schedules of several.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use proptest::prelude::*;
+use tablemodel::{
+    Consistency, Database, ErrorKind, Result,
+    prelude::*,
+    store::{
+        Batch, Capabilities, MemoryStore, Page, Query, Receipts, RowKey, StoreError, TableStore,
+        clock::{ManualClock, Sleep},
+        fault::{Call, Request},
+    },
+    testing::Fault,
+};
+
+use super::{Badge, Department, Desk, Employee, MODES, Model, at, badge, department, desk, employee, faults, note};
+
+/// Crashes at the first read of an outbox row: delivery begins with it.
+pub(super) fn die_in_delivery(call: &Call<'_>) -> Option<Fault> {
+    match call.request {
+        Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
+        _ => None,
+    }
+}
+
+/// Lets others go first before every call.
+struct Yielding(Arc<dyn TableStore>);
+
+/// Ready when it is polled for the second time.
+struct Once(bool);
+
+impl Future for Once {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+#[async_trait]
+impl TableStore for Yielding {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { may_lose_reply: true, ..self.0.capabilities() }
+    }
+
+    async fn create_table(&self, name: &str) -> std::result::Result<(), StoreError> {
+        self.0.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> std::result::Result<(), StoreError> {
+        self.0.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> std::result::Result<Vec<String>, StoreError> {
+        self.0.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> std::result::Result<Option<Row>, StoreError> {
+        Once(false).await;
+        self.0.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> std::result::Result<Page, StoreError> {
+        Once(false).await;
+        self.0.query(query).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> std::result::Result<Vec<Receipts>, StoreError> {
+        Once(false).await;
+        self.0.commit(batches).await
+    }
+}
+
+struct Never;
+
+#[async_trait]
+impl Sleep for Never {
+    async fn sleep(&self, time: Duration) {
+        if time == Duration::MAX {
+            std::future::pending().await
+        }
+    }
+}
+
+/// The store, its clock, one who prepares and settles, and those who race.
+struct Field {
+    store: Arc<dyn TableStore>,
+    clock: ManualClock,
+    calm: Database,
+    racers: Vec<Database>,
+}
+
+async fn open(store: Arc<dyn TableStore>, clock: &ManualClock, mode: Consistency) -> Database {
+    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Never)).deadline(Duration::MAX);
+    builder.consistency(mode).with_store::<Model>(store).await.unwrap()
+}
+
+async fn field(mode: Consistency, racers: usize) -> Field {
+    let clock = ManualClock::new(tablemodel::DateTime::from_unix_seconds(1_577_836_800).unwrap());
+    let store: Arc<dyn TableStore> = Arc::new(MemoryStore::builder().clock(Arc::new(clock.clone())).build());
+    let calm = open(store.clone(), &clock, mode).await;
+    calm.ensure_tables().await.unwrap();
+    for id in 1..=3 {
+        calm.insert(&employee("A", id)).await.unwrap();
+    }
+    for number in 1..=2 {
+        calm.insert(&department("A", number, 1)).await.unwrap();
+    }
+    calm.insert(&desk(1, 1)).await.unwrap();
+    calm.insert(&badge(2, 2)).await.unwrap();
+    calm.insert(&note(1, 1)).await.unwrap();
+    let mut all = Vec::new();
+    for _ in 0..racers {
+        all.push(open(Arc::new(Yielding(store.clone())), &clock, mode).await);
+    }
+    Field { store, clock, calm, racers: all }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    InsertDesk,
+    InsertBeside,
+    InsertBadge,
+    Repoint,
+    RepointBeside,
+    RepointBadge,
+    Away,
+    DeleteDesk,
+    Save,
+    Patch,
+    Delete,
+    Reborn,
+    Relay,
+}
+
+const STEPS: [Step; 13] = [
+    Step::InsertDesk,
+    Step::InsertBeside,
+    Step::InsertBadge,
+    Step::Repoint,
+    Step::RepointBeside,
+    Step::RepointBadge,
+    Step::Away,
+    Step::DeleteDesk,
+    Step::Save,
+    Step::Patch,
+    Step::Delete,
+    Step::Reborn,
+    Step::Relay,
+];
+
+/// One of each kind: what another does at once.
+const COMING_BETWEEN: [Step; 8] = [
+    Step::InsertDesk,
+    Step::InsertBeside,
+    Step::InsertBadge,
+    Step::Repoint,
+    Step::Save,
+    Step::Delete,
+    Step::Reborn,
+    Step::Relay,
+];
+
+/// `who` tells racers apart, so that each writes something of its own.
+async fn take(db: &Database, step: Step, who: u32) -> Result<()> {
+    let name = format!("by{who}");
+    let the_desk = || Desk::find().room("r1").place(1);
+    match step {
+        Step::InsertDesk => db.insert(&desk(10 + who, 1)).await.map(drop),
+        Step::InsertBeside => db.insert(&department("A", 10 + who as u8, 1)).await.map(drop),
+        Step::InsertBadge => db.insert(&badge(10 + who, 1)).await.map(drop),
+        Step::Repoint => db.update(the_desk(), |d| Ok(d.sitter = Some(2 + who % 2))).await.map(drop),
+        Step::RepointBeside => {
+            db.update(Department::find().name("A").number(2), |d| Ok(d.manager_id = Some(3))).await.map(drop)
+        }
+        Step::RepointBadge => db.update(Badge::find().number(2), |b| Ok(b.id = 1)).await.map(drop),
+        Step::Away => db.update(the_desk(), |d| Ok(d.sitter = None)).await.map(drop),
+        Step::DeleteDesk => match the_desk().one(db).await? {
+            Some(desk) => db.delete(desk).await,
+            None => Ok(()),
+        },
+        Step::Save => db.update(at!("A", 1), |e| Ok(e.first_name = name.clone())).await.map(drop),
+        Step::Patch => db.patch(at!("A", 1), Employee::FIRST_NAME.set(name)).await,
+        Step::Delete => match at!("A", 1).one(db).await? {
+            Some(source) => db.delete(source).await,
+            None => Ok(()),
+        },
+        Step::Reborn => {
+            if let Some(source) = at!("A", 1).one(db).await? {
+                db.delete(source).await?;
+            }
+            db.insert(&Employee { first_name: name, ..employee("A", 1) }).await.map(drop)
+        }
+        Step::Relay => db.relay().run_once().await.map(drop),
+    }
+}
+
+/// What a racer still has to do.
+type Task<'a> = Option<Pin<Box<dyn Future<Output = Result<()>> + 'a>>>;
+
+/// Polls the racers in turns as `schedule` says, and then to their ends; what they may fail with is checked.
+fn race(field: &Field, steps: &[Step], schedule: impl Iterator<Item = usize>, told: &str) -> usize {
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for (who, (db, step)) in field.racers.iter().zip(steps).enumerate() {
+        tasks.push(Some(Box::pin(take(db, *step, who as u32))));
+    }
+    let mut context = Context::from_waker(Waker::noop());
+    let mut polls = 0;
+    let mut poll = |at: usize, tasks: &mut Vec<Task<'_>>| {
+        let Some(task) = tasks[at].as_mut() else { return false };
+        polls += 1;
+        let Poll::Ready(result) = task.as_mut().poll(&mut context) else { return true };
+        tasks[at] = None;
+        if let Err(error) = result {
+            let may = matches!(
+                error.kind(),
+                ErrorKind::Conflict { .. }
+                    | ErrorKind::Restricted { .. }
+                    | ErrorKind::NotFound
+                    | ErrorKind::AlreadyExists
+                    | ErrorKind::Unavailable
+            );
+            assert!(may, "{told}: {error:?}");
+        }
+        false
+    };
+    for at in schedule {
+        poll(at % steps.len(), &mut tasks);
+    }
+    for at in 0..steps.len() {
+        while poll(at, &mut tasks) {}
+    }
+    polls
+}
+
+async fn settled(field: &Field, told: &str) {
+    for _ in 0..20 {
+        field.clock.advance(Duration::from_secs(60));
+        if field.calm.relay().run_once().await.unwrap().is_settled() {
+            // A registration whose writer gave up is found out when it has expired.
+            let wrong = faults(&*field.store).await;
+            assert_eq!(wrong, Vec::<String>::new(), "{told}");
+            return;
+        }
+    }
+    panic!("{told}: the relay does not settle");
+}
+
+#[tokio::test]
+async fn another_writer_at_any_store_call_leaves_every_copy_as_its_source_is() {
+    let mut points = 0;
+    for mode in MODES {
+        for first in STEPS {
+            for second in COMING_BETWEEN {
+                // The first stops before its n-th call, and the second goes all the way.
+                for n in 0.. {
+                    let told = format!("{mode:?}: {second:?} before call {n} of {first:?}");
+                    let field = field(mode, 2).await;
+                    let schedule = std::iter::repeat_n(0, n + 1).chain(std::iter::repeat_n(1, 2_000));
+                    let total = race(&field, &[first, second], schedule, &told);
+                    settled(&field, &told).await;
+                    points += 1;
+                    assert!(total > 0, "{told}");
+                    if n >= calls_of(mode, first).await {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    assert!(points > 1_500, "{points} points");
+}
+
+/// How often the step is polled when it is alone: once more than it calls the store.
+async fn calls_of(mode: Consistency, step: Step) -> usize {
+    let field = field(mode, 1).await;
+    race(&field, &[step], std::iter::empty(), "alone")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #[test]
+    fn writers_and_relays_in_any_order_leave_every_copy_as_its_source_is(
+        steps in prop::collection::vec(prop::sample::select(STEPS.to_vec()), 2..5),
+        schedule in prop::collection::vec(0..4_usize, 0..120),
+        is_atomic in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mode = if is_atomic { Consistency::Atomic } else { Consistency::Azure };
+            let field = field(mode, steps.len()).await;
+            let told = format!("{mode:?} {steps:?} {schedule:?}");
+            race(&field, &steps, schedule.into_iter(), &told);
+            settled(&field, &told).await;
+        });
+    }
+}
