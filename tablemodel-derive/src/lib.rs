@@ -133,14 +133,14 @@ use proc_macro::TokenStream;
 /// # Aggregates
 ///
 /// `count(Department, key(name = department), into = employee_count)` and `sum(Department, key(..), of = salary, into = ..)`
-/// stand on the entity that is counted. `key` says by which of its fields the fields of the other's key are told; both are in
-/// one partition. `when = active` counts only some. The other entity marks the field by `#[table(aggregate)]`.
+/// stand on the entity that is counted; so do `min(..)` and `max(..)`. `key` says by which of its fields the fields of the
+/// other's key are told, wherever that stands. `when = active` counts only some. The other entity marks the field by `#[table(aggregate)]`.
 ///
 /// # On a field
 ///
 /// | word | meaning |
 /// |---|---|
-/// | `aggregate` | the field holds a `count` (`i64`) or `sum` (`i64` or `f64`) of other entities; what is written to it is ignored |
+/// | `aggregate` | the field holds a `count` (`i64`), `sum` (`i64` or `f64`), `min` or `max` (an `Option`) of other entities; what is written to it is ignored |
 /// | `rename = "EMail"` | the stored name of the property |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |

@@ -5,7 +5,7 @@
 use crate::{
     key::{Codec, KeyType, Part, Problem, Segment, Template},
     path::field::{AggregateValue, Field, HoldsAggregate},
-    schema::{AggregateSchema, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
+    schema::{EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
 /// Where a part of a key stands.
@@ -130,7 +130,7 @@ pub const fn check_into<E, T, M: HoldsAggregate>(_: &Field<E, T, M>) {}
 /// Compiles only if `T` can be the type of an aggregate.
 pub const fn check_held<T: AggregateValue>() {}
 
-/// Fails unless the aggregate at this place is kept beside its sources, under a key that they tell.
+/// Fails unless the aggregate at this place is kept in one row, under a key that its sources tell.
 #[track_caller]
 pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
     let Some(aggregate) = nth(schema.aggregates, place) else { return };
@@ -140,7 +140,7 @@ pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
         let mut segments = template.0;
         while let [segment, rest @ ..] = segments {
             if let Segment::Part(part) = segment
-                && source_of(aggregate.key, part.property).is_none()
+                && aggregate.source_of(part.property).is_none()
             {
                 let name = target.entity_type;
                 fail(&[
@@ -160,10 +160,6 @@ pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
     if target.shape.is_some() {
         let remedy = "`, which may be several rows; aggregates are kept in entities of one row: take `wide` and `chunked` away, or keep it in an entity of its own";
         fail(&["an aggregate of `", schema.entity_type, "` is kept in `", target.entity_type, remedy])
-    }
-    if !schema.table.eq_ignore_ascii_case(target.table) || !is_partition_of(aggregate, &schema.partition) {
-        let remedy = "`, and aggregates across partitions are not supported yet in this version of tablemodel";
-        fail(&["`", target.entity_type, "` is not in the partition of its `", schema.entity_type, remedy])
     }
 }
 
@@ -222,57 +218,6 @@ const fn check_sources(target: &EntitySchema, property: &str, field: &str, model
     }
     if sources > 1 {
         fail(&["`", field, "` of `", target.entity_type, "` holds an aggregate, and more than one adds to it"])
-    }
-}
-
-/// The property of the source that says this part of the target's key.
-const fn source_of(key: &'static [(&'static str, &'static str)], property: &str) -> Option<&'static str> {
-    let mut rest = key;
-    while let [(own, source), tail @ ..] = rest {
-        if same(own, property) {
-            return Some(source);
-        }
-        rest = tail;
-    }
-    None
-}
-
-/// Whether the partition key of the target is written as that of the sources.
-const fn is_partition_of(aggregate: &AggregateSchema, partition: &Template) -> bool {
-    let (mut targets, mut sources) = (aggregate.target.partition.0, partition.0);
-    loop {
-        match (targets, sources) {
-            ([], []) => return true,
-            ([Segment::Literal(a), rest @ ..], [Segment::Literal(b), tail @ ..]) if same(a, b) => {
-                (targets, sources) = (rest, tail);
-            }
-            ([Segment::Part(a), rest @ ..], [Segment::Part(b), tail @ ..]) => {
-                match source_of(aggregate.key, a.property) {
-                    Some(source) if same(source, b.property) && same_codec(a.codec, b.codec) => {}
-                    _ => return false,
-                }
-                (targets, sources) = (rest, tail);
-            }
-            _ => return false,
-        }
-    }
-}
-
-const fn same_codec(a: Codec, b: Codec) -> bool {
-    match (a, b) {
-        (Codec::Width(a), Codec::Width(b)) => a == b,
-        (Codec::Shard(a), Codec::Shard(b)) => a == b,
-        (Codec::Width(_) | Codec::Shard(_), _) | (_, Codec::Width(_) | Codec::Shard(_)) => false,
-        (Codec::Plain, Codec::Plain)
-        | (Codec::Desc, Codec::Desc)
-        | (Codec::Sortable, Codec::Sortable)
-        | (Codec::Hour, Codec::Hour)
-        | (Codec::Day, Codec::Day)
-        | (Codec::Month, Codec::Month)
-        | (Codec::Lower, Codec::Lower)
-        | (Codec::Raw, Codec::Raw)
-        | (Codec::Hash, Codec::Hash) => true,
-        _ => false,
     }
 }
 

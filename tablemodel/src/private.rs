@@ -26,7 +26,7 @@ pub use crate::{
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
-        field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Summed},
+        field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Ranked, Summed},
         list::{ListKind, ListPath, ListState, Listed, ListedAt},
         state::{
             AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,

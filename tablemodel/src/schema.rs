@@ -3,7 +3,7 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use tablemodel_store::{EdmType, Value, ValueRef, limits};
 
@@ -101,7 +101,7 @@ pub struct PropertySchema {
     pub aggregate: bool,
 }
 
-/// A count or a sum over entities, kept in a property of another entity of their partition.
+/// A count, a sum, or the least or greatest value over entities, kept in a property of another entity.
 #[derive(Debug)]
 pub struct AggregateSchema {
     /// The target's field, for messages.
@@ -125,6 +125,10 @@ pub enum Function {
     Count,
     /// The sum of this property.
     Sum(&'static str),
+    /// The least value of this property.
+    Min(&'static str),
+    /// The greatest value of this property.
+    Max(&'static str),
 }
 
 /// An index: one more row per entity, under other keys.
@@ -195,12 +199,12 @@ pub enum OnDelete {
     Keep,
 }
 
-/// A kind of derived row: of an index, or the back-references of a copy.
-#[derive(Debug, Clone, Copy)]
+/// A kind of derived row: of an index, the back-references of a copy, or the contributions to an aggregate.
+#[derive(Debug, Clone)]
 pub(crate) struct Derived {
     /// As in its discriminator: `by_email`, `~manager`.
-    pub(crate) name: &'static str,
-    pub(crate) discriminator: &'static str,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) discriminator: Cow<'static, str>,
     /// The table of those of its rows that stand in other partitions.
     pub(crate) table: Option<&'static str>,
     pub(crate) unique: bool,
@@ -332,23 +336,31 @@ impl EntitySchema {
         self.indexes.iter().find(|index| index.name == name)
     }
 
-    /// The kind of derived row at this position: indexes first, then copies.
+    /// The kind of derived row at this position: indexes first, then copies, then aggregates.
     pub(crate) fn derived(&self, position: usize) -> Option<Derived> {
         if let Some(index) = self.indexes.get(position) {
             let IndexSchema { name, discriminator, unique, .. } = *index;
             let table = index.elsewhere.as_ref().map(|elsewhere| elsewhere.table);
-            return Some(Derived { name, discriminator, table, unique });
+            return Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique });
         }
-        let copy = self.copies.get(position.checked_sub(self.indexes.len())?)?;
+        let Some(copy) = self.copy(position) else { return self.contributed(position) };
         let discriminator = copy.discriminator;
         let name =
             discriminator.split_once('.').and_then(|(_, name)| name.rsplit_once('@')).map_or("", |(name, _)| name);
-        Some(Derived { name, discriminator, table: Some((copy.source)().table), unique: false })
+        let table = Some((copy.source)().table);
+        Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique: false })
     }
 
     /// The position of the kind of derived row with this name.
     pub(crate) fn derived_position(&self, name: &str) -> Option<usize> {
-        (0..self.indexes.len() + self.copies.len()).find(|at| self.derived(*at).is_some_and(|kind| kind.name == name))
+        let before = self.indexes.len() + self.copies.len();
+        let position = (0..before).find(|at| self.derived(*at).is_some_and(|kind| kind.name == name));
+        position.or_else(|| Some(before + self.aggregates.iter().position(|aggregate| aggregate.is_named(name))?))
+    }
+
+    /// The copy at this position, behind the indexes.
+    pub(crate) fn copy(&self, position: usize) -> Option<&'static CopySchema> {
+        self.copies.get(position.checked_sub(self.indexes.len())?)
     }
 
     /// The copy that this stored property is part of.
@@ -452,7 +464,12 @@ impl EntitySchema {
 
     /// Whether some of its rows hold something of several entities.
     pub(crate) fn has_shared_rows(&self) -> bool {
-        !self.aggregates.is_empty() || self.indexes.iter().any(|index| index.cover == Cover::List)
+        !self.aggregates.is_empty() || self.has_lists()
+    }
+
+    /// Whether it stands in lists.
+    pub(crate) fn has_lists(&self) -> bool {
+        self.indexes.iter().any(|index| index.cover == Cover::List)
     }
 
     /// Whether some of its properties hold aggregates.
@@ -469,7 +486,7 @@ impl EntitySchema {
             }
             rest = tail;
         }
-        !self.copies.is_empty()
+        !self.copies.is_empty() || self.has_aggregates_elsewhere()
     }
 
     /// Whether it has values that are unique over several partitions.

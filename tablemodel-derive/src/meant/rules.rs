@@ -114,8 +114,8 @@ fn check_counts(entity: &Entity, errors: &mut Errors) {
     let has_elsewhere = here < entity.indexes.len() || !entity.copies.is_empty();
     // A long list is two rows; of each copy, the source and its back-reference may stand here.
     let lists = entity.indexes.iter().filter(|index| index.is_list && index.elsewhere.is_none()).count();
-    // A cell, and the entity that it is copied to.
-    let aggregates = 2 * entity.aggregates.len();
+    // A cell, and the entity that it is copied to; of the least or greatest, a contribution.
+    let aggregates = 2 * entity.aggregates.len() + entity.aggregates.iter().filter(|of| of.is_extreme()).count();
     let rows = 1 + here + lists + aggregates + 2 * entity.copies.len() + usize::from(has_elsewhere);
     if rows > MAX_ROWS_PER_WRITE {
         let message = format!("`{}` writes {rows} rows at once", entity.ident);

@@ -1,5 +1,5 @@
-//! Aggregates: `count(Department, key(name = department), into = employee_count)` and `sum(.., of = salary, ..)` on the
-//! entity that is counted. How they are kept is the runtime's.
+//! Aggregates: `count(Department, key(name = department), into = employee_count)`, and `sum`, `min` and `max` with
+//! `of = salary`, on the entity that is counted. How they are kept is the runtime's.
 
 use std::rc::Rc;
 
@@ -28,10 +28,11 @@ pub(crate) struct AggregateWords {
 }
 
 const OF_COUNT: [&str; 3] = ["key", "into", "when"];
+/// Of `sum`, `min` and `max`.
 const OF_SUM: [&str; 4] = ["key", "of", "into", "when"];
 
 impl AggregateWords {
-    /// Reads `count(..)` or `sum(..)`; `None` where it names no entity.
+    /// Reads `count(..)`, `sum(..)`, `min(..)` or `max(..)`; `None` where it names no entity.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
         let mut words = word.words(errors)?.into_iter();
         let first = words.next().filter(|first| first.is_alone() && !OF_SUM.contains(&first.text().as_str()));
@@ -50,8 +51,9 @@ impl AggregateWords {
         Some(aggregate)
     }
 
-    fn is_sum(&self) -> bool {
-        self.function == "sum"
+    /// Whether it is of a field.
+    fn has_field(&self) -> bool {
+        self.function != "count"
     }
 
     fn take(&mut self, word: &Word, errors: &mut Errors) {
@@ -59,9 +61,9 @@ impl AggregateWords {
             "key" => self.key.fill(word, key(word, errors), errors),
             "into" => self.into.fill(word, name(word, "employee_count", errors), errors),
             "when" => self.when.fill(word, when(word, errors), errors),
-            "of" if self.is_sum() => self.of.fill(word, name(word, "salary", errors), errors),
+            "of" if self.has_field() => self.of.fill(word, name(word, "salary", errors), errors),
             _ => {
-                let legal: &[&str] = if self.is_sum() { &OF_SUM } else { &OF_COUNT };
+                let legal: &[&str] = if self.has_field() { &OF_SUM } else { &OF_COUNT };
                 unknown_word(word, &format!("in `{}(..)`", self.function), legal, errors);
             }
         }
@@ -69,7 +71,7 @@ impl AggregateWords {
 }
 
 fn example(function: &Ident) -> String {
-    let of = if function == "sum" { "of = salary, " } else { "" };
+    let of = if function == "count" { "" } else { "of = salary, " };
     format!("`{function}(Department, key(name = department), {of}into = ..)`")
 }
 
@@ -94,6 +96,7 @@ fn key(word: &Word, errors: &mut Errors) -> Option<Vec<(Ident, Ident)>> {
 
 /// A resolved aggregate.
 pub(crate) struct Aggregate {
+    function: Ident,
     target: Ident,
     /// Fields of the target's key, each with the field of this entity.
     key: Vec<(Ident, Rc<Field>)>,
@@ -112,7 +115,7 @@ pub(crate) fn resolve(words: &AggregateWords, own: &Ident, fields: &[Rc<Field>],
     };
     require(words.key.is_absent(), "key");
     require(words.into.is_absent(), "into");
-    require(words.is_sum() && words.of.is_absent(), "of");
+    require(words.has_field() && words.of.is_absent(), "of");
     if target == own {
         let message = "aggregates of an entity in itself are not supported yet in this version of tablemodel";
         errors.at(target.span(), format!("`{target}` would hold the `{function}` of itself: {message}"));
@@ -122,7 +125,7 @@ pub(crate) fn resolve(words: &AggregateWords, own: &Ident, fields: &[Rc<Field>],
     let key = key.collect();
     let of = words.of.get().and_then(|of| used(of, fields, errors));
     let when = words.when.get().and_then(|when| condition(when, fields, errors));
-    Aggregate { target: target.clone(), key, of, into: words.into.get().cloned(), when }
+    Aggregate { function: function.clone(), target: target.clone(), key, of, into: words.into.get().cloned(), when }
 }
 
 /// A field of one plain value.
@@ -143,6 +146,11 @@ impl Aggregate {
         used.any(|used| used.name == field.name)
     }
 
+    /// Whether it keeps the least or greatest value.
+    pub(crate) fn is_extreme(&self) -> bool {
+        self.function == "min" || self.function == "max"
+    }
+
     /// `_tm::AggregateSchema { .. }`
     pub(crate) fn schema(&self) -> TokenStream {
         let target = &self.target;
@@ -155,8 +163,8 @@ impl Aggregate {
         let function = match &self.of {
             None => quote!(Count),
             Some(field) => {
-                let property = &field.property;
-                quote!(Sum(#property))
+                let (function, property) = (self.variant(), &field.property);
+                quote!(#function(#property))
             }
         };
         let when = super::index::when_schema(self.when.as_ref());
@@ -168,6 +176,16 @@ impl Aggregate {
         }
     }
 
+    /// `Sum`
+    fn variant(&self) -> Ident {
+        let name = match self.function.to_string().as_str() {
+            "min" => "Min",
+            "max" => "Max",
+            _ => "Sum",
+        };
+        format_ident!("{name}", span = self.function.span())
+    }
+
     /// `<Department>::EMPLOYEE_COUNT`
     fn handle(&self, field: &Ident) -> TokenStream {
         let (target, handle) =
@@ -175,7 +193,7 @@ impl Aggregate {
         quote_spanned!(field.span()=> <#target>::#handle)
     }
 
-    /// What shows only once types are known: that fields have one type, and that the target is beside its sources.
+    /// What shows only once types are known: that fields have one type, and that the target's key is told.
     pub(crate) fn checks(&self, schema: &TokenStream, place: usize) -> TokenStream {
         let types = self.key.iter().map(|(name, field)| {
             let (handle, ty) = (self.handle(name), &field.ty);
@@ -185,7 +203,10 @@ impl Aggregate {
             None => quote!(i64),
             Some(field) => {
                 let ty = &field.ty;
-                quote_spanned!(ty.span()=> <#ty as _tm::Summed>::Sum)
+                match self.function == "sum" {
+                    true => quote_spanned!(ty.span()=> <#ty as _tm::Summed>::Sum),
+                    false => quote_spanned!(ty.span()=> <#ty as _tm::Ranked>::First),
+                }
             }
         };
         let into = self.into.as_ref().map(|into| {

@@ -31,7 +31,7 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 16] = [
+const LEGAL: [&str; 18] = [
     "name",
     "entity_type",
     "version",
@@ -41,6 +41,8 @@ const LEGAL: [&str; 16] = [
     "list",
     "count",
     "sum",
+    "min",
+    "max",
     "rename_all",
     "wide",
     "adopt",
@@ -69,7 +71,7 @@ impl EntityWords {
             "row" => self.row.fill(word, word.string(errors), errors),
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
             "list" => self.lists.extend(ListWords::read(word, errors)),
-            "count" | "sum" => self.aggregates.extend(AggregateWords::read(word, errors)),
+            "count" | "sum" | "min" | "max" => self.aggregates.extend(AggregateWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
             "wide" => self.wide.fill(word, word.flag(errors), errors),

@@ -315,7 +315,9 @@ pub(super) fn rows_each(schema: &'static EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
     let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
     let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
-    // Of each copy, the source and its back-reference may stand here; of each aggregate, its cell and target.
-    let others = 2 * (schema.copies.len() + schema.aggregates.len());
+    // Of each copy, the source and its back-reference may stand here; of each aggregate, its cell and target, and of the
+    // least or greatest a contribution.
+    let contributions = schema.aggregates.iter().filter(|aggregate| aggregate.is_extreme()).count();
+    let others = 2 * (schema.copies.len() + schema.aggregates.len()) + contributions;
     own + here + lists + others + usize::from(schema.has_rows_elsewhere())
 }

@@ -60,7 +60,7 @@ impl Database {
     /// What an outbox row means for copies: those that the entity keeps, and those that others keep of it.
     pub(super) async fn deliver_copies(&self, registered: &Registered, outgoing: &Outgoing) -> Result<()> {
         let schema = registered.schema;
-        let is_of_copy = |name: &str| schema.derived_position(name).is_some_and(|at| at >= schema.indexes.len());
+        let is_of_copy = |name: &str| schema.derived_position(name).is_some_and(|at| schema.copy(at).is_some());
         if outgoing.intent.entries.iter().any(|entry| is_of_copy(&entry.index)) {
             self.recopy(schema, vec![outgoing.owner()]).await?;
         }

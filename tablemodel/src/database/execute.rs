@@ -3,6 +3,9 @@
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
 mod ahead;
+mod contributions;
+
+use self::contributions::Places;
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
@@ -26,7 +29,10 @@ use crate::{
         shape,
         system::{self, OperationId, RowKind},
     },
-    rooms::unique::{KnownClaims, nets},
+    rooms::{
+        aggregate::{is_contribution, is_first},
+        unique::{KnownClaims, nets},
+    },
     schema::EntitySchema,
 };
 
@@ -137,6 +143,12 @@ pub(super) struct Run<'a> {
     ambiguous: bool,
     last: Option<StoreError>,
     pub(super) asked: Asked,
+    /// Contributions of the same commit to aggregates of this partition.
+    guests: Vec<Change>,
+    /// The same, of partitions whose entities follow in the commit.
+    hosted: Places,
+    /// What the commit writes for contributions in other partitions.
+    places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
     /// No attempt is made after this.
@@ -162,6 +174,9 @@ impl<'a> Run<'a> {
             ambiguous: false,
             last: None,
             asked: Asked { told: true, together: false },
+            guests: Vec::new(),
+            hosted: Places::new(),
+            places: Vec::new(),
             staging: Staging::default(),
             #[cfg(feature = "blob")]
             until: None,
@@ -170,7 +185,7 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            let Some(Prepared { plan, follows, batches, own }) = self.prepare_with_copies(changes).await? else {
+            let Some(Prepared { plan, follows, batches, own }) = self.prepare_all(changes).await? else {
                 continue;
             };
             if batches.iter().all(|batch| batch.operations.is_empty()) {
@@ -224,6 +239,7 @@ impl<'a> Run<'a> {
     /// The plan over what is known, and its batches.
     pub(super) async fn prepare(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
         self.read_needs(changes).await?;
+        self.read_guests().await?;
         self.laid_out(changes).await
     }
 
@@ -278,8 +294,9 @@ impl<'a> Run<'a> {
                 }
                 for need in needs {
                     match need.head {
-                        true => self.learn_entity(change.schema(), &need.row).await?,
-                        false => self.learn(&need.row).await?,
+                        true => drop(self.learn_entity(change.schema(), &need.row).await?),
+                        false if is_first(&need.row) => self.learn_first(need.row, changes.len()).await?,
+                        false => drop(self.learn(&need.row).await?),
                     };
                 }
             }
@@ -302,10 +319,10 @@ impl<'a> Run<'a> {
         Context { now: now.ticks(), operation: self.operation, fresh, due }
     }
 
-    pub(super) fn plan<'c>(&self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {
+    pub(super) fn plan<'c>(&'c self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {
         let context = self.context();
         let mut plan = BatchPlan::default();
-        for change in changes {
+        for change in changes.into_iter().chain(&self.guests) {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
@@ -342,7 +359,7 @@ impl<'a> Run<'a> {
             self.copying.repair |= at.batch >= own;
             return self.after_away(error, plan, follows).await;
         }
-        let Some(failed) = failed_row(&error, plan) else { return Err(error.into()) };
+        let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
         if plan.shared.contains(&failed.planned.row) {
             plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
             return Ok(Next::Later); // another changed a row that several entities meet in
@@ -427,8 +444,9 @@ impl<'a> Run<'a> {
                 self.read_claim(&net, plan).await?;
             }
         }
-        let all = follows.iter().chain([plan]).flat_map(|plan| &plan.away);
-        for away in all.filter(|away| away.claimed().is_none()) {
+        let joined = self.places.iter().flat_map(|plan| &plan.away);
+        let all = follows.iter().chain([plan]).flat_map(|plan| &plan.away).chain(joined);
+        for away in all.filter(|away| away.claimed().is_none() && away.aggregate().is_none()) {
             let (place, row) = (&away.row.away, &away.row.row);
             let table = self.db.table_name(place.table);
             let key = RowKey::new(place.partition.clone(), row.clone());
@@ -440,8 +458,12 @@ impl<'a> Run<'a> {
             }
         }
         let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty();
-        let has_learnt = self.missing.len() > missing || self.claims != claims;
-        if has_learnt || rests_on_copies { Ok(Next::Again) } else { Err(error.into()) }
+        let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
+        match self.missing.len() > missing || self.claims != claims || rests_on_copies {
+            true => Ok(Next::Again),
+            false if contributes => Ok(Next::Later), // another changed an aggregate there
+            false => Err(error.into()),
+        }
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.
@@ -450,8 +472,8 @@ impl<'a> Run<'a> {
         let mut outcomes = Vec::with_capacity(plan.left.len());
         let mut ours = false;
         for left in &plan.left {
-            // What a later change of the batch took away again proves nothing, unless by a tombstone.
-            if written(plan, &left.row).is_none() {
+            // What a later change of the batch took away again proves nothing, unless by a tombstone; nor does what follows.
+            if written(plan, &left.row).is_none_or(is_contribution) {
                 outcomes.push(None);
                 continue;
             }

@@ -85,6 +85,13 @@ pub(super) struct Prepared {
     pub(super) own: usize,
 }
 
+impl Prepared {
+    /// All plans of the commit.
+    pub(super) fn plans(&self) -> impl Iterator<Item = &BatchPlan> {
+        std::iter::once(&self.plan).chain(&self.follows)
+    }
+}
+
 impl Run<'_> {
     /// As `prepare`, with the holders that follow; nothing where another attempt is to be made without holders.
     pub(super) async fn prepare_with_copies(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
@@ -94,6 +101,7 @@ impl Run<'_> {
         }
         self.known.forget_copies();
         self.read_needs(changes).await?;
+        self.read_guests().await?;
         self.register(changes).await?;
         let followers = self.followers(changes).await?;
         let Some((plan, follows)) = self.plan_with(changes, &followers).await? else { return Ok(None) };
@@ -296,7 +304,9 @@ impl Run<'_> {
             let registered = self.db.registered(schema)?;
             let mut run = Run::new(self.db, &registered, partition);
             self.show_sources(&plan, followers, &registered, &mut run);
+            run.host(self);
             run.read_needs(changes).await?;
+            run.read_guests().await?;
             follows.push(run.plan(changes.iter())?.at(&registered.table, partition));
         }
         Ok(Some((plan, follows)))

@@ -8,6 +8,7 @@ mod blobs;
 mod bulk;
 mod calls;
 mod claims;
+mod contributions;
 mod copies;
 mod execute;
 mod followers;

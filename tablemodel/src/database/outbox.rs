@@ -183,6 +183,8 @@ impl Database {
         let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
         let (claims, targets): (Vec<_>, Vec<_>) =
             targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
+        let (contributions, targets): (Vec<_>, Vec<_>) =
+            targets.into_iter().partition(|target| target.entry.aggregate(outgoing.schema).is_some());
         let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let settled: Vec<_> = claims
@@ -190,6 +192,7 @@ impl Database {
             .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
             .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
+        self.settle_contributions(outgoing.schema, contributions, outgoing.since).await?;
         self.deliver_copies(&registered, outgoing).await?;
         let action = match leaves_dead {
             true => Action::Merge(

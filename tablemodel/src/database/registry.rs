@@ -142,8 +142,10 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
+    let mut states: Vec<_> = states.collect::<Result<_>>()?;
     // What a copy keeps beside its source is part of it from the start.
-    let states = states.chain(schema.copies.iter().map(|_| Ok(IndexState::Readable)));
+    let copies = schema.indexes.len();
+    states.splice(copies..copies, schema.copies.iter().map(|_| IndexState::Readable));
     let copied = copied(db.model(), schema);
     let deferred = db.0.consistency == Consistency::Azure;
     let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
@@ -153,7 +155,7 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         schema,
         rows: schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape)),
         setting: Setting {
-            states: IndexStates(states.collect::<Result<_>>()?),
+            states: IndexStates(states),
             deferred,
             tombstones: deferred && (schema.has_rows_elsewhere() || !copied.is_empty()),
             copied,

@@ -397,7 +397,9 @@ impl Relay {
             if let Some(there) = there.filter(is_left)
                 && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
             {
-                self.db.remove_row(&table, &there).await?;
+                if !self.db.uncount(&there).await? {
+                    self.db.remove_row(&table, &there).await?;
+                }
             }
         }
         if others.is_empty() {

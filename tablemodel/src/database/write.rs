@@ -199,7 +199,7 @@ impl Database {
         let into = into.ok_or_else(|| Error::unsupported("the field holds no aggregate").of(schema.entity_type))?;
         let cell = self.get_row(&registered.table, &RowKey::new(key.partition.clone(), into.cell())).await?;
         let value = into.value(&into.total(cell.as_ref())?).map_err(|error| error.of(schema.entity_type))?;
-        let read = T::from_value(Some(value.as_ref()));
+        let read = T::from_value(value.as_ref().map(|value| value.as_ref()));
         read.map_err(|error| image::invalid(schema, FieldError { property: field.property(), error }))
     }
 

@@ -82,11 +82,39 @@ impl<T: Summed> Summed for Option<T> {
     type Sum = T::Sum;
 }
 
+/// A type of which the least and the greatest value can be kept.
+#[diagnostic::on_unimplemented(
+    message = "no least or greatest `{Self}` can be kept",
+    label = "not a number or point in time that is stored as one",
+    note = "`min` and `max` are of i8 to i64, u8 to u32, f32, f64, points in time, and `Option`s of these"
+)]
+pub trait Ranked {
+    /// The type of the result.
+    type First;
+}
+
+macro_rules! ranked {
+    ($($term:ty)*) => { $(
+        impl Ranked for $term {
+            type First = Option<$term>;
+        }
+        impl Ranked for Option<$term> {
+            type First = Option<$term>;
+        }
+        impl AggregateValue for Option<$term> {}
+    )* };
+}
+ranked!(i8 i16 i32 i64 u8 u16 u32 f32 f64 tablemodel_store::DateTime std::time::SystemTime);
+#[cfg(feature = "chrono")]
+ranked!(chrono::DateTime<chrono::Utc>);
+#[cfg(feature = "time")]
+ranked!(time::OffsetDateTime);
+
 /// A type of aggregates.
 #[diagnostic::on_unimplemented(
     message = "an aggregate cannot be a `{Self}`",
     label = "not the type of an aggregate",
-    note = "counts and sums of integers are `i64`, sums of floats `f64`"
+    note = "counts and sums of integers are `i64`, sums of floats `f64`; a `min` or `max` is an `Option` of what it is of"
 )]
 pub trait AggregateValue {}
 

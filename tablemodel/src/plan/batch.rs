@@ -24,11 +24,11 @@ use crate::{
         table::TableName,
     },
     rooms::{
-        aggregate,
+        aggregate::{self, Rank},
         list::{Edit, List},
         unique::{KnownClaims, nets},
     },
-    schema::{EntitySchema, IndexSchema},
+    schema::{AggregateSchema, EntitySchema, IndexSchema},
 };
 
 /// One write of a batch, and which change asked for it.
@@ -65,6 +65,13 @@ impl BatchAway {
     /// The index that wants it, if its rows are claims.
     pub(crate) fn claimed(&self) -> Option<&'static IndexSchema> {
         self.schema.indexes.get(self.row.index).filter(|index| index.is_claim())
+    }
+}
+
+impl BatchAway {
+    /// The aggregate that it adds to, if it is a contribution: those are written where their target stands.
+    pub(crate) fn aggregate(&self) -> Option<&'static AggregateSchema> {
+        self.schema.aggregate(self.row.index)
     }
 }
 
@@ -191,6 +198,9 @@ impl BatchPlan {
     ) -> Result<(Option<Properties>, Vec<Row>)> {
         let buried = planned.rows.iter().find_map(buried);
         for row in planned.rows {
+            if row.role == Role::Cell {
+                self.shared.insert(row.row.clone()); // read, as what several meet in is
+            }
             self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
         for Guard { away, row, action } in planned.guards {
@@ -261,14 +271,19 @@ impl BatchPlan {
         (change, partition): (usize, &str),
         known: &Known,
         context: Context,
-    ) -> Result<Option<(&'static str, Value)>> {
+    ) -> Result<Option<(&'static str, Option<Value>)>> {
         let (into, row) = (&first.into, first.into.cell());
         let cell = known.get(&row).and_then(Option::as_ref);
         let before = into.total(cell)?;
-        let (mut total, mut comes_or_goes) = (before.clone(), false);
+        let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
         for edit in edits {
             total.change(edit);
             comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
+            rank = rank.or(edit.rank());
+        }
+        if let Some(rank) = rank {
+            let first = self.first(into, before.rank(rank), known)?;
+            total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
         self.shared.insert(row.clone());
         let before_batch = Earlier { known, plan: self, partition };
@@ -283,7 +298,28 @@ impl BatchPlan {
             self.push(BatchRow { planned, change, schema: into.target }, "", known)?;
         }
         let value = into.value(&total)?;
-        Ok(stored.filter(|stored| stored.as_ref() != Some(&value)).map(|_| (into.property.property, value)))
+        Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
+    }
+
+    /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
+    /// read; where none were, the one that the cell says, which then stays.
+    fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<u64>> {
+        let prefix = into.prefix();
+        let code = |row: &str| Rank::code_of(row.strip_prefix(&prefix)?).map(|(code, _)| code);
+        let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));
+        let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
+        let live = live.into_iter().map(|(code, _)| code).min();
+        if !known.contains_key(&prefix) {
+            if cell.is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
+                let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
+                return Err(Error::new(ErrorKind::Unavailable, detail));
+            }
+            return Ok(live.into_iter().chain(cell.map(|cell| cell.code)).min());
+        }
+        let is_read = |row: &Row| !system::is_dead(&row.properties) && self.position(&row.key.row).is_none();
+        let read = known.values().flatten().filter(|row| is_read(row)).filter_map(|row| code(&row.key.row)).min();
+        self.shared.extend(known.keys().filter(|row| row.starts_with(&prefix)).cloned());
+        Ok(read.into_iter().chain(live).min())
     }
 
     /// Plans the write of a target over what the batch leaves of it.
@@ -309,6 +345,16 @@ impl BatchPlan {
             None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
         }
         Ok(())
+    }
+
+    /// The contributions that are written in the same commit, each for its place.
+    pub(crate) fn contributions(&self) -> impl Iterator<Item = (&Away, Change)> {
+        self.away.iter().filter_map(|away| {
+            let (of, row) = (away.aggregate()?, &away.row);
+            let key = RowKey::new(row.away.partition.clone(), row.row.clone());
+            let wish = aggregate::Wish::Now(row.want.clone());
+            Some((&row.away, Change::Contribute(aggregate::Contribution { of, key, wish })))
+        })
     }
 
     /// Adds the rows of the lists that the changes meet in, each list once.
@@ -535,7 +581,8 @@ impl BatchPlan {
     fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
         let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
         let mut places = HashMap::with_capacity(self.away.len());
-        for BatchAway { row, change, schema } in self.away.iter().filter(|away| away.claimed().is_none()) {
+        let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
+        for BatchAway { row, change, schema } in self.away.iter().filter(plain) {
             let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
             let Some(action) = row.action(is_missing) else { continue };
             let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
@@ -631,11 +678,17 @@ fn taken(change: &Change) -> Option<(String, i64)> {
         | Change::Upsert(_)
         | Change::Touch { .. }
         | Change::Refresh { .. }
+        | Change::Contribute(_)
         | Change::Patch { .. }
         | Change::Recopy { .. }
         | Change::Leave { .. }
         | Change::Arrive(_) => None,
     }
+}
+
+/// Whether the write leaves a row that says something.
+fn is_live(planned: &PlannedRow) -> bool {
+    planned.action.properties().is_some_and(|properties| !system::is_dead(properties))
 }
 
 fn is_other(properties: &Properties, owner: &str) -> bool {

@@ -20,7 +20,8 @@ use crate::{
         system::{self, OperationId, RowKind},
     },
     rooms::{
-        aggregate, copy,
+        aggregate::{self, Contribution},
+        copy,
         list::{self, Edit},
         rekey::{Move, Reservation, is_reserved},
     },
@@ -42,11 +43,13 @@ pub(crate) enum Change {
     /// are taken away unless the entity wants them.
     Touch { schema: &'static EntitySchema, old: Group, strays: Vec<AwayKey> },
     /// Properties that hold aggregates are set, whatever else the entity is, with every derived row that holds them.
-    Refresh { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)> },
+    Refresh { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
     /// The entity leaves for another partition, if it is still as `old` was read; an intent holds what it will be there.
     Leave { old: Group, to: Box<Move> },
     /// An entity that has left its old key takes the place that is reserved for it.
     Arrive(Box<Move>),
+    /// A source of another partition adds to an aggregate, otherwise than before, or no more.
+    Contribute(Contribution),
     /// Some properties are set; no key and no derived row is made from them.
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
     /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
@@ -165,6 +168,7 @@ impl Change {
             Self::Delete { schema, .. } | Self::Touch { schema, .. } => schema,
             Self::Patch { schema, .. } | Self::Recopy { schema, .. } | Self::Refresh { schema, .. } => schema,
             Self::Leave { to, .. } | Self::Arrive(to) => to.to.schema,
+            Self::Contribute(contribution) => contribution.of.target,
         }
     }
 
@@ -175,6 +179,7 @@ impl Change {
             Self::Delete { old, .. } | Self::Touch { old, .. } | Self::Leave { old, .. } => old.key(),
             Self::Arrive(to) => &to.to.key,
             Self::Patch { key, .. } | Self::Recopy { key, .. } | Self::Refresh { key, .. } => key,
+            Self::Contribute(contribution) => &contribution.key,
         }
     }
 }
@@ -202,6 +207,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: false });
             held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
         }
+        Change::Contribute(contribution) => contribution.needs(known)?,
         Change::Insert(_)
         | Change::Save { .. }
         | Change::Delete { .. }
@@ -220,7 +226,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
             );
         }
     }
-    if change.schema().has_shared_rows() {
+    if change.schema().has_lists() {
         needs.extend(list_needs(change, setting, known)?);
     }
     if !change.schema().aggregates.is_empty() || change.schema().holds_aggregates() {
@@ -275,7 +281,7 @@ pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>>
         },
         Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
         Change::Arrive(to) => vec![to.to.clone()],
-        Change::Patch { .. } | Change::Refresh { .. } => Vec::new(),
+        Change::Patch { .. } | Change::Refresh { .. } | Change::Contribute(_) => Vec::new(),
     })
 }
 
@@ -290,6 +296,7 @@ fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<N
     let mut needs = Vec::new();
     if !matches!(change, Change::Touch { .. }) {
         for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
+            needs.extend(edit.range(known)?.map(|row| Need { row, head: false }));
             needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row, head: false }));
         }
     }
@@ -311,6 +318,7 @@ pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, conte
         Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
         Change::Leave { old, to } => planner.leave(&old, &to),
         Change::Arrive(to) => planner.arrive(*to),
+        Change::Contribute(contribution) => planner.contribute(contribution),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
         Change::Recopy { schema, key, .. } => planner.recopy(schema, &key),
         Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
@@ -349,7 +357,7 @@ impl Planner<'_> {
         for into in aggregate::held(image.schema, &image.key.row.clone()) {
             let cell = self.before.row(&into.cell()).flatten();
             let value = into.value(&into.total(cell.as_deref())?)?;
-            image.fields.insert(PropertyName::from_static(into.property.property), value);
+            set(&mut image.fields, into.property.property, value);
             edits.push(aggregate::Edit { into, loss: None, gain: None });
         }
         Ok(edits)
@@ -359,10 +367,10 @@ impl Planner<'_> {
     fn keep_totals(old: &Image, new: &mut Image) -> Result<()> {
         for into in aggregate::held(new.schema, &old.key.row) {
             let value = match old.fields.get(into.property.property) {
-                Some(value) => value.to_value(),
+                Some(value) => Some(value.to_value()),
                 None => into.value(&aggregate::Total::none(into.property))?,
             };
-            new.fields.insert(PropertyName::from_static(into.property.property), value);
+            set(&mut new.fields, into.property.property, value);
         }
         Ok(())
     }
@@ -482,6 +490,13 @@ impl Planner<'_> {
         Ok(planned)
     }
 
+    fn contribute(&self, contribution: Contribution) -> Result<Planned> {
+        let there = self.before.row(&contribution.key.row).flatten();
+        let Some((action, edit)) = contribution.over(there.as_deref())? else { return Ok(Planned::default()) };
+        let row = PlannedRow { row: contribution.key.row, action, role: Role::Cell };
+        Ok(Planned { rows: vec![row], cells: edit.into_iter().collect(), ..Planned::default() })
+    }
+
     fn arrive(&self, to: Move) -> Result<Planned> {
         let row = self.before.row(&to.to.key.row).flatten();
         let row = row.filter(|row| Reservation::of(row).is_some_and(|reservation| reservation.id == to.id));
@@ -516,7 +531,12 @@ impl Planner<'_> {
     }
 
     /// Sets the aggregates of an entity, which is one row.
-    fn refresh(&self, schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Value)>) -> Result<Planned> {
+    fn refresh(
+        &self,
+        schema: &'static EntitySchema,
+        key: RowKey,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
         let row = match self.before.row(&key.row) {
             Some(Some(row)) if is_primary(schema, &row) => row.into_owned(),
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
@@ -526,7 +546,7 @@ impl Planner<'_> {
         let old = Image::stored(schema, &over)?;
         let mut new = old.clone();
         for (property, value) in sets {
-            new.fields.insert(PropertyName::from_static(property), value);
+            set(&mut new.fields, property, value);
         }
         self.put(Some(&old), new, sequence, Some(&over), None)
     }
@@ -705,6 +725,13 @@ impl Planner<'_> {
             None => Action::InsertOrReplace(properties),
         };
         Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
+    }
+}
+
+fn set(fields: &mut Properties, property: &'static str, value: Option<Value>) {
+    match value {
+        Some(value) => drop(fields.insert(PropertyName::from_static(property), value)),
+        None => drop(fields.remove(property)),
     }
 }
 

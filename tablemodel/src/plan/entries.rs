@@ -10,7 +10,7 @@ use crate::{error::Result, plan::image::Image, rooms};
 /// A derived row that an image wants. Its sequence number is set when it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// Which index or copy wants it, by its position in the schema: indexes first.
+    /// Which index, copy or aggregate wants it, by its position in the schema: indexes first, aggregates last.
     pub(crate) index: usize,
     /// Where it stands; none for the image's own partition.
     pub(crate) away: Option<Away>,
@@ -30,20 +30,39 @@ pub(crate) struct Away {
 }
 
 impl Entry {
+    /// The partition that it stands in.
+    pub(crate) fn partition<'a>(&'a self, image: &'a Image) -> &'a str {
+        self.away.as_ref().map_or(&image.key.partition, |away| &away.partition)
+    }
+
     /// Whether both are the same row.
     pub(crate) fn is_at(&self, other: &Self) -> bool {
         self.row == other.row && self.away == other.away
     }
 }
 
+/// Whether the image wants this row of what has this number among all that follows it.
+pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) -> Result<bool> {
+    if number < image.schema.indexes.len() {
+        return rooms::index::wants(image, number, partition, row);
+    }
+    let mut wanted = Vec::with_capacity(1);
+    rooms::aggregate::entries(image, number, &mut wanted)?;
+    Ok(wanted.iter().any(|entry| entry.row == row && entry.partition(image) == partition))
+}
+
 /// Every derived row of an image.
 pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
-    let mut entries = Vec::with_capacity(image.schema.indexes.len());
-    for index in 0..image.schema.indexes.len() {
+    let indexes = image.schema.indexes.len();
+    let mut entries = Vec::with_capacity(indexes);
+    for index in 0..indexes {
         rooms::index::entries(image, index, &mut entries)?;
     }
     for copy in 0..image.schema.copies.len() {
         rooms::copy::entries(image, copy, &mut entries)?;
+    }
+    for aggregate in 0..image.schema.aggregates.len() {
+        rooms::aggregate::entries(image, indexes + image.schema.copies.len() + aggregate, &mut entries)?;
     }
     Ok(entries)
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod change;
+pub(crate) mod contributed;
 pub(crate) mod copies;
 pub(crate) mod entries;
 pub(crate) mod exact;

@@ -3,6 +3,8 @@
 //! An intent says "this entity changed, these rows may be affected", never "write this": whoever delivers it reads the
 //! entity and makes the rows match. Pure; delivery is `database::outbox`'s.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, Value, ValueRef};
 
@@ -17,7 +19,7 @@ use crate::{
         system::{self, RowKind},
     },
     rooms::copy,
-    schema::{EntitySchema, IndexSchema},
+    schema::{AggregateSchema, EntitySchema, IndexSchema},
 };
 
 /// What the row keys of outbox rows begin with.
@@ -100,7 +102,7 @@ impl AwayRow {
 /// The name of a row in another partition, as intents carry it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AwayKey {
-    /// The index, by its name.
+    /// The index, by its name; or the aggregate, by that of its index row in the registry.
     pub(crate) index: String,
     /// The table, without the run-time prefix.
     pub(crate) table: String,
@@ -109,9 +111,9 @@ pub(crate) struct AwayKey {
 
 impl AwayKey {
     pub(crate) fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
-        let index = schema.derived(row.index).map_or("", |kind| kind.name);
+        let index = schema.derived(row.index).map_or(Cow::Borrowed(""), |kind| kind.name);
         let key = RowKey::new(row.away.partition.clone(), row.row.clone());
-        Self { index: index.to_owned(), table: row.away.table.to_owned(), key }
+        Self { index: index.into_owned(), table: row.away.table.to_owned(), key }
     }
 
     /// Whether it names this row.
@@ -283,6 +285,11 @@ impl AwayKey {
     pub(crate) fn new(index: &IndexSchema, key: &RowKey) -> Option<Self> {
         let table = index.elsewhere.as_ref()?.table;
         Some(Self { index: index.name.to_owned(), table: table.to_owned(), key: key.clone() })
+    }
+
+    /// The aggregate, if the row is a contribution.
+    pub(crate) fn aggregate(&self, schema: &'static EntitySchema) -> Option<&'static AggregateSchema> {
+        schema.aggregate(schema.derived_position(&self.index)?)
     }
 
     /// The index, if its rows are claims.

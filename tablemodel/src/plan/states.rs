@@ -34,7 +34,8 @@ impl IndexState {
     }
 }
 
-/// The states of the indexes of one entity, in the order of its schema, and then those of its aggregates.
+/// The states of the indexes of one entity, in the order of its schema, then those of its copies, which are always complete,
+/// and then those of its aggregates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexStates(pub(crate) Vec<IndexState>);
 
@@ -81,6 +82,6 @@ impl Setting {
 
     /// Whether the aggregate at this position of the schema is kept: from when it is complete.
     pub(crate) fn keeps(&self, schema: &EntitySchema, aggregate: usize) -> bool {
-        self.states.of(schema.indexes.len() + aggregate) == IndexState::Readable
+        self.states.of(schema.indexes.len() + schema.copies.len() + aggregate) == IndexState::Readable
     }
 }

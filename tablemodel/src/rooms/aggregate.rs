@@ -2,18 +2,27 @@
 //!
 //! In this module nothing is read or written: it only says what is to be.
 
-use std::collections::BTreeMap;
+mod contribution;
+mod rank;
+mod totals;
 
-use tablemodel_store::{Action, Condition, ETag, Properties, PropertyName, Row, RowKey, Value, ValueRef, limits};
+use tablemodel_store::{Action, Condition, EdmType, Properties, PropertyName, Row, Value, ValueRef, limits};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         exact::Exact,
         image::{Image, key_error},
+        known::Known,
         system,
     },
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
+};
+
+pub(crate) use self::{
+    contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, entries, is_contribution, is_first},
+    rank::Rank,
+    totals::{Recount, Totals},
 };
 
 /// What the row keys of cells begin with.
@@ -30,6 +39,8 @@ const EXACT: &str = "_exact";
 pub(crate) enum Term {
     Int(i64),
     Float(f64),
+    /// Of the least or greatest.
+    Rank(Rank),
 }
 
 /// Which property of which entity an aggregate is in.
@@ -49,6 +60,24 @@ pub(crate) struct Edit {
     pub(crate) gain: Option<Term>,
 }
 
+impl Edit {
+    /// Of the least or greatest: a rank that changes.
+    pub(crate) fn rank(&self) -> Option<Rank> {
+        [self.loss, self.gain].into_iter().flatten().find_map(|term| match term {
+            Term::Rank(rank) => Some(rank),
+            Term::Int(_) | Term::Float(_) => None,
+        })
+    }
+
+    /// What must be read to know what comes first afterwards, by the cell: where the first may go, the contributions behind
+    /// it. Asked again once the cell is known.
+    pub(crate) fn range(&self, known: &Known) -> Result<Option<String>> {
+        let (Some(Term::Rank(lost)), Some(cell)) = (self.loss, known.get(&self.into.cell())) else { return Ok(None) };
+        let first = self.into.total(cell.as_ref())?.rank(lost);
+        Ok((first == Some(lost)).then(|| self.into.prefix()))
+    }
+}
+
 /// What the sources of an aggregate come to, exactly.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Total {
@@ -60,9 +89,40 @@ pub(crate) struct Total {
 enum Sum {
     Int(i128),
     Float(Box<Exact>),
+    /// The least or greatest value, if there is one.
+    First(Option<Value>),
+}
+
+impl Term {
+    /// What this value adds; none of what cannot be added.
+    fn of(function: Function, value: ValueRef<'_>) -> Option<Self> {
+        match (function, value) {
+            (Function::Count, _) => Some(Self::Int(1)),
+            (Function::Sum(_), ValueRef::Int32(value)) => Some(Self::Int(value.into())),
+            (Function::Sum(_), ValueRef::Int64(value)) => Some(Self::Int(value)),
+            (Function::Sum(_), ValueRef::Double(value)) => Some(Self::Float(value)).filter(|_| value.is_finite()),
+            (Function::Sum(_), _) => None,
+            (Function::Min(_), value) => Rank::of(value, false).map(Self::Rank),
+            (Function::Max(_), value) => Rank::of(value, true).map(Self::Rank),
+        }
+    }
+
+    /// As a contribution to this property holds it.
+    fn value(self, property: &PropertySchema) -> Option<Value> {
+        match self {
+            Self::Int(value) => Some(Value::Int64(value)),
+            Self::Float(value) => Some(Value::Double(value)),
+            Self::Rank(rank) => rank.value(property.edm),
+        }
+    }
 }
 
 impl Into {
+    /// That of an aggregate, in the target with this row key.
+    fn of(aggregate: &'static AggregateSchema, row: String) -> Option<Self> {
+        Some(Self { target: aggregate.target, row, property: aggregate.target.property(aggregate.into)? })
+    }
+
     /// The key of its cell.
     pub(crate) fn cell(&self) -> String {
         format!("{CELL}{}|{}", self.row, self.property.property)
@@ -89,7 +149,9 @@ impl Into {
             Some(ValueRef::Int64(sources)) => Some(sources),
             _ => None,
         };
-        let sum = match (cell.properties.get(EXACT), cell.properties.get(VALUE)) {
+        let value = cell.properties.get(VALUE);
+        let sum = match (cell.properties.get(EXACT), value) {
+            _ if self.property.nullable => self.first(sources, value).map(Sum::First),
             (Some(ValueRef::Binary(bytes)), _) => Exact::read(bytes).map(|exact| Sum::Float(Box::new(exact))),
             (_, Some(ValueRef::Int64(value))) => Some(Sum::Int(value.into())),
             _ => None,
@@ -103,9 +165,18 @@ impl Into {
             .ok_or_else(|| Error::corrupt("the cell of an aggregate cannot be read").at_key(cell.key.clone()))
     }
 
+    /// The least or greatest value that the cell says: there is one while there are sources.
+    fn first(&self, sources: Option<i64>, value: Option<ValueRef<'_>>) -> Option<Option<Value>> {
+        let is_right = match value {
+            None => sources == Some(0),
+            Some(value) => sources != Some(0) && value.edm() == self.property.edm,
+        };
+        is_right.then(|| value.map(|value| value.to_value()))
+    }
+
     /// The write of its cell over what is there; nothing where no sources and no target need one.
     pub(crate) fn write(&self, total: &Total, cell: Option<&Row>, is_live: bool, now: i64) -> Result<Option<Action>> {
-        if total.sources < 0 {
+        if total.is_impossible() {
             let detail = format!("aggregate `{}` counts fewer sources than it has; repair it", self.property.field);
             let error = Error::corrupt(detail);
             return Err(cell.map_or(error.clone(), |cell| error.at_key(cell.key.clone())));
@@ -118,7 +189,9 @@ impl Into {
         let sequence = cell.map_or(now, |cell| system::sequence(&cell.properties).saturating_add(1));
         system::stamp(&mut properties, self.discriminator(), sequence, None);
         properties.insert(PropertyName::from_static(COUNT), total.sources);
-        properties.insert(PropertyName::from_static(VALUE), self.value(total)?);
+        if let Some(value) = self.value(total)? {
+            properties.insert(PropertyName::from_static(VALUE), value);
+        }
         if let Sum::Float(exact) = &total.sum {
             properties.insert(PropertyName::from_static(EXACT), Value::Binary(exact.bytes()));
         }
@@ -128,13 +201,14 @@ impl Into {
         }))
     }
 
-    /// The value of the target's property.
-    pub(crate) fn value(&self, total: &Total) -> Result<Value> {
+    /// The value of the target's property; none of the least or greatest of nothing.
+    pub(crate) fn value(&self, total: &Total) -> Result<Option<Value>> {
         let value = match &total.sum {
             Sum::Int(sum) => i64::try_from(*sum).ok().map(Value::Int64),
             Sum::Float(exact) => exact.rounded().map(Value::Double),
+            Sum::First(value) => return Ok(value.clone()),
         };
-        value.ok_or_else(|| {
+        value.map(Some).ok_or_else(|| {
             let detail = format!(
                 "aggregate `{}` of `{}` would be beyond its type",
                 self.property.field, self.target.entity_type
@@ -148,13 +222,14 @@ impl Total {
     /// Of no sources.
     pub(crate) fn none(property: &PropertySchema) -> Self {
         let sum = match property.edm {
-            tablemodel_store::EdmType::Double => Sum::Float(Box::new(Exact::ZERO)),
+            _ if property.nullable => Sum::First(None),
+            EdmType::Double => Sum::Float(Box::new(Exact::ZERO)),
             _ => Sum::Int(0),
         };
         Self { sources: 0, sum }
     }
 
-    /// With the change made.
+    /// With the change made; what comes first is not known by that alone, and is set.
     pub(crate) fn change(&mut self, edit: &Edit) {
         for (term, sign) in [(edit.loss, -1), (edit.gain, 1)] {
             let Some(term) = term else { continue };
@@ -163,10 +238,28 @@ impl Total {
                 (Sum::Int(sum), Term::Int(term)) => *sum += i128::from(term) * i128::from(sign),
                 (Sum::Float(sum), Term::Float(term)) if sign > 0 => sum.add(term),
                 (Sum::Float(sum), Term::Float(term)) => sum.sub(term),
-                // The model's constants say that both are of one kind.
-                (Sum::Int(_), Term::Float(_)) | (Sum::Float(_), Term::Int(_)) => {}
+                // What comes first is set; and the model's constants say that both are of one kind.
+                (Sum::Int(_) | Sum::Float(_) | Sum::First(_), _) => {}
             }
         }
+    }
+
+    /// Sets the least or greatest value; of no sources there is none.
+    pub(crate) fn set_first(&mut self, value: Option<Value>) {
+        self.sum = Sum::First(value.filter(|_| self.sources > 0));
+    }
+
+    /// The least or greatest value, as a rank beside this one.
+    pub(crate) fn rank(&self, beside: Rank) -> Option<Rank> {
+        match &self.sum {
+            Sum::First(Some(value)) => beside.of_same(value.as_ref()),
+            Sum::First(None) | Sum::Int(_) | Sum::Float(_) => None,
+        }
+    }
+
+    /// Whether it cannot be what any sources come to.
+    fn is_impossible(&self) -> bool {
+        self.sources < 0 || (self.sources > 0 && self.sum == Sum::First(None))
     }
 }
 
@@ -186,8 +279,7 @@ fn term(image: &Image, aggregate: &'static AggregateSchema) -> Result<Option<(In
     if !aggregate.when.is_none_or(|when| when.holds(image.fields.get(when.property))) {
         return Ok(None);
     }
-    let source = |property: &str| aggregate.key.iter().find(|(own, _)| *own == property).map(|(_, source)| *source);
-    let value = |property: &str| image.fields.get(source(property)?);
+    let value = |property: &str| image.fields.get(aggregate.source_of(property)?);
     let failed = |error| key_error(image.schema, error, Some(aggregate.name));
     for part in aggregate.target.row.parts().chain(aggregate.target.partition.parts()) {
         if value(part.property).is_none() {
@@ -196,48 +288,47 @@ fn term(image: &Image, aggregate: &'static AggregateSchema) -> Result<Option<(In
     }
     let Some(row) = aggregate.target.row.encode(|part| value(part.property)).map_err(failed)? else { return Ok(None) };
     let Some(term) = number(image, aggregate.function)? else { return Ok(None) };
-    let Some(property) = aggregate.target.property(aggregate.into) else { return Ok(None) };
-    let into = Into { target: aggregate.target, row, property };
-    check_length(image, &into)?;
+    let Some(into) = Into::of(aggregate, row) else { return Ok(None) };
+    check_length(image, &into, &into.cell())?;
     Ok(Some((into, term)))
 }
 
 fn number(image: &Image, function: Function) -> Result<Option<Term>> {
-    let property = match function {
+    let (property, how) = match function {
         Function::Count => return Ok(Some(Term::Int(1))),
-        Function::Sum(property) => property,
+        Function::Sum(property) => (property, "summed, and is infinite or not a number"),
+        Function::Min(property) | Function::Max(property) => (property, "compared, and is not a number"),
     };
-    Ok(match image.fields.get(property) {
-        Some(ValueRef::Int32(value)) => Some(Term::Int(value.into())),
-        Some(ValueRef::Int64(value)) => Some(Term::Int(value)),
-        Some(ValueRef::Double(value)) if value.is_finite() => Some(Term::Float(value)),
-        Some(ValueRef::Double(_)) => {
-            let field = image.schema.property(property).map_or(property, |property| property.field);
-            let detail = format!("field `{field}` is summed, and is infinite or not a number");
-            return Err(Error::new(ErrorKind::Invalid, detail).of(image.schema.entity_type).at_key(image.key.clone()));
-        }
-        _ => None,
-    })
+    let Some(value) = image.fields.get(property) else { return Ok(None) };
+    let term = Term::of(function, value).ok_or_else(|| {
+        let field = image.schema.property(property).map_or(property, |property| property.field);
+        let error = Error::new(ErrorKind::Invalid, format!("field `{field}` is {how}"));
+        error.of(image.schema.entity_type).at_key(image.key.clone())
+    })?;
+    Ok(Some(term))
 }
 
-fn check_length(image: &Image, into: &Into) -> Result<()> {
-    let chars = into.cell().encode_utf16().count();
+fn check_length(image: &Image, into: &Into, row: &str) -> Result<()> {
+    let chars = row.encode_utf16().count();
     if chars <= limits::MAX_KEY_CHARS {
         return Ok(());
     }
     let detail = format!(
-        "the cell of aggregate `{}` would have a key of {chars} characters, over {}",
+        "a row of aggregate `{}` would have a key of {chars} characters, over {}",
         into.property.field,
         limits::MAX_KEY_CHARS
     );
     Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()))
 }
 
-/// What changes in aggregates when an entity that was `old` is `new`; `is_kept` tells of an aggregate whether it is kept.
+/// What changes in aggregates beside an entity when it was `old` and is `new`; `is_kept` tells of an aggregate whether it is
+/// kept.
 pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(usize) -> bool) -> Result<Vec<Edit>> {
     let Some(schema) = new.or(old).map(|image| image.schema) else { return Ok(Vec::new()) };
     let mut edits = Vec::new();
-    for (_, aggregate) in schema.aggregates.iter().enumerate().filter(|(at, _)| is_kept(*at)) {
+    let kept =
+        schema.aggregates.iter().enumerate().filter(|(at, aggregate)| is_kept(*at) && aggregate.is_beside(schema));
+    for (_, aggregate) in kept {
         let before = old.map(|image| term(image, aggregate)).transpose()?.flatten();
         let after = new.map(|image| term(image, aggregate)).transpose()?.flatten();
         match (before, after) {
@@ -256,76 +347,7 @@ pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(u
     Ok(edits)
 }
 
-/// What the sources of one partition come to: the truth that cells and properties are checked against, and rebuilt from.
-#[derive(Debug, Default)]
-pub(crate) struct Totals(BTreeMap<String, (Into, Total)>);
-
-impl Totals {
-    /// With one more source.
-    pub(crate) fn add(&mut self, image: &Image, is_kept: impl Fn(usize) -> bool) -> Result<()> {
-        for edit in edits(None, Some(image), is_kept)? {
-            let none = Total::none(edit.into.property);
-            self.0.entry(edit.into.cell()).or_insert_with(|| (edit.into.clone(), none)).1.change(&edit);
-        }
-        Ok(())
-    }
-
-    /// With an aggregate that an entity holds: it has a cell also without sources.
-    pub(crate) fn add_target(&mut self, into: Into) {
-        let none = Total::none(into.property);
-        self.0.entry(into.cell()).or_insert((into, none));
-    }
-
-    /// What is wrong with the cells and targets of a partition: the row key it is about, why, and what puts it right.
-    pub(crate) fn faults(
-        &self,
-        cells: &BTreeMap<String, Row>,
-        targets: &BTreeMap<String, Properties>,
-    ) -> Vec<(String, String, Recount)> {
-        let mut faults = Vec::new();
-        for (row, (into, total)) in &self.0 {
-            let cell = cells.get(row);
-            let fault = match into.total(cell) {
-                Ok(_) if cell.is_none() => Some("the aggregate has no cell".to_owned()),
-                Ok(found) if found != *total => Some("the cell is not what its sources come to".to_owned()),
-                Ok(_) => None,
-                Err(error) => Some(error.to_string()),
-            };
-            let target = targets.get(&into.row);
-            faults.extend(fault.map(|detail| (row.clone(), detail, into.recount(total, cell, target.is_some()))));
-            let Some(target) = target else { continue };
-            if into.value(total).ok() != target.get(into.property.property).map(|value| value.to_value()) {
-                let detail =
-                    format!("property `{}` is not what the sources of the aggregate come to", into.property.property);
-                faults.push((into.row.clone(), detail, Recount::Target(into.target.entity_type)));
-            }
-        }
-        let strays = cells.iter().filter(|(row, _)| !self.0.contains_key(*row));
-        let detail = "the cell of an aggregate without sources or target";
-        faults.extend(strays.map(|(row, cell)| (row.clone(), detail.to_owned(), Recount::Stray(cell.etag.clone()))));
-        faults
-    }
-}
-
-/// What puts an aggregate right.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Recount {
-    /// The cell is written as the total says, over what was read.
-    Cell { entity: &'static str, row: String, total: Total, cell: Option<Row>, is_live: bool },
-    /// The target is made what the cell says.
-    Target(&'static str),
-    /// The cell is nobody's.
-    Stray(ETag),
-}
-
-impl Into {
-    fn recount(&self, total: &Total, cell: Option<&Row>, is_live: bool) -> Recount {
-        let (entity, row, total) = (self.target.entity_type, self.row.clone(), total.clone());
-        Recount::Cell { entity, row, total, cell: cell.cloned(), is_live }
-    }
-}
-
-/// Whether the row is a cell, by its key.
-pub(crate) fn is_cell(key: &RowKey) -> bool {
-    key.row.starts_with(CELL)
+/// Whether the row is a cell, by its key and type.
+pub(crate) fn is_cell(row: &Row) -> bool {
+    row.key.row.starts_with(CELL) && !is_contribution(&row.properties)
 }

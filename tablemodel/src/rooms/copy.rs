@@ -181,7 +181,7 @@ pub(crate) fn is_settled(row: &Row) -> bool {
 /// The back-reference as it is put before its holder is written: over what is there, at its number.
 pub(crate) fn pending(entry: &Entry, schema: &EntitySchema, there: Option<&Row>, expires: DateTime) -> Properties {
     let mut properties = entry.properties.clone();
-    let discriminator = schema.derived(entry.index).map_or("", |kind| kind.discriminator);
+    let discriminator = schema.derived(entry.index).map(|kind| kind.discriminator).unwrap_or_default();
     system::stamp(&mut properties, discriminator, there.map_or(0, |row| system::sequence(&row.properties)), None);
     properties.insert(CLAIM, "pending");
     properties.insert(EXPIRES, expires);

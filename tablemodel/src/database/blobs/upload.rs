@@ -244,7 +244,7 @@ fn image(change: &Change) -> Option<&Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
         // What moves to another key holds no blobs.
-        Change::Leave { .. } | Change::Arrive(_) => None,
+        Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
         Change::Delete { .. }
         | Change::Touch { .. }
         | Change::Patch { .. }
@@ -257,7 +257,7 @@ fn image_mut(change: &mut Change) -> Option<&mut Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
         // What moves to another key holds no blobs.
-        Change::Leave { .. } | Change::Arrive(_) => None,
+        Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
         Change::Delete { .. }
         | Change::Touch { .. }
         | Change::Patch { .. }

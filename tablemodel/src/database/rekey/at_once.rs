@@ -3,7 +3,7 @@
 use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, execute::Run, write::no_row},
+    database::{Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, write::no_row},
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
 };
@@ -17,13 +17,13 @@ impl Database {
         let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         for attempt in 0..ATTEMPTS {
-            let first = leaving.prepare_with_copies(&leave).await.map_err(Error::alone)?;
-            let second = arriving.prepare_with_copies(&arrive).await.map_err(Error::alone)?;
-            let (Some(first), Some(second)) = (first, second) else { continue };
+            let Some((first, second)) = prepared(&mut leaving, &leave, &mut arriving, &arrive).await? else { continue };
             let (first, follows, departure) = (first.plan, first.follows, first.batches);
             let (second, then, arrival) = (second.plan, second.follows, second.batches);
             check_follows(&follows, &then, &key)?;
-            let batches = join(departure, arrival)?;
+            let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
+            let places = leaving.places_apart(&plans, Some(&arriving));
+            let batches = leaving.join_places(places, join(departure, arrival)?).await?;
             let error = match self.commit_store(&batches, attempt).await {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
                 Err(error) => error,
@@ -44,6 +44,27 @@ impl Database {
             }
         }
         Err(arriving.exhausted())
+    }
+}
+
+/// Both plans, each with the contributions that stand in its partition; nothing where another attempt is to be made.
+async fn prepared(
+    leaving: &mut Run<'_>,
+    leave: &[Change],
+    arriving: &mut Run<'_>,
+    arrive: &[Change],
+) -> Result<Option<(Prepared, Prepared)>> {
+    leaving.take_guests(&[], &[]);
+    arriving.take_guests(&[], &[]);
+    loop {
+        let first = leaving.prepare_with_copies(leave).await.map_err(Error::alone)?;
+        let second = arriving.prepare_with_copies(arrive).await.map_err(Error::alone)?;
+        let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+        let plans: Vec<_> = [&first, &second].into_iter().flat_map(Prepared::plans).collect();
+        let new = leaving.take_guests(&plans, &first.follows) | arriving.take_guests(&plans, &second.follows);
+        if !new {
+            return Ok(Some((first, second)));
+        }
     }
 }
 

@@ -127,7 +127,7 @@ impl Check {
                 (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
                     check.outbox.push((schema, row));
                 }
-                (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row.key) => {
+                (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
                     check.derived += 1;
                     if is_kept(db, schema, name.trim_start_matches('~'))? {
                         check.cells.insert(row.key.row.clone(), row);
@@ -216,7 +216,7 @@ impl Check {
         let index = schema.derived_position(&name);
         let place = index.and_then(|index| Some((index, schema.derived(index)?.table)));
         // A back-reference stands beside its holder where that is in the source's partition.
-        let is_beside = index >= Some(schema.indexes.len())
+        let is_beside = index.is_some_and(|index| schema.copy(index).is_some())
             && schema.table.eq_ignore_ascii_case(self.table)
             && system::owner(&row).is_some_and(|owner| owner.partition == self.partition);
         match place {
@@ -224,6 +224,9 @@ impl Check {
                 match system::is_dead(&row.properties) {
                     true => self.tombstones += 1,
                     false => self.derived += 1,
+                }
+                if let Some(aggregate) = schema.aggregate(index) {
+                    self.contribution(aggregate, &row);
                 }
                 self.guests.push(Guest { schema, index, row });
             }
@@ -241,6 +244,14 @@ impl Check {
             _ => self.foreign += 1,
         }
         Ok(())
+    }
+
+    /// A contribution of an entity of another partition; one that cannot be read is taken away, and written anew.
+    fn contribution(&mut self, of: &'static AggregateSchema, row: &Row) {
+        if !self.totals.add_contribution(of, row) && !system::is_dead(&row.properties) {
+            let detail = "a contribution to an aggregate that cannot be read".to_owned();
+            self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::Remove(row.etag.clone()));
+        }
     }
 
     /// A row without a known type: of an adopted entity if its keys are, else not ours.
@@ -327,7 +338,7 @@ impl Check {
     }
 
     fn want_here(&mut self, row: String, wanted: Wanted) {
-        let name = wanted.kind.name;
+        let name = wanted.kind.name.clone();
         if self.wanted.insert(row.clone(), wanted).is_some() {
             let detail = format!("two entities want this row of index `{name}`; one of them lacks it");
             let key = RowKey::new(self.partition.clone(), row);
@@ -377,7 +388,7 @@ impl Wanted {
             fields.retain(|name| !system::is_system(name));
             fields
         };
-        let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator);
+        let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator.as_ref());
         let same_owner = system::owner(row).as_ref() == Some(&self.owner);
         if !same_type || !same_owner || fields(&row.properties) != fields(&self.properties) {
             misfits.push("it does not hold what its entity wants");
@@ -391,7 +402,9 @@ impl Wanted {
 
     /// What puts this row right.
     pub(super) fn rewrite(&self, row: &Row) -> Mend {
-        match system::sequence(&row.properties) > self.sequence {
+        // A contribution is taken away with what it adds.
+        let is_counted = aggregate::is_contribution(&row.properties);
+        match is_counted || system::sequence(&row.properties) > self.sequence {
             true => Mend::Rewrite(row.etag.clone(), self.schema.entity_type, self.owner.clone()),
             false => self.touch(),
         }

@@ -3,6 +3,8 @@
 //!
 //! What an outbox row still names is on its way, and not reported.
 
+use std::borrow::Cow;
+
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
@@ -17,11 +19,12 @@ use crate::{
     key::beginning_with,
     plan::{
         change::is_primary,
+        entries::wants,
         image::Image,
         outbox::{OUTBOX, Progress},
         system,
     },
-    rooms::{self, copy},
+    rooms::copy,
     schema::EntitySchema,
 };
 
@@ -111,7 +114,7 @@ impl Database {
     /// at from the entity's side.
     async fn check_guest(&self, table: &'static str, guest: &Guest) -> Result<Option<Violation>> {
         let Guest { schema, index, row } = guest;
-        let name = schema.derived(*index).map_or("", |kind| kind.name);
+        let name = schema.derived(*index).map_or(Cow::Borrowed(""), |kind| kind.name).into_owned();
         let report = |kind, detail: String, mend| {
             Ok(Some(Violation { table: table.to_owned(), key: row.key.clone(), kind, detail, mend }))
         };
@@ -122,7 +125,7 @@ impl Database {
                 Mend::Remove(row.etag.clone()),
             );
         };
-        let is_of_copy = *index >= schema.indexes.len();
+        let is_of_copy = schema.copy(*index).is_some();
         if !is_of_copy && system::is_pending(&row.properties) {
             return Ok(None); // a claim before its entity: reads pass over it, and who wants the value takes it over
         }
@@ -137,15 +140,15 @@ impl Database {
         let own = self.table_name(schema.table);
         let primary = self.read_entity(schema, &own, &owner).await?.filter(|rows| is_primary(schema, &rows.head));
         let image = primary.and_then(|rows| Image::stored(schema, &rows).ok());
-        let wants = match &image {
+        let is_wanted = match &image {
             Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
-            Some(image) => rooms::index::wants(image, *index, &row.key.partition, &row.key.row)?,
+            Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,
         };
-        if (wants && !is_dead) || self.is_pending(schema, &owner).await? {
+        if (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
             return Ok(None);
         }
-        match (is_dead, wants) {
+        match (is_dead, is_wanted) {
             // That it is missing is reported from the entity's side.
             (true, true) => Ok(None),
             (true, false) => report(

@@ -37,7 +37,7 @@ pub(super) enum Mend {
     /// The row is taken away, if it is still as it was.
     Remove(ETag),
     /// The row of another partition is taken away, unless its entity wants it by now.
-    Release { entity: &'static str, index: &'static str, owner: RowKey, sequence: i64 },
+    Release { entity: &'static str, index: String, owner: RowKey, sequence: i64 },
     /// The rows of a list are taken away, if they are still as they were, and its entities written once more.
     Relist { entity: &'static str, rows: Vec<(RowKey, ETag)>, members: Vec<RowKey> },
     /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
@@ -163,7 +163,7 @@ impl Database {
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
             Mend::Release { entity, index, owner, sequence } => {
                 let (table, key) = (violation.table.clone(), violation.key.clone());
-                let entry = AwayKey { index: (*index).to_owned(), table, key };
+                let entry = AwayKey { index: index.clone(), table, key };
                 self.release(self.known(entity)?, owner, *sequence, entry).await
             }
         }
@@ -211,6 +211,10 @@ impl Database {
     }
 
     async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
+        let Some(there) = self.get_row(&self.table_name(table), key).await? else { return Ok(()) };
+        if there.etag == *etag && self.uncount(&there).await? {
+            return Ok(());
+        }
         let action = Action::Delete(Condition::Match(etag.clone()));
         let batch = Batch::new(self.table_name(table), key.partition.clone()).with(key.row.clone(), action);
         self.commit_store(&[batch], 0).await?;
@@ -231,7 +235,10 @@ impl Database {
         let there = self.get_row(&table, &entry.key).await?;
         let Some(there) = there.filter(|row| system::owner(row).as_ref() == Some(owner)) else { return Ok(()) };
         if self.is_atomic() {
-            return self.remove_row(&table, &there).await;
+            return match self.uncount(&there).await? {
+                true => Ok(()),
+                false => self.remove_row(&table, &there).await,
+            };
         }
         let primary = self.get_row(&registered.table, owner).await?.filter(|row| is_primary(schema, row));
         if primary.is_some() {

@@ -2,6 +2,7 @@
 //! property of the target are what the sources come to.
 
 mod crashes;
+mod elsewhere;
 mod moves;
 mod oracle;
 mod rows;
@@ -23,6 +24,8 @@ use tempfile::TempDir;
 #[table(count(Team, key(company = department, number = team), into = members, when = active))]
 #[table(sum(Team, key(company = department, number = team), of = salary, into = payroll))]
 #[table(sum(Team, key(company = department, number = team), of = hours, into = hours))]
+#[table(min(Team, key(company = department, number = team), of = salary, into = least, when = active))]
+#[table(max(Team, key(company = department, number = team), of = hours, into = longest))]
 pub(super) struct Employee {
     pub(super) department: String,
     pub(super) id: u32,
@@ -44,7 +47,7 @@ pub(super) struct Contractor {
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", partition = "{company}", row = "team_{number:02}")]
-#[table(index(copies, row = "copy_{motto}_{number:02}", keep(members, payroll, hours, contractors)))]
+#[table(index(copies, row = "copy_{motto}_{number:02}", keep(members, payroll, hours, contractors, least, longest)))]
 #[table(index(
     by_motto,
     table = "Mottos",
@@ -65,6 +68,10 @@ pub(super) struct Team {
     pub(super) hours: f64,
     #[table(aggregate)]
     pub(super) contractors: i64,
+    #[table(aggregate)]
+    pub(super) least: Option<i64>,
+    #[table(aggregate)]
+    pub(super) longest: Option<f64>,
 }
 
 #[derive(TableModel)]
@@ -85,7 +92,9 @@ pub(super) fn contractor(id: u32, team: u8) -> Contractor {
 /// With nonsense in the fields that are not its own to say.
 pub(super) fn team(number: u8) -> Team {
     let (members, payroll, hours, contractors) = (-7, -7, f64::NAN, 1_000);
-    Team { company: "A".into(), number, motto: "m".into(), budget: 0, members, payroll, hours, contractors }
+    let (least, longest) = (Some(-1), if number == 1 { None } else { Some(99.0) });
+    let motto = "m".into();
+    Team { company: "A".into(), number, motto, budget: 0, members, payroll, hours, contractors, least, longest }
 }
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
@@ -124,13 +133,12 @@ pub(super) async fn rows_in(db: &TestDatabase, table: &str) -> BTreeMap<(String,
     page.rows.into_iter().map(|row| ((row.key.partition, row.key.row), row.properties)).collect()
 }
 
-/// What a team should hold, by the people that are there: members, payroll, hours and contractors, each with the number of
-/// its sources.
+/// What a team should hold, by the people that are there: each value with the number of its sources.
 pub(super) fn expected(
     number: u8,
     employees: &[Employee],
     contractors: &[Contractor],
-) -> [(&'static str, i64, Value); 4] {
+) -> [(&'static str, i64, Option<Value>); 6] {
     let all: Vec<_> = employees.iter().filter(|employee| employee.team == number).collect();
     let members = all.iter().filter(|employee| employee.active).count() as i64;
     let payroll: i128 = all.iter().map(|employee| i128::from(employee.salary)).sum();
@@ -140,12 +148,29 @@ pub(super) fn expected(
     let rest: f64 = hours.iter().filter(|hours| **hours != 0.1).sum();
     let sum = if rest == 0.0 { exact_tenths(tenths) } else { rest + exact_tenths(tenths) };
     let from = contractors.iter().filter(|contractor| contractor.team == number).count() as i64;
+    let least = all.iter().filter(|employee| employee.active).map(|employee| employee.salary).min();
+    let longest = hours.iter().copied().reduce(f64::max);
     [
-        ("Members", members, Value::Int64(members)),
-        ("Payroll", all.len() as i64, Value::Int64(payroll.try_into().unwrap())),
-        ("Hours", hours.len() as i64, Value::Double(sum)),
-        ("Contractors", from, Value::Int64(from)),
+        ("Members", members, Some(Value::Int64(members))),
+        ("Payroll", all.len() as i64, Some(Value::Int64(payroll.try_into().unwrap()))),
+        ("Hours", hours.len() as i64, Some(Value::Double(sum))),
+        ("Contractors", from, Some(Value::Int64(from))),
+        ("Least", members, least.map(Value::Int64)),
+        ("Longest", hours.len() as i64, longest.map(Value::Double)),
     ]
+}
+
+/// The rows that an employee has for the least and the greatest, with what they hold.
+fn contributions(employee: &Employee) -> Vec<((String, String), Value)> {
+    let row =
+        |property, code: u64| format!("~~agg|team_{:02}|{property}|{code:020}!e_{:04}", employee.team, employee.id);
+    let least = employee.active.then(|| (row("Least", (employee.salary as u64) ^ 1 << 63), employee.salary.into()));
+    let longest = employee.hours.map(|hours| {
+        let bits = hours.to_bits();
+        let code = if hours < 0.0 { !bits } else { bits | 1 << 63 };
+        (row("Longest", !code), hours.into())
+    });
+    least.into_iter().chain(longest).map(|(row, value)| (("A".to_owned(), row), value)).collect()
 }
 
 /// So many times the float that 0.1 is, rounded once.
@@ -159,24 +184,25 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
     let (employees, contractors, teams) = (employees(db).await, contractors(db).await, teams(db).await);
     let rows = rows_in(db, "Company").await;
     let mut cells = Vec::new();
+    for (row, value) in employees.iter().flat_map(contributions) {
+        let found = rows.get(&row).unwrap_or_else(|| panic!("{told}: no {row:?}"));
+        assert_eq!(found.get("_value").map(|value| value.to_value()), Some(value), "{told}: {row:?}");
+        cells.push(row);
+    }
     for number in 0..10 {
         let team = teams.iter().find(|team| team.number == number);
         for (property, sources, value) in expected(number, &employees, &contractors) {
             let cell = ("A".to_owned(), format!("~~agg|team_{number:02}|{property}"));
             if sources > 0 || team.is_some() {
                 let found = rows.get(&cell).unwrap_or_else(|| panic!("{told}: no {cell:?}"));
-                assert_eq!(found.get("_value").map(|value| value.to_value()), Some(value.clone()), "{told}: {cell:?}");
+                assert_eq!(found.get("_value").map(|value| value.to_value()), value, "{told}: {cell:?}");
                 assert_eq!(found.get("_count"), Some(ValueRef::Int64(sources)), "{told}: {cell:?}");
                 cells.push(cell);
             }
             let Some(team) = team else { continue };
             let copy = ("A".to_owned(), format!("copy_{}_{number:02}", team.motto));
             for row in [("A".to_owned(), format!("team_{number:02}")), copy] {
-                assert_eq!(
-                    rows[&row].get(property).map(|value| value.to_value()),
-                    Some(value.clone()),
-                    "{told}: {row:?}"
-                );
+                assert_eq!(rows[&row].get(property).map(|value| value.to_value()), value, "{told}: {row:?}");
             }
         }
     }

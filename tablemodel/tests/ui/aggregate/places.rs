@@ -1,4 +1,4 @@
-//! Aggregates: targets that are elsewhere, keys that are not told, and models in which they do not fit.
+//! Aggregates: keys that are not told, targets of several rows, and models in which they do not fit.
 
 use tablemodel::prelude::*;
 
@@ -14,18 +14,28 @@ struct Department {
 }
 
 #[derive(TableEntity)]
-#[table(name = "Elsewhere", partition = "{name}", row = "department")]
-struct Far {
+#[table(name = "Elsewhere", partition = "{name}", row = "department", wide)]
+struct Wide {
     name: String,
     #[table(aggregate)]
     employee_count: i64,
 }
 
 #[derive(TableEntity)]
+#[table(name = "Elsewhere", partition = "{name}", row = "chunked")]
+struct Chunked {
+    name: String,
+    #[table(chunked)]
+    body: String,
+    #[table(aggregate)]
+    youngest: Option<u8>,
+}
+
+#[derive(TableEntity)]
 #[table(name = "Company", partition = "{department}", row = "empid_{id}")]
 #[table(count(Department, key(name = department), into = employee_count))]
-#[table(count(Department, key(name = city, floor = floor), into = employee_count))]
-#[table(count(Far, key(name = department), into = employee_count))]
+#[table(count(Wide, key(name = department), into = employee_count))]
+#[table(min(Chunked, key(name = city), of = floor, into = youngest))]
 struct Employee {
     department: String,
     id: u32,

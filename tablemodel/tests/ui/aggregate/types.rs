@@ -12,6 +12,10 @@ struct Department {
     employee_count: i64,
     #[table(aggregate)]
     payroll: i64,
+    #[table(aggregate)]
+    least: Option<u8>,
+    #[table(aggregate)]
+    greatest: Option<String>,
 }
 
 #[derive(TableEntity)]
@@ -21,12 +25,16 @@ struct Department {
 #[table(count(Department, key(name = department, floor = floor), into = missing))]
 #[table(sum(Department, key(name = department, floor = floor), of = email, into = payroll))]
 #[table(sum(Department, key(name = department, floor = floor), of = hours, into = payroll))]
+#[table(min(Department, key(name = department, floor = floor), of = floor, into = payroll))]
+#[table(min(Department, key(name = department, floor = floor), of = hours, into = least))]
+#[table(max(Department, key(name = department, floor = floor), of = tax_number, into = least))]
 struct Employee {
     department: String,
     id: u32,
     floor: u8,
     email: String,
     hours: f64,
+    tax_number: u64,
 }
 
 #[derive(TableEntity)]
@@ -39,4 +47,5 @@ struct Other {
 
 fn main() {
     let _ = Department::PAYROLL.set(3);
+    let _ = Department::LEAST.set(Some(3));
 }

@@ -25,6 +25,10 @@ struct Department {
 #[table(sum(Department, key(name = department), of = skills, into = payroll))]
 #[table(count(Department, key(name = department), into = employee_count, whn = active))]
 #[table(count(Employee, key(id = manager), into = reports))]
+#[table(min())]
+#[table(max(Department, key(name = department), into = best_paid))]
+#[table(min(Department, key(name = department), of = salary, into = least, where = active))]
+#[table(max(Department, key(name = department), of = skills, into = best_paid))]
 struct Employee {
     department: String,
     id: u32,

@@ -1,0 +1,98 @@
+//! Contributions in partitions of their own: written with the cell and the target in one batch there, after their source.
+//!
+//! What a contribution says, and what follows from it, is `rooms::aggregate`'s.
+
+use std::time::Duration;
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tablemodel_store::Row;
+
+use crate::{
+    database::{
+        Database,
+        calls::{ATTEMPTS, is_transient},
+        execute::Run,
+    },
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::Change,
+        outbox::Target,
+        system::{self, RowKind},
+    },
+    rooms::aggregate::{Contribution, Wish},
+    schema::EntitySchema,
+};
+
+impl Database {
+    /// Brings the contributions of one source to what it wants: all of a partition in one batch.
+    pub(super) async fn settle_contributions(
+        &self,
+        schema: &'static EntitySchema,
+        targets: Vec<Target>,
+        since: Duration,
+    ) -> Result<()> {
+        let mut left = targets;
+        while let Some(first) = left.first() {
+            let (table, partition) = (first.entry.table.clone(), first.entry.key.partition.clone());
+            let is_there = |target: &Target| target.entry.table == table && target.entry.key.partition == partition;
+            let (here, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_there);
+            let contributions = here.into_iter().filter_map(|target| {
+                let (of, key) = (target.entry.aggregate(schema)?, target.entry.key.clone());
+                Some(Change::Contribute(Contribution { of, key, wish: Wish::Over(Box::new(target)) }))
+            });
+            self.contribute(&contributions.collect::<Vec<_>>(), Some(since)).await?;
+            left = others;
+        }
+        Ok(())
+    }
+
+    /// Takes away a contribution that is as it was read, and what it adds. `false`: the row is none.
+    pub(super) async fn uncount(&self, row: &Row) -> Result<bool> {
+        let RowKind::Derived { entity, name, .. } = system::kind(&row.properties) else { return Ok(false) };
+        let source = self.model().iter().copied().find(|schema| schema.entity_type == entity);
+        let position = source.and_then(|schema| schema.derived_position(name));
+        let aggregate = source
+            .zip(position)
+            .and_then(|(schema, position)| schema.aggregate(position).filter(|aggregate| !aggregate.is_beside(schema)));
+        let Some(of) = aggregate.filter(|_| !system::is_dead(&row.properties)) else { return Ok(false) };
+        let change = Contribution { of, key: row.key.clone(), wish: Wish::Gone(row.etag.clone()) };
+        self.contribute(&[Change::Contribute(change)], None).await?;
+        Ok(true)
+    }
+
+    /// Writes contributions of one partition, as often as another comes between. `since` is when what they say was read.
+    async fn contribute(&self, changes: &[Change], since: Option<Duration>) -> Result<()> {
+        let Some(first) = changes.first() else { return Ok(()) };
+        let (registered, partition) = (self.registered(first.schema())?, &first.key().partition);
+        let mut run = Run::new(self, &registered, partition);
+        for attempt in 0..ATTEMPTS {
+            let (plan, batches) = run.prepare(changes).await.map_err(Error::alone)?;
+            if batches.iter().all(|batch| batch.operations.is_empty()) {
+                return Ok(());
+            }
+            if !plan.outgoing.is_empty() {
+                self.mark_dirty(registered.schema, partition).await?;
+            }
+            if let Some(since) = since {
+                self.check_held(since)?;
+            }
+            match self.commit_store(&batches, attempt).await {
+                Ok(_) => {
+                    self.deliver_boxed(partition, &plan).await;
+                    return Ok(());
+                }
+                // What was written tells by its sequence number that it was.
+                Err(error) if is_transient(&error) => run = Run::new(self, &registered, partition),
+                Err(error) => drop(run.after_failure(error, &plan, &[]).await.map_err(Error::alone)?),
+            }
+            self.pause(attempt).await;
+        }
+        let detail = "an aggregate keeps changing";
+        Err(Error::new(ErrorKind::Unavailable, detail).of(registered.entity_type).at_key(first.key().clone()))
+    }
+
+    /// Boxed, since what is delivered may hold contributions.
+    fn deliver_boxed<'a>(&'a self, partition: &'a str, plan: &'a crate::plan::batch::BatchPlan) -> BoxFuture<'a, ()> {
+        self.deliver_written(partition, plan).boxed()
+    }
+}

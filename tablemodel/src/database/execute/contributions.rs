@@ -1,0 +1,121 @@
+//! Contributions of a run: those that it reads to know what comes first, and those that its commit brings to other
+//! partitions.
+
+use std::ops::Bound;
+
+use tablemodel_store::{Batch, KeyRange, Query, RowRange};
+
+use super::Run;
+use crate::{
+    database::followers::Prepared,
+    error::{Error, Result},
+    plan::{batch::BatchPlan, change::Change, entries::Away, join::join, system},
+    rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS},
+};
+
+/// Contributions by the place where their targets stand.
+pub(in crate::database) type Places = Vec<(Away, Vec<Change>)>;
+
+impl Run<'_> {
+    /// Learns the first contributions behind `prefix`: one more than the changes of a batch may take away. Those that are
+    /// gone, and only wait to be swept, do not count.
+    pub(super) async fn learn_first(&mut self, prefix: String, changes: usize) -> Result<()> {
+        let lower = Bound::Included(format!("{prefix}{FIRST_BEGINS}"));
+        let upper = Bound::Excluded(format!("{prefix}{FIRST_ENDS}"));
+        let range = KeyRange::rows(self.partition, RowRange { lower, upper });
+        let (mut query, mut live) = (Query::new(&self.registered.table, range).limited(changes + 1), 0);
+        loop {
+            let page = self.db.query_page(&query).await?;
+            live += page.rows.iter().filter(|row| !system::is_dead(&row.properties)).count();
+            self.known.extend(page.rows.into_iter().map(|row| (row.key.row.clone(), Some(row))));
+            match page.continuation.filter(|_| live <= changes) {
+                Some(next) => query.continuation = Some(next),
+                None => break,
+            }
+        }
+        self.known.insert(prefix, None);
+        Ok(())
+    }
+
+    /// As `prepare_with_copies`, with what the same commit writes elsewhere for aggregates there.
+    pub(super) async fn prepare_all(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
+        self.take_guests(&[], &[]);
+        let Some(mut prepared) = self.prepare_with_copies(changes).await? else { return Ok(None) };
+        if self.take_guests(&prepared.plans().collect::<Vec<_>>(), &prepared.follows) {
+            let Some(again) = self.prepare_with_copies(changes).await? else { return Ok(None) };
+            prepared = again;
+        }
+        let places = self.places_apart(&prepared.plans().collect::<Vec<_>>(), None);
+        prepared.batches = self.join_places(places, prepared.batches).await?;
+        Ok(Some(prepared))
+    }
+
+    /// Takes from the contributions of these plans those that stand where this run writes: in its own partition, or where
+    /// entities follow it. They are planned with those. Tells whether they are others than before.
+    pub(in crate::database) fn take_guests(&mut self, plans: &[&BatchPlan], follows: &[BatchPlan]) -> bool {
+        let before = self.guests.len() + self.hosted.len();
+        (self.guests, self.hosted) = (Vec::new(), Places::new());
+        for (away, changes) in places(plans) {
+            let table = self.db.table_name(away.table);
+            if self.is_at(&away) {
+                self.guests = changes;
+            } else if follows.iter().any(|plan| plan.place() == (table.as_str(), away.partition.as_str())) {
+                self.hosted.push((away, changes));
+            }
+        }
+        before == 0 && !(self.guests.is_empty() && self.hosted.is_empty())
+    }
+
+    /// The contributions of these plans that neither this run nor the other has taken.
+    pub(in crate::database) fn places_apart(&self, plans: &[&BatchPlan], other: Option<&Self>) -> Places {
+        let is_taken = |run: &Self, away: &Away| run.is_at(away) || run.hosted.iter().any(|(place, _)| place == away);
+        let mut places = places(plans);
+        places.retain(|(away, _)| !is_taken(self, away) && !other.is_some_and(|other| is_taken(other, away)));
+        places
+    }
+
+    fn is_at(&self, away: &Away) -> bool {
+        away.table.eq_ignore_ascii_case(self.registered.schema.table) && away.partition == self.partition
+    }
+
+    /// Takes over the contributions that stand where this run does, which follows the other.
+    pub(in crate::database) fn host(&mut self, other: &Self) {
+        let here = other.hosted.iter().filter(|(away, _)| self.is_at(away));
+        self.guests = here.flat_map(|(_, changes)| changes.clone()).collect();
+    }
+
+    /// Reads what the contributions need that are planned with the changes.
+    pub(in crate::database) async fn read_guests(&mut self) -> Result<()> {
+        if !self.guests.is_empty() {
+            self.read_needs(&self.guests.clone()).await?;
+        }
+        Ok(())
+    }
+
+    /// Plans the contributions of one commit in other partitions, each place by itself, and joins their batches to it.
+    pub(in crate::database) async fn join_places(&mut self, places: Places, batches: Vec<Batch>) -> Result<Vec<Batch>> {
+        self.places.clear();
+        let mut joined = batches;
+        for (away, changes) in places {
+            let Some(first) = changes.first() else { continue };
+            let registered = self.db.registered(first.schema())?;
+            let mut run = Run { missing: self.missing.clone(), ..Run::new(self.db, &registered, &away.partition) };
+            let (plan, theirs) = Box::pin(run.prepare(&changes)).await.map_err(Error::alone)?;
+            joined = join(joined, theirs.into_iter().filter(|batch| !batch.operations.is_empty()).collect())?;
+            self.places.push(plan);
+        }
+        Ok(joined)
+    }
+}
+
+/// The contributions that the plans of one commit bring, by place.
+fn places(plans: &[&BatchPlan]) -> Places {
+    let mut places = Places::new();
+    for (away, change) in plans.iter().flat_map(|plan| plan.contributions()) {
+        match places.iter_mut().find(|(place, _)| place == away) {
+            Some((_, changes)) => changes.push(change),
+            None => places.push((away.clone(), vec![change])),
+        }
+    }
+    places
+}

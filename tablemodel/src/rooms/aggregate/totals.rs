@@ -1,0 +1,95 @@
+//! What the sources of a partition come to: the truth that its cells and targets are checked against, and rebuilt from.
+
+use std::collections::BTreeMap;
+
+use tablemodel_store::{ETag, Properties, Row};
+
+use super::{Contribution, Edit, Into, Term, Total, edits};
+use crate::{error::Result, plan::image::Image, schema::AggregateSchema};
+
+/// What the sources of one partition come to: the truth that cells and properties are checked against, and rebuilt from.
+#[derive(Debug, Default)]
+pub(crate) struct Totals(BTreeMap<String, (Into, Total)>);
+
+impl Totals {
+    /// With one more source.
+    pub(crate) fn add(&mut self, image: &Image, is_kept: impl Fn(usize) -> bool) -> Result<()> {
+        for edit in edits(None, Some(image), is_kept)? {
+            self.change(&edit);
+        }
+        Ok(())
+    }
+
+    /// With one more contribution. `false`: it adds nothing, or cannot be read.
+    pub(crate) fn add_contribution(&mut self, of: &'static AggregateSchema, row: &Row) -> bool {
+        let Some((into, term)) = Contribution::standing(of, row) else { return false };
+        self.change(&Edit { into, loss: None, gain: Some(term) });
+        true
+    }
+
+    fn change(&mut self, edit: &Edit) {
+        let none = Total::none(edit.into.property);
+        let (into, total) = self.0.entry(edit.into.cell()).or_insert_with(|| (edit.into.clone(), none));
+        let before = total.clone();
+        total.change(edit);
+        if let Some(Term::Rank(rank)) = edit.gain
+            && before.rank(rank).is_none_or(|first| rank.code < first.code)
+        {
+            total.set_first(rank.value(into.property.edm));
+        }
+    }
+
+    /// With an aggregate that an entity holds: it has a cell also without sources.
+    pub(crate) fn add_target(&mut self, into: Into) {
+        let none = Total::none(into.property);
+        self.0.entry(into.cell()).or_insert((into, none));
+    }
+
+    /// What is wrong with the cells and targets of a partition: the row key it is about, why, and what puts it right.
+    pub(crate) fn faults(
+        &self,
+        cells: &BTreeMap<String, Row>,
+        targets: &BTreeMap<String, Properties>,
+    ) -> Vec<(String, String, Recount)> {
+        let mut faults = Vec::new();
+        for (row, (into, total)) in &self.0 {
+            let cell = cells.get(row);
+            let fault = match into.total(cell) {
+                Ok(_) if cell.is_none() => Some("the aggregate has no cell".to_owned()),
+                Ok(found) if found != *total => Some("the cell is not what its sources come to".to_owned()),
+                Ok(_) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            let target = targets.get(&into.row);
+            faults.extend(fault.map(|detail| (row.clone(), detail, into.recount(total, cell, target.is_some()))));
+            let Some(target) = target else { continue };
+            if into.value(total).ok() != Some(target.get(into.property.property).map(|value| value.to_value())) {
+                let detail =
+                    format!("property `{}` is not what the sources of the aggregate come to", into.property.property);
+                faults.push((into.row.clone(), detail, Recount::Target(into.target.entity_type)));
+            }
+        }
+        let strays = cells.iter().filter(|(row, _)| !self.0.contains_key(*row));
+        let detail = "the cell of an aggregate without sources or target";
+        faults.extend(strays.map(|(row, cell)| (row.clone(), detail.to_owned(), Recount::Stray(cell.etag.clone()))));
+        faults
+    }
+}
+
+/// What puts an aggregate right.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Recount {
+    /// The cell is written as the total says, over what was read.
+    Cell { entity: &'static str, row: String, total: Total, cell: Option<Row>, is_live: bool },
+    /// The target is made what the cell says.
+    Target(&'static str),
+    /// The cell is nobody's.
+    Stray(ETag),
+}
+
+impl Into {
+    fn recount(&self, total: &Total, cell: Option<&Row>, is_live: bool) -> Recount {
+        let (entity, row, total) = (self.target.entity_type, self.row.clone(), total.clone());
+        Recount::Cell { entity, row, total, cell: cell.cloned(), is_live }
+    }
+}
