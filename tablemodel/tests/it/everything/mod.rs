@@ -20,7 +20,7 @@ use tablemodel::{
     store::{KeyRange, Query, TableStore, clock::ManualClock},
 };
 
-/// An entity of one row, with rows of every kind beside it. Its team counts it, and it copies from its team and its backer.
+/// An entity of one row, with rows of every kind beside it. Its team counts it.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Everything", entity_type = "Person", version = 2)]
 #[table(partition = "{club}", row = "p_{year}_{id:02}")]
@@ -51,6 +51,20 @@ pub(super) struct Person {
     pub(super) email: Option<String>,
     pub(super) points: i64,
     pub(super) rate: Option<f64>,
+}
+
+/// Copies from its team, which is beside it, and from its backer, which is not.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Everything", entity_type = "Fan")]
+#[table(partition = "{club}", row = "f_{id:02}")]
+#[table(index(by_nick, row = "nick_{nick}_{id:02}"))]
+#[table(index(home, table = "Cities", partition = "fans_{nick}", row = "f_{club}_{id:02}"))]
+#[table(index(by_card, table = "Emails", partition = "card_{card:03}", row = "card", unique, keys_only))]
+pub(super) struct Fan {
+    pub(super) club: String,
+    pub(super) id: u32,
+    pub(super) nick: String,
+    pub(super) card: Option<u32>,
     #[table(copy_of(Team, key(club = club)))]
     pub(super) team: Option<TeamCard>,
     pub(super) backer: Option<u8>,
@@ -58,7 +72,7 @@ pub(super) struct Person {
     pub(super) backing: Option<SponsorCard>,
 }
 
-/// Counts the persons of its club, is copied by them, and copies from its sponsor.
+/// Counts the persons of its club, is copied by their fans, and copies from its sponsor.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Everything", entity_type = "Team")]
 #[table(partition = "{club}", row = "team")]
@@ -131,6 +145,7 @@ pub(super) enum Model {
     Person(Person),
     Doc(Doc),
     Team(Team),
+    Fan(Fan),
     Sponsor(Sponsor),
 }
 
@@ -141,6 +156,7 @@ macro_rules! of_any {
             $enum::Person($inner) => $then,
             $enum::Doc($inner) => $then,
             $enum::Team($inner) => $then,
+            $enum::Fan($inner) => $then,
             $enum::Sponsor($inner) => $then,
         }
     };
@@ -163,6 +179,7 @@ impl Model {
             Self::Person(person) => (person.club.clone(), format!("p_{:05}_{:02}", person.year, person.id)),
             Self::Doc(doc) => (doc.club.clone(), format!("d_{:02}", doc.id)),
             Self::Team(team) => team_key(&team.club),
+            Self::Fan(fan) => (fan.club.clone(), format!("f_{:02}", fan.id)),
             Self::Sponsor(sponsor) => sponsor_key(sponsor.id),
         }
     }
@@ -215,6 +232,8 @@ impl Stage {
             entities.extend(persons.into_iter().map(|stored| Entity::Person(stored.into_inner())));
             let docs = Doc::find().club(club).all(&self.db).await.expect("readable");
             entities.extend(docs.into_iter().map(|stored| Entity::Doc(stored.into_inner())));
+            let fans = Fan::find().club(club).all(&self.db).await.expect("readable");
+            entities.extend(fans.into_iter().map(|stored| Entity::Fan(stored.into_inner())));
             let team = Team::find().club(club).one(&self.db).await.expect("readable");
             entities.extend(team.into_iter().map(|stored| Entity::Team(stored.into_inner())));
         }

@@ -121,9 +121,7 @@ impl Book {
         match change {
             Change::Insert(_) => there.map(|_| Refusal::AlreadyExists),
             Change::Upsert(_) => None,
-            Change::Rekey(key, _, Entity::Doc(doc)) if !is_atomic && Entity::Doc(doc.clone()).key() != *key => {
-                Some(Refusal::Unsupported)
-            }
+            Change::Rekey(key, _, wish) if !may_move(key, wish, is_atomic) => Some(Refusal::Unsupported),
             Change::Replace(..) => there.is_none().then_some(Refusal::NotFound),
             Change::Save(_, read, _) | Change::Rekey(_, read, _) | Change::Delete(_, read) => match there {
                 None => Some(Refusal::NotFound),
@@ -179,13 +177,14 @@ impl Book {
     /// The entities that are written with this one: what it counts in, what it copies, and what copies it.
     fn related(&self, entity: &Entity) -> BTreeSet<Key> {
         let sources = match entity {
-            Entity::Person(p) => Some(team_key(&p.club)).into_iter().chain(p.backer.map(sponsor_key)).collect(),
+            Entity::Person(p) => [team_key(&p.club)].into(),
+            Entity::Fan(f) => Some(team_key(&f.club)).into_iter().chain(f.backer.map(sponsor_key)).collect(),
             Entity::Team(t) => t.sponsor_id.map(sponsor_key).into_iter().collect(),
             Entity::Doc(_) | Entity::Sponsor(_) => BTreeSet::new(),
         };
         let copies = |other: &Entity| match (other, entity) {
-            (Entity::Person(p), Entity::Team(t)) => p.club == t.club,
-            (Entity::Person(p), Entity::Sponsor(s)) => p.backer == Some(s.id),
+            (Entity::Fan(f), Entity::Team(t)) => f.club == t.club,
+            (Entity::Fan(f), Entity::Sponsor(s)) => f.backer == Some(s.id),
             (Entity::Team(t), Entity::Sponsor(s)) => t.sponsor_id == Some(s.id),
             _ => false,
         };
@@ -201,6 +200,15 @@ impl Book {
     /// Whether a claim may be pending for that owner.
     pub(super) fn may_be_pending(&self, value: &str, owner: &Key) -> bool {
         self.lost.get(value).is_some_and(|owners| owners.contains(owner))
+    }
+}
+
+/// What has several rows moves in one commit alone; what copies or is copied stays in its partition.
+fn may_move(from: &Key, wish: &Entity, is_atomic: bool) -> bool {
+    match wish {
+        Entity::Person(_) => true,
+        Entity::Doc(_) => is_atomic || wish.key() == *from,
+        Entity::Team(_) | Entity::Fan(_) | Entity::Sponsor(_) => wish.key().0 == from.0,
     }
 }
 

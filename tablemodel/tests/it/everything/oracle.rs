@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tablemodel::{Blob, Properties, Value};
 
-use super::{Doc, Entity, Key, Person, Sponsor, Team, sponsor_key, steps::CONTENTS, team_key};
+use super::{Doc, Entity, Fan, Key, Person, Sponsor, Team, sponsor_key, steps::CONTENTS, team_key};
 
 type Place = (String, String, String);
 type Fields = BTreeMap<String, Value>;
@@ -68,6 +68,7 @@ pub(super) fn unique(entity: &Entity) -> Vec<Unique> {
             seat.into_iter().chain(email).collect()
         }
         Entity::Doc(d) => d.isbn.map(|isbn| Unique::Anywhere(format!("isbn_{isbn:03}"))).into_iter().collect(),
+        Entity::Fan(f) => f.card.map(|card| Unique::Anywhere(format!("card_{card:03}"))).into_iter().collect(),
         Entity::Team(_) | Entity::Sponsor(_) => Vec::new(),
     }
 }
@@ -93,12 +94,12 @@ pub(super) fn rows<'a>(entities: impl IntoIterator<Item = &'a Entity>, rule: Rul
     for entity in &entities {
         let copies = Copies { entities: &entities, rule };
         let of = match entity {
-            Entity::Person(person) => person_rows(person, entity.key(), &copies),
+            Entity::Person(person) => person_rows(person, entity.key(), rule),
             Entity::Doc(doc) => doc_rows(doc, entity.key(), rule),
             Entity::Team(team) => {
-                let none = Totals::default();
-                team_rows(team, entity.key(), totals.get(&team.club).unwrap_or(&none), &copies)
+                team_rows(team, entity.key(), &totals[&team.club], &copies)
             }
+            Entity::Fan(fan) => fan_rows(fan, entity.key(), &copies),
             Entity::Sponsor(sponsor) => sponsor_rows(sponsor, entity.key()),
         };
         for (place, fields) in of {
@@ -224,7 +225,7 @@ impl Copies<'_> {
     }
 }
 
-/// What the persons of a club come to.
+/// What the persons of a club come to, in clubs that have persons or a team.
 #[derive(Default)]
 struct Totals {
     active: i64,
@@ -239,8 +240,12 @@ impl Totals {
     fn of(entities: &[&Entity], rule: Rule) -> BTreeMap<String, Self> {
         let mut totals: BTreeMap<String, Self> = BTreeMap::new();
         for entity in entities {
+            let club = match entity {
+                Entity::Person(Person { club, .. }) | Entity::Team(Team { club, .. }) => club,
+                _ => continue,
+            };
+            let of = totals.entry(club.clone()).or_default();
             let Entity::Person(person) = entity else { continue };
-            let of = totals.entry(person.club.clone()).or_default();
             of.active += i64::from(person.active || rule == Rule::CountsAll);
             of.sources += 1;
             if rule != Rule::SumSkipsOne || of.sources > 1 {
@@ -287,8 +292,7 @@ fn put(fields: &mut Fields, name: &str, value: Option<Value>) {
     fields.extend(value.map(|value| (name.to_owned(), value)));
 }
 
-fn person_rows(p: &Person, key: Key, copies: &Copies<'_>) -> Physical {
-    let rule = copies.rule;
+fn person_rows(p: &Person, key: Key, rule: Rule) -> Physical {
     let mut all = Fields::new();
     put(&mut all, "Name", Some(p.name.clone().into()));
     put(&mut all, "Zip", p.zip.map(|zip| Value::Int32(zip.into())));
@@ -300,9 +304,6 @@ fn person_rows(p: &Person, key: Key, copies: &Copies<'_>) -> Physical {
     put(&mut all, "Email", p.email.clone().map(Value::from));
     put(&mut all, "Points", Some(p.points.into()));
     put(&mut all, "Rate", p.rate.map(Value::Double));
-    put(&mut all, "Backer", p.backer.map(|backer| Value::Int32(backer.into())));
-    copies.team(&p.club, &mut all);
-    copies.sponsor(p.backer, "Backing", &mut all);
     let mut rows = Rows::new("Everything", key, "Person@2", all);
     let id = format!("{:05}_{:02}", p.year, p.id);
     let own = format!("{}_{id}", p.club);
@@ -335,10 +336,6 @@ fn person_rows(p: &Person, key: Key, copies: &Copies<'_>) -> Physical {
         let value = if rule == Rule::ClaimKeepsCase { email.clone() } else { email.to_lowercase() };
         rows.claim(value, "email", "Person.by_email@2", &["Name"], rule);
     }
-    rows.reference("team", "Person.~team@2", "Everything", team_key(&p.club), rule);
-    if let Some(id) = p.backer {
-        rows.reference("backing", "Person.~backing@2", "Sponsors", sponsor_key(id), rule);
-    }
     rows.rows
 }
 
@@ -357,6 +354,27 @@ fn team_rows(t: &Team, key: Key, totals: &Totals, copies: &Copies<'_>) -> Physic
     rows.away(titled, "Team.titled@1", Some(&["Members", "Rates"]));
     if let Some(id) = t.sponsor_id {
         rows.reference("sponsor", "Team.~sponsor@1", "Sponsors", sponsor_key(id), copies.rule);
+    }
+    rows.rows
+}
+
+fn fan_rows(f: &Fan, key: Key, copies: &Copies<'_>) -> Physical {
+    let mut all = Fields::new();
+    put(&mut all, "Nick", Some(f.nick.clone().into()));
+    put(&mut all, "Card", f.card.map(|card| Value::Int64(card.into())));
+    put(&mut all, "Backer", f.backer.map(|backer| Value::Int32(backer.into())));
+    copies.team(&f.club, &mut all);
+    copies.sponsor(f.backer, "Backing", &mut all);
+    let mut rows = Rows::new("Everything", key, "Fan@1", all);
+    rows.here(format!("nick_{}_{:02}", f.nick, f.id), "Fan.by_nick@1", None);
+    let home = ("Cities", format!("fans_{}", f.nick), format!("f_{}_{:02}", f.club, f.id));
+    rows.away(home, "Fan.home@1", None);
+    if let Some(card) = f.card {
+        rows.claim(format!("card_{card:03}"), "card", "Fan.by_card@1", &[], copies.rule);
+    }
+    rows.reference("team", "Fan.~team@1", "Everything", team_key(&f.club), copies.rule);
+    if let Some(id) = f.backer {
+        rows.reference("backing", "Fan.~backing@1", "Sponsors", sponsor_key(id), copies.rule);
     }
     rows.rows
 }

@@ -13,7 +13,7 @@ use tablemodel::{
 };
 
 use super::{
-    Doc, Entity, Model, Person, Sponsor, Stage, Team,
+    Doc, Entity, Fan, Model, Person, Sponsor, Stage, Team,
     oracle::{self, Found, Rule},
     steps::CONTENTS,
 };
@@ -75,7 +75,7 @@ pub(super) fn one_of_each() -> Vec<Entity> {
     let without = Person { zip: None, ..person("A", 4) };
     let elsewhere = Person { seat: None, email: None, ..person("B", 5) };
     let persons = [person("A", 1), person("A", 2), person("A", 3), without, elsewhere].map(Entity::Person);
-    let others = [Entity::Doc(doc(1, 33_000)), Entity::Team(team("A")), Entity::Sponsor(sponsor())];
+    let others = [Entity::Doc(doc(1, 33_000)), Entity::Team(team("A")), Entity::Fan(fan(1)), Entity::Sponsor(sponsor())];
     persons.into_iter().chain(others).collect()
 }
 
@@ -93,10 +93,12 @@ fn person(club: &str, id: u32) -> Person {
         email: Some(format!("P{id}@x")),
         points: 3,
         rate: (id != 2).then_some(-2.25),
-        team: None,
-        backer: (id != 1).then_some(1),
-        backing: None,
     }
+}
+
+fn fan(id: u32) -> Fan {
+    let (club, nick, card) = ("A".into(), "Ace".into(), Some(id));
+    Fan { club, id, nick, card, team: None, backer: Some(1), backing: None }
 }
 
 fn team(club: &str) -> Team {

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, time::Duration};
 use tablemodel::{ErrorKind, Result, prelude::*};
 
 use super::{
-    CLUBS, Doc, Entity, Key, Person, Sponsor, Stage, Team,
+    CLUBS, Doc, Entity, Fan, Key, Person, Sponsor, Stage, Team,
     model::{Book, Change, Refusal},
     of_any,
     oracle::{self, Rule, unique},
@@ -31,6 +31,10 @@ macro_rules! at {
                 let $path = Doc::find().club(partition).id(tail.parse::<u32>().expect("an id"));
                 $then
             }
+            "f_" => {
+                let $path = Fan::find().club(partition).id(tail.parse::<u32>().expect("an id"));
+                $then
+            }
             "te" => {
                 let $path = Team::find().club(partition);
                 $then
@@ -49,6 +53,7 @@ enum Handle {
     Person(Stored<Person>),
     Doc(Stored<Doc>),
     Team(Stored<Team>),
+    Fan(Stored<Fan>),
     Sponsor(Stored<Sponsor>),
 }
 
@@ -77,7 +82,7 @@ macro_rules! from_stored {
         }
     )*};
 }
-from_stored! { Person Doc Team Sponsor }
+from_stored! { Person Doc Team Fan Sponsor }
 
 /// A change as the model knows it, and the slot that it goes through.
 type Part<'s> = (&'s Step, Change, Option<(usize, Slot)>);
@@ -109,9 +114,9 @@ impl<T> Run<T> {
             Step::Tick(seconds) => self.stage.clock.advance(Duration::from_secs(*seconds)),
             Step::Relay => drop(self.db().relay().run_once().await.expect("the relay runs")),
             Step::Read(slot, key) => self.slots[*slot] = self.read(key).await,
-            Step::Bulk(entities) => self.bulk(entities).await,
-            Step::Batch(club, parts) => self.batch(club, parts).await,
-            single => self.single(single).await,
+            Step::Bulk(entities) => Box::pin(self.bulk(entities)).await,
+            Step::Batch(club, parts) => Box::pin(self.batch(club, parts)).await,
+            single => Box::pin(self.single(single)).await,
         }
     }
 
@@ -227,7 +232,7 @@ impl<T> Run<T> {
             }
             is_apart
         });
-        let (mut persons, mut docs, mut teams, mut sponsors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut persons, mut docs, mut teams, mut fans, mut sponsors) = (vec![], vec![], vec![], vec![], vec![]);
         let (mut refused, is_atomic) = (0, self.stage.is_atomic());
         for entity in &apart {
             let change = [Change::Insert(entity.clone())];
@@ -239,16 +244,18 @@ impl<T> Run<T> {
                 Entity::Person(person) => persons.push(person.clone()),
                 Entity::Doc(doc) => docs.push(doc.clone()),
                 Entity::Team(team) => teams.push(team.clone()),
+                Entity::Fan(fan) => fans.push(fan.clone()),
                 Entity::Sponsor(sponsor) => sponsors.push(sponsor.clone()),
             }
         }
         let reports = [
-            self.db().bulk().insert_all(futures_util::stream::iter(persons)).await.expect("bulk runs"),
-            self.db().bulk().insert_all(futures_util::stream::iter(docs)).await.expect("bulk runs"),
-            self.db().bulk().insert_all(futures_util::stream::iter(teams)).await.expect("bulk runs"),
-            self.db().bulk().insert_all(futures_util::stream::iter(sponsors)).await.expect("bulk runs"),
+            insert_all(self.db(), persons).await,
+            insert_all(self.db(), docs).await,
+            insert_all(self.db(), teams).await,
+            insert_all(self.db(), fans).await,
+            insert_all(self.db(), sponsors).await,
         ];
-        let failed: Vec<_> = reports.iter().flat_map(|report| &report.failed).collect();
+        let failed: Vec<_> = reports.into_iter().flatten().collect();
         assert_eq!(failed.len(), refused, "{apart:#?}: {failed:#?}");
         if refused > 0 {
             self.stage.clock.advance(Duration::from_secs(61));
@@ -289,19 +296,28 @@ impl<T> Run<T> {
     }
 }
 
+/// What went wrong.
+async fn insert_all<E: TableEntity + Send + 'static>(db: &Database, entities: Vec<E>) -> Vec<String> {
+    let inserted = db.bulk().insert_all(futures_util::stream::iter(entities));
+    let report = Box::pin(inserted.into_future()).await.expect("bulk runs");
+    report.failed.iter().map(|failed| format!("{failed:?}")).collect()
+}
+
 async fn run_single(db: &Database, step: &Step, slot: Option<&mut Slot>) -> Result<()> {
     match (step, slot.map(|slot| &mut slot.handle)) {
-        (Step::Insert(entity), _) => of_any!(Entity, entity, entity => db.insert(entity).await.map(drop)),
-        (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => db.upsert(entity).await.map(drop)),
-        (Step::Update(key, edit), _) => at!(key, path => db.update(path, |there| Ok(there.edit(edit, false))).await.map(drop)),
+        (Step::Insert(entity), _) => of_any!(Entity, entity, entity => Box::pin(db.insert(entity)).await.map(drop)),
+        (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => Box::pin(db.upsert(entity)).await.map(drop)),
+        (Step::Update(key, edit), _) => {
+            at!(key, path => Box::pin(db.update(path, |there| Ok(there.edit(edit, false)))).await.map(drop))
+        },
         (Step::Patch(club, id, reads, likes), _) => {
             let path = Doc::find().club(CLUBS[usize::from(*club)]).id(*id);
             db.patch(path, Doc::READS.set(*reads).and(Doc::LIKES.set(*likes))).await
         }
         (Step::Rename(id, name), _) => db.patch(Sponsor::find().id(*id), Sponsor::NAME.set(name.clone())).await,
-        (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => db.save(stored).await),
-        (Step::Rekey(..), Some(handle)) => of_any!(Handle, handle, stored => db.rekey(stored).await),
-        (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => db.delete(stored.clone()).await),
+        (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.save(stored)).await),
+        (Step::Rekey(..), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.rekey(stored)).await),
+        (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.delete(stored.clone())).await),
         _ => unreachable!("not a change"),
     }
 }

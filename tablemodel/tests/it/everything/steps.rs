@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::{Doc, Entity, Key, Person, SPONSORS, Sponsor, Team, of_any};
+use super::{Doc, Entity, Fan, Key, Person, SPONSORS, Sponsor, Team, of_any};
 
 /// What is scanned, below and above what makes it a blob.
 pub(super) const CONTENTS: [&str; 4] = ["short", "", "8 bytes.", "long enough for a blob"];
@@ -18,6 +18,7 @@ pub(super) struct Edit {
     pub(super) person: Person,
     pub(super) doc: Doc,
     pub(super) team: Team,
+    pub(super) fan: Fan,
     pub(super) sponsor: Sponsor,
     pub(super) mask: u16,
 }
@@ -60,12 +61,10 @@ prop_compose! {
         skills in prop::sample::subsequence(vec!["rust", "sql", "tea"], 0..3),
         email in prop::option::weighted(0.7, prop::sample::select(vec!["a@x", "A@x", "b@x", "C@x", "d@x"])),
         (points, rate) in (0..4_i64, prop::option::of((-40..40_i8).prop_map(|quarters| f64::from(quarters) / 4.0))),
-        backer in prop::option::of(SPONSORS),
     ) -> Person {
         let skills = skills.into_iter().map(str::to_owned).collect();
         let (name, city, email) = (name.to_owned(), city.to_owned(), email.map(str::to_owned));
-        let (team, backing) = (None, None);
-        Person { club, year, id, name, zip, active, seat, city, skills, email, points, rate, team, backer, backing }
+        Person { club, year, id, name, zip, active, seat, city, skills, email, points, rate }
     }
 }
 
@@ -98,6 +97,17 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn fans()(
+        (club, id) in (club(), 0..3_u32),
+        nick in prop::sample::select(vec!["Ace", "Bee"]),
+        card in prop::option::of(0..2_u32),
+        backer in prop::option::of(SPONSORS),
+    ) -> Fan {
+        Fan { club, id, nick: nick.to_owned(), card, team: None, backer, backing: None }
+    }
+}
+
 fn names() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["Acme", "Bell"]).prop_map(str::to_owned)
 }
@@ -113,13 +123,14 @@ fn entities() -> impl Strategy<Value = Entity> {
         5 => persons().prop_map(Entity::Person),
         2 => docs().prop_map(Entity::Doc),
         2 => teams().prop_map(Entity::Team),
+        3 => fans().prop_map(Entity::Fan),
         1 => sponsors().prop_map(Entity::Sponsor),
     ]
 }
 
 fn edits() -> impl Strategy<Value = Edit> {
-    let all = (persons(), docs(), teams(), sponsors(), any::<u16>());
-    all.prop_map(|(person, doc, team, sponsor, mask)| Edit { person, doc, team, sponsor, mask })
+    let all = (persons(), docs(), teams(), fans(), sponsors(), any::<u16>());
+    all.prop_map(|(person, doc, team, fan, sponsor, mask)| Edit { person, doc, team, fan, sponsor, mask })
 }
 
 fn keys() -> impl Strategy<Value = Key> {
@@ -189,9 +200,10 @@ macro_rules! editable {
 }
 
 editable! {
-    Person from person: 0 name 1 zip 2 active 3 seat 4 city 5 skills 6 email 7 points 8 rate 9 backer, key club year id;
+    Person from person: 0 name 1 zip 2 active 3 seat 4 city 5 skills 6 email 7 points 8 rate, key club year id;
     Doc from doc: 0 title 1 topic 2 isbn 3 body 4 reads 5 likes 6 scan, key club id;
     Team from team: 0 title 1 sponsor_id, key club;
+    Fan from fan: 0 nick 1 card 2 backer, key club id;
     Sponsor from sponsor: 0 name 1 tier 2 note, key id;
 }
 
