@@ -219,8 +219,14 @@ impl<'a> Run<'a> {
     }
 
     /// What a refused commit means: nothing, where it is to be tried again.
-    pub(super) async fn after_failure(&mut self, error: StoreError, plan: &BatchPlan) -> Result<Option<Vec<Outcome>>> {
-        match self.after(error, plan, &[], usize::MAX).await? {
+    pub(super) async fn after_failure(
+        &mut self,
+        error: StoreError,
+        plan: &BatchPlan,
+        follows: &[BatchPlan],
+    ) -> Result<Option<Vec<Outcome>>> {
+        let own = if follows.is_empty() { usize::MAX } else { 1 };
+        match self.after(error, plan, follows, own).await? {
             Next::Again | Next::Later => Ok(None),
             Next::Done(outcomes) => Ok(Some(outcomes)),
         }
