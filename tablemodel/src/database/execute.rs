@@ -3,6 +3,7 @@
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
 mod ahead;
+mod doubt;
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
@@ -123,6 +124,8 @@ pub(super) struct Run<'a> {
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
+    /// How often a plan came out wrong.
+    doubts: u32,
     /// Whether what became of each change is asked for.
     told: bool,
     /// The parts of an entity that is too large for one batch.
@@ -149,6 +152,7 @@ impl<'a> Run<'a> {
             operation,
             ambiguous: false,
             last: None,
+            doubts: 0,
             told: true,
             staging: Staging::default(),
             #[cfg(feature = "blob")]
@@ -158,9 +162,11 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            let Some(Prepared { plan, follows, batches, own }) = self.prepare_with_copies(changes).await? else {
-                continue;
+            let prepared = match self.prepare_with_copies(changes).await {
+                Err(error) => self.doubt(error, changes).await.map(|()| None)?,
+                Ok(prepared) => prepared,
             };
+            let Some(Prepared { plan, follows, batches, own }) = prepared else { continue };
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(changes.iter().map(|_| None).collect());
             }

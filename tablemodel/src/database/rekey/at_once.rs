@@ -17,7 +17,10 @@ impl Database {
         let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         for attempt in 0..ATTEMPTS {
-            let first = leaving.prepare_with_copies(&leave).await.map_err(Error::alone)?;
+            let first = match leaving.prepare_with_copies(&leave).await {
+                Err(error) => leaving.doubt(error, &leave).await.map(|()| None).map_err(Error::alone)?,
+                Ok(first) => first,
+            };
             let second = arriving.prepare_with_copies(&arrive).await.map_err(Error::alone)?;
             let (Some(first), Some(second)) = (first, second) else { continue };
             let (first, follows, departure) = (first.plan, first.follows, first.batches);

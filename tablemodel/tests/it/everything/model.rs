@@ -203,12 +203,14 @@ impl Book {
     }
 }
 
-/// What has several rows moves in one commit alone; what copies or is copied stays in its partition.
+/// What has several rows moves in one commit alone, and out of its partition only without blobs.
 fn may_move(from: &Key, wish: &Entity, is_atomic: bool) -> bool {
     match wish {
-        Entity::Person(_) => true,
-        Entity::Doc(_) => is_atomic || wish.key() == *from,
-        Entity::Team(_) | Entity::Fan(_) | Entity::Sponsor(_) => wish.key().0 == from.0,
+        Entity::Doc(doc) => {
+            let stays = wish.key().0 == from.0;
+            wish.key() == *from || (is_atomic && (stays || doc.scan.is_none()))
+        }
+        _ => true,
     }
 }
 
