@@ -32,6 +32,7 @@ mod properties;
 mod protocol;
 mod reads;
 mod rekey;
+mod sabotage;
 mod stall;
 mod transfer;
 mod ui;

@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::TryStreamExt;
 use tablemodel::{
-    Properties,
+    Properties, Value,
     blob::{ObjectStore, object_store::ObjectStoreExt},
     prelude::*,
     store::{KeyRange, Query, TableStore, clock::ManualClock},
@@ -265,6 +265,11 @@ impl Stage {
         rows.retain(|(table, partition, _), _| table != "tmdirty" || partition != "clock");
         rows
     }
+}
+
+/// What the tables hold, without what differs from write to write.
+pub(super) async fn contents(stage: &Stage) -> BTreeMap<(String, String, String), BTreeMap<String, Value>> {
+    oracle::physical(stage.rows().await, stage.objects().await).rows
 }
 
 async fn rows_in(store: &Arc<dyn TableStore>, table: &str) -> BTreeMap<(String, String, String), Properties> {
