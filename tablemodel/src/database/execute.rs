@@ -4,6 +4,7 @@
 
 mod ahead;
 mod contributions;
+mod doubt;
 
 use self::contributions::Places;
 
@@ -142,6 +143,8 @@ pub(super) struct Run<'a> {
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
+    /// How often a plan came out wrong.
+    doubts: u32,
     pub(super) asked: Asked,
     /// Contributions of the same commit to aggregates of this partition.
     guests: Vec<Change>,
@@ -173,6 +176,7 @@ impl<'a> Run<'a> {
             operation,
             ambiguous: false,
             last: None,
+            doubts: 0,
             asked: Asked { told: true, together: false },
             guests: Vec::new(),
             hosted: Places::new(),
@@ -185,9 +189,11 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
-            let Some(Prepared { plan, follows, batches, own }) = self.prepare_all(changes).await? else {
-                continue;
+            let prepared = match self.prepare_all(changes).await {
+                Err(error) => self.doubt(error, changes).await.map(|()| None)?,
+                Ok(prepared) => prepared,
             };
+            let Some(Prepared { plan, follows, batches, own }) = prepared else { continue };
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(changes.iter().map(|_| None).collect());
             }

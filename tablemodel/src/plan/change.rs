@@ -503,10 +503,11 @@ impl Planner<'_> {
         match row {
             Some(row) => {
                 let mut image = to.to;
+                let guards = self.copy(None, &mut image)?;
                 let mut cells = self.cells(None, Some(&image))?;
                 cells.extend(self.take_totals(&mut image)?);
                 let planned = self.put(None, image, self.context.now, Some(&row.into_owned().into()), None)?;
-                Ok(Planned { cells, ..planned })
+                Ok(Planned { cells, guards, ..planned })
             }
             None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key)),
         }

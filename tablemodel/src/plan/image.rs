@@ -31,12 +31,16 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The image of a user's value.
+    /// The image of a user's value, without its copies: those are the framework's to fill.
     pub(crate) fn of<E: TableEntity>(entity: &E) -> Result<Self> {
         let schema = E::SCHEMA;
         let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
         entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
-        writer.into_image(schema)
+        let mut image = writer.into_image(schema)?;
+        if !schema.copies.is_empty() {
+            image.fields.retain(|name| !schema.copies.iter().any(|copy| copy.holds(name)));
+        }
+        Ok(image)
     }
 
     /// The image with these fields; the key is made from them.

@@ -33,6 +33,7 @@ mod properties;
 mod protocol;
 mod reads;
 mod rekey;
+mod sabotage;
 mod stall;
 mod transfer;
 mod ui;

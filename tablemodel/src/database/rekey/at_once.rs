@@ -57,7 +57,10 @@ async fn prepared(
     leaving.take_guests(&[], &[]);
     arriving.take_guests(&[], &[]);
     loop {
-        let first = leaving.prepare_with_copies(leave).await.map_err(Error::alone)?;
+        let first = match leaving.prepare_with_copies(leave).await {
+            Err(error) => leaving.doubt(error, leave).await.map(|()| None).map_err(Error::alone)?,
+            Ok(first) => first,
+        };
         let second = arriving.prepare_with_copies(arrive).await.map_err(Error::alone)?;
         let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
         let plans: Vec<_> = [&first, &second].into_iter().flat_map(Prepared::plans).collect();

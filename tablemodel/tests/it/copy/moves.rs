@@ -102,6 +102,25 @@ async fn a_holder_takes_what_it_keeps_with_it() {
 }
 
 #[tokio::test]
+async fn what_a_struct_says_of_a_copy_is_never_stored_even_where_it_would_be_kept() {
+    for mode in MODES {
+        let db = prepared(mode).await;
+        let forged = || Some(Name { first_name: "forged".into() });
+        let inserted = db.insert(&Note { author: forged(), ..note(5, 99) }).await.unwrap();
+        assert_eq!(inserted.author, None, "{mode:?}: there is no such source");
+        let mut moved = Note::find().number(1).one(&db).await.unwrap().unwrap();
+        let before = moved.author.clone();
+        (moved.number, moved.author) = (6, forged());
+        db.rekey(&mut moved).await.unwrap();
+        assert_eq!(moved.author, before, "{mode:?}");
+        db.save(&mut moved).await.expect("what was moved is current");
+        settle(&db).await;
+        assert_eq!(Note::find().number(6).one(&db).await.unwrap().unwrap().author, before, "{mode:?}");
+        assert_eq!(Note::find().number(5).one(&db).await.unwrap().unwrap().author, None, "{mode:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_source_whose_copies_restrict_it_stays_and_so_does_a_holder_that_must_have_one() {
     for mode in MODES {
         let db = prepared(mode).await;

@@ -7,13 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Entity, Key,
     oracle::{Unique, unique},
+    sponsor_key, team_key,
 };
 
 /// An entity that lives, and which write made it so: no two writes have the same number.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Live {
     pub(super) entity: Entity,
-    pub(super) version: u64,
+    version: u64,
+    /// The number of the last write of another entity that may have written this one too.
+    touched: u64,
 }
 
 pub(super) type Lives = BTreeMap<Key, Live>;
@@ -23,7 +26,7 @@ pub(super) type Lives = BTreeMap<Key, Live>;
 pub(super) enum Change {
     Insert(Entity),
     Upsert(Entity),
-    /// Of what was read at this key in this version, with the same key.
+    /// Of what was read at this key at this time, with the same key.
     Save(Key, u64, Entity),
     /// The same, with whatever key.
     Rekey(Key, u64, Entity),
@@ -46,11 +49,9 @@ pub(super) enum Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Book {
     pub(super) lives: Lives,
-    next_version: u64,
+    last_version: u64,
     /// Values that a refused write may have claimed before it was refused: for whom.
     lost: BTreeMap<String, BTreeSet<Key>>,
-    /// Entities that may have been written once more, so that nobody gets the value they had claimed.
-    touched: BTreeSet<Key>,
 }
 
 /// What is to be expected.
@@ -97,14 +98,16 @@ impl Book {
         for change in changes {
             let key = change.key();
             refusals.extend(self.refusal(change, is_atomic));
-            either |= change.read().is_some() && self.touched.contains(&key);
+            let touched = self.lives.get(&key).map(|live| live.touched);
+            either |= change.read().is_some_and(|read| touched.is_some_and(|touched| touched > read));
             after.remove(&key);
             if let Some(wish) = change.wish() {
                 if wish.key() != key && self.lives.contains_key(&wish.key()) {
                     refusals.push(Refusal::AlreadyExists);
                 }
-                self.next_version += 1;
-                after.insert(wish.key(), Live { entity: wish.clone(), version: self.next_version });
+                self.last_version += 1;
+                let live = Live { entity: wish.clone(), version: self.last_version, touched: 0 };
+                after.insert(wish.key(), live);
             }
         }
         if is_contested(&after) || (!is_atomic && self.is_handed_over(changes)) {
@@ -118,13 +121,11 @@ impl Book {
         match change {
             Change::Insert(_) => there.map(|_| Refusal::AlreadyExists),
             Change::Upsert(_) => None,
-            Change::Rekey(key, _, Entity::Doc(doc)) if !is_atomic && Entity::Doc(doc.clone()).key() != *key => {
-                Some(Refusal::Unsupported)
-            }
+            Change::Rekey(key, _, wish) if !may_move(key, wish, is_atomic) => Some(Refusal::Unsupported),
             Change::Replace(..) => there.is_none().then_some(Refusal::NotFound),
-            Change::Save(_, version, _) | Change::Rekey(_, version, _) | Change::Delete(_, version) => match there {
+            Change::Save(_, read, _) | Change::Rekey(_, read, _) | Change::Delete(_, read) => match there {
                 None => Some(Refusal::NotFound),
-                Some(live) => (live.version != *version).then_some(Refusal::Conflict),
+                Some(live) => (live.version > *read).then_some(Refusal::Conflict),
             },
         }
     }
@@ -144,32 +145,72 @@ impl Book {
 
     /// Takes over what happened.
     pub(super) fn settle(&mut self, changes: &[Change], verdict: Verdict, happened: bool, is_atomic: bool) {
+        let mut touched = BTreeSet::new();
         for change in changes {
             let Some(wish) = change.wish() else { continue };
             for value in unique(wish) {
                 let Unique::Anywhere(value) = value else { continue };
                 let owners = self.lost.entry(value).or_default();
                 let others = owners.iter().filter(|owner| **owner != change.key() && **owner != wish.key());
-                self.touched.extend(others.cloned());
+                touched.extend(others.cloned());
                 if !happened && !is_atomic {
                     owners.extend([wish.key(), change.key()]);
                 }
             }
         }
-        if !happened {
-            return;
-        }
-        for (key, live) in &verdict.after {
-            if self.lives.get(key) != Some(live) {
-                self.touched.remove(key);
+        if happened {
+            let before = changes.iter().filter_map(|change| self.lives.get(&change.key())).map(|live| &live.entity);
+            for entity in before.chain(changes.iter().filter_map(Change::wish)) {
+                touched.extend(self.related(entity));
             }
+            for key in changes.iter().flat_map(|change| [Some(change.key()), change.wish().map(Entity::key)]) {
+                key.map(|key| touched.remove(&key));
+            }
+            self.lives = verdict.after;
         }
-        self.lives = verdict.after;
+        self.last_version += 1;
+        for key in touched {
+            self.lives.entry(key).and_modify(|live| live.touched = self.last_version);
+        }
+    }
+
+    /// The entities that are written with this one: what it counts in, what it copies, and what copies it.
+    fn related(&self, entity: &Entity) -> BTreeSet<Key> {
+        let sources = match entity {
+            Entity::Person(p) => [team_key(&p.club)].into(),
+            Entity::Fan(f) => Some(team_key(&f.club)).into_iter().chain(f.backer.map(sponsor_key)).collect(),
+            Entity::Team(t) => t.sponsor_id.map(sponsor_key).into_iter().collect(),
+            Entity::Doc(_) | Entity::Sponsor(_) => BTreeSet::new(),
+        };
+        let copies = |other: &Entity| match (other, entity) {
+            (Entity::Fan(f), Entity::Team(t)) => f.club == t.club,
+            (Entity::Fan(f), Entity::Sponsor(s)) => f.backer == Some(s.id),
+            (Entity::Team(t), Entity::Sponsor(s)) => t.sponsor_id == Some(s.id),
+            _ => false,
+        };
+        let holders = self.lives.iter().filter(|(_, live)| copies(&live.entity));
+        sources.into_iter().chain(holders.map(|(key, _)| key.clone())).collect()
+    }
+
+    /// The time of a read that is made now.
+    pub(super) fn now(&self) -> u64 {
+        self.last_version
     }
 
     /// Whether a claim may be pending for that owner.
     pub(super) fn may_be_pending(&self, value: &str, owner: &Key) -> bool {
         self.lost.get(value).is_some_and(|owners| owners.contains(owner))
+    }
+}
+
+/// What has several rows moves in one commit alone, and out of its partition only without blobs.
+fn may_move(from: &Key, wish: &Entity, is_atomic: bool) -> bool {
+    match wish {
+        Entity::Doc(doc) => {
+            let stays = wish.key().0 == from.0;
+            wish.key() == *from || (is_atomic && (stays || doc.scan.is_none()))
+        }
+        _ => true,
     }
 }
 

@@ -7,22 +7,44 @@ use std::{collections::BTreeSet, time::Duration};
 use tablemodel::{ErrorKind, Result, prelude::*};
 
 use super::{
-    CLUBS, Doc, Entity, Key, Person, Stage,
+    CLUBS, Doc, Entity, Fan, Key, Person, Sponsor, Stage, Team,
     model::{Book, Change, Refusal},
+    of_any,
     oracle::{self, Rule, unique},
-    steps::{Edit, SLOTS, Step},
+    sponsor_key,
+    steps::{Edit, Editable, SLOTS, Step},
 };
 
-/// The path to the entity of a key.
+/// What is done with the path to the entity of a key.
 macro_rules! at {
-    (Person, $key:expr) => {{
-        let (year, id) = $key.1[2..].split_once('_').expect("a key");
-        let (year, id): (u16, u32) = (year.parse().expect("a year"), id.parse().expect("an id"));
-        Person::find().club($key.0.as_str()).year(year).id(id)
+    ($key:expr, $path:ident => $then:expr) => {{
+        let (partition, row): (&str, &str) = (&$key.0, &$key.1);
+        let tail = row.get(2..).expect("a key");
+        match &row[..2] {
+            "p_" => {
+                let (year, id) = tail.split_once('_').expect("a key");
+                let (year, id): (u16, u32) = (year.parse().expect("a year"), id.parse().expect("an id"));
+                let $path = Person::find().club(partition).year(year).id(id);
+                $then
+            }
+            "d_" => {
+                let $path = Doc::find().club(partition).id(tail.parse::<u32>().expect("an id"));
+                $then
+            }
+            "f_" => {
+                let $path = Fan::find().club(partition).id(tail.parse::<u32>().expect("an id"));
+                $then
+            }
+            "te" => {
+                let $path = Team::find().club(partition);
+                $then
+            }
+            _ => {
+                let $path = Sponsor::find().id(partition.parse::<u8>().expect("an id"));
+                $then
+            }
+        }
     }};
-    (Doc, $key:expr) => {
-        Doc::find().club($key.0.as_str()).id($key.1[2..].parse::<u32>().expect("an id"))
-    };
 }
 
 /// What was read, as the caller holds it.
@@ -30,41 +52,37 @@ macro_rules! at {
 enum Handle {
     Person(Stored<Person>),
     Doc(Stored<Doc>),
+    Team(Stored<Team>),
+    Fan(Stored<Fan>),
+    Sponsor(Stored<Sponsor>),
 }
 
+/// An entity that was read, with the changes since, and when.
 #[derive(Debug, Clone)]
 struct Slot {
     handle: Handle,
     key: Key,
-    version: u64,
+    entity: Entity,
+    read: u64,
 }
 
 impl Slot {
-    fn value(&self) -> Entity {
-        match &self.handle {
-            Handle::Person(stored) => Entity::Person((**stored).clone()),
-            Handle::Doc(stored) => Entity::Doc((**stored).clone()),
-        }
-    }
-
     fn edit(&mut self, edit: &Edit, moves: bool) {
-        match &mut self.handle {
-            Handle::Person(stored) => {
-                edit.person(stored);
-                if moves {
-                    let to = &edit.person;
-                    (stored.club, stored.year, stored.id) = (to.club.clone(), to.year, to.id);
-                }
-            }
-            Handle::Doc(stored) => {
-                edit.doc(stored);
-                if moves {
-                    (stored.club, stored.id) = (edit.doc.club.clone(), edit.doc.id);
-                }
-            }
-        }
+        self.entity.edit(edit, moves);
+        of_any!(Handle, &mut self.handle, stored => (**stored).edit(edit, moves));
     }
 }
+
+macro_rules! from_stored {
+    ($($kind:ident)*) => {$(
+        impl From<Stored<$kind>> for Handle {
+            fn from(stored: Stored<$kind>) -> Self {
+                Self::$kind(stored)
+            }
+        }
+    )*};
+}
+from_stored! { Person Doc Team Fan Sponsor }
 
 /// A change as the model knows it, and the slot that it goes through.
 type Part<'s> = (&'s Step, Change, Option<(usize, Slot)>);
@@ -96,19 +114,16 @@ impl<T> Run<T> {
             Step::Tick(seconds) => self.stage.clock.advance(Duration::from_secs(*seconds)),
             Step::Relay => drop(self.db().relay().run_once().await.expect("the relay runs")),
             Step::Read(slot, key) => self.slots[*slot] = self.read(key).await,
-            Step::Bulk(entities) => self.bulk(entities).await,
-            Step::Batch(club, parts) => self.batch(club, parts).await,
-            single => self.single(single).await,
+            Step::Bulk(entities) => Box::pin(self.bulk(entities)).await,
+            Step::Batch(club, parts) => Box::pin(self.batch(club, parts)).await,
+            single => Box::pin(self.single(single)).await,
         }
     }
 
     async fn read(&self, key: &Key) -> Option<Slot> {
-        let handle = if key.1.starts_with("p_") {
-            Handle::Person(at!(Person, key).one(self.db()).await.expect("readable")?)
-        } else {
-            Handle::Doc(at!(Doc, key).one(self.db()).await.expect("readable")?)
-        };
-        Some(Slot { handle, key: key.clone(), version: self.book.lives.get(key).expect("the model has it").version })
+        let handle = at!(key, path => Handle::from(path.one(self.db()).await.expect("readable")?));
+        let entity = self.book.lives.get(key).expect("the model has it").entity.clone();
+        Some(Slot { handle, key: key.clone(), entity, read: self.book.now() })
     }
 
     /// The model's change for a step; none where its slot is empty.
@@ -118,27 +133,27 @@ impl<T> Run<T> {
             if let Some((edit, moves)) = edit {
                 copy.edit(edit, moves);
             }
-            Some((copy.key.clone(), copy.version, copy.value(), Some((*slot, copy))))
+            Some((copy.key.clone(), copy.read, copy.entity.clone(), Some((*slot, copy))))
         };
         let there = |key: &Key| self.book.lives.get(key).map(|live| live.entity.clone());
         let (change, slot) = match step {
             Step::Insert(entity) => (Change::Insert(entity.clone()), None),
             Step::Upsert(entity) => (Change::Upsert(entity.clone()), None),
             Step::Save(slot, edit) => {
-                let (key, version, value, slot) = slotted(slot, Some((edit, false)))?;
-                (Change::Save(key, version, value), slot)
+                let (key, read, entity, slot) = slotted(slot, Some((edit, false)))?;
+                (Change::Save(key, read, entity), slot)
             }
             Step::Rekey(slot, edit) => {
-                let (key, version, value, slot) = slotted(slot, Some((edit, true)))?;
-                (Change::Rekey(key, version, value), slot)
+                let (key, read, entity, slot) = slotted(slot, Some((edit, true)))?;
+                (Change::Rekey(key, read, entity), slot)
             }
             Step::Delete(slot) => {
-                let (key, version, _, slot) = slotted(slot, None)?;
-                (Change::Delete(key, version), slot)
+                let (key, read, _, slot) = slotted(slot, None)?;
+                (Change::Delete(key, read), slot)
             }
             Step::Update(key, edit) => {
                 let mut entity = there(key);
-                entity.iter_mut().for_each(|entity| edit.entity(entity));
+                entity.iter_mut().for_each(|entity| entity.edit(edit, false));
                 (Change::Replace(key.clone(), entity), None)
             }
             Step::Patch(club, id, reads, likes) => {
@@ -146,6 +161,14 @@ impl<T> Run<T> {
                 let mut entity = there(&key);
                 if let Some(Entity::Doc(doc)) = &mut entity {
                     (doc.reads, doc.likes) = (*reads, *likes);
+                }
+                (Change::Replace(key, entity), None)
+            }
+            Step::Rename(id, name) => {
+                let key = sponsor_key(*id);
+                let mut entity = there(&key);
+                if let Some(Entity::Sponsor(sponsor)) = &mut entity {
+                    sponsor.name = name.clone();
                 }
                 (Change::Replace(key, entity), None)
             }
@@ -190,8 +213,8 @@ impl<T> Run<T> {
             let Some((at, mut slot)) = slot.filter(|_| matches!(step, Step::Save(..) | Step::Rekey(..))) else {
                 continue;
             };
-            slot.key = slot.value().key();
-            slot.version = self.book.lives[&slot.key].version;
+            slot.key = slot.entity.key();
+            slot.read = self.book.now();
             self.slots[at] = Some(slot);
         }
     }
@@ -209,8 +232,8 @@ impl<T> Run<T> {
             }
             is_apart
         });
-        let (mut persons, mut docs, mut refused) = (Vec::new(), Vec::new(), 0);
-        let is_atomic = self.stage.is_atomic();
+        let (mut persons, mut docs, mut teams, mut fans, mut sponsors) = (vec![], vec![], vec![], vec![], vec![]);
+        let (mut refused, is_atomic) = (0, self.stage.is_atomic());
         for entity in &apart {
             let change = [Change::Insert(entity.clone())];
             let verdict = self.book.judge(&change, is_atomic);
@@ -220,11 +243,19 @@ impl<T> Run<T> {
             match entity {
                 Entity::Person(person) => persons.push(person.clone()),
                 Entity::Doc(doc) => docs.push(doc.clone()),
+                Entity::Team(team) => teams.push(team.clone()),
+                Entity::Fan(fan) => fans.push(fan.clone()),
+                Entity::Sponsor(sponsor) => sponsors.push(sponsor.clone()),
             }
         }
-        let first = self.db().bulk().insert_all(futures_util::stream::iter(persons)).await.expect("bulk runs");
-        let second = self.db().bulk().insert_all(futures_util::stream::iter(docs)).await.expect("bulk runs");
-        let failed: Vec<_> = first.failed.iter().chain(&second.failed).collect();
+        let reports = [
+            insert_all(self.db(), persons).await,
+            insert_all(self.db(), docs).await,
+            insert_all(self.db(), teams).await,
+            insert_all(self.db(), fans).await,
+            insert_all(self.db(), sponsors).await,
+        ];
+        let failed: Vec<_> = reports.into_iter().flatten().collect();
         assert_eq!(failed.len(), refused, "{apart:#?}: {failed:#?}");
         if refused > 0 {
             self.stage.clock.advance(Duration::from_secs(61));
@@ -254,63 +285,56 @@ impl<T> Run<T> {
 
     /// Where the tables and the model differ.
     pub(super) async fn differences(&self, rule: Rule) -> Vec<String> {
-        let (physical, pending) = oracle::physical(self.stage.rows().await);
+        let found = oracle::physical(self.stage.rows().await, self.stage.objects().await);
         let expected = oracle::rows(self.book.lives.values().map(|live| &live.entity), rule);
-        let mut differences = oracle::differences(&physical, &expected);
+        let mut differences = oracle::differences(&found.rows, &expected, self.stage.is_atomic());
         // A claim that a refused write left behind is nobody's, and in nobody's way.
-        let strange = pending.iter().filter(|(value, owner)| !self.book.may_be_pending(value, owner));
+        let strange = found.pending.iter().filter(|(value, owner)| !self.book.may_be_pending(value, owner));
         differences.extend(strange.map(|(value, owner)| format!("{value} is claimed for {owner:?}")));
+        differences.extend(found.objects.iter().map(|name| format!("{name} is nobody's")));
         differences
     }
 }
 
+/// What went wrong.
+async fn insert_all<E: TableEntity + Send + 'static>(db: &Database, entities: Vec<E>) -> Vec<String> {
+    let inserted = db.bulk().insert_all(futures_util::stream::iter(entities));
+    let report = Box::pin(inserted.into_future()).await.expect("bulk runs");
+    report.failed.iter().map(|failed| format!("{failed:?}")).collect()
+}
+
 async fn run_single(db: &Database, step: &Step, slot: Option<&mut Slot>) -> Result<()> {
-    match (step, slot) {
-        (Step::Insert(Entity::Person(person)), _) => db.insert(person).await.map(drop),
-        (Step::Insert(Entity::Doc(doc)), _) => db.insert(doc).await.map(drop),
-        (Step::Upsert(Entity::Person(person)), _) => db.upsert(person).await.map(drop),
-        (Step::Upsert(Entity::Doc(doc)), _) => db.upsert(doc).await.map(drop),
-        (Step::Update(key, edit), _) if key.1.starts_with("p_") => {
-            db.update(at!(Person, key), |person| Ok(edit.person(person))).await.map(drop)
+    match (step, slot.map(|slot| &mut slot.handle)) {
+        (Step::Insert(entity), _) => of_any!(Entity, entity, entity => Box::pin(db.insert(entity)).await.map(drop)),
+        (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => Box::pin(db.upsert(entity)).await.map(drop)),
+        (Step::Update(key, edit), _) => {
+            at!(key, path => Box::pin(db.update(path, |there| Ok(there.edit(edit, false)))).await.map(drop))
         }
-        (Step::Update(key, edit), _) => db.update(at!(Doc, key), |doc| Ok(edit.doc(doc))).await.map(drop),
         (Step::Patch(club, id, reads, likes), _) => {
-            let key = doc_key(*club, *id);
-            db.patch(at!(Doc, key), Doc::READS.set(*reads).and(Doc::LIKES.set(*likes))).await
+            let path = Doc::find().club(CLUBS[usize::from(*club)]).id(*id);
+            db.patch(path, Doc::READS.set(*reads).and(Doc::LIKES.set(*likes))).await
         }
-        (Step::Save(..), Some(slot)) => match &mut slot.handle {
-            Handle::Person(stored) => db.save(stored).await,
-            Handle::Doc(stored) => db.save(stored).await,
-        },
-        (Step::Rekey(..), Some(slot)) => match &mut slot.handle {
-            Handle::Person(stored) => db.rekey(stored).await,
-            Handle::Doc(stored) => db.rekey(stored).await,
-        },
-        (Step::Delete(_), Some(slot)) => match slot.handle.clone() {
-            Handle::Person(stored) => db.delete(stored).await,
-            Handle::Doc(stored) => db.delete(stored).await,
-        },
+        (Step::Rename(id, name), _) => db.patch(Sponsor::find().id(*id), Sponsor::NAME.set(name.clone())).await,
+        (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.save(stored)).await),
+        (Step::Rekey(..), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.rekey(stored)).await),
+        (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.delete(stored.clone())).await),
         _ => unreachable!("not a change"),
     }
 }
 
 async fn commit(db: &Database, club: &str, parts: &mut [Part<'_>]) -> Result<()> {
     let mut batch = db.batch(Person::in_partition(club));
-    for (step, change, slot) in parts {
+    for (step, _, slot) in parts {
         let handle = slot.as_mut().map(|(_, slot)| &mut slot.handle);
         match (step, handle) {
-            (Step::Insert(Entity::Person(person)), _) => batch.insert(person),
-            (Step::Insert(Entity::Doc(doc)), _) => batch.insert(doc),
-            (Step::Upsert(Entity::Person(person)), _) => batch.upsert(person),
-            (Step::Upsert(Entity::Doc(doc)), _) => batch.upsert(doc),
-            (Step::Patch(_, _, reads, likes), _) => {
-                let key = change.key();
-                batch.patch(at!(Doc, key), Doc::READS.set(*reads).and(Doc::LIKES.set(*likes)))
+            (Step::Insert(entity), _) => of_any!(Entity, entity, entity => drop(batch.insert(entity))),
+            (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => drop(batch.upsert(entity))),
+            (Step::Patch(club, id, reads, likes), _) => {
+                let path = Doc::find().club(CLUBS[usize::from(*club)]).id(*id);
+                batch.patch(path, Doc::READS.set(*reads).and(Doc::LIKES.set(*likes)));
             }
-            (Step::Save(..), Some(Handle::Person(stored))) => batch.save(stored),
-            (Step::Save(..), Some(Handle::Doc(stored))) => batch.save(stored),
-            (Step::Delete(_), Some(Handle::Person(stored))) => batch.delete(stored.clone()),
-            (Step::Delete(_), Some(Handle::Doc(stored))) => batch.delete(stored.clone()),
+            (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => drop(batch.save(stored))),
+            (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => drop(batch.delete(stored.clone()))),
             _ => unreachable!("not a change of a batch"),
         };
     }

@@ -8,6 +8,7 @@ use proptest::{
 };
 use tablemodel::{
     Consistency,
+    blob::{MemoryBlobs, ObjectStore},
     prelude::*,
     store::{Durability, EmbeddedStore, clock::ManualClock},
     testing::TestDatabase,
@@ -30,7 +31,7 @@ async fn in_memory(mode: Consistency) -> (Stage, ()) {
         Consistency::Atomic => TestDatabase::atomic::<Model>().await,
     };
     let db = db.expect("a database");
-    (Stage { clock: db.clock().clone(), db: db.database().clone() }, ())
+    (super::rooms::stage(&db), ())
 }
 
 async fn in_a_file() -> (Stage, tempfile::TempDir) {
@@ -39,10 +40,11 @@ async fn in_a_file() -> (Stage, tempfile::TempDir) {
     let clock = ManualClock::new(start);
     let builder = EmbeddedStore::builder().clock(Arc::new(clock.clone())).durability(Durability::Relaxed);
     let store = builder.open(directory.path().join("everything.tables")).expect("a file");
+    let blobs: Arc<dyn ObjectStore> = Arc::new(MemoryBlobs::new(Arc::new(clock.clone())));
     let builder = Database::builder().clock(Arc::new(clock.clone())).consistency(Consistency::Atomic);
-    let db = builder.with_store::<Model>(Arc::new(store)).await.expect("a database");
+    let db = builder.blobs(blobs.clone()).with_store::<Model>(Arc::new(store)).await.expect("a database");
     db.ensure_tables().await.expect("tables");
-    (Stage { db, clock }, directory)
+    (Stage { db, blobs, clock }, directory)
 }
 
 async fn run<T>(stage: (Stage, T), steps: &[Step]) -> Run<T> {
@@ -137,7 +139,7 @@ async fn a_row_that_is_lost_or_left_behind_is_found_out() {
 #[tokio::test]
 async fn what_wants_no_row_elsewhere_leaves_nothing_behind_when_it_is_deleted() {
     let (stage, ()) = in_memory(Consistency::Azure).await;
-    let doc = super::Doc { topic: None, isbn: None, ..super::rooms::doc(1, 10) };
+    let doc = super::Doc { topic: None, isbn: None, scan: None, ..super::rooms::doc(1, 10) };
     let stored = stage.db.insert(&doc).await.expect("inserted");
     stage.db.delete(stored).await.expect("deleted");
     stage.settle().await;

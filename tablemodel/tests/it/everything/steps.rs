@@ -4,17 +4,23 @@
 
 use proptest::prelude::*;
 
-use super::{Doc, Entity, Key, Person};
+use super::{Doc, Entity, Fan, Key, Person, SPONSORS, Sponsor, Team, of_any};
+
+/// What is scanned, below and above what makes it a blob.
+pub(super) const CONTENTS: [&str; 4] = ["short", "", "8 bytes.", "long enough for a blob"];
 
 /// How many entities a caller holds at a time.
 pub(super) const SLOTS: usize = 4;
 
-/// What of an entity an operation sets: the drawn entity's fields whose bit is set. Keys stay.
+/// What of an entity an operation sets: the drawn entity's fields whose bit is set, and its keys if it moves.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
     pub(super) person: Person,
     pub(super) doc: Doc,
-    pub(super) mask: u8,
+    pub(super) team: Team,
+    pub(super) fan: Fan,
+    pub(super) sponsor: Sponsor,
+    pub(super) mask: u16,
 }
 
 /// One step of a sequence.
@@ -30,6 +36,8 @@ pub(super) enum Step {
     Update(Key, Edit),
     /// Of a document.
     Patch(u8, u32, i64, Option<i64>),
+    /// Patches what is copied of a sponsor.
+    Rename(u8, String),
     Delete(usize),
     Batch(String, Vec<Step>),
     Bulk(Vec<Entity>),
@@ -52,11 +60,11 @@ prop_compose! {
         city in prop::sample::select(vec!["Oslo", "Rome"]),
         skills in prop::sample::subsequence(vec!["rust", "sql", "tea"], 0..3),
         email in prop::option::weighted(0.7, prop::sample::select(vec!["a@x", "A@x", "b@x", "C@x", "d@x"])),
-        points in 0..4_i64,
+        (points, rate) in (0..4_i64, prop::option::of((-40..40_i8).prop_map(|quarters| f64::from(quarters) / 4.0))),
     ) -> Person {
         let skills = skills.into_iter().map(str::to_owned).collect();
         let (name, city, email) = (name.to_owned(), city.to_owned(), email.map(str::to_owned));
-        Person { club, year, id, name, zip, active, seat, city, skills, email, points }
+        Person { club, year, id, name, zip, active, seat, city, skills, email, points, rate }
     }
 }
 
@@ -68,18 +76,61 @@ prop_compose! {
         isbn in prop::option::weighted(0.7, 0..3_u32),
         body in prop::sample::select(vec![1, 10, 300, 33_000]),
         (reads, likes) in (0..4_i64, prop::option::of(0..3_i64)),
+        scan in prop::option::of(prop::sample::select(&CONTENTS[..])),
     ) -> Doc {
         let body = "abcdefgh".chars().cycle().take(body).collect();
-        Doc { club, id, title: title.to_owned(), topic: topic.map(str::to_owned), isbn, body, reads, likes }
+        let (title, topic, scan) = (title.to_owned(), topic.map(str::to_owned), scan.map(|scan| scan.as_bytes().into()));
+        Doc { club, id, title, topic, isbn, body, reads, likes, scan }
+    }
+}
+
+prop_compose! {
+    fn teams()(
+        club in club(),
+        title in prop::sample::select(vec!["Reds", "Blues"]),
+        sponsor_id in prop::option::of(SPONSORS),
+        told in 0..9_u8,
+    ) -> Team {
+        let title = title.to_owned();
+        let (members, points, rates) = (told.into(), told.into(), told.into());
+        Team { club, title, sponsor_id, sponsor: None, members, points, rates }
+    }
+}
+
+prop_compose! {
+    fn fans()(
+        (club, id) in (club(), 0..3_u32),
+        nick in prop::sample::select(vec!["Ace", "Bee"]),
+        card in prop::option::of(0..2_u32),
+        backer in prop::option::of(SPONSORS),
+    ) -> Fan {
+        Fan { club, id, nick: nick.to_owned(), card, team: None, backer, backing: None }
+    }
+}
+
+fn names() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["Acme", "Bell"]).prop_map(str::to_owned)
+}
+
+prop_compose! {
+    fn sponsors()(id in SPONSORS, name in names(), tier in prop::option::of(0..2_u8), note: u8) -> Sponsor {
+        Sponsor { id, name, tier, note }
     }
 }
 
 fn entities() -> impl Strategy<Value = Entity> {
-    prop_oneof![3 => persons().prop_map(Entity::Person), 1 => docs().prop_map(Entity::Doc)]
+    prop_oneof![
+        5 => persons().prop_map(Entity::Person),
+        2 => docs().prop_map(Entity::Doc),
+        2 => teams().prop_map(Entity::Team),
+        3 => fans().prop_map(Entity::Fan),
+        1 => sponsors().prop_map(Entity::Sponsor),
+    ]
 }
 
 fn edits() -> impl Strategy<Value = Edit> {
-    (persons(), docs(), any::<u8>()).prop_map(|(person, doc, mask)| Edit { person, doc, mask })
+    let all = (persons(), docs(), teams(), fans(), sponsors(), any::<u16>());
+    all.prop_map(|(person, doc, team, fan, sponsor, mask)| Edit { person, doc, team, fan, sponsor, mask })
 }
 
 fn keys() -> impl Strategy<Value = Key> {
@@ -97,6 +148,7 @@ fn changes() -> impl Strategy<Value = Step> {
         2 => entities().prop_map(Step::Upsert),
         4 => (0..SLOTS, edits()).prop_map(|(slot, edit)| Step::Save(slot, edit)),
         1 => patches(),
+        1 => (SPONSORS, names()).prop_map(|(id, name)| Step::Rename(id, name)),
         2 => (0..SLOTS).prop_map(Step::Delete),
     ]
 }
@@ -123,67 +175,40 @@ impl Edit {
     fn takes(&self, bit: u8) -> bool {
         self.mask & (1 << bit) != 0
     }
+}
 
-    pub(super) fn person(&self, to: &mut Person) {
-        let from = self.person.clone();
-        let old = std::mem::replace(to, from);
-        (to.club, to.year, to.id) = (old.club, old.year, old.id);
-        let kept = |bit| !self.takes(bit);
-        if kept(0) {
-            to.name = old.name;
-        }
-        if kept(1) {
-            to.zip = old.zip;
-        }
-        if kept(2) {
-            to.active = old.active;
-        }
-        if kept(3) {
-            to.seat = old.seat;
-        }
-        if kept(4) {
-            to.city = old.city;
-        }
-        if kept(5) {
-            to.skills = old.skills;
-        }
-        if kept(6) {
-            to.email = old.email;
-        }
-        if kept(7) {
-            to.points = old.points;
-        }
-    }
+/// What an edit can be made to.
+pub(super) trait Editable {
+    fn edit(&mut self, edit: &Edit, moves: bool);
+}
 
-    pub(super) fn doc(&self, to: &mut Doc) {
-        let from = self.doc.clone();
-        let old = std::mem::replace(to, from);
-        (to.club, to.id) = (old.club, old.id);
-        let kept = |bit| !self.takes(bit);
-        if kept(0) {
-            to.title = old.title;
+/// The fields by their bits, and those of the key.
+macro_rules! editable {
+    ($($kind:ident from $field:ident: $($bit:literal $name:ident)*, key $($key:ident)*;)*) => {$(
+        impl Editable for $kind {
+            fn edit(&mut self, edit: &Edit, moves: bool) {
+                let new = edit.$field.clone();
+                $(if edit.takes($bit) {
+                    self.$name = new.$name;
+                })*
+                if moves {
+                    $(self.$key = new.$key;)*
+                }
+            }
         }
-        if kept(1) {
-            to.topic = old.topic;
-        }
-        if kept(2) {
-            to.isbn = old.isbn;
-        }
-        if kept(3) {
-            to.body = old.body;
-        }
-        if kept(4) {
-            to.reads = old.reads;
-        }
-        if kept(5) {
-            to.likes = old.likes;
-        }
-    }
+    )*};
+}
 
-    pub(super) fn entity(&self, to: &mut Entity) {
-        match to {
-            Entity::Person(person) => self.person(person),
-            Entity::Doc(doc) => self.doc(doc),
-        }
+editable! {
+    Person from person: 0 name 1 zip 2 active 3 seat 4 city 5 skills 6 email 7 points 8 rate, key club year id;
+    Doc from doc: 0 title 1 topic 2 isbn 3 body 4 reads 5 likes 6 scan, key club id;
+    Team from team: 0 title 1 sponsor_id, key club;
+    Fan from fan: 0 nick 1 card 2 backer, key club id;
+    Sponsor from sponsor: 0 name 1 tier 2 note, key id;
+}
+
+impl Editable for Entity {
+    fn edit(&mut self, edit: &Edit, moves: bool) {
+        of_any!(Entity, self, entity => entity.edit(edit, moves));
     }
 }

@@ -1,0 +1,59 @@
+//! Plans that came out wrong since what they rest on is no longer so: told apart from stores that are wrong.
+//!
+//! A cell that says fewer sources than an entity takes away is not read with that entity: another program may have changed
+//! both in between.
+
+use tablemodel_store::Row;
+
+use super::Run;
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{change::Change, group::Group, known::Known, outbox::is_tombstone},
+};
+
+/// How often a plan is made anew before it is believed.
+const DOUBTS: u32 = 3;
+
+impl Run<'_> {
+    /// What an error of planning means: that the caller's entity is outdated, that all is to be read again (`Ok`), or what
+    /// it says.
+    pub(in crate::database) async fn doubt(&mut self, error: Error, changes: &[Change]) -> Result<()> {
+        let is_of_totals = changes.iter().any(|change| !change.schema().aggregates.is_empty());
+        if !is_of_totals || !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Overflow) {
+            return Err(error);
+        }
+        for (number, change) in changes.iter().enumerate() {
+            let Some(old) = read_before(change) else { continue };
+            let found = self.db.get_row(&self.registered(change)?.table, old.key()).await?;
+            let found = found.filter(|row| !is_tombstone(row));
+            if found.as_ref().is_none_or(|row| row.etag != old.head.etag) {
+                return Err(outdated(change, old, found).in_operation(number).caused_by(error));
+            }
+        }
+        self.doubts += 1;
+        if self.doubts > DOUBTS || self.ambiguous {
+            return Err(error);
+        }
+        self.known = Known::new();
+        Ok(())
+    }
+}
+
+/// What the caller read before the change.
+fn read_before(change: &Change) -> Option<&Group> {
+    match change {
+        Change::Save { old, .. } | Change::Delete { old, .. } | Change::Leave { old, .. } => Some(old),
+        _ => None,
+    }
+}
+
+fn outdated(change: &Change, old: &Group, found: Option<Row>) -> Error {
+    let (kind, detail) = match found {
+        None => (ErrorKind::NotFound, "the entity is gone; another program deleted it"),
+        Some(row) => {
+            let detail = "the entity changed since it was read; read it again and decide anew";
+            (ErrorKind::Conflict { current: Some(Box::new(row)) }, detail)
+        }
+    };
+    Error::new(kind, detail).of(change.schema().entity_type).at_key(old.key().clone())
+}
