@@ -1,4 +1,4 @@
-//! The declarations: five types in two tables, and the rows that belong to them in these and three more.
+//! The declarations: six types in three tables, and the rows that belong to them in these and three more.
 //! Keys are told here and nowhere else.
 
 #![expect(clippy::duplicated_attributes, reason = "each index says for itself what it holds")]
@@ -25,6 +25,8 @@ pub const DAYS: usize = 365;
 ))]
 #[table(index(by_badge, table = "Badges", partition = "{badge:05}", row = "badge", unique, keys_only))]
 #[table(list(ids_by_last_name, row = "ids_{last_name}"))]
+#[table(count(Department, key(name = department), into = heads))]
+#[table(sum(Department, key(name = department), of = salary, into = payroll))]
 pub struct Employee {
     /// The department, by name.
     pub department: String,
@@ -45,6 +47,8 @@ pub struct Employee {
     pub badge: Option<u32>,
     /// Whether there is a row among the managers.
     pub is_manager: bool,
+    /// A month, summed for the department.
+    pub salary: u32,
 }
 
 /// A department's own row, first among those of its partition.
@@ -55,6 +59,44 @@ pub struct Department {
     pub name: String,
     /// In thousands.
     pub budget: u32,
+    /// The employee who manages it.
+    pub manager_id: Option<u32>,
+    /// What everybody wants to know of the manager, without a second read.
+    #[table(copy_of(Employee, key(department = name, id = manager_id)))]
+    pub manager: Option<Card>,
+    /// How many work here.
+    #[table(aggregate)]
+    pub heads: i64,
+    /// What they earn together.
+    #[table(aggregate)]
+    pub payroll: i64,
+}
+
+/// What others keep of an employee.
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Employee)]
+pub struct Card {
+    /// The first name.
+    pub first_name: String,
+    /// The last name.
+    pub last_name: String,
+}
+
+/// A desk, in the table of its building, with the name of whoever sits there.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Desks", partition = "{floor:02}", row = "desk_{number:03}")]
+pub struct Desk {
+    /// The floor.
+    pub floor: u8,
+    /// The number on the floor.
+    pub number: u16,
+    /// The department that pays for it.
+    pub department: String,
+    /// The employee of that department who sits there.
+    pub sitter: Option<u32>,
+    /// The name on the door.
+    #[table(copy_of(Employee, key(department = department, id = sitter), on_delete = clear))]
+    pub who: Option<Card>,
 }
 
 /// What was said of an employee in a year, next to the employee.
@@ -116,10 +158,12 @@ pub enum Company {
     Year(Year),
     /// A photo.
     Photo(Photo),
+    /// A desk.
+    Desk(Desk),
     /// A row of another program.
     #[table(other)]
     Other(Row),
 }
 
 /// The tables, in the order in which they are printed.
-pub const TABLES: [&str; 5] = ["Company", "Cities", "Skills", "Badges", "Messages"];
+pub const TABLES: [&str; 6] = ["Company", "Desks", "Cities", "Skills", "Badges", "Messages"];

@@ -1,6 +1,6 @@
 //! Who works in the company, as the story and the random work begin with them.
 
-use super::model::Employee;
+use super::model::{Department, Employee};
 
 /// An employee without a badge, who manages nobody.
 pub(super) fn employee(department: &str, id: u32, name: [&str; 2], city: &str, skills: &[&str]) -> Employee {
@@ -15,7 +15,14 @@ pub(super) fn employee(department: &str, id: u32, name: [&str; 2], city: &str, s
         skills: skills.iter().map(ToString::to_string).collect(),
         badge: None,
         is_manager: false,
+        salary: 3_000 + 100 * id,
     }
+}
+
+/// A department whose manager is not known yet.
+pub(super) fn department(name: &str, budget: u32) -> Department {
+    // What the framework fills in is not for the struct to say.
+    Department { name: name.to_owned(), budget, manager_id: None, manager: None, heads: 0, payroll: 0 }
 }
 
 /// The first five.

@@ -10,9 +10,9 @@ use tablemodel::{
 
 use super::{
     Result, holds,
-    model::Employee,
+    model::{Desk, Employee},
     people,
-    story::{employee, show, step},
+    story::{department, employee, show, step},
 };
 
 /// Between two rounds of the relay, and how long these may take.
@@ -32,6 +32,20 @@ pub(super) async fn elsewhere(db: &Database) -> Result<()> {
     show(db, &["Cities", "Skills"]).await?;
     holds(Employee::by_city().city("Oslo").verified().count(db).await? == 4, "and one more since")?;
     holds(Employee::by_skill().skills("sql").count(db).await? == 1, "who forgot sql")
+}
+
+pub(super) async fn copy(db: &Database) -> Result<()> {
+    step("copy in another table: names on doors, which follow through the outbox");
+    let department = "Sales".to_owned();
+    db.insert(&Desk { floor: 3, number: 14, department, sitter: Some(1), who: None }).await?;
+    db.update(Employee::find().department("Sales").id(1), |june| Ok(june.last_name = "Jonson".to_owned())).await?;
+    show(db, &["Desks"]).await?;
+    holds(name_on_door(db).await?.is_some_and(|name| name == "Jonson"), "the door says the new name")
+}
+
+async fn name_on_door(db: &Database) -> Result<Option<String>> {
+    let desk = Desk::find().floor(3).number(14).one(db).await?.ok_or("the desk is gone")?;
+    Ok(desk.into_inner().who.map(|card| card.last_name))
 }
 
 pub(super) async fn unique(db: &Database) -> Result<()> {
@@ -62,10 +76,13 @@ pub(super) async fn rekey(db: &Database) -> Result<()> {
     let mut jun = employee(db, "Sales", 1).await?;
     jun.department = "Marketing".to_owned();
     db.rekey(&mut jun).await?;
-    show(db, &["Company", "Cities", "Skills", "Badges"]).await?;
+    show(db, &["Company", "Desks", "Cities", "Skills", "Badges"]).await?;
     holds(!Employee::find().department("Sales").id(1).exists(db).await?, "no longer in Sales")?;
     let badged = Employee::by_badge().badge(7).one(db).await?;
-    holds(badged.is_some_and(|badged| badged.department == "Marketing"), "the badge leads to Marketing")
+    holds(badged.is_some_and(|badged| badged.department == "Marketing"), "the badge leads to Marketing")?;
+    let (sales, marketing) = (department(db, "Sales").await?, department(db, "Marketing").await?);
+    holds((sales.heads, marketing.heads) == (2, 3), "one less there, one more here")?;
+    holds(sales.manager.is_none() && name_on_door(db).await?.is_none(), "nobody manages Sales, or sits at the desk")
 }
 
 pub(super) async fn dismiss(db: &Database) -> Result<()> {
@@ -96,16 +113,18 @@ pub(super) async fn settle(db: &Database) -> Result<()> {
 }
 
 pub(super) async fn repair(db: &Database) -> Result<()> {
-    step("verify and repair: a row is taken away behind the model's back");
+    step("verify and repair: a row is taken away, and a count falsified, behind the model's back");
     let delete = Action::Delete(Condition::Exists);
     db.store().commit(&[Batch::new("Cities", "Rome").with("Marketing_000005", delete)]).await?;
+    let falsify = Action::Merge([("Heads", 77_i64)].into_iter().collect(), Condition::Exists);
+    db.store().commit(&[Batch::new("Company", "Sales").with("department", falsify)]).await?;
     let verified = db.verify().await?;
     verified.violations.iter().for_each(|violation| println!("{violation}"));
-    holds(verified.violations.len() == 1, "verify finds it, and only it")?;
+    holds(verified.violations.len() == 2, "verify finds both, and only them")?;
     let repaired = db.repair().await?;
     settle(db).await?;
-    show(db, &["Cities"]).await?;
-    holds(repaired.repaired == 1 && repaired.left.is_empty(), "and repair writes it again")
+    show(db, &["Company", "Cities"]).await?;
+    holds(repaired.repaired == 2 && repaired.left.is_empty(), "and repair writes them again")
 }
 
 /// The end: what the database holds, and whether all of it is right.

@@ -8,7 +8,7 @@ use tablemodel::prelude::*;
 use super::{
     Result,
     chance::Chance,
-    model::{DAYS, Department, Employee, Photo, Review, Year},
+    model::{DAYS, Department, Desk, Employee, Photo, Review, Year},
     people,
 };
 
@@ -54,14 +54,16 @@ fn is_expected(error: &tablemodel::Error) -> bool {
 
 async fn change(db: &Database, chance: &mut Chance) -> tablemodel::Result<()> {
     let (department, id) = (chance.one_of(&DEPARTMENTS), 1 + chance.below(EMPLOYEES));
-    match chance.below(12) {
+    match chance.below(13) {
         0 => {
-            let (name, budget) = (department.to_owned(), chance.below(1_000));
-            db.upsert(&Department { name, budget }).await.map(drop)
+            let manager_id = Some(id).filter(|_| chance.below(3) > 0);
+            let department = people::department(department, chance.below(1_000));
+            db.upsert(&Department { manager_id, ..department }).await.map(drop)
         }
         1 => db.upsert(&review(department, id, chance)).await.map(drop),
         2 => db.upsert(&photo(department, id, chance)).await.map(drop),
         3 => message(db, department, id, chance).await,
+        4 => db.upsert(&desk(department, id, chance)).await.map(drop),
         _ => match Employee::find().department(department).id(id).one(db).await? {
             None => db.insert(&hired(department, id, chance)).await.map(drop),
             Some(found) => changed(db, found, chance).await,
@@ -87,7 +89,8 @@ fn hired(department: &str, id: u32, chance: &mut Chance) -> Employee {
     let (city, skills, last) = (chance.one_of(&CITIES), chance.one_of(&SKILLS), chance.one_of(&LAST_NAMES));
     let badge = Some(chance.below(2 * BADGES)).filter(|badge| *badge < BADGES);
     let is_manager = chance.below(4) == 0;
-    Employee { badge, is_manager, ..people::employee(department, id, [&format!("E{id}"), last], city, skills) }
+    let salary = chance.below(10_000);
+    Employee { badge, is_manager, salary, ..people::employee(department, id, [&format!("E{id}"), last], city, skills) }
 }
 
 fn review(department: &str, employee: u32, chance: &mut Chance) -> Review {
@@ -99,6 +102,12 @@ fn review(department: &str, employee: u32, chance: &mut Chance) -> Review {
 fn photo(department: &str, employee: u32, chance: &mut Chance) -> Photo {
     let image = vec![chance.below(256) as u8; chance.below(PHOTO_BYTES) as usize].into();
     Photo { department: department.to_owned(), employee, image }
+}
+
+fn desk(department: &str, id: u32, chance: &mut Chance) -> Desk {
+    let (floor, number) = (chance.below(2) as u8, chance.below(4) as u16);
+    let sitter = Some(id).filter(|_| chance.below(4) > 0);
+    Desk { floor, number, department: department.to_owned(), sitter, who: None }
 }
 
 /// One more message on a day, or a new year.

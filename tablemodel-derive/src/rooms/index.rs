@@ -1,12 +1,16 @@
 //! Indexes: `index(by_email, row = "email_{email}", unique, keep(first_name))`, and with `partition` in other partitions.
-//! How index rows are kept is the runtime's; here are the words, what they mean, and the constant they become.
+//! How index rows are kept is the runtime's; here is what the words mean, and the constant they become.
+
+mod words;
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{LitStr, ext::IdentExt, spanned::Spanned};
 
+pub(crate) use self::words::IndexWords;
+pub(super) use self::words::{WhenWord, when};
 use crate::{
     emit::schema,
     errors::Errors,
@@ -16,123 +20,7 @@ use crate::{
         key::{Key, Part},
     },
     names::table_fault,
-    written::{Slot, Word, unknown_word},
 };
-
-/// The words of an index, as written.
-pub(crate) struct IndexWords {
-    pub(crate) name: Ident,
-    /// What it is called in messages: `index` or `list`.
-    what: &'static str,
-    table: Slot<LitStr>,
-    partition: Slot<LitStr>,
-    row: Slot<LitStr>,
-    each: Slot<Ident>,
-    read: Slot<bool>,
-    unique: Slot<()>,
-    keep: Slot<Vec<Ident>>,
-    keys_only: Slot<()>,
-    when: Slot<WhenWord>,
-    /// A word that may have been meant for another; rules about the whole would guess.
-    has_unknown: bool,
-}
-
-/// `when = field` or `when = !field`
-pub(super) struct WhenWord {
-    field: Ident,
-    negated: bool,
-}
-
-const LEGAL: [&str; 9] = ["row", "unique", "keep", "keys_only", "when", "partition", "table", "each", "read"];
-
-impl IndexWords {
-    /// Reads `index(..)`; `None` where it has no name.
-    pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
-        let mut words = word.words(errors)?.into_iter();
-        let first = words.next().filter(|first| first.is_alone() && !LEGAL.contains(&first.text().as_str()));
-        let Some(first) = first else {
-            return word.wrong("needs a name first", "`index(by_email, row = \"email_{email}\")`", errors);
-        };
-        let mut index = Self::named(first.name, "index");
-        words.for_each(|word| {
-            if !index.take(&word, errors) {
-                index.has_unknown = true;
-                unknown_word(&word, "in `index(..)`", &LEGAL, errors);
-            }
-        });
-        Some(index)
-    }
-
-    /// Without any word.
-    pub(super) fn named(name: Ident, what: &'static str) -> Self {
-        Self {
-            name,
-            what,
-            table: Slot::Absent,
-            partition: Slot::Absent,
-            row: Slot::Absent,
-            each: Slot::Absent,
-            read: Slot::Absent,
-            unique: Slot::Absent,
-            keep: Slot::Absent,
-            keys_only: Slot::Absent,
-            when: Slot::Absent,
-            has_unknown: false,
-        }
-    }
-
-    /// Whether one of the words is absent that the key of its rows needs.
-    pub(super) fn spoil(&mut self) {
-        self.has_unknown = true;
-    }
-
-    /// Takes the word, if it is one of an index.
-    pub(super) fn take(&mut self, word: &Word, errors: &mut Errors) -> bool {
-        match word.text().as_str() {
-            "table" => self.table.fill(word, word.string(errors), errors),
-            "partition" => self.partition.fill(word, word.string(errors), errors),
-            "each" => self.each.fill(word, each(word, errors), errors),
-            "read" => self.read.fill(word, verified(word, errors), errors),
-            "row" => self.row.fill(word, word.string(errors), errors),
-            "unique" => self.unique.fill(word, word.flag(errors), errors),
-            "keep" => self.keep.fill(word, word.names(errors), errors),
-            "keys_only" => self.keys_only.fill(word, word.flag(errors), errors),
-            "when" => self.when.fill(word, when(word, errors), errors),
-            _ => return false,
-        }
-        true
-    }
-}
-
-pub(super) fn when(word: &Word, errors: &mut Errors) -> Option<WhenWord> {
-    let trees: Vec<TokenTree> = word.value().unwrap_or_default().into_iter().collect();
-    match trees.as_slice() {
-        [TokenTree::Ident(field)] => Some(WhenWord { field: field.clone(), negated: false }),
-        [TokenTree::Punct(not), TokenTree::Ident(field)] if not.as_char() == '!' => {
-            Some(WhenWord { field: field.clone(), negated: true })
-        }
-        _ => word.wrong("takes a field", "`when = field` or `when = !field`", errors),
-    }
-}
-
-/// `each(field)`
-fn each(word: &Word, errors: &mut Errors) -> Option<Ident> {
-    let mut names = word.names(errors)?.into_iter();
-    match (names.next(), names.next()) {
-        (Some(field), None) => Some(field),
-        _ => word.wrong("takes one field", "`each(field)`", errors),
-    }
-}
-
-/// `read = verified` or `read = eventual`
-fn verified(word: &Word, errors: &mut Errors) -> Option<bool> {
-    let value = word.value().and_then(|value| syn::parse2::<Ident>(value).ok());
-    match value.map(|value| value.to_string()).as_deref() {
-        Some("verified") => Some(true),
-        Some("eventual") => Some(false),
-        _ => word.wrong("says how it is read", "`read = eventual` or `read = verified`", errors),
-    }
-}
 
 /// A resolved index.
 pub(crate) struct Index {

@@ -1,4 +1,4 @@
-//! Copies in a batch on its way: the sources that it reads, the back-references that it puts first, and the holders that
+//! Copies in a batch on its way: the sources that it reads, and the holders that
 //! follow in its commit.
 //!
 //! What a copy holds is decided in `rooms::copy` and planned in `plan::copies`. Back-references are read before the source
@@ -6,26 +6,17 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use tablemodel_store::{Action, Batch, Condition, Properties, Receipts, Row, RowKey, limits};
+use tablemodel_store::{Batch, Row, RowKey, limits};
 
 use crate::{
-    database::{
-        Registered,
-        bulk::rows_each,
-        calls::{ATTEMPTS, is_transient},
-        copies::holder,
-        execute::Run,
-        outbox::{is_race, later},
-    },
+    database::{Registered, bulk::rows_each, copies::holder, execute::Run},
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, split},
-        change::{self, Change, is_primary},
+        change::{self, Change},
         copies::{followed, sources},
-        entries::{Entry, entries},
-        image::Image,
     },
-    rooms::copy::{self, Source},
+    rooms::copy::{self},
     schema::{EntitySchema, OnDelete},
 };
 
@@ -40,7 +31,7 @@ pub(super) struct Copying {
     own: Vec<String>,
     /// Back-references put before their holder, and since when by the monotonic clock.
     pub(super) registered: Vec<(String, Row)>,
-    since: Option<Duration>,
+    pub(super) since: Option<Duration>,
 }
 
 impl Copying {
@@ -256,7 +247,7 @@ impl Run<'_> {
     /// holder holds.
     async fn find_restricting(&mut self, change: &Change, registered: &Registered, source: &str) -> Result<()> {
         let goes = match change {
-            Change::Delete { .. } => true,
+            Change::Delete { .. } | Change::Leave { .. } => true,
             Change::Save { old, .. } => old.key().row == source && change.key().row != source,
             _ => false,
         };
@@ -345,95 +336,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Puts the back-references that must be there before their holder is: of copies that restrict the deletion of a
-    /// source in another partition. The source is written with each, as it is, under its ETag: a deletion that did not see
-    /// the back-reference fails.
-    pub(super) async fn register(&mut self, changes: &[Change]) -> Result<()> {
-        if self.db.is_atomic() {
-            return Ok(());
-        }
-        for change in changes {
-            if change.schema().copies.is_empty() {
-                continue;
-            }
-            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
-                continue;
-            };
-            let sources = sources(change, &self.known)?;
-            for entry in entries(image)? {
-                let Some(copy) = entry.index.checked_sub(image.schema.indexes.len()) else { continue };
-                let Some(copy) = image.schema.copies.get(copy) else { continue };
-                let source = copy::source(image, copy)?.filter(|source| sources.contains(source));
-                if let (Some(source), OnDelete::Restrict, true) = (source, copy.on_delete, entry.away.is_some()) {
-                    self.register_one(image, &entry, &source).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// One of them. It expires after twice the fence: the writer gives up after half of it, and clocks may be apart by two
-    /// thirds.
-    async fn register_one(&mut self, image: &Image, entry: &Entry, source: &Source) -> Result<()> {
-        let clock = &self.db.environment().clock;
-        self.copying.since.get_or_insert(clock.monotonic());
-        let table = self.db.table_name(source.schema.table);
-        let place = RowKey::new(source.key.partition.clone(), entry.row.clone());
-        for attempt in 0..ATTEMPTS {
-            let found = self.db.get_row(&table, &source.key).await?;
-            let there = self.db.get_row(&table, &place).await?;
-            self.known.elsewhere.insert((source.schema.table, source.key.clone()), found.clone());
-            let Some(found) = found.filter(|row| is_primary(source.schema, row)) else { return Ok(()) };
-            if there.as_ref().is_some_and(copy::is_settled) && self.holds_already(image, source).await? {
-                return Ok(()); // what this write rests on is not current: it will fail, or begin again
-            }
-            let properties =
-                copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), 2 * self.db.0.fence));
-            let reference = match there {
-                Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),
-                None => Action::Insert(properties.clone()),
-            };
-            let as_it_is = Action::Replace(found.properties.clone(), Condition::Match(found.etag.clone()));
-            let batch = Batch::new(&table, place.partition.clone());
-            let batch = batch.with(place.row.clone(), reference).with(source.key.row.clone(), as_it_is);
-            match self.db.commit_store(&[batch], attempt).await {
-                Ok(receipts) => {
-                    self.remember(&table, place, properties, &receipts);
-                    return Ok(());
-                }
-                Err(error) if is_transient(&error) => self.db.pause(attempt).await,
-                Err(error) if is_race(error.kind()) => {}
-                Err(error) => return Err(Error::from(error).of(source.schema.entity_type).at_key(source.key.clone())),
-            }
-        }
-        Err(Error::new(ErrorKind::Unavailable, "the source of a copy keeps changing").at_key(source.key.clone()))
-    }
-
-    /// Whether the entity, as it is now, names the source in a copy that restricts its deletion.
-    async fn holds_already(&self, image: &Image, source: &Source) -> Result<bool> {
-        let row = self.db.get_row(&self.registered(&Change::Insert(image.clone()))?.table, &image.key).await?;
-        let Some(row) = row.filter(|row| is_primary(image.schema, row)) else { return Ok(false) };
-        let current = Image::stored(image.schema, &row.into())?;
-        for copy in image.schema.copies {
-            if copy::source(&current, copy)?.as_ref() == Some(source) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn remember(&mut self, table: &str, key: RowKey, properties: Properties, receipts: &[Receipts]) {
-        let written = receipts.first().and_then(|batch| batch.first());
-        if let Some((etag, timestamp)) = written.and_then(|row| Some((row.etag.clone()?, row.timestamp))) {
-            self.copying.registered.push((table.to_owned(), Row { key, etag, timestamp, properties }));
-        }
-    }
-
-    /// That a registration is not held for so long that another may take it for left behind.
-    pub(super) fn check_registered(&self) -> Result<()> {
-        self.copying.since.map_or(Ok(()), |since| self.db.check_held(since))
     }
 }
 

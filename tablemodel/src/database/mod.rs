@@ -13,6 +13,7 @@ mod execute;
 mod followers;
 mod open;
 mod outbox;
+mod registration;
 mod registry;
 mod rekey;
 mod relay;

@@ -35,7 +35,10 @@ use crate::{
         outbox::{Intent, is_tombstone},
         system,
     },
-    rooms::rekey::{Held, Move, Reservation, intents_of},
+    rooms::{
+        copy,
+        rekey::{Held, Move, Reservation, intents_of},
+    },
     schema::EntitySchema,
     stored::Stored,
 };
@@ -68,11 +71,15 @@ impl Database {
     pub async fn rekey<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
-        to.keep_unknown(&Image::stored(E::SCHEMA, &old)?.fields);
+        let was = Image::stored(E::SCHEMA, &old)?;
+        to.keep_unknown(&was.fields);
+        for copy in E::SCHEMA.copies {
+            copy::carry(&mut to, copy, &was)?;
+        }
         let stays = old.key().partition == to.key.partition;
         let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
-        } else if let Some(error) = self.unmovable(&to, &registered) {
+        } else if let Some(error) = self.unmovable(&to) {
             return Err(error);
         } else if self.is_atomic() {
             self.move_at_once(&registered, old, to).await?
@@ -84,10 +91,9 @@ impl Database {
     }
 
     /// What stands in the way of a move, by what the entity is.
-    fn unmovable(&self, to: &Image, registered: &Registered) -> Option<Error> {
-        let is_of_copies = !to.schema.copies.is_empty() || !registered.setting.copied.is_empty();
-        let detail = if is_of_copies {
-            "an entity with copies, or one that others copy, does not move to another partition; insert it anew and delete the old one"
+    fn unmovable(&self, to: &Image) -> Option<Error> {
+        let detail = if to.schema.copies.iter().any(|copy| !copy.optional) && !self.is_atomic() {
+            "an entity with a copy that is no `Option` moves only where the store commits several partitions atomically, since its source may go meanwhile; insert it anew and delete the old one"
         } else if to.has_blobs() {
             "an entity with blobs does not move to another partition: their names hold its key; read them, and insert it anew"
         } else if to.schema.shape.is_some() && !self.is_atomic() {

@@ -37,7 +37,7 @@ pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
     }
     let images = known_images(change, known)?;
     let (old, new) = match (change, images.as_slice()) {
-        (Change::Insert(_) | Change::Upsert(_) | Change::Recopy { .. }, [new]) => (None, new),
+        (Change::Insert(_) | Change::Upsert(_) | Change::Recopy { .. } | Change::Arrive(_), [new]) => (None, new),
         (Change::Save { .. } | Change::Upsert(_), [old, new]) => (Some(old), new),
         _ => return Ok(Vec::new()),
     };
@@ -103,7 +103,7 @@ impl Planner<'_> {
             if let Some(old) = old
                 && is_registered(copy, Some(old), new)?
             {
-                copy::carry(new, copy, old);
+                copy::carry(new, copy, old)?;
                 continue;
             }
             let source = copy::source(new, copy)?;
@@ -112,7 +112,13 @@ impl Planner<'_> {
             if live.is_none() && !copy.optional {
                 return Err(copy::missing(new, copy, source.as_ref()));
             }
-            copy::fill(new, copy, row.as_deref())?;
+            if let Some(old) = old {
+                copy::carry(new, copy, old)?;
+            }
+            // What is kept of a source that is gone goes with a holder that moves.
+            if live.is_some() || copy.on_delete != OnDelete::Keep {
+                copy::fill(new, copy, row.as_deref())?;
+            }
             guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
         }
         Ok(guards)

@@ -211,12 +211,16 @@ pub(crate) fn fill(image: &mut Image, copy: &CopySchema, row: Option<&Row>) -> R
     Ok(())
 }
 
-/// Takes the copy over from an earlier image of the same entity.
-pub(crate) fn carry(image: &mut Image, copy: &CopySchema, old: &Image) {
+/// Takes the copy over from an earlier image of the same entity, if that names the same source.
+pub(crate) fn carry(image: &mut Image, copy: &CopySchema, old: &Image) -> Result<()> {
     clear(image, copy);
+    if source(old, copy)? != source(image, copy)? {
+        return Ok(());
+    }
     for (name, value) in old.fields.iter().filter(|(name, _)| copy.holds(name.as_str())) {
         image.fields.insert(name.clone(), value.to_value());
     }
+    Ok(())
 }
 
 fn clear(image: &mut Image, copy: &CopySchema) {

@@ -17,8 +17,12 @@ impl Database {
         let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         for attempt in 0..ATTEMPTS {
-            let (first, departure) = leaving.prepare(&leave).await.map_err(Error::alone)?;
-            let (second, arrival) = arriving.prepare(&arrive).await.map_err(Error::alone)?;
+            let first = leaving.prepare_with_copies(&leave).await.map_err(Error::alone)?;
+            let second = arriving.prepare_with_copies(&arrive).await.map_err(Error::alone)?;
+            let (Some(first), Some(second)) = (first, second) else { continue };
+            let (first, follows, departure) = (first.plan, first.follows, first.batches);
+            let (second, then, arrival) = (second.plan, second.follows, second.batches);
+            check_follows(&follows, &then, &key)?;
             let batches = join(departure, arrival)?;
             let error = match self.commit_store(&batches, attempt).await {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
@@ -26,11 +30,11 @@ impl Database {
             };
             let (side, error) = locate(error, &batches, &registered.table, &first, (&key.partition, &second));
             let next = match side {
-                _ if arriving.is_ambiguous() => arriving.after_failure(error, &second).await,
-                Side::Leaving => leaving.after_failure(error, &first).await,
-                Side::Arriving => arriving.after_failure(error, &second).await,
-                Side::Elsewhere => match leaving.after_failure(error.clone(), &first).await {
-                    Err(_) => arriving.after_failure(error, &second).await,
+                _ if arriving.is_ambiguous() => arriving.after_failure(error, &second, &then).await,
+                Side::Leaving => leaving.after_failure(error, &first, &follows).await,
+                Side::Arriving => arriving.after_failure(error, &second, &then).await,
+                Side::Elsewhere => match leaving.after_failure(error.clone(), &first, &follows).await {
+                    Err(_) => arriving.after_failure(error, &second, &then).await,
                     again => again,
                 },
             };
@@ -41,6 +45,24 @@ impl Database {
         }
         Err(arriving.exhausted())
     }
+}
+
+/// That no entity follows both the old key and the new one: each plan knows of one of them.
+fn check_follows(first: &[BatchPlan], second: &[BatchPlan], key: &RowKey) -> Result<()> {
+    let holders = |plan: &BatchPlan, row: &str| plan.rows.iter().any(|of| of.planned.row == row);
+    for plan in first {
+        let same = second.iter().filter(|other| other.place() == plan.place());
+        for other in same {
+            if let Some(both) = plan.rows.iter().find(|row| holders(other, &row.planned.row)) {
+                let (partition, row) = (plan.place().1, &both.planned.row);
+                let detail = format!(
+                    "the entity at {partition}/{row} copies what is at the old key, and what comes to the new one; change that one first"
+                );
+                return Err(Error::unsupported(detail).at_key(key.clone()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Which of two joined plans a failed row is of.

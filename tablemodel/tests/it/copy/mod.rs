@@ -3,6 +3,7 @@
 mod counted;
 mod crashes;
 mod delivery;
+mod moves;
 mod oracle;
 mod races;
 mod rows;

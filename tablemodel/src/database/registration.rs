@@ -1,0 +1,115 @@
+//! Registration: back-references that are put before their holder is written, where a copy restricts the deletion of a source in
+//! another partition.
+//!
+//! Only one request follows another here; what a back-reference holds is decided in `rooms::copy`, and what is taken back in
+//! `database::copies`.
+
+use tablemodel_store::{Action, Batch, Condition, Properties, Receipts, Row, RowKey};
+
+use crate::{
+    database::{
+        calls::{ATTEMPTS, is_transient},
+        execute::Run,
+        outbox::{is_race, later},
+    },
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::{Change, is_primary},
+        copies::sources,
+        entries::{Entry, entries},
+        image::Image,
+    },
+    rooms::copy::{self, Source},
+    schema::OnDelete,
+};
+
+impl Run<'_> {
+    /// Puts the back-references that must be there before their holder is: of copies that restrict the deletion of a
+    /// source in another partition. The source is written with each, as it is, under its ETag: a deletion that did not see
+    /// the back-reference fails.
+    pub(super) async fn register(&mut self, changes: &[Change]) -> Result<()> {
+        if self.db.is_atomic() {
+            return Ok(());
+        }
+        for change in changes {
+            if change.schema().copies.is_empty() {
+                continue;
+            }
+            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
+                continue;
+            };
+            let sources = sources(change, &self.known)?;
+            for entry in entries(image)? {
+                let Some(copy) = entry.index.checked_sub(image.schema.indexes.len()) else { continue };
+                let Some(copy) = image.schema.copies.get(copy) else { continue };
+                let source = copy::source(image, copy)?.filter(|source| sources.contains(source));
+                if let (Some(source), OnDelete::Restrict, true) = (source, copy.on_delete, entry.away.is_some()) {
+                    self.register_one(image, &entry, &source).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One of them. It expires after twice the fence: the writer gives up after half of it, and clocks may be apart by two
+    /// thirds.
+    async fn register_one(&mut self, image: &Image, entry: &Entry, source: &Source) -> Result<()> {
+        let clock = &self.db.environment().clock;
+        self.copying.since.get_or_insert(clock.monotonic());
+        let table = self.db.table_name(source.schema.table);
+        let place = RowKey::new(source.key.partition.clone(), entry.row.clone());
+        for attempt in 0..ATTEMPTS {
+            let found = self.db.get_row(&table, &source.key).await?;
+            let there = self.db.get_row(&table, &place).await?;
+            self.known.elsewhere.insert((source.schema.table, source.key.clone()), found.clone());
+            let Some(found) = found.filter(|row| is_primary(source.schema, row)) else { return Ok(()) };
+            if there.as_ref().is_some_and(copy::is_settled) && self.holds_already(image, source).await? {
+                return Ok(()); // what this write rests on is not current: it will fail, or begin again
+            }
+            let properties =
+                copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), 2 * self.db.0.fence));
+            let reference = match there {
+                Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),
+                None => Action::Insert(properties.clone()),
+            };
+            let as_it_is = Action::Replace(found.properties.clone(), Condition::Match(found.etag.clone()));
+            let batch = Batch::new(&table, place.partition.clone());
+            let batch = batch.with(place.row.clone(), reference).with(source.key.row.clone(), as_it_is);
+            match self.db.commit_store(&[batch], attempt).await {
+                Ok(receipts) => {
+                    self.remember(&table, place, properties, &receipts);
+                    return Ok(());
+                }
+                Err(error) if is_transient(&error) => self.db.pause(attempt).await,
+                Err(error) if is_race(error.kind()) => {}
+                Err(error) => return Err(Error::from(error).of(source.schema.entity_type).at_key(source.key.clone())),
+            }
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the source of a copy keeps changing").at_key(source.key.clone()))
+    }
+
+    /// Whether the entity, as it is now, names the source in a copy that restricts its deletion.
+    async fn holds_already(&self, image: &Image, source: &Source) -> Result<bool> {
+        let row = self.db.get_row(&self.registered(&Change::Insert(image.clone()))?.table, &image.key).await?;
+        let Some(row) = row.filter(|row| is_primary(image.schema, row)) else { return Ok(false) };
+        let current = Image::stored(image.schema, &row.into())?;
+        for copy in image.schema.copies {
+            if copy::source(&current, copy)?.as_ref() == Some(source) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn remember(&mut self, table: &str, key: RowKey, properties: Properties, receipts: &[Receipts]) {
+        let written = receipts.first().and_then(|batch| batch.first());
+        if let Some((etag, timestamp)) = written.and_then(|row| Some((row.etag.clone()?, row.timestamp))) {
+            self.copying.registered.push((table.to_owned(), Row { key, etag, timestamp, properties }));
+        }
+    }
+
+    /// That a registration is not held for so long that another may take it for left behind.
+    pub(super) fn check_registered(&self) -> Result<()> {
+        self.copying.since.map_or(Ok(()), |since| self.db.check_held(since))
+    }
+}
