@@ -65,10 +65,16 @@ impl Properties {
         }
     }
 
-    /// As [`Properties::get`], for many names in their order: looks at `place` first, and leaves it behind what it found.
+    /// As [`Properties::get`], for a constant of the program: a stored row knows again by which it was asked before.
+    #[inline]
+    pub fn get_constant(&self, name: &'static str) -> Option<ValueRef<'_>> {
+        self.get_from(&mut 0, name)
+    }
+
+    /// As [`Properties::get_constant`], for many names in their order: looks at `place` first, and leaves it behind what
+    /// it found.
     ///
-    /// Begin at 0. Names in another order are found too, only later. Names are constants, since a stored row knows again
-    /// by which it was asked before.
+    /// Begin at 0. Names in another order are found too, only later.
     ///
     /// ```
     /// # use tablemodel_store::{Properties, ValueRef};

@@ -20,6 +20,9 @@ pub(super) const MAX_NAMES: u32 = CHUNKS as u32 * CHUNK_NAMES as u32;
 const CHUNKS: usize = 256;
 const CHUNK_NAMES: usize = 256;
 
+/// Constants of the program that are known again: more than most programs have, in 32 KiB.
+const CONSTANTS: usize = 1024;
+
 /// The number of a property name, from 0 on, in order of first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NameId(pub(super) u32);
@@ -28,6 +31,8 @@ pub(super) struct NameId(pub(super) u32);
 pub(super) struct Dictionary {
     by_id: [OnceLock<Box<[OnceLock<Known>]>>; CHUNKS],
     by_name: RwLock<HashMap<PropertyName, NameId, NameHash>>,
+    /// By address. Of two that meet in one place, the first stays.
+    constants: Box<[OnceLock<(&'static str, NameId)>]>,
 }
 
 /// A name with a number.
@@ -35,8 +40,6 @@ pub(super) struct Known {
     name: PropertyName,
     /// The first bytes of the name: names that differ in these sort as they do.
     lead: u64,
-    /// The constant of the program by which the name was asked for first: asked again, no text is compared.
-    asked: OnceLock<&'static str>,
 }
 
 /// A name to be looked for among others.
@@ -65,21 +68,7 @@ fn lead(name: &str) -> u64 {
 
 impl Known {
     fn new(name: PropertyName) -> Self {
-        Self { lead: lead(name.as_str()), name, asked: OnceLock::new() }
-    }
-
-    /// Whether its text is that of a constant of the program.
-    #[inline]
-    pub(super) fn is(&self, name: &'static str) -> bool {
-        self.asked.get().is_some_and(|asked| std::ptr::eq(*asked, name)) || self.is_found(name)
-    }
-
-    fn is_found(&self, name: &'static str) -> bool {
-        let is = self.name.as_str() == name;
-        if is {
-            let _ = self.asked.set(name); // another constant of this text may have been first
-        }
-        is
+        Self { lead: lead(name.as_str()), name }
     }
 
     /// How it sorts against the one wanted.
@@ -130,7 +119,11 @@ impl Hasher for NameHash {
 impl Dictionary {
     /// A dictionary of the names that a file holds, in order of their numbers.
     pub(super) fn new(names: impl IntoIterator<Item = PropertyName>) -> Self {
-        let dictionary = Self { by_id: [const { OnceLock::new() }; CHUNKS], by_name: RwLock::default() };
+        let dictionary = Self {
+            by_id: [const { OnceLock::new() }; CHUNKS],
+            by_name: RwLock::default(),
+            constants: (0..CONSTANTS).map(|_| OnceLock::new()).collect(),
+        };
         for name in names {
             dictionary.intern(&name);
         }
@@ -153,6 +146,23 @@ impl Dictionary {
     /// The number of a name that has one.
     pub(super) fn id(&self, name: &str) -> Option<NameId> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    }
+
+    /// As [`id`](Self::id), for a constant of the program: one that was asked for before is known by its address.
+    #[inline]
+    pub(super) fn id_of_constant(&self, name: &'static str) -> Option<NameId> {
+        let place =
+            name.as_ptr().addr().wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - CONSTANTS.ilog2());
+        match self.constants.get(place)?.get() {
+            Some((constant, id)) if std::ptr::eq(*constant, name) => Some(*id),
+            _ => self.note_constant(place, name),
+        }
+    }
+
+    fn note_constant(&self, place: usize, name: &'static str) -> Option<NameId> {
+        let id = self.id(name)?;
+        let _ = self.constants.get(place)?.set((name, id)); // another may be there
+        Some(id)
     }
 
     /// The number of a name, given out now if it had none; `None` if the dictionary is full.
@@ -256,11 +266,24 @@ mod tests {
             let [known_a, known_b] = [&a, &b].map(|name| Known::new(PropertyName::from(name.as_str())));
             prop_assert_eq!(known_a.is_before(&known_b), a < b);
             prop_assert_eq!(known_a.order(&Wanted::new(&b)), a.cmp(&b));
-            let constants: [&'static str; 2] = [&a, &b].map(|name| &*name.clone().leak());
-            for name in constants.into_iter().chain(constants) {
-                prop_assert_eq!(known_a.is(name), a == name);
-            }
         }
+    }
+
+    #[test]
+    fn constants_have_the_numbers_of_their_names_however_many_meet() {
+        let names: Vec<&'static str> = (0..3 * CONSTANTS).map(|n| &*format!("Name{n}").leak()).collect();
+        let (known, unknown) = names.split_at(2 * CONSTANTS);
+        let dictionary = Dictionary::new(known.iter().map(|name| PropertyName::from(*name)));
+        for _ in 0..2 {
+            for name in known {
+                assert_eq!(dictionary.id_of_constant(name), dictionary.id(name));
+                // The same address, another text.
+                assert_eq!(dictionary.id_of_constant(&name[..4]), None);
+            }
+            assert!(unknown.iter().all(|name| dictionary.id_of_constant(name).is_none()));
+        }
+        assert!(dictionary.number(&PropertyName::from(unknown[0])).is_some());
+        assert_eq!(dictionary.id_of_constant(unknown[0]), dictionary.id(unknown[0]));
     }
 
     #[test]

@@ -83,25 +83,23 @@ impl Packed {
         self.value(self.position(&Wanted::new(name)).ok()?)
     }
 
-    /// The value under `name`, looked for at `place` first, which is left behind it or where it would be.
+    /// The value under `name`, looked for at `place` first, which is left behind it.
     #[inline]
     pub(crate) fn get_from(&self, place: &mut usize, name: &'static str) -> Option<ValueRef<'_>> {
+        let id = self.0.names.id_of_constant(name)?; // a name without a number is in no row
         // The usual cases: it is there, or behind one of those that no field asks for.
-        for at in *place..*place + 2 {
-            if let Some(slot) = self.0.slots.get(at)
-                && self.0.names.known(slot.name).is_some_and(|known| known.is(name))
-            {
-                *place = at + 1;
-                return self.0.value(slot.value);
-            }
-        }
-        self.seek(place, name)
+        let near = (*place..*place + 2).find(|at| self.0.slots.get(*at).is_some_and(|slot| slot.name == id));
+        let at = near.or_else(|| self.seek(*place, id, name))?;
+        *place = at + 1;
+        self.value(at)
     }
 
-    fn seek(&self, place: &mut usize, name: &str) -> Option<ValueRef<'_>> {
-        let found = self.position_near(*place, &Wanted::new(name));
-        *place = found.map_or_else(|at| at, |at| at + 1);
-        self.value(found.ok()?)
+    fn seek(&self, place: usize, id: NameId, name: &str) -> Option<usize> {
+        const FEW: usize = 32;
+        if self.0.slots.len() <= FEW {
+            return self.0.slots.iter().position(|slot| slot.name == id);
+        }
+        self.position_near(place, &Wanted::new(name)).ok()
     }
 
     /// As [`position`](Self::position): sooner where the name would be at `place`, as one that is absent mostly is.

@@ -106,12 +106,12 @@ pub(crate) struct Marks {
 impl Marks {
     /// Those of a head; no parts where it says nothing, and `None` where what it says is of the wrong type.
     pub(crate) fn read(head: &Properties) -> Option<Self> {
-        let generation = match head.get(system::GENERATION) {
+        let generation = match head.get_constant(system::GENERATION) {
             None => Generation::Shared,
             Some(ValueRef::String(text)) => Generation::Own(hexadecimal(text)?),
             Some(_) => return None,
         };
-        let (count, sum) = match (head.get(system::PARTS), head.get(system::SUM)) {
+        let (count, sum) = match (head.get_constant(system::PARTS), head.get_constant(system::SUM)) {
             (None, None) => (0, 0),
             (Some(ValueRef::Int32(count)), Some(ValueRef::Int64(sum))) => {
                 (usize::try_from(count).ok()?, sum.cast_unsigned())

@@ -70,7 +70,7 @@ impl<'a> RowKind<'a> {
 
 /// The raw discriminator.
 pub(crate) fn entity_type(properties: &Properties) -> Option<&str> {
-    match properties.get(ENTITY_TYPE) {
+    match properties.get_constant(ENTITY_TYPE) {
         Some(ValueRef::String(text)) => Some(text),
         _ => None,
     }
@@ -134,7 +134,7 @@ pub(crate) fn is_of_type(properties: &Properties, discriminator: &'static str) -
 
 /// The entity's sequence number; 0 on rows that other programs wrote.
 pub(crate) fn sequence(properties: &Properties) -> i64 {
-    match properties.get(SEQUENCE) {
+    match properties.get_constant(SEQUENCE) {
         Some(ValueRef::Int64(sequence)) => sequence,
         _ => 0,
     }
@@ -142,7 +142,7 @@ pub(crate) fn sequence(properties: &Properties) -> i64 {
 
 /// The row key of the primary row, on a derived row.
 pub(crate) fn owner_row(properties: &Properties) -> Option<&str> {
-    match properties.get(OWNER_ROW) {
+    match properties.get_constant(OWNER_ROW) {
         Some(ValueRef::String(row)) => Some(row),
         _ => None,
     }
@@ -150,7 +150,7 @@ pub(crate) fn owner_row(properties: &Properties) -> Option<&str> {
 
 /// The key of the primary row, on a derived row: in the row's own partition unless it says otherwise.
 pub(crate) fn owner(row: &Row) -> Option<RowKey> {
-    let partition = match row.properties.get(OWNER_PARTITION) {
+    let partition = match row.properties.get_constant(OWNER_PARTITION) {
         Some(ValueRef::String(partition)) => partition,
         _ => &row.key.partition,
     };
@@ -159,17 +159,17 @@ pub(crate) fn owner(row: &Row) -> Option<RowKey> {
 
 /// Whether the row only remembers that an index row stood here.
 pub(crate) fn is_dead(properties: &Properties) -> bool {
-    matches!(properties.get(DEAD), Some(ValueRef::Boolean(true)))
+    matches!(properties.get_constant(DEAD), Some(ValueRef::Boolean(true)))
 }
 
 /// Whether the row is a claim whose entity has not been seen with the value yet.
 pub(crate) fn is_pending(properties: &Properties) -> bool {
-    matches!(properties.get(CLAIM), Some(ValueRef::String(PENDING)))
+    matches!(properties.get_constant(CLAIM), Some(ValueRef::String(PENDING)))
 }
 
 /// Whether the row was written by this operation, or by one after which at most three others came.
 pub(crate) fn was_written_by(properties: &Properties, operation: OperationId) -> bool {
-    match properties.get(OPERATIONS) {
+    match properties.get_constant(OPERATIONS) {
         Some(ValueRef::Binary(bytes)) => bytes.chunks_exact(OPERATION_BYTES).any(|id| id == operation.0),
         _ => false,
     }
@@ -177,7 +177,7 @@ pub(crate) fn was_written_by(properties: &Properties, operation: OperationId) ->
 
 /// The operation ids of `old`, and one more.
 pub(crate) fn with_operation(old: Option<&Properties>, operation: OperationId) -> Vec<u8> {
-    let before = match old.and_then(|properties| properties.get(OPERATIONS)) {
+    let before = match old.and_then(|properties| properties.get_constant(OPERATIONS)) {
         Some(ValueRef::Binary(bytes)) => bytes,
         _ => &[],
     };

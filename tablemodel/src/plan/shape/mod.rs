@@ -154,7 +154,7 @@ pub(crate) fn whole<'a>(schema: &'static EntitySchema, rows: &'a Group) -> Resul
     if schema.shape.is_some() {
         return join(schema, rows).map(Cow::Owned);
     }
-    if rows.head.properties.get(system::PARTS).is_some() {
+    if rows.head.properties.get_constant(system::PARTS).is_some() {
         let detail = "the entity has parts, of which this program's type knows nothing: say `#[table(wide)]`";
         return Err(Error::unsupported(detail).of(schema.entity_type).at_key(rows.key().clone()));
     }
