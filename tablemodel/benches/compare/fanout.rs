@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use tablemodel::{Database, Projection, TableEntity, TableModel, store::EmbeddedStore};
+use tablemodel::{Database, Path as _, Projection, TableEntity, TableModel, store::EmbeddedStore};
 
 use crate::{
     Result,
