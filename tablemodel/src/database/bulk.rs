@@ -62,7 +62,7 @@ impl std::fmt::Debug for Bulk<'_> {
 pub struct BulkReport {
     /// Entities written.
     pub written: u64,
-    /// Batches committed.
+    /// Commits: of one batch each, or of several where entities that share rows are committed together.
     pub batches: u64,
     /// What could not be written, each error with the entity's key, where one can be made; the others were.
     pub failed: Vec<Error>,

@@ -87,7 +87,7 @@ impl Database {
         run.clean_up(&result).await;
         let result = result.map_err(|error| run.settled(error));
         if result.as_ref().is_err_and(|error| *error.kind() != ErrorKind::OutcomeUnknown) {
-            self.withdraw(run.copying).await;
+            Box::pin(self.withdraw(run.copying)).await;
         }
         result
     }
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
             let prepared = match self.prepare_all(changes).await {
-                Err(error) => self.doubt(error, changes).await.map(|()| None)?,
+                Err(error) => Box::pin(self.doubt(error, changes)).await.map(|()| None)?,
                 Ok(prepared) => prepared,
             };
             let Some(Prepared { plan, follows, batches, own }) = prepared else { continue };
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
                 Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),
-                Err(error) => match self.after(error, &plan, &follows, own).await? {
+                Err(error) => match Box::pin(self.after(error, &plan, &follows, own)).await? {
                     Next::Again => {
                         self.held.clear(); // what is planned anew is claimed anew
                         continue;

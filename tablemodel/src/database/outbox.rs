@@ -158,7 +158,7 @@ impl Database {
     /// Delivers what a committed plan left in the outbox. What fails is left to a relay: the write has happened.
     pub(super) async fn deliver_written(&self, partition: &str, plan: &BatchPlan) {
         for (row, schema) in &plan.outgoing {
-            if let Err(error) = self.deliver_row(schema, RowKey::new(partition, row.clone())).await {
+            if let Err(error) = Box::pin(self.deliver_row(schema, RowKey::new(partition, row.clone()))).await {
                 tracing::warn!(entity = schema.entity_type, %error, "left to the relay: rows of other partitions");
             }
         }
