@@ -57,7 +57,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        self.run(registered, partition, changes, true).await
+        self.run(registered, partition, changes, Asked { told: true, together: false }).await
     }
 
     async fn run(
@@ -65,11 +65,13 @@ impl Database {
         registered: &Registered,
         partition: &str,
         changes: &[Change],
-        told: bool,
+        asked: Asked,
     ) -> Result<Vec<Outcome>> {
-        check_count(changes)?;
+        if !asked.together {
+            check_count(changes)?;
+        }
         check_sizes(changes)?;
-        let mut run = Run { told, ..Run::new(self, registered, partition) };
+        let mut run = Run { asked, ..Run::new(self, registered, partition) };
         #[cfg(feature = "blob")]
         let settled;
         #[cfg(feature = "blob")]
@@ -89,14 +91,16 @@ impl Database {
         result
     }
 
-    /// As [`Database::write`], for a caller who does not ask what became of each.
+    /// As [`Database::write`], for a caller who does not ask what became of each. `together`: where the changes are more than
+    /// one batch can be, they are one commit of several; a row that is not as expected is then an error, and not looked into.
     pub(crate) async fn write_untold(
         &self,
         registered: &Registered,
         partition: &str,
         changes: &[Change],
+        together: bool,
     ) -> Result<()> {
-        self.run(registered, partition, changes, false).await.map(drop)
+        self.run(registered, partition, changes, Asked { told: false, together }).await.map(drop)
     }
 
     /// One change.
@@ -105,6 +109,15 @@ impl Database {
         let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
+}
+
+/// What a caller asks of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// Whether what became of each change is asked for.
+    told: bool,
+    /// Whether the changes may be several batches of one commit.
+    pub(super) together: bool,
 }
 
 /// One batch on its way through its attempts.
@@ -129,8 +142,7 @@ pub(super) struct Run<'a> {
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
-    /// Whether what became of each change is asked for.
-    told: bool,
+    pub(super) asked: Asked,
     /// Contributions of the same commit to aggregates of this partition.
     guests: Vec<Change>,
     /// The same, of partitions whose entities follow in the commit.
@@ -161,7 +173,7 @@ impl<'a> Run<'a> {
             operation,
             ambiguous: false,
             last: None,
-            told: true,
+            asked: Asked { told: true, together: false },
             guests: Vec::new(),
             hosted: Places::new(),
             places: Vec::new(),
@@ -193,8 +205,9 @@ impl<'a> Run<'a> {
                 }
             }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
-                Ok(_) if !self.told => Vec::new(),
+                Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
+                Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),
                 Err(error) => match self.after(error, &plan, &follows, own).await? {
                     Next::Again => {
                         self.held.clear(); // what is planned anew is claimed anew
@@ -318,6 +331,14 @@ impl<'a> Run<'a> {
         plan.close(self.partition, &self.known, context)?;
         plan.check_unique(&self.known)?;
         Ok(plan)
+    }
+
+    /// Whether a row of the partition itself was not as expected by changes that are several batches: which of the changes
+    /// that concerns is found by making them apart.
+    fn is_refused_together(&self, error: &StoreError, batches: &[Batch]) -> bool {
+        let failed = error.failed_at().and_then(|at| batches.get(at.batch));
+        let is_own = failed.is_some_and(|b| b.partition == self.partition && b.table == self.registered.table);
+        self.asked.together && !self.ambiguous && is_own
     }
 
     async fn after(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan], own: usize) -> Result<Next> {

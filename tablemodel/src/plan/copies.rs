@@ -58,7 +58,9 @@ fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<
 
 /// The entities that the change may take from under their copies, and whose copies may have to follow it.
 pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<String>> {
-    if setting.copied.is_empty() || matches!(change, Change::Touch { .. } | Change::Recopy { .. } | Change::Contribute(_)) {
+    if setting.copied.is_empty()
+        || matches!(change, Change::Touch { .. } | Change::Recopy { .. } | Change::Contribute(_))
+    {
         return Ok(Vec::new());
     }
     let images = known_images(change, known)?;
