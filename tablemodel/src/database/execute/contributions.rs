@@ -3,13 +3,18 @@
 
 use std::ops::Bound;
 
-use tablemodel_store::{Batch, KeyRange, Query, RowRange, limits};
+use tablemodel_store::{Batch, KeyRange, Operation, Query, RowRange, limits};
 
 use super::Run;
 use crate::{
     database::followers::Prepared,
     error::{Error, Result},
-    plan::{batch::BatchPlan, change::Change, entries::Away, system},
+    plan::{
+        batch::{BatchPlan, matched},
+        change::Change,
+        entries::Away,
+        system,
+    },
     rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS},
 };
 
@@ -94,7 +99,7 @@ impl Run<'_> {
     }
 
     /// Plans the contributions of one commit in other partitions, each place by itself, and puts their batches behind its
-    /// own: no row is in both.
+    /// own.
     pub(in crate::database) async fn join_places(&mut self, places: Places, batches: Vec<Batch>) -> Result<Vec<Batch>> {
         self.places.clear();
         let mut joined = batches;
@@ -104,11 +109,27 @@ impl Run<'_> {
             let new = Run::new(self.db, &registered, &away.partition);
             let mut run = Run { missing: self.missing.clone(), asked: self.asked, ..new };
             let (plan, theirs) = Box::pin(run.prepare(&changes)).await.map_err(Error::alone)?;
-            joined.extend(theirs.into_iter().filter(|batch| !batch.operations.is_empty()));
+            theirs.into_iter().for_each(|batch| append(batch, &mut joined));
             self.places.push(plan);
         }
         Ok(joined)
     }
+}
+
+/// Puts the batch behind the others. A target may be the source of a copy, and guarded already: what was read of it for both
+/// is then one write, and if that is not the same, the guard alone, which fails.
+fn append(mut batch: Batch, to: &mut Vec<Batch>) {
+    let is_same_place = |other: &Batch| other.table == batch.table && other.partition == batch.partition;
+    for other in to.iter_mut().filter(|other| is_same_place(other)) {
+        let theirs = |row: &str| batch.operations.iter().find(|operation| operation.row == row);
+        let is_same = |own: &Operation| {
+            theirs(&own.row).is_some_and(|operation| matched(&operation.action) == matched(&own.action))
+        };
+        other.operations.retain(|own| !is_same(own));
+        batch.operations.retain(|operation| !other.operations.iter().any(|own| own.row == operation.row));
+    }
+    to.push(batch);
+    to.retain(|batch| !batch.operations.is_empty());
 }
 
 /// The contributions that the plans of one commit bring, by place.
