@@ -99,6 +99,11 @@ impl Run<'_> {
             let (plan, batches) = self.prepare(changes).await?;
             return Ok(Some(Prepared { plan, follows: Vec::new(), own: batches.len(), batches }));
         }
+        // Boxed, so that writes without copies do not carry the room for it.
+        Box::pin(self.prepare_following(changes)).await
+    }
+
+    async fn prepare_following(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
         self.known.forget_copies();
         self.read_needs(changes).await?;
         self.read_guests().await?;

@@ -3,13 +3,18 @@
 
 use std::ops::Bound;
 
-use tablemodel_store::{Batch, KeyRange, Query, RowRange};
+use tablemodel_store::{Batch, KeyRange, Operation, Query, RowRange, limits};
 
 use super::Run;
 use crate::{
     database::followers::Prepared,
     error::{Error, Result},
-    plan::{batch::BatchPlan, change::Change, entries::Away, join::join, system},
+    plan::{
+        batch::{BatchPlan, matched},
+        change::Change,
+        entries::Away,
+        system,
+    },
     rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS},
 };
 
@@ -20,10 +25,11 @@ impl Run<'_> {
     /// Learns the first contributions behind `prefix`: one more than the changes of a batch may take away. Those that are
     /// gone, and only wait to be swept, do not count.
     pub(super) async fn learn_first(&mut self, prefix: String, changes: usize) -> Result<()> {
+        let limit = (changes + 1).min(limits::MAX_PAGE_ROWS);
         let lower = Bound::Included(format!("{prefix}{FIRST_BEGINS}"));
         let upper = Bound::Excluded(format!("{prefix}{FIRST_ENDS}"));
         let range = KeyRange::rows(self.partition, RowRange { lower, upper });
-        let (mut query, mut live) = (Query::new(&self.registered.table, range).limited(changes + 1), 0);
+        let (mut query, mut live) = (Query::new(&self.registered.table, range).limited(limit), 0);
         loop {
             let page = self.db.query_page(&query).await?;
             live += page.rows.iter().filter(|row| !system::is_dead(&row.properties)).count();
@@ -92,20 +98,38 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Plans the contributions of one commit in other partitions, each place by itself, and joins their batches to it.
+    /// Plans the contributions of one commit in other partitions, each place by itself, and puts their batches behind its
+    /// own.
     pub(in crate::database) async fn join_places(&mut self, places: Places, batches: Vec<Batch>) -> Result<Vec<Batch>> {
         self.places.clear();
         let mut joined = batches;
         for (away, changes) in places {
             let Some(first) = changes.first() else { continue };
             let registered = self.db.registered(first.schema())?;
-            let mut run = Run { missing: self.missing.clone(), ..Run::new(self.db, &registered, &away.partition) };
+            let new = Run::new(self.db, &registered, &away.partition);
+            let mut run = Run { missing: self.missing.clone(), asked: self.asked, ..new };
             let (plan, theirs) = Box::pin(run.prepare(&changes)).await.map_err(Error::alone)?;
-            joined = join(joined, theirs.into_iter().filter(|batch| !batch.operations.is_empty()).collect())?;
+            theirs.into_iter().for_each(|batch| append(batch, &mut joined));
             self.places.push(plan);
         }
         Ok(joined)
     }
+}
+
+/// Puts the batch behind the others. A target may be the source of a copy, and guarded already: what was read of it for both
+/// is then one write, and if that is not the same, the guard alone, which fails.
+fn append(mut batch: Batch, to: &mut Vec<Batch>) {
+    let is_same_place = |other: &Batch| other.table == batch.table && other.partition == batch.partition;
+    for other in to.iter_mut().filter(|other| is_same_place(other)) {
+        let theirs = |row: &str| batch.operations.iter().find(|operation| operation.row == row);
+        let is_same = |own: &Operation| {
+            theirs(&own.row).is_some_and(|operation| matched(&operation.action) == matched(&own.action))
+        };
+        other.operations.retain(|own| !is_same(own));
+        batch.operations.retain(|operation| !other.operations.iter().any(|own| own.row == operation.row));
+    }
+    to.push(batch);
+    to.retain(|batch| !batch.operations.is_empty());
 }
 
 /// The contributions that the plans of one commit bring, by place.

@@ -1,6 +1,7 @@
 //! Aggregates in other partitions: whatever is written, delivered twice, late or in another order, or fails between, in the
 //! end contributions, cells and targets are what the sources come to.
 
+mod copied;
 mod crashes;
 mod delivery;
 mod mending;

@@ -1,0 +1,160 @@
+//! Aggregates and copies that meet: a source that copies its target, and a target that copies one of its sources.
+
+use tablemodel::{Consistency, prelude::*, testing::TestDatabase};
+
+use super::{super::settle, MODES};
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Players", partition = "{country}", row = "player_{id:04}")]
+#[table(count(Team, key(name = team), into = players), max(Team, key(name = team), of = score, into = best))]
+struct Player {
+    country: String,
+    id: u32,
+    team: String,
+    score: i64,
+    #[table(copy_of(Team, key(name = team)))]
+    card: Option<Card>,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Team)]
+struct Card {
+    motto: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Teams", partition = "{name}", row = "team")]
+struct Team {
+    name: String,
+    motto: String,
+    #[table(aggregate)]
+    players: i64,
+    #[table(aggregate)]
+    best: Option<i64>,
+}
+
+#[derive(TableModel)]
+enum SourcesCopy {
+    Player(Player),
+    Team(Team),
+}
+
+fn player(id: u32, team: &str) -> Player {
+    Player { country: "N".into(), id, team: team.into(), score: id.into(), card: None }
+}
+
+async fn database<M: tablemodel::TableModel>(mode: Consistency) -> TestDatabase {
+    match mode {
+        Consistency::Azure => TestDatabase::new::<M>().await.unwrap(),
+        Consistency::Atomic => TestDatabase::atomic::<M>().await.unwrap(),
+    }
+}
+
+async fn check(db: &TestDatabase, told: &str) {
+    settle(db).await;
+    assert_eq!(db.verify().await.unwrap().violations, [], "{told}");
+}
+
+#[tokio::test]
+async fn a_source_may_copy_the_target_that_it_adds_to() {
+    for mode in MODES {
+        let db = database::<SourcesCopy>(mode).await;
+        let team = |name: &str| Team { name: name.into(), motto: "m".into(), players: 0, best: None };
+        let mut early = db.insert(&player(1, "a")).await.unwrap();
+        assert_eq!(early.card, None);
+        db.insert(&team("a")).await.unwrap();
+        db.insert(&team("b")).await.unwrap();
+        check(&db, "the team came later").await;
+        db.insert(&player(2, "a")).await.unwrap();
+        let mut batch = db.batch(Player::in_partition("N"));
+        batch.insert(&player(3, "a")).insert(&player(4, "b"));
+        batch.commit().await.unwrap();
+        check(&db, "inserted").await;
+        let find = |name: &'static str| Team::find().name(name);
+        let read = find("a").one(&db).await.unwrap().unwrap();
+        assert_eq!((read.players, read.best), (3, Some(3)), "{mode:?}");
+        db.patch(find("a"), Team::MOTTO.set("n")).await.unwrap();
+        check(&db, "patched").await;
+        early = Player::find().country("N").id(1).one(&db).await.unwrap().unwrap();
+        assert_eq!(early.card, Some(Card { motto: "n".into() }));
+        early.team = "b".into();
+        db.save(&mut early).await.unwrap();
+        settle(&db).await; // its card follows
+        let read = |country: &'static str| Player::find().country(country).id(1).one(&db);
+        early = read("N").await.unwrap().unwrap();
+        early.country = "S".into();
+        db.rekey(&mut early).await.unwrap();
+        check(&db, "moved").await;
+        let [a, b] = [find("a"), find("b")].map(|path| path.one(&db));
+        let (a, b) = (a.await.unwrap().unwrap(), b.await.unwrap().unwrap());
+        assert_eq!(((a.players, a.best), (b.players, b.best)), ((2, Some(3)), (2, Some(4))), "{mode:?}");
+        db.delete(read("S").await.unwrap().unwrap()).await.unwrap();
+        db.delete(b).await.unwrap();
+        check(&db, "deleted").await;
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Books", partition = "{author}", row = "book_{id:04}")]
+#[table(count(Shelf, key(name = shelf), into = books), sum(Shelf, key(name = shelf), of = pages, into = pages))]
+struct Book {
+    author: String,
+    id: u32,
+    shelf: String,
+    pages: i64,
+    title: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Book)]
+struct Title {
+    title: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Shelves", partition = "{name}", row = "shelf")]
+struct Shelf {
+    name: String,
+    author: String,
+    first: u32,
+    #[table(copy_of(Book, key(author = author, id = first)))]
+    shown: Option<Title>,
+    #[table(aggregate)]
+    books: i64,
+    #[table(aggregate)]
+    pages: i64,
+}
+
+#[derive(TableModel)]
+enum TargetsCopy {
+    Book(Book),
+    Shelf(Shelf),
+}
+
+#[tokio::test]
+async fn a_target_may_copy_one_of_its_sources() {
+    for mode in MODES {
+        let db = database::<TargetsCopy>(mode).await;
+        let book =
+            |id: u32, title: &str| Book { author: "A".into(), id, shelf: "s".into(), pages: 10, title: title.into() };
+        let (author, name) = ("A".to_owned(), "s".to_owned());
+        db.insert(&Shelf { name, author, first: 1, shown: None, books: 0, pages: 0 }).await.unwrap();
+        let mut first = db.insert(&book(1, "one")).await.unwrap();
+        db.insert(&book(2, "two")).await.unwrap();
+        check(&db, "inserted").await;
+        let read = || async { Shelf::find().name("s").one(&db).await.unwrap().unwrap() };
+        let shelf = read().await;
+        assert_eq!((shelf.books, shelf.pages), (2, 20), "{mode:?}");
+        assert_eq!(shelf.shown, Some(Title { title: "one".into() }), "{mode:?}");
+        // One change that the shelf follows twice.
+        (first.title, first.pages) = ("uno".into(), 15);
+        db.save(&mut first).await.unwrap();
+        check(&db, "both").await;
+        let shelf = read().await;
+        assert_eq!((shelf.pages, shelf.shown.clone()), (25, Some(Title { title: "uno".into() })), "{mode:?}");
+        db.delete(first).await.unwrap();
+        check(&db, "deleted").await;
+        let shelf = read().await;
+        assert_eq!((shelf.books, shelf.pages, shelf.shown.clone()), (1, 10, None), "{mode:?}");
+    }
+}
