@@ -379,6 +379,9 @@ impl Wanted {
         };
         let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator);
         let same_owner = system::owner(row).as_ref() == Some(&self.owner);
+        if system::is_pending(&row.properties) && !self.kind.name.starts_with('~') {
+            misfits.push("it claims the value of its entity, and is not confirmed: reads pass over it");
+        }
         if !same_type || !same_owner || fields(&row.properties) != fields(&self.properties) {
             misfits.push("it does not hold what its entity wants");
         }
@@ -424,7 +427,7 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
 }
 
 /// The image of an entity whose rows are as the schema says, or what is wrong with it.
-fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Image, String> {
+pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Image, String> {
     let image = Image::stored(schema, rows).map_err(|error| error.to_string())?;
     if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property)))
     {

@@ -49,7 +49,7 @@ const OF_DERIVED: [Damage; 5] = [
 ];
 
 const OF_CLAIMS: [Damage; 2] = [
-    ("of another partition", |row| with(row, "_pk", "K119")),
+    ("of another partition", |row| with(row, "_pk", "K999")),
     ("unconfirmed", |row| {
         let mut row = row.clone();
         row.retain(|name| name == "EntityType" || name.starts_with('_'));
@@ -68,9 +68,9 @@ const OF_LISTS: [Damage; 4] = [
 const OF_CELLS: [Damage; 4] = [
     ("cell missing", |_| Action::Delete(Condition::Exists)),
     ("cell miscounted", |row| with(row, "_count", number(row, "_count") + 1)),
-    ("cell without sources", |row| with(row, "_count", 0_i64)),
+    ("cell without a value", |row| without(row, "_value")),
     ("cell inexact", |row| match row.get("_exact") {
-        Some(_) => with(row, "_exact", Value::Binary(vec![1; 272].into())),
+        Some(_) => with(row, "_exact", Value::Binary(vec![1_u8; 272].into())),
         None => with(row, "_value", number(row, "_value") - 7),
     }),
 ];
