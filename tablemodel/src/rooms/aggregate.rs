@@ -287,7 +287,9 @@ impl Totals {
             let cell = cells.get(row);
             let fault = match into.total(cell) {
                 Ok(_) if cell.is_none() => Some("the aggregate has no cell".to_owned()),
-                Ok(found) if found != *total => Some("the cell is not what its sources come to".to_owned()),
+                Ok(found) if found != *total || !into.says(cell, total) => {
+                    Some("the cell is not what its sources come to".to_owned())
+                }
                 Ok(_) => None,
                 Err(error) => Some(error.to_string()),
             };
@@ -319,6 +321,12 @@ pub(crate) enum Recount {
 }
 
 impl Into {
+    /// Whether the value beside the exact sum is that sum, rounded.
+    fn says(&self, cell: Option<&Row>, total: &Total) -> bool {
+        let value = cell.and_then(|cell| cell.properties.get(VALUE)).map(|value| value.to_value());
+        value == self.value(total).ok()
+    }
+
     fn recount(&self, total: &Total, cell: Option<&Row>, is_live: bool) -> Recount {
         let (entity, row, total) = (self.target.entity_type, self.row.clone(), total.clone());
         Recount::Cell { entity, row, total, cell: cell.cloned(), is_live }

@@ -96,9 +96,7 @@ pub(super) fn rows<'a>(entities: impl IntoIterator<Item = &'a Entity>, rule: Rul
         let of = match entity {
             Entity::Person(person) => person_rows(person, entity.key(), rule),
             Entity::Doc(doc) => doc_rows(doc, entity.key(), rule),
-            Entity::Team(team) => {
-                team_rows(team, entity.key(), &totals[&team.club], &copies)
-            }
+            Entity::Team(team) => team_rows(team, entity.key(), &totals[&team.club], &copies),
             Entity::Fan(fan) => fan_rows(fan, entity.key(), &copies),
             Entity::Sponsor(sponsor) => sponsor_rows(sponsor, entity.key()),
         };

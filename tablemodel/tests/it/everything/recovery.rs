@@ -62,7 +62,9 @@ async fn a_fault_while_the_relay_recovers_from_another_leaves_old_or_new() {
         let first = || Script::new().at(call, fault.clone());
         let steps = recover(&interrupted(mode, op, first()).await, Script::new()).await;
         let (second, again) = (dice.below(steps.max(1)), faults[dice.below(faults.len())].clone());
-        let told = format!("sample {sample}: {mode:?} {op:?}, {fault:?} at call {call}, then {again:?} at {second} of {steps}");
+        let told = format!(
+            "sample {sample}: {mode:?} {op:?}, {fault:?} at call {call}, then {again:?} at {second} of {steps}"
+        );
         let db = interrupted(mode, op, first()).await;
         met += usize::from(recover(&db, Script::new().at(second, again)).await > second);
         let stage = stage(&db.reopen::<Model>().await.expect("opened"));

@@ -89,7 +89,8 @@ pub(super) fn one_of_each() -> Vec<Entity> {
     let without = Person { zip: None, ..person("A", 4) };
     let elsewhere = Person { seat: None, email: None, ..person("B", 5) };
     let persons = [person("A", 1), person("A", 2), person("A", 3), without, elsewhere].map(Entity::Person);
-    let others = [Entity::Doc(doc(1, 33_000)), Entity::Team(team("A")), Entity::Fan(fan(1)), Entity::Sponsor(sponsor())];
+    let others =
+        [Entity::Doc(doc(1, 33_000)), Entity::Team(team("A")), Entity::Fan(fan(1)), Entity::Sponsor(sponsor())];
     persons.into_iter().chain(others).collect()
 }
 

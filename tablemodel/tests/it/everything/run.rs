@@ -121,7 +121,7 @@ impl<T> Run<T> {
     }
 
     async fn read(&self, key: &Key) -> Option<Slot> {
-        let handle = at!(key, path => Handle::from(boxed(|| path.one(self.db())).await.expect("readable")?));
+        let handle = at!(key, path => Handle::from(Box::pin(path.one(self.db())).await.expect("readable")?));
         let entity = self.book.lives.get(key).expect("the model has it").entity.clone();
         Some(Slot { handle, key: key.clone(), entity, read: self.book.now() })
     }
@@ -314,7 +314,7 @@ async fn run_single(db: &Database, step: &Step, slot: Option<&mut Slot>) -> Resu
         (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => boxed(|| db.upsert(entity)).await.map(drop)),
         (Step::Update(key, edit), _) => {
             at!(key, path => boxed(|| db.update(path, |there| Ok(there.edit(edit, false)))).await.map(drop))
-        },
+        }
         (Step::Patch(club, id, reads, likes), _) => {
             let path = Doc::find().club(CLUBS[usize::from(*club)]).id(*id);
             db.patch(path, Doc::READS.set(*reads).and(Doc::LIKES.set(*likes))).await

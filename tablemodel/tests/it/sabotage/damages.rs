@@ -288,7 +288,7 @@ impl<'a> Saboteur<'a> {
         }
     }
 
-    /// What only the user can put right, so many times each: told of the entity's primary row.
+    /// What only the user can put right, so many times each: told of the entity's primary row, or of the part that lacks.
     pub(super) async fn corrupt(&mut self, times: usize) {
         for _ in 0..times {
             for (kind, (name, damage)) in OF_PRIMARIES {
@@ -296,7 +296,12 @@ impl<'a> Saboteur<'a> {
                 let (place, row) = self.draw(kind, |_, row| is_linked(row));
                 self.write(&place, damage(&row)).await;
                 let (_, head) = owner(&place, &row);
-                self.planted.insert((place.0, place.1, head), name);
+                let told = match name {
+                    "part lost" => place.2,
+                    "of fewer parts" => format!("{head} ~~02"),
+                    _ => head,
+                };
+                self.planted.insert((place.0, place.1, told), name);
             }
         }
     }

@@ -41,7 +41,10 @@ fn person(n: u32) -> Person {
         active: n % 3 != 0,
         seat: (n % 5 != 0).then_some(n / CLUBS),
         city: format!("City {}", n % 90),
-        skills: ["rust", "sql", "tea"][..(n % 4).min(3) as usize].iter().map(|skill| format!("{skill}{}", n % 17)).collect(),
+        skills: ["rust", "sql", "tea"][..(n % 4).min(3) as usize]
+            .iter()
+            .map(|skill| format!("{skill}{}", n % 17))
+            .collect(),
         email: (n % 7 != 0).then(|| format!("P{n}@x")),
         points: i64::from(n % 11),
         rate: (n % 2 == 0).then_some(f64::from(n % 40) / 4.0 - 5.0),
