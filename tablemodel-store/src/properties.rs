@@ -67,7 +67,8 @@ impl Properties {
 
     /// As [`Properties::get`], for many names in their order: looks at `place` first, and leaves it behind what it found.
     ///
-    /// Begin at 0. Names in another order are found too, only later.
+    /// Begin at 0. Names in another order are found too, only later. Names are constants, since a stored row knows again
+    /// by which it was asked before.
     ///
     /// ```
     /// # use tablemodel_store::{Properties, ValueRef};
@@ -83,12 +84,12 @@ impl Properties {
         not(feature = "embedded"),
         expect(unused_variables, reason = "only stored rows are looked through by place")
     )]
-    pub fn get_from(&self, place: &mut usize, name: &str) -> Option<ValueRef<'_>> {
+    pub fn get_from(&self, place: &mut usize, name: &'static str) -> Option<ValueRef<'_>> {
         match &self.0 {
             Repr::Empty => None,
             Repr::Flat(flat) => flat.get(name),
             #[cfg(feature = "embedded")]
-            Repr::Packed(packed) => packed.value(find_from(|at| packed.name(at), place, name)?),
+            Repr::Packed(packed) => packed.get_from(place, name),
         }
     }
 
@@ -150,29 +151,6 @@ impl Properties {
         work(Arc::make_mut(&mut flat));
         self.0 = Repr::Flat(flat);
     }
-}
-
-/// The position of `name` among sorted names, looked for from `place` on, and before it only where it may be there.
-#[cfg(feature = "embedded")]
-#[inline]
-fn find_from<'a>(name_at: impl Fn(usize) -> Option<&'a str>, place: &mut usize, name: &str) -> Option<usize> {
-    let mut at = *place;
-    while let Some(here) = name_at(at) {
-        // The usual case, and cheaper than to compare by order.
-        if here == name {
-            *place = at + 1;
-            return Some(at);
-        }
-        if here > name {
-            break;
-        }
-        at += 1;
-    }
-    // It is not here, nor further on: it may have been passed.
-    let passed = || at.checked_sub(1).and_then(&name_at).is_some_and(|passed| passed >= name);
-    let found = if passed() { (0..at).find(|at| name_at(*at) == Some(name)) } else { None };
-    *place = found.map_or(at, |found| found + 1);
-    found
 }
 
 impl PartialEq for Properties {

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use tablemodel_store::{EdmType, Properties, Value, ValueRef, limits};
+use tablemodel_store::{EdmType, Value, ValueRef, limits};
 
 use crate::{
     key::Template,
@@ -247,9 +247,9 @@ pub struct When {
 }
 
 impl When {
-    /// Whether the condition holds for these fields.
-    pub(crate) fn holds(self, fields: &Properties) -> bool {
-        let set = !matches!(fields.get(self.property), None | Some(ValueRef::Boolean(false)));
+    /// Whether the condition holds for this value of its property.
+    pub(crate) const fn holds(self, value: Option<ValueRef<'_>>) -> bool {
+        let set = !matches!(value, None | Some(ValueRef::Boolean(false)));
         set != self.negated
     }
 }

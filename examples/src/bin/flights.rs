@@ -1,4 +1,4 @@
-//! Every departure from New York's airports in 2013, in one store file, asked eight kinds of questions by typed paths.
+//! Every departure from New York's airports in 2013, in one store file, with the weather, asked thirteen kinds of questions by typed paths.
 //! The application is `examples::flights`; this begins it, and tells how it ended.
 
 use std::process::ExitCode;

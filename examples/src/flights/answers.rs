@@ -8,8 +8,9 @@ use tablemodel::{Result, prelude::*};
 
 use super::{
     first_of_month,
-    model::{Airline, Connection, FleetPlane, Flight, Leg, Timetable},
+    model::{Airline, Day, FleetPlane, Flight, Timetable, Weather},
     paths,
+    projections::{Connection, Hop, Leg},
 };
 
 /// (a) The flights of an airport on a day, in departure order.
@@ -70,15 +71,59 @@ pub async fn busiest_hour(db: &Database, origin: &str, date: NaiveDate) -> Resul
     Ok(day.and_then(|day| day.by_hour.iter().map(|(hour, flights)| (*hour, *flights)).rev().max_by_key(|(_, n)| *n)))
 }
 
+/// (i) A tail number's flights from all airports, in their order.
+pub async fn hops(db: &Database, tail: &str) -> Result<Vec<Hop>> {
+    paths::hops(tail).all(db).await
+}
+
+/// (i) Those of a month.
+pub async fn hops_of_month(db: &Database, tail: &str, month: NaiveDate) -> Result<Vec<Hop>> {
+    paths::hops_between(tail, first_of_month(month)..=last_of_month(month)).all(db).await
+}
+
+/// (j) The weather at an airport on a day, hour by hour.
+pub async fn weather_of_day(db: &Database, origin: &str, date: NaiveDate) -> Result<Vec<Stored<Weather>>> {
+    paths::weather_of_day(origin, date).all(db).await
+}
+
+/// (k) The weather in the hour in which a flight was to leave, where it was measured.
+pub async fn weather_of_flight(db: &Database, flight: &Flight) -> Result<Option<Stored<Weather>>> {
+    paths::weather_of_flight(flight).one(db).await
+}
+
+/// (l) An airport's days in a month, each with its counts. The headers stand among the flights: each is read by its key.
+pub async fn days(db: &Database, origin: &str, month: NaiveDate) -> Result<Vec<Stored<Day>>> {
+    let (begin, end) = (first_of_month(month), last_of_month(month));
+    let days =
+        Day::find().origin(origin).date_month(month).get_many(begin.iter_days().take_while(|day| *day <= end), db);
+    Ok(days.await?.into_iter().flatten().collect())
+}
+
+/// (m) The seats of an airport's day and the flights that have them, by who built the planes: what each flight copies.
+pub async fn seats(db: &Database, origin: &str, date: NaiveDate) -> Result<BTreeMap<String, (u32, usize)>> {
+    let mut seats: BTreeMap<_, (u32, usize)> = BTreeMap::new();
+    for flight in paths::flights_of_day(origin, date).all(db).await? {
+        let Some(plane) = flight.into_inner().plane else { continue };
+        let (Some(manufacturer), Some(number)) = (plane.manufacturer, plane.seats) else { continue };
+        let (all, flights) = seats.entry(manufacturer).or_default();
+        (*all, *flights) = (*all + u32::from(number), *flights + 1);
+    }
+    Ok(seats)
+}
+
 /// The days, cut where months end.
 pub fn by_month(days: RangeInclusive<NaiveDate>) -> impl Iterator<Item = RangeInclusive<NaiveDate>> {
     let (begin, end) = days.into_inner();
-    let next_month = |date: NaiveDate| first_of_month(date).checked_add_months(Months::new(1));
-    let begins = std::iter::successors(Some(begin), move |date| next_month(*date));
-    begins.take_while(move |date| *date <= end).map(move |date| {
-        let last = next_month(date).and_then(|next| next.pred_opt()).unwrap_or(end);
-        date..=last.min(end)
-    })
+    let begins = std::iter::successors(Some(begin), |date| next_month(*date));
+    begins.take_while(move |date| *date <= end).map(move |date| date..=last_of_month(date).min(end))
+}
+
+fn next_month(date: NaiveDate) -> Option<NaiveDate> {
+    first_of_month(date).checked_add_months(Months::new(1))
+}
+
+fn last_of_month(date: NaiveDate) -> NaiveDate {
+    next_month(date).and_then(|next| next.pred_opt()).unwrap_or(NaiveDate::MAX)
 }
 
 #[cfg(test)]

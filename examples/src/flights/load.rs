@@ -10,8 +10,11 @@ use tablemodel::prelude::*;
 use super::{
     Result,
     csv::{Record, Table},
-    model::{Airframe, Airline, Airport, Day, FleetPlane, Flight, LocalTime, Month, Plane},
+    model::{Airline, Airport, Day, FleetPlane, Flight, LocalTime, Month, Plane, Weather},
 };
+
+/// The cells of a day: `flights`, `cancelled` and `delay_minutes`.
+const CELLS_OF_DAY: u64 = 3;
 
 /// What was loaded.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +23,7 @@ pub struct Loaded {
     pub flights: u64,
     /// Entities of every type.
     pub entities: u64,
-    /// Rows: the entities and their index rows.
+    /// Rows: the entities, their index rows, and the cells of the days' counts.
     pub rows: u64,
     /// The last month that has flights.
     pub last_month: NaiveDate,
@@ -39,12 +42,12 @@ pub async fn load(db: &Database, directory: &path::Path, progress: impl FnMut(u6
     loaded.insert(db, Table::open(directory, "airlines")?.records(airline)).await?;
     loaded.insert(db, Table::open(directory, "airports")?.records(airport)).await?;
     loaded.insert(db, Table::open(directory, "planes")?.records(plane)).await?;
+    loaded.insert(db, Table::open(directory, "weather")?.records(weather)).await?;
     let counts = loaded.flights(db, Table::open(directory, "flights")?.records(flight), progress).await?;
     loaded.last_month = counts.months.values().map(|month| month.date).max().unwrap_or_default();
     loaded.insert(db, counts.days.into_values().map(Ok)).await?;
     loaded.insert(db, counts.months.into_values().map(Ok)).await?;
-    let fleet = with_airframes(db, counts.fleets.into_values().collect()).await?;
-    loaded.insert(db, fleet.into_iter().map(Ok)).await?;
+    loaded.insert(db, counts.fleets.into_values().map(Ok)).await?;
     loaded.seconds = begin.elapsed().as_secs_f64();
     Ok(loaded)
 }
@@ -63,11 +66,11 @@ impl Loaded {
         broken.map_or(Ok(()), Err)?;
         self.flights = report.into_result()?.written;
         self.entities += self.flights;
-        self.rows += counts.rows;
+        self.rows += counts.rows + CELLS_OF_DAY * counts.days.len() as u64;
         Ok(counts)
     }
 
-    /// Inserts entities that have no index rows.
+    /// Inserts entities that have no rows but their own.
     async fn insert<E: TableEntity>(
         &mut self,
         db: &Database,
@@ -100,8 +103,6 @@ impl Counts {
     fn add(&mut self, flight: &Flight) {
         let cancelled = u32::from(flight.departed_at.is_none());
         let day = self.days.entry((flight.origin.clone(), flight.date)).or_insert_with(|| empty_day(flight));
-        day.flights += 1;
-        day.cancelled += cancelled;
         *day.by_hour.entry(flight.scheduled.hour()).or_default() += 1;
         let month = empty_month(flight);
         let month = self.months.entry((month.origin.clone(), month.date)).or_insert(month);
@@ -115,13 +116,14 @@ impl Counts {
             plane.first = plane.first.min(flight.date);
             plane.last = plane.last.max(flight.date);
         }
-        // the flight, `by_number` and `by_destination`; `by_tail` and `latest` only where there is what they go by
-        self.rows += 3 + u64::from(flight.tail.is_some()) + u64::from(flight.departed_at.is_some());
+        // the flight, `by_number` and `by_destination`; the others only where there is what they go by
+        self.rows += 3 + 2 * u64::from(flight.tail.is_some()) + u64::from(flight.departed_at.is_some());
     }
 }
 
 fn empty_day(flight: &Flight) -> Day {
-    Day { origin: flight.origin.clone(), date: flight.date, flights: 0, cancelled: 0, by_hour: BTreeMap::new() }
+    let (origin, by_hour) = (flight.origin.clone(), BTreeMap::new());
+    Day { origin, date: flight.date, flights: 0, cancelled: 0, delay_minutes: 0, by_hour } // the database counts
 }
 
 fn empty_month(flight: &Flight) -> Month {
@@ -136,17 +138,8 @@ fn empty_fleet_plane(flight: &Flight, tail: &str) -> FleetPlane {
         flights: 0,
         first: flight.date,
         last: flight.date,
-        airframe: Airframe::default(),
+        airframe: None, // the database copies it
     }
-}
-
-/// Joins the fleets with the planes, by point reads.
-async fn with_airframes(db: &Database, mut fleet: Vec<FleetPlane>) -> Result<Vec<FleetPlane>> {
-    let planes = Plane::find().get_many(fleet.iter().map(|plane| &plane.tail), db).await?;
-    for (member, plane) in fleet.iter_mut().zip(planes) {
-        member.airframe = plane.map(|plane| plane.into_inner().airframe).unwrap_or_default();
-    }
-    Ok(fleet)
 }
 
 fn flight(record: &Record<'_>) -> Result<Flight> {
@@ -161,6 +154,7 @@ fn flight(record: &Record<'_>) -> Result<Flight> {
         carrier: record.value("carrier")?,
         number: record.value("flight")?,
         tail: record.optional("tailnum")?,
+        plane: None, // the database copies it
         destination: record.value("dest")?,
         scheduled_at,
         departed_at: departure_delay.map(|late| scheduled_at + Duration::minutes(late.into())),
@@ -177,6 +171,24 @@ fn flight(record: &Record<'_>) -> Result<Flight> {
 fn date(record: &Record<'_>) -> Result<NaiveDate> {
     let date = NaiveDate::from_ymd_opt(record.value("year")?, record.value("month")?, record.value("day")?);
     date.ok_or_else(|| record.error("day", "no such day").into())
+}
+
+fn weather(record: &Record<'_>) -> Result<Weather> {
+    Ok(Weather {
+        origin: record.value("origin")?,
+        date: date(record)?,
+        at: record.value("time_hour")?,
+        hour: record.value("hour")?,
+        temperature: record.optional("temp")?,
+        dew_point: record.optional("dewp")?,
+        humidity: record.optional("humid")?,
+        wind_direction: record.optional("wind_dir")?,
+        wind_speed: record.optional("wind_speed")?,
+        wind_gust: record.optional("wind_gust")?,
+        precipitation: record.optional("precip")?,
+        pressure: record.optional("pressure")?,
+        visibility: record.optional("visib")?,
+    })
 }
 
 fn airline(record: &Record<'_>) -> Result<Airline> {
@@ -197,7 +209,8 @@ fn airport(record: &Record<'_>) -> Result<Airport> {
 }
 
 fn plane(record: &Record<'_>) -> Result<Plane> {
-    let airframe = Airframe {
+    Ok(Plane {
+        tail: record.value("tailnum")?,
         built: record.optional("year")?,
         kind: record.optional("type")?,
         manufacturer: record.optional("manufacturer")?,
@@ -206,6 +219,5 @@ fn plane(record: &Record<'_>) -> Result<Plane> {
         seats: record.optional("seats")?,
         speed: record.optional("speed")?,
         engine: record.optional("engine")?,
-    };
-    Ok(Plane { tail: record.value("tailnum")?, airframe })
+    })
 }

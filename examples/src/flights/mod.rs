@@ -1,4 +1,4 @@
-//! The flights application: every departure from New York's airports, asked eight kinds of questions by typed paths.
+//! The flights application: every departure from New York's airports, asked thirteen kinds of questions by typed paths.
 //! Nothing here knows how rows are kept: that is `model`, and the keys in it.
 
 pub mod answers;
@@ -7,6 +7,7 @@ pub mod csv;
 pub mod load;
 pub mod model;
 pub mod paths;
+pub mod projections;
 pub mod report;
 pub mod run;
 

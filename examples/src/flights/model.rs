@@ -1,5 +1,5 @@
 //! The entities of the application, and the keys that make its queries point and range queries.
-//! No file is read here and no question is answered.
+//! No file is read here and no question is answered; what queries give beside entities is `projections`.
 //!
 //! A partition of `Departures` is one airport in one month: everything that is asked of an airport on a day, a range
 //! of days or a month is one partition, and a year is 36 of them. Its rows, in key order:
@@ -13,11 +13,16 @@
 //!
 //! The keys of entities begin with a digit and those of index rows with a letter, so that one range query over the
 //! month's text reads all entities and no index row.
+//!
+//! A plane is at many airports: its flights are found by rows in `TailNumbers`, a partition for each tail number. The
+//! weather has a table of its own, in partitions like those of the flights.
 
 use std::{collections::BTreeMap, fmt};
 
 use chrono::{DateTime, NaiveDate, Utc};
 use tablemodel::prelude::*;
+
+use super::projections::{Airframe, PlaneCard};
 
 /// A local time of day as the data has it: 515 is 5:15, 2400 the midnight that ends a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Property, KeyPart)]
@@ -56,7 +61,17 @@ impl fmt::Display for LocalTime {
     row = "to_{destination}_{date}_{carrier}_{number:04}_{scheduled:04}",
     keep(departure_delay, arrival_delay)
 ))]
+#[table(index(
+    anywhere_by_tail,
+    table = "TailNumbers",
+    partition = "{tail}",
+    row = "{date}_{scheduled:04}_{origin}_{carrier}_{number:04}",
+    keep(destination, arrival_delay)
+))]
 #[table(index(latest, row = "latest_{departed_at:desc}_{date}_{scheduled:04}_{carrier}_{number:04}"))]
+#[table(count(Day, key(origin = origin, date = date), into = flights))]
+#[table(count(Day, key(origin = origin, date = date), into = cancelled, when = !departed_at))]
+#[table(sum(Day, key(origin = origin, date = date), of = departure_delay, into = delay_minutes))]
 pub struct Flight {
     /// EWR, JFK or LGA.
     pub origin: String,
@@ -70,6 +85,9 @@ pub struct Flight {
     pub number: u16,
     /// The plane; unknown for some cancelled flights.
     pub tail: Option<String>,
+    /// The plane as the registry has it: copied by the database, and kept in step; none for a plane that is not listed.
+    #[table(copy_of(Plane, key(tail = tail)))]
+    pub plane: Option<PlaneCard>,
     /// The airport it flies to.
     pub destination: String,
     /// The time at which it was to leave, in UTC.
@@ -100,10 +118,15 @@ pub struct Day {
     pub origin: String,
     /// The day.
     pub date: NaiveDate,
-    /// Flights that were scheduled to leave.
-    pub flights: u32,
-    /// How many of them were cancelled.
-    pub cancelled: u32,
+    /// Flights that were scheduled to leave: counted by the database.
+    #[table(aggregate)]
+    pub flights: i64,
+    /// How many of them were cancelled: counted by the database.
+    #[table(aggregate)]
+    pub cancelled: i64,
+    /// Minutes by which they left late, less those by which they left early: summed by the database.
+    #[table(aggregate)]
+    pub delay_minutes: i64,
     /// Flights by the hour they were scheduled in.
     #[table(json)]
     pub by_hour: BTreeMap<u8, u32>,
@@ -150,14 +173,17 @@ pub struct FleetPlane {
     pub first: NaiveDate,
     /// The last such day.
     pub last: NaiveDate,
-    /// What is known of the plane.
-    #[table(flatten)]
-    pub airframe: Airframe,
+    /// What is known of the plane: copied as above.
+    #[table(copy_of(Plane, key(tail = tail)))]
+    pub airframe: Option<Airframe>,
 }
 
-/// What a registry knows of a plane. Empty for a plane that it does not list.
-#[derive(Debug, Clone, PartialEq, Default, Property)]
-pub struct Airframe {
+/// A plane, as a registry lists it. Spread over 16 partitions: planes are asked for one by one.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Planes", partition = "{tail:shard(16)}", row = "{tail}")]
+pub struct Plane {
+    /// Its registration.
+    pub tail: String,
     /// The year in which it was built.
     pub built: Option<u16>,
     /// Wings and engines, such as `Fixed wing multi engine`.
@@ -174,17 +200,6 @@ pub struct Airframe {
     pub speed: Option<u16>,
     /// The kind of engine.
     pub engine: Option<String>,
-}
-
-/// A plane. Spread over 16 partitions: planes are asked for one by one.
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Planes", partition = "{tail:shard(16)}", row = "{tail}")]
-pub struct Plane {
-    /// Its registration.
-    pub tail: String,
-    /// What is known of it.
-    #[table(flatten)]
-    pub airframe: Airframe,
 }
 
 /// An airport.
@@ -209,6 +224,38 @@ pub struct Airport {
     pub time_zone: Option<String>,
 }
 
+/// The weather at an airport in one hour. Hours are counted in UTC: a local day has 23 to 25 of them.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Weather", partition = "{origin}_{date:month}", row = "{date}_{at:hour}")]
+pub struct Weather {
+    /// The airport.
+    pub origin: String,
+    /// The local day.
+    pub date: NaiveDate,
+    /// When it was measured, in UTC.
+    pub at: DateTime<Utc>,
+    /// The local hour.
+    pub hour: u8,
+    /// Degrees Fahrenheit.
+    pub temperature: Option<f64>,
+    /// Degrees Fahrenheit.
+    pub dew_point: Option<f64>,
+    /// Relative humidity in per cent.
+    pub humidity: Option<f64>,
+    /// Where the wind comes from, in degrees.
+    pub wind_direction: Option<u16>,
+    /// Miles per hour.
+    pub wind_speed: Option<f64>,
+    /// Miles per hour.
+    pub wind_gust: Option<f64>,
+    /// Inches.
+    pub precipitation: Option<f64>,
+    /// Millibars.
+    pub pressure: Option<f64>,
+    /// Miles.
+    pub visibility: Option<f64>,
+}
+
 /// Everything that the application keeps.
 #[derive(Debug, Clone, PartialEq, TableModel)]
 #[expect(missing_docs, reason = "each variant is the entity of its name")]
@@ -220,40 +267,5 @@ pub enum Timetable {
     FleetPlane(FleetPlane),
     Plane(Plane),
     Airport(Airport),
-}
-
-/// A tail number's departure: what `by_tail` keeps, and what its keys tell.
-#[derive(Debug, Clone, PartialEq, Projection)]
-#[table(of = Flight)]
-pub struct Leg {
-    /// The day.
-    pub date: NaiveDate,
-    /// When it was to leave.
-    pub scheduled: LocalTime,
-    /// The airline.
-    pub carrier: String,
-    /// The flight's number.
-    pub number: u16,
-    /// Where it flew.
-    pub destination: String,
-    /// Minutes late.
-    pub arrival_delay: Option<i16>,
-}
-
-/// A flight to a destination: what `by_destination` keeps, and what its keys tell.
-#[derive(Debug, Clone, PartialEq, Projection)]
-#[table(of = Flight)]
-pub struct Connection {
-    /// The day.
-    pub date: NaiveDate,
-    /// When it was to leave.
-    pub scheduled: LocalTime,
-    /// The airline.
-    pub carrier: String,
-    /// The flight's number.
-    pub number: u16,
-    /// Minutes late at the start.
-    pub departure_delay: Option<i16>,
-    /// Minutes late at the end.
-    pub arrival_delay: Option<i16>,
+    Weather(Weather),
 }

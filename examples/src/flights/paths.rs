@@ -6,7 +6,10 @@ use std::ops::RangeInclusive;
 use chrono::NaiveDate;
 use tablemodel::{Complete, ModelRows, Ranged, prelude::*};
 
-use super::model::{Airline, Connection, Day, FleetPlane, Flight, Leg, Timetable};
+use super::{
+    model::{Airline, Day, FleetPlane, Flight, Timetable, Weather},
+    projections::{Connection, Hop, Leg},
+};
 
 /// (a) The flights of an airport on a day, in departure order: a range of primary rows.
 pub fn flights_of_day(origin: &str, date: NaiveDate) -> impl Path<State: Ranged, Found = Stored<Flight>> + use<> {
@@ -59,7 +62,28 @@ pub fn month(origin: &str, month: NaiveDate) -> ModelRows<Timetable> {
     Timetable::rows(Flight::in_partition(origin, month)).row_starts_with(&begin)
 }
 
-/// (h) A day's header, which counts its flights by hour.
+/// (h) A day's header, which counts its flights by hour. (l) reads those of a month, each by its key.
 pub fn day(origin: &str, date: NaiveDate) -> impl Path<State: Complete, Found = Stored<Day>> + use<> {
     Day::find().origin(origin).date_month(date).date(date)
+}
+
+/// (i) A tail number's flights from all airports: rows of a partition that is the tail number's own.
+pub fn hops(tail: &str) -> impl Path<State: Ranged, Found = Hop> + use<> {
+    Flight::anywhere_by_tail().tail(tail).select::<Hop>()
+}
+
+/// (i) Those on some days.
+pub fn hops_between(tail: &str, days: RangeInclusive<NaiveDate>) -> impl Path<State: Ranged, Found = Hop> + use<> {
+    Flight::anywhere_by_tail().tail(tail).date_between(days).select::<Hop>()
+}
+
+/// (j) The weather at an airport on a day, hour by hour.
+pub fn weather_of_day(origin: &str, date: NaiveDate) -> impl Path<State: Ranged, Found = Stored<Weather>> + use<> {
+    Weather::find().origin(origin).date_month(date).date(date)
+}
+
+/// (k) The weather in the hour in which a flight was to leave.
+pub fn weather_of_flight(flight: &Flight) -> impl Path<State: Complete, Found = Stored<Weather>> + use<> {
+    let Flight { origin, date, scheduled_at, .. } = flight;
+    Weather::find().origin(origin).date_month(*date).date(*date).at_hour(*scheduled_at)
 }

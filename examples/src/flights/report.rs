@@ -15,7 +15,7 @@ const REPEATS: usize = 25;
 /// One question, asked.
 #[derive(Debug, Serialize)]
 pub struct Asked {
-    /// Its letter, from a to h.
+    /// Its letter, from a on.
     pub letter: char,
     /// The question in words.
     pub question: String,
@@ -36,7 +36,7 @@ pub struct Figures {
     pub flights: u64,
     /// Entities of every type loaded.
     pub entities: u64,
-    /// Rows written: the entities and their index rows.
+    /// Rows written: the entities, their index rows, and the cells of the days' counts.
     pub rows: u64,
     /// Seconds that loading took.
     pub load_seconds: f64,
@@ -120,6 +120,11 @@ pub async fn ask_all(db: &Database, last_month: NaiveDate) -> Result<Vec<Asked>>
         ask_f(db, "AS").await?,
         ask_g(db, "LGA", day(1)).await?,
         ask_h(db, "EWR", day(15)).await?,
+        ask_i(db, "N14228").await?,
+        ask_j(db, "JFK", day(15)).await?,
+        ask_k(db, "EWR", day(1), "UA", 1545).await?,
+        ask_l(db, "LGA", day(1)).await?,
+        ask_m(db, "JFK", day(15)).await?,
     ])
 }
 
@@ -208,7 +213,7 @@ async fn ask_f(db: &Database, carrier: &str) -> Result<Asked> {
     let question = Question { letter: 'f', words, explain: paths::fleet(carrier).explain() };
     let ((airline, fleet), time) = timed(async || answers::fleet(db, carrier).await).await?;
     let name = airline.map_or("an unknown airline".to_owned(), |airline| airline.into_inner().name);
-    let seats: u32 = fleet.iter().filter_map(|plane| plane.airframe.seats).map(u32::from).sum();
+    let seats: u32 = fleet.iter().filter_map(|plane| plane.airframe.as_ref()?.seats).map(u32::from).sum();
     Ok(question.answered(format!("{name}: {} planes with {seats} seats", fleet.len()), fleet.len(), time))
 }
 
@@ -231,4 +236,56 @@ async fn ask_h(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
         format!("{hour:02}:00 to {:02}:00, with {flights} departures", hour + 1)
     });
     Ok(question.answered(answer, usize::from(found.is_some()), time))
+}
+
+async fn ask_i(db: &Database, tail: &str) -> Result<Asked> {
+    let words = format!("the year's departures of {tail} from all airports");
+    let question = Question { letter: 'i', words, explain: paths::hops(tail).explain() };
+    let (found, time) = timed(async || answers::hops(db, tail).await).await?;
+    let from = |origin: &str| found.iter().filter(|hop| hop.origin == origin).count();
+    let answer = ["EWR", "JFK", "LGA"].map(|origin| format!("{} from {origin}", from(origin))).join(", ");
+    Ok(question.answered(answer, found.len(), time))
+}
+
+async fn ask_j(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
+    let words = format!("the weather at {origin} on {date}, hour by hour");
+    let question = Question { letter: 'j', words, explain: paths::weather_of_day(origin, date).explain() };
+    let (found, time) = timed(async || answers::weather_of_day(db, origin, date).await).await?;
+    let degrees: Vec<_> = found.iter().filter_map(|hour| hour.temperature).collect();
+    let (low, high) = degrees.iter().fold((f64::MAX, f64::MIN), |(low, high), t| (low.min(*t), high.max(*t)));
+    Ok(question.answered(format!("{} hours, from {low} to {high} degrees", found.len()), found.len(), time))
+}
+
+async fn ask_k(db: &Database, origin: &str, date: NaiveDate, carrier: &str, number: u16) -> Result<Asked> {
+    let words = format!("the weather when flight {carrier} {number} was to leave {origin} on {date}");
+    let flight = answers::flight(db, origin, date, carrier, number).await?.ok_or("no such flight")?;
+    let question = Question { letter: 'k', words, explain: paths::weather_of_flight(&flight).explain() };
+    let (found, time) = timed(async || answers::weather_of_flight(db, &flight).await).await?;
+    let told = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| value.to_string());
+    let answer = found.as_ref().map_or("not measured".to_owned(), |weather| {
+        let (wind, visibility) = (told(weather.wind_speed), told(weather.visibility));
+        format!("{} degrees, wind {wind} mph, visibility {visibility} miles", told(weather.temperature))
+    });
+    Ok(question.answered(answer, usize::from(found.is_some()), time))
+}
+
+async fn ask_l(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
+    let words = format!("the counts of each day at {origin} in {}", month.format("%B %Y"));
+    let question = Question { letter: 'l', words, explain: paths::day(origin, month).explain() }; // and so each day
+    let (found, time) = timed(async || answers::days(db, origin, month).await).await?;
+    let worst = found.iter().max_by_key(|day| day.delay_minutes);
+    let answer = worst.map_or("no flights".to_owned(), |day| {
+        let (date, flights, cancelled, minutes) = (day.date, day.flights, day.cancelled, day.delay_minutes);
+        format!("worst on {date}: {flights} flights, {cancelled} cancelled, {minutes} minutes late in all")
+    });
+    Ok(question.answered(answer, found.len(), time))
+}
+
+async fn ask_m(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
+    let words = format!("the seats of all flights from {origin} on {date}, by who built the planes");
+    let question = Question { letter: 'm', words, explain: paths::flights_of_day(origin, date).explain() };
+    let (found, time) = timed(async || answers::seats(db, origin, date).await).await?;
+    let told = found.iter().map(|(manufacturer, (seats, _))| format!("{manufacturer} {seats}"));
+    let flights = found.values().map(|(_, flights)| flights).sum();
+    Ok(question.answered(told.collect::<Vec<_>>().join(", "), flights, time))
 }

@@ -28,7 +28,7 @@ const JANUARY: u64 = 27_004;
 #[derive(Debug, Parser)]
 #[command(name = "flights")]
 pub struct Options {
-    /// Directory with flights, planes, airlines and airports as .csv.gz [default: the bundled January]
+    /// Directory with flights, planes, airlines, airports and weather as .csv.gz [default: the bundled January]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Compare every answer with a plain pass over the files

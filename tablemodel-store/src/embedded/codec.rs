@@ -229,7 +229,8 @@ mod tests {
             }
             prop_assert_eq!(stored.get("absent!", None).unwrap(), None);
             let read = stored.properties(&names, None).unwrap();
-            let in_order: Vec<_> = properties.iter().map(|(name, _)| name.as_str()).chain(["absent!"]).collect();
+            let constant = |name: &str| -> &'static str { name.to_owned().leak() };
+            let in_order: Vec<_> = properties.iter().map(|(name, _)| constant(name.as_str())).chain(["absent!"]).collect();
             let mut place = 0;
             for name in in_order.iter().chain(in_order.iter().rev()) {
                 prop_assert_eq!(read.get_from(&mut place, name), properties.get(name));

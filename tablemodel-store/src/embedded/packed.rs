@@ -2,7 +2,7 @@
 //!
 //! Nothing is changed here: whoever changes properties makes pairs of them first.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use uuid::Uuid;
 
@@ -80,20 +80,50 @@ impl Packed {
 
     /// The value under `name`.
     pub(crate) fn get(&self, name: &str) -> Option<ValueRef<'_>> {
-        let wanted = Wanted::new(name);
-        let is_it = |slot: &&Slot| self.0.names.known(slot.name).is_some_and(|known| known.is(&wanted));
-        self.0.value(self.0.slots.iter().find(is_it)?.value)
+        self.value(self.position(&Wanted::new(name)).ok()?)
     }
 
-    /// The name at this position.
+    /// The value under `name`, looked for at `place` first, which is left behind it or where it would be.
     #[inline]
-    pub(crate) fn name(&self, at: usize) -> Option<&str> {
-        self.0.names.name(self.0.slots.get(at)?.name).map(PropertyName::as_str)
+    pub(crate) fn get_from(&self, place: &mut usize, name: &'static str) -> Option<ValueRef<'_>> {
+        // The usual cases: it is there, or behind one of those that no field asks for.
+        for at in *place..*place + 2 {
+            if let Some(slot) = self.0.slots.get(at)
+                && self.0.names.known(slot.name).is_some_and(|known| known.is(name))
+            {
+                *place = at + 1;
+                return self.0.value(slot.value);
+            }
+        }
+        self.seek(place, name)
     }
 
-    /// The value at this position.
+    fn seek(&self, place: &mut usize, name: &str) -> Option<ValueRef<'_>> {
+        let found = self.position_near(*place, &Wanted::new(name));
+        *place = found.map_or_else(|at| at, |at| at + 1);
+        self.value(found.ok()?)
+    }
+
+    /// As [`position`](Self::position): sooner where the name would be at `place`, as one that is absent mostly is.
+    fn position_near(&self, place: usize, wanted: &Wanted<'_>) -> Result<usize, usize> {
+        let sorts = |at, order| self.0.slots.get(at).is_none_or(|slot| self.order(slot, wanted) == order);
+        if sorts(place, Ordering::Greater) && place.checked_sub(1).is_none_or(|before| sorts(before, Ordering::Less)) {
+            return Err(place);
+        }
+        self.position(wanted)
+    }
+
+    /// Where the name is, or would be.
+    fn position(&self, wanted: &Wanted<'_>) -> Result<usize, usize> {
+        self.0.slots.binary_search_by(|slot| self.order(slot, wanted))
+    }
+
     #[inline]
-    pub(crate) fn value(&self, at: usize) -> Option<ValueRef<'_>> {
+    fn order(&self, slot: &Slot, wanted: &Wanted<'_>) -> Ordering {
+        self.0.names.known(slot.name).map_or(Ordering::Less, |known| known.order(wanted))
+    }
+
+    fn value(&self, at: usize) -> Option<ValueRef<'_>> {
         self.0.value(self.0.slots.get(at)?.value)
     }
 

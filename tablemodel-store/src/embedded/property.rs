@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     dictionary::{Dictionary, NameId},
-    wire::{from_zigzag, put_bytes, put_varint, take_array, take_bytes, take_fixed, take_varint, zigzag},
+    wire::{from_zigzag, put_bytes, put_varint, skip_varint, take_array, take_bytes, take_fixed, take_varint, zigzag},
 };
 use crate::{DateTime, PropertyName, ValueRef};
 
@@ -116,7 +116,7 @@ impl<'a> StoredProperties<'a> {
         let rest = &mut self.rest;
         match tag {
             tag::STRING | tag::BINARY => drop(take_bytes(rest)?),
-            tag::INT32 | tag::INT64 => drop(take_varint(rest)?),
+            tag::INT32 | tag::INT64 => skip_varint(rest)?,
             tag::FALSE | tag::TRUE => {}
             tag::DATE_TIME | tag::DOUBLE => drop(take_fixed(rest)?),
             tag::GUID => drop(take_array::<16>(rest)?),

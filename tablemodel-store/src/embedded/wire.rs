@@ -51,7 +51,39 @@ pub(super) fn take_varint(rest: &mut &[u8]) -> Option<u64> {
     }
 }
 
+/// Passes over a varint.
+#[inline(always)]
+pub(super) fn skip_varint(rest: &mut &[u8]) -> Option<()> {
+    if let Some((_, bytes)) = short_varint(rest) {
+        *rest = rest.get(bytes..)?;
+        return Some(());
+    }
+    take_long_varint(rest).map(drop)
+}
+
+/// The varint at the front, at its place in a word, and how many bytes it has; none unless it ends within eight bytes
+/// and eight are there to be looked at.
+#[inline(always)]
+fn short_varint(rest: &[u8]) -> Option<(u64, usize)> {
+    const TOP_BITS: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(*rest.first_chunk()?);
+    let ends = !word & TOP_BITS;
+    if ends == 0 {
+        return None;
+    }
+    // Below the lowest end and with it.
+    Some((word & (ends ^ (ends - 1)), ends.trailing_zeros() as usize / 8 + 1))
+}
+
 fn take_long_varint(rest: &mut &[u8]) -> Option<u64> {
+    if let Some((word, bytes)) = short_varint(rest) {
+        // The sevens of bits are moved together in pairs, then the pairs, then the fours.
+        let pairs = word & 0x007F_007F_007F_007F | (word & 0x7F00_7F00_7F00_7F00) >> 1;
+        let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2;
+        let value = fours & 0x0000_0000_0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4;
+        *rest = rest.get(bytes..)?;
+        return Some(value);
+    }
     let (mut value, mut shift, mut left) = (0, 0, *rest);
     while let [byte, tail @ ..] = left
         && shift < u64::BITS
@@ -90,6 +122,18 @@ mod tests {
         }
 
         #[test]
+        fn a_number_ends_where_it_ends_whatever_follows(bits in 0..64_u32, value in any::<u64>(), after in prop::collection::vec(any::<u8>(), 0..12)) {
+            let value = value >> bits;
+            let mut bytes = Vec::new();
+            put_varint(&mut bytes, value);
+            bytes.extend_from_slice(&after);
+            let (mut taken, mut skipped) = (&bytes[..], &bytes[..]);
+            prop_assert_eq!(take_varint(&mut taken), Some(value));
+            prop_assert_eq!(skip_varint(&mut skipped), Some(()));
+            prop_assert_eq!((taken, skipped), (&after[..], &after[..]));
+        }
+
+        #[test]
         fn runs_of_bytes_come_back_and_cut_ones_are_refused(run in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut bytes = Vec::new();
             put_bytes(&mut bytes, &run);
@@ -101,6 +145,7 @@ mod tests {
     #[test]
     fn a_number_of_more_than_ten_bytes_is_refused() {
         assert_eq!(take_varint(&mut &[0x80; 11][..]), None);
+        assert_eq!(skip_varint(&mut &[0x80; 11][..]), None);
         assert_eq!(take_varint(&mut &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1][..]), Some(u64::MAX));
     }
 }

@@ -7,7 +7,9 @@
 //! | `workload` | one round of each workload |
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
 //! | `alone` | one side for a profiler |
-//! | `wide` | reading an entity of several rows |
+//! | `wide`, `entries`, `list` | an entity of several rows, with many index rows, in a long list |
+//! | `keyed`, `turns` | what those are compared with, and how |
+//! | `walk` | verification and repair |
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
 //! | `options`, `report` | the command line, and the figures as tables or JSON |
 
@@ -15,12 +17,17 @@ mod alone;
 mod by_hand;
 mod compile;
 mod employee;
+mod entries;
+mod keyed;
+mod list;
 mod memory;
 mod options;
 mod ours;
 mod paired;
 mod report;
 mod side;
+mod turns;
+mod walk;
 mod wide;
 mod workload;
 
@@ -34,6 +41,11 @@ type Result<T, E = Error> = std::result::Result<T, E>;
 /// The name of the measurement of memory, among those of the workloads.
 const MEMORY: &str = "memory";
 
+/// What is measured beside the workloads on employees, by name.
+fn others() -> impl Iterator<Item = &'static str> {
+    [wide::NAME].into_iter().chain(entries::NAMES).chain(list::NAMES).chain(walk::NAMES).chain([MEMORY])
+}
+
 fn main() -> Result<()> {
     let options = Options::read(std::env::args().skip(1))?;
     if options.help {
@@ -42,7 +54,7 @@ fn main() -> Result<()> {
     }
     if options.list {
         Workload::ALL.iter().for_each(|workload| println!("{}", workload.name()));
-        println!("{}\n{MEMORY}", wide::NAME);
+        others().for_each(|name| println!("{name}"));
         return Ok(());
     }
     let report = if options.compile {

@@ -12,7 +12,7 @@ cargo bench -p tablemodel -- [OPTIONS] [WORKLOAD]...
 
 Compares tablemodel with the same work written by hand on redb, in one run.
 
-  WORKLOAD     only workloads whose name contains one of these words; `memory` is one of them
+  WORKLOAD     only workloads whose name contains one of these words; see --list
   --list       the names of the workloads
   --json       one JSON summary in place of the tables
   --quick      small and few: shows that it runs, the figures mean nothing
@@ -61,13 +61,17 @@ impl Options {
     }
 
     fn check_words(&self) -> Result<()> {
-        let others = [crate::MEMORY, crate::wide::NAME];
-        let names = || Workload::ALL.iter().map(|workload| workload.name()).chain(others);
+        let names = || Workload::ALL.iter().map(|workload| workload.name()).chain(crate::others());
         let known = |word: &str| names().any(|name| name.contains(word));
         match self.words.iter().find(|word| !known(word)) {
             Some(word) => Err(format!("no workload is called `{word}`; see --list").into()),
             None => Ok(()),
         }
+    }
+
+    /// Whether one of these workloads is to be run.
+    pub(crate) fn wants_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.wants(name))
     }
 
     /// Whether the workload of this name is to be run.

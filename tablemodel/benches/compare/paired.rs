@@ -8,12 +8,12 @@ use crate::{
     MEMORY, Result,
     by_hand::ByHand,
     employee::{Employee, last_name},
-    memory,
+    entries, list, memory,
     options::Options,
     ours::Ours,
     report::{Figure, Growth, Report},
     side::Side,
-    wide,
+    walk, wide,
     workload::{Arena, Workload, loaded},
 };
 
@@ -47,10 +47,7 @@ pub(crate) async fn measure(options: &Options) -> Result<Report> {
         let rounds = rounds(workload, &pairs, options.quick).await?;
         add(&mut report, workload, &pairs, &rounds);
     }
-    if options.wants(wide::NAME) {
-        eprintln!("measuring: {}", wide::NAME);
-        report.figures.push(wide::measure(directory.path(), options.quick).await?);
-    }
+    of_others(&mut report, directory.path(), options).await?;
     for pair in &pairs {
         pair.check_alike().await?;
     }
@@ -62,6 +59,24 @@ pub(crate) async fn measure(options: &Options) -> Result<Report> {
             files.iter().map(|(count, ours, by_hand)| memory::peaks(*count, ours, by_hand)).collect::<Result<_>>()?;
     }
     Ok(report)
+}
+
+/// What is measured in files of its own.
+async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> Result<()> {
+    let (quick, wants) = (options.quick, |name: &str| options.wants(name));
+    if options.wants(wide::NAME) {
+        report.figures.push(wide::measure(directory, quick).await?);
+    }
+    if options.wants_any(&entries::NAMES) {
+        report.figures.extend(entries::measure(directory, quick, wants).await?);
+    }
+    if options.wants_any(&list::NAMES) {
+        report.figures.extend(list::measure(directory, quick, wants).await?);
+    }
+    if options.wants_any(&walk::NAMES) {
+        report.rates = walk::measure(directory, quick, wants).await?;
+    }
+    Ok(())
 }
 
 /// The rounds of a workload, each with what every size gave.

@@ -25,6 +25,16 @@ pub(crate) struct Figure {
     pub(crate) goal: Option<f64>,
 }
 
+/// A walk over a whole database, which has no peer.
+#[derive(Debug)]
+pub(crate) struct Rate {
+    pub(crate) workload: &'static str,
+    pub(crate) rows: u64,
+    /// Rows.
+    pub(crate) per_second: f64,
+    pub(crate) goal: f64,
+}
+
 /// Time for one operation in the largest database, as a multiple of that in the smallest.
 #[derive(Debug)]
 pub(crate) struct Growth {
@@ -55,6 +65,7 @@ pub(crate) struct Compile {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) figures: Vec<Figure>,
+    pub(crate) rates: Vec<Rate>,
     pub(crate) growth: Vec<Growth>,
     pub(crate) memory: Vec<Memory>,
     pub(crate) compile: Option<Compile>,
@@ -75,6 +86,9 @@ impl Report {
                 "by_hand_per_second": it.by_hand, "ratio": it.ratio, "goal": it.goal,
             })
         });
+        let rates = self.rates.iter().map(
+            |it| json!({ "workload": it.workload, "rows": it.rows, "rows_per_second": it.per_second, "goal": it.goal }),
+        );
         let growth = self
             .growth
             .iter()
@@ -93,14 +107,14 @@ impl Report {
             })
         });
         json!({
-            "quick": quick, "figures": figures.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
+            "quick": quick, "figures": figures.collect::<Vec<_>>(), "rates": rates.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
             "memory": memory.collect::<Vec<_>>(), "memory_growth": memory_growth, "compile": compile,
         })
     }
 
     /// The tables for people.
     pub(crate) fn text(&self) -> String {
-        [self.figures_text(), self.growth_text(), self.memory_text(), self.compile_text()].concat()
+        [self.figures_text(), self.rates_text(), self.growth_text(), self.memory_text(), self.compile_text()].concat()
     }
 
     fn figures_text(&self) -> String {
@@ -115,6 +129,15 @@ impl Report {
             "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
             "entities a second", "of", "tablemodel", "by hand", "ratio", "goal (at least)"
         );
+        table(head, rows)
+    }
+
+    fn rates_text(&self) -> String {
+        let rows = self.rates.iter().map(|it| {
+            let met = mark(it.per_second >= it.goal);
+            format!("{:<42}{:>9}{:>12.0}{:>20}  {:.0} {met}\n", it.workload, it.rows, it.per_second, "", it.goal)
+        });
+        let head = format!("{:<42}{:>9}{:>12}{:>20}  {}\n", "rows a second", "of", "tablemodel", "", "goal (at least)");
         table(head, rows)
     }
 

@@ -2,12 +2,12 @@
 //!
 //! Files of its own, since no employee is wide.
 
-use std::{path::Path, time::Instant};
+use std::path::Path;
 
 use redb::{ReadableDatabase, TableDefinition};
 use tablemodel::{Database, Path as _, TableEntity, TableModel, store::EmbeddedStore};
 
-use crate::{Result, employee::mixed, paired::median, report::Figure, side::CACHE_BYTES};
+use crate::{Result, employee::mixed, report::Figure, side::CACHE_BYTES, turns::Turns};
 
 /// The name of the workload.
 pub(crate) const NAME: &str = "read a 365-property wide entity";
@@ -36,37 +36,34 @@ fn year(id: u32) -> Year {
     Year { office: "Seattle".to_owned(), id, day }
 }
 
-/// Medians over rounds of both sides in turn.
+/// Both sides in turn.
 pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Figure> {
     let (rounds, reads) = if quick { (2, 200) } else { (21, 4_000) };
     let ours = ours(&directory.join("years.tablemodel")).await?;
     let by_hand = by_hand(&directory.join("years.redb"))?;
-    let mut figures = Vec::new();
-    for round in 0..=rounds {
-        let ids: Vec<u32> = (0..reads).map(|at| (mixed(round << 32 | at) % u64::from(COUNT)) as u32).collect();
-        let begun = Instant::now();
-        for id in &ids {
-            let found = Year::find().office("Seattle").id(*id).one(&ours).await?.ok_or("a year is missing")?;
-            check(*id, &found.day)?;
-        }
-        let of_ours = reads as f64 / begun.elapsed().as_secs_f64();
-        let begun = Instant::now();
-        let snapshot = by_hand.begin_read()?.open_table(YEARS)?;
-        for id in &ids {
-            let found = snapshot.get(id)?.ok_or("a year is missing")?;
-            check(*id, &read(found.value())?)?;
-        }
-        figures.push((of_ours, reads as f64 / begun.elapsed().as_secs_f64()));
-    }
-    figures.remove(0); // it warms caches and allocators
-    Ok(Figure {
-        workload: NAME,
-        entities: COUNT,
-        ours: median(figures.iter().map(|(ours, _)| *ours)),
-        by_hand: median(figures.iter().map(|(_, by_hand)| *by_hand)),
-        ratio: median(figures.iter().map(|(ours, by_hand)| ours / by_hand)),
-        goal: None,
-    })
+    let ids = |round: u32| {
+        (0..reads).map(move |at| (mixed(u64::from(round) << 32 | u64::from(at)) % u64::from(COUNT)) as u32)
+    };
+    let turns = Turns { workload: NAME, entities: COUNT, goal: None, rounds };
+    turns
+        .measure(
+            async |round| {
+                for id in ids(round) {
+                    let found = Year::find().office("Seattle").id(id).one(&ours).await?.ok_or("a year is missing")?;
+                    check(id, &found.day)?;
+                }
+                Ok(reads)
+            },
+            async |round| {
+                let snapshot = by_hand.begin_read()?.open_table(YEARS)?;
+                for id in ids(round) {
+                    let found = snapshot.get(id)?.ok_or("a year is missing")?;
+                    check(id, &read(found.value())?)?;
+                }
+                Ok(reads)
+            },
+        )
+        .await
 }
 
 async fn ours(path: &Path) -> Result<Database> {

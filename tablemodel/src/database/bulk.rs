@@ -2,8 +2,10 @@
 //!
 //! Not atomic as a whole, and says so: each batch is all or nothing, and what failed is reported entity by entity.
 
+mod held;
+
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::HashSet,
     hash::{BuildHasher, RandomState},
     pin::{Pin, pin},
     sync::Arc,
@@ -15,14 +17,15 @@ use futures_util::{
     future::{BoxFuture, Either, select},
     stream::FuturesUnordered,
 };
-use tablemodel_store::{limits, size};
+use tablemodel_store::limits;
 
+use self::held::Held;
 use crate::{
     database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    plan::{change::Change, image::Image, short_hash::ShortHash},
-    rooms::wide,
+    plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
+    rooms::{copy::Source, wide},
     schema::{Cover, EntitySchema},
 };
 
@@ -31,13 +34,10 @@ const CONCURRENT_BATCHES: usize = 32;
 /// Batches in flight to a store of this process, which commits what waits together: the more there is, the fewer pages
 /// it writes for each row.
 const CONCURRENT_BATCHES_WITHIN: usize = 256;
-/// Entities held back so that partitions fill their batches, at most.
-const HELD_ENTITIES: usize = 20_000;
-/// Bytes of them, as they are in memory.
-const HELD_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes of properties of one batch, as they are in memory: well under the 4 MiB of JSON that a batch may be, whose exact
-/// size is checked when the batch is planned.
-const BATCH_BYTES: usize = 1024 * 1024;
+/// Commits in flight of several batches each.
+const CONCURRENT_TOGETHER: usize = 16;
+/// Rows of one commit of several batches: what the partition's shared rows are written once for.
+const ROWS_TOGETHER: usize = 2_000;
 
 /// Writes many entities. Made by [`Database::bulk`].
 #[must_use]
@@ -83,6 +83,15 @@ impl Database {
     /// Writes many entities, grouped by partition and in several batches.
     pub fn bulk<'a>(&self) -> Bulk<'a> {
         Bulk { db: self.clone(), stop_on_error: false, progress: None }
+    }
+}
+
+impl Database {
+    /// Whether many entities of a partition are committed at once, in as many batches as they take: where each commit
+    /// writes rows that they all share, and the store can.
+    fn goes_together(&self, schema: &EntitySchema) -> bool {
+        let shares = schema.has_shared_rows() || !schema.copies.is_empty();
+        self.is_atomic() && shares && schema.shape.is_none()
     }
 }
 
@@ -140,14 +149,19 @@ impl<'a> Bulk<'a> {
     ) -> Result<BulkReport> {
         let registered = self.db.registered(E::SCHEMA)?;
         self.db.check_writable()?;
+        let (rows, room) = match self.db.goes_together(E::SCHEMA) {
+            true => (ROWS_TOGETHER, CONCURRENT_TOGETHER),
+            false if self.db.0.capabilities.may_lose_reply => (limits::MAX_BATCH_OPERATIONS, CONCURRENT_BATCHES),
+            false => (limits::MAX_BATCH_OPERATIONS, CONCURRENT_BATCHES_WITHIN),
+        };
         let writing = Writing {
             registered,
             change,
-            held: Held::of(E::SCHEMA),
+            held: Held::of(E::SCHEMA, rows),
             hasher: RandomState::new(),
             busy: HashSet::default(),
             flights: FuturesUnordered::new(),
-            room: if self.db.0.capabilities.may_lose_reply { CONCURRENT_BATCHES } else { CONCURRENT_BATCHES_WITHIN },
+            room,
             report: BulkReport::default(),
             bulk: self,
         };
@@ -222,6 +236,7 @@ impl Writing<'_> {
                 // Rows that several entities share are written by one flight at a time.
                 keys.push(self.hasher.hash_one(&first.key().partition));
             }
+            keys.extend(changes.iter().flat_map(|change| self.guarded(change)));
             while self.flights.len() >= self.room || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
@@ -230,6 +245,14 @@ impl Writing<'_> {
             let flight = async move { Landed { report: write_changes(&db, &registered, &changes).await, keys } };
             self.flights.push(flight.boxed());
         }
+    }
+
+    /// Hashes of the sources whose copies the change takes, where it writes them too: one flight at a time does.
+    fn guarded(&self, change: &Change) -> Vec<u64> {
+        let is_guarded =
+            |source: &Source| self.bulk.db.is_atomic() || source.is_beside(change.schema(), &change.key().partition);
+        let sources = sources(change, &Known::new()).unwrap_or_default().into_iter().filter(is_guarded);
+        sources.map(|source| self.hasher.hash_one((source.schema.table, source.key))).collect()
     }
 
     async fn land(&mut self) {
@@ -251,98 +274,14 @@ impl Writing<'_> {
     }
 }
 
-/// Changes that wait for their partition's batch to fill.
-struct Held {
-    open: HashMap<String, Chunk>,
-    entities: usize,
-    bytes: usize,
-    /// What waits no longer, in the order in which it has to be written.
-    due: VecDeque<Vec<Change>>,
-    /// Entities of one batch.
-    per_batch: usize,
-    /// Rows of one entity that hold all its properties.
-    copies: usize,
-}
-
-#[derive(Default)]
-struct Chunk {
-    changes: Vec<Change>,
-    bytes: usize,
-}
-
-impl Held {
-    fn of(schema: &'static EntitySchema) -> Self {
-        let copies = schema.indexes.iter().filter(|index| index.cover == Cover::Whole).count();
-        Self {
-            open: HashMap::new(),
-            entities: 0,
-            bytes: 0,
-            due: VecDeque::new(),
-            per_batch: (limits::MAX_BATCH_OPERATIONS / rows_each(schema)).max(1),
-            copies: 1 + copies,
-        }
-    }
-
-    /// Holds one more; what fills a batch is due.
-    fn add(&mut self, image: Image, change: fn(Image) -> Change) {
-        let bytes =
-            size::row_bytes_bound(&image.key.partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
-        if !self.open.contains_key(&image.key.partition) {
-            self.open.insert(image.key.partition.clone(), Chunk::default());
-        }
-        let Some(chunk) = self.open.get_mut(&image.key.partition) else { return };
-        chunk.bytes += bytes;
-        let is_full = chunk.changes.len() + 1 >= self.per_batch || chunk.bytes >= BATCH_BYTES;
-        let partition = is_full.then(|| image.key.partition.clone());
-        chunk.changes.push(change(image));
-        self.entities += 1;
-        self.bytes += bytes;
-        if let Some(partition) = partition {
-            self.release_partition(&partition);
-        }
-        if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
-            self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
-        }
-    }
-
-    /// Lets the fullest batches go until at most so many entities and bytes are held.
-    fn release(&mut self, entities: usize, bytes: usize) {
-        let mut partitions: Vec<_> = self.open.iter().map(|(key, chunk)| (chunk.changes.len(), key.clone())).collect();
-        partitions.sort_unstable();
-        while (self.entities > entities || self.bytes > bytes)
-            && let Some((_, partition)) = partitions.pop()
-        {
-            self.release_partition(&partition);
-        }
-    }
-
-    fn release_partition(&mut self, partition: &str) {
-        if let Some(chunk) = self.open.remove(partition) {
-            self.entities -= chunk.changes.len();
-            self.bytes -= chunk.bytes;
-            self.due.push_back(chunk.changes);
-        }
-    }
-}
-
-/// The bytes of the blobs that the image brings.
-fn blobs(image: &Image) -> usize {
-    #[cfg(feature = "blob")]
-    return image.blobs.iter().map(crate::blob::Pending::bytes).sum();
-    #[cfg(not(feature = "blob"))]
-    {
-        let _ = image;
-        0
-    }
-}
-
 /// Makes changes of one partition as one batch; where one of them is refused, in halves.
 async fn write_changes(db: &Database, registered: &Registered, changes: &[Change]) -> BulkReport {
     let mut report = BulkReport::default();
     let mut rest = vec![changes];
     while let Some(changes) = rest.pop() {
         let Some(first) = changes.first() else { continue };
-        match db.write_untold(registered, &first.key().partition, changes).await {
+        let together = changes.len() > 1 && db.goes_together(first.schema());
+        match db.write_untold(registered, &first.key().partition, changes, together).await {
             Ok(_) => {
                 report.written += changes.len() as u64;
                 report.batches += 1;

@@ -52,7 +52,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        self.run(registered, partition, changes, true).await
+        self.run(registered, partition, changes, Asked { told: true, together: false }).await
     }
 
     async fn run(
@@ -60,11 +60,13 @@ impl Database {
         registered: &Registered,
         partition: &str,
         changes: &[Change],
-        told: bool,
+        asked: Asked,
     ) -> Result<Vec<Outcome>> {
-        check_count(changes)?;
+        if !asked.together {
+            check_count(changes)?;
+        }
         check_sizes(changes)?;
-        let mut run = Run { told, ..Run::new(self, registered, partition) };
+        let mut run = Run { asked, ..Run::new(self, registered, partition) };
         #[cfg(feature = "blob")]
         let settled;
         #[cfg(feature = "blob")]
@@ -84,14 +86,16 @@ impl Database {
         result
     }
 
-    /// As [`Database::write`], for a caller who does not ask what became of each.
+    /// As [`Database::write`], for a caller who does not ask what became of each. `together`: where the changes are more than
+    /// one batch can be, they are one commit of several; a row that is not as expected is then an error, and not looked into.
     pub(crate) async fn write_untold(
         &self,
         registered: &Registered,
         partition: &str,
         changes: &[Change],
+        together: bool,
     ) -> Result<()> {
-        self.run(registered, partition, changes, false).await.map(drop)
+        self.run(registered, partition, changes, Asked { told: false, together }).await.map(drop)
     }
 
     /// One change.
@@ -100,6 +104,15 @@ impl Database {
         let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
+}
+
+/// What a caller asks of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// Whether what became of each change is asked for.
+    told: bool,
+    /// Whether the changes may be several batches of one commit.
+    pub(super) together: bool,
 }
 
 /// One batch on its way through its attempts.
@@ -126,8 +139,7 @@ pub(super) struct Run<'a> {
     last: Option<StoreError>,
     /// How often a plan came out wrong.
     doubts: u32,
-    /// Whether what became of each change is asked for.
-    told: bool,
+    pub(super) asked: Asked,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
     /// No attempt is made after this.
@@ -153,7 +165,7 @@ impl<'a> Run<'a> {
             ambiguous: false,
             last: None,
             doubts: 0,
-            told: true,
+            asked: Asked { told: true, together: false },
             staging: Staging::default(),
             #[cfg(feature = "blob")]
             until: None,
@@ -184,8 +196,9 @@ impl<'a> Run<'a> {
                 }
             }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
-                Ok(_) if !self.told => Vec::new(),
+                Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
+                Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),
                 Err(error) => match self.after(error, &plan, &follows, own).await? {
                     Next::Again => {
                         self.held.clear(); // what is planned anew is claimed anew
@@ -307,6 +320,14 @@ impl<'a> Run<'a> {
         plan.close(self.partition, &self.known, context)?;
         plan.check_unique(&self.known)?;
         Ok(plan)
+    }
+
+    /// Whether a row of the partition itself was not as expected by changes that are several batches: which of the changes
+    /// that concerns is found by making them apart.
+    fn is_refused_together(&self, error: &StoreError, batches: &[Batch]) -> bool {
+        let failed = error.failed_at().and_then(|at| batches.get(at.batch));
+        let is_own = failed.is_some_and(|b| b.partition == self.partition && b.table == self.registered.table);
+        self.asked.together && !self.ambiguous && is_own
     }
 
     async fn after(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan], own: usize) -> Result<Next> {

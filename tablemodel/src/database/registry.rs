@@ -21,6 +21,7 @@ use crate::{
         system,
         table::TableName,
     },
+    rooms::wide,
     schema::EntitySchema,
 };
 
@@ -39,6 +40,8 @@ pub(crate) struct Registered {
     pub(crate) table: String,
     /// Its format.
     pub(crate) schema: &'static EntitySchema,
+    /// Rows of one entity, at least: itself and its parts.
+    pub(crate) rows: usize,
     /// How it is kept.
     pub(crate) setting: Setting,
 }
@@ -148,6 +151,7 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         entity_type: schema.entity_type,
         table: table.to_string(),
         schema,
+        rows: schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape)),
         setting: Setting {
             states: IndexStates(states.collect::<Result<_>>()?),
             deferred,

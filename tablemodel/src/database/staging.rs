@@ -13,7 +13,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::BatchPlan,
+        batch::{BatchPlan, split},
         change::{Change, PlannedRow},
         part::GRACE_TICKS,
     },
@@ -65,7 +65,15 @@ impl Run<'_> {
     }
 
     pub(super) fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
-        plan.batches(&self.registered.table, self.partition, &self.db.0.prefix, &self.missing, &self.claims)
+        let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
+        if !self.asked.together {
+            return plan.batches(table, self.partition, prefix, &self.missing, &self.claims);
+        }
+        let mut batches = Vec::new();
+        for batch in plan.all_batches(table, self.partition, prefix, &self.missing, &self.claims)? {
+            split(batch, &mut batches);
+        }
+        Ok(batches)
     }
 
     /// Writes the parts, unless an earlier attempt did.

@@ -313,8 +313,10 @@ pub(crate) fn owns(schema: &'static EntitySchema, index: Option<usize>, row: &Ro
     match schema.adopt && index.is_none() {
         true => is_primary(schema, row) && key_values(schema, &row.key).is_ok(),
         false => {
-            let is_nothing = system::is_dead(&row.properties) || system::is_pending(&row.properties);
-            system::is_of_type(&row.properties, row_type(schema, index)) && !is_nothing
+            // Only a row elsewhere outlives its entity, or is there before it.
+            let is_elsewhere = index.and_then(|at| schema.indexes.get(at)).is_some_and(|at| at.elsewhere.is_some());
+            let is_nothing = || system::is_dead(&row.properties) || system::is_pending(&row.properties);
+            system::is_of_type(&row.properties, row_type(schema, index)) && !(is_elsewhere && is_nothing())
         }
     }
 }

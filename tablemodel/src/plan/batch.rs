@@ -490,15 +490,19 @@ impl BatchPlan {
             let action = net.action(claims.get(&(away.clone(), row.clone())))?;
             Some((away, row, action))
         });
-        let guards = self.guards.iter().map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
+        // Two changes may guard one entity.
+        let mut guarded = HashSet::new();
+        let guards = self.guards.iter().filter(|guard| guarded.insert((&guard.away, &guard.row)));
+        let guards = guards.map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
+        let mut places = HashMap::new();
         for (place, row, action) in claims.chain(self.folded_away(missing)?).chain(guards) {
-            let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
-            let operation = Operation { row, action };
-            match batches.iter_mut().skip(1).find(|batch| batch.table == table && batch.partition == place.partition) {
-                // Two changes guard one entity.
-                Some(batch) if batch.operations.iter().any(|earlier| earlier.row == operation.row) => {}
-                Some(batch) => batch.operations.push(operation),
-                None => batches.push(Batch { operations: vec![operation], ..Batch::new(table, place.partition) }),
+            let at = *places.entry(place).or_insert_with_key(|place| {
+                let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
+                batches.push(Batch::new(table, place.partition.clone()));
+                batches.len() - 1
+            });
+            if let Some(batch) = batches.get_mut(at) {
+                batch.operations.push(Operation { row, action });
             }
         }
         Ok(batches)
@@ -530,11 +534,12 @@ impl BatchPlan {
     /// The writes in other partitions, one for each row.
     fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
         let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
+        let mut places = HashMap::with_capacity(self.away.len());
         for BatchAway { row, change, schema } in self.away.iter().filter(|away| away.claimed().is_none()) {
             let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
             let Some(action) = row.action(is_missing) else { continue };
-            let earlier = writes.iter_mut().find(|(away, key, _)| *away == row.away && *key == row.row);
-            let Some((_, _, first)) = earlier else {
+            let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
+            let Some((_, _, first)) = writes.get_mut(at) else {
                 writes.push((row.away.clone(), row.row.clone(), Some(action)));
                 continue;
             };

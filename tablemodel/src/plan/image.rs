@@ -2,7 +2,9 @@
 //!
 //! The bridge between a user's struct, its stored primary row, and untyped planning.
 
-use tablemodel_store::{Properties, PropertyName, Row, RowKey};
+use std::borrow::Cow;
+
+use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef};
 
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
@@ -98,6 +100,63 @@ impl Image {
         for (name, value) in system::unknown(self.schema, stored) {
             self.fields.set(name.clone(), value);
         }
+    }
+}
+
+/// The fields of an entity, those of its keys too.
+pub(crate) trait Fields {
+    /// Its format.
+    fn schema(&self) -> &'static EntitySchema;
+    /// Its key.
+    fn key(&self) -> &RowKey;
+    /// The value of the property with this name.
+    fn get(&self, property: &str) -> Option<ValueRef<'_>>;
+}
+
+impl Fields for Image {
+    fn schema(&self) -> &'static EntitySchema {
+        self.schema
+    }
+
+    fn key(&self) -> &RowKey {
+        &self.key
+    }
+
+    fn get(&self, property: &str) -> Option<ValueRef<'_>> {
+        self.fields.get(property)
+    }
+}
+
+/// The fields of a stored entity where they stand: for a look at some of them, where an [`Image`] copies all.
+#[derive(Debug)]
+pub(crate) struct Stored<'a> {
+    schema: &'static EntitySchema,
+    key: &'a RowKey,
+    in_key: KeyValues<'a>,
+    others: Cow<'a, Properties>,
+}
+
+impl<'a> Stored<'a> {
+    /// Those of these rows.
+    pub(crate) fn of(schema: &'static EntitySchema, rows: &'a Group) -> Result<Self> {
+        check_version(schema, &rows.head)?;
+        let (key, others) = (rows.key(), shape::whole(schema, rows)?);
+        Ok(Self { schema, key, in_key: key_values(schema, key)?, others })
+    }
+}
+
+impl Fields for Stored<'_> {
+    fn schema(&self) -> &'static EntitySchema {
+        self.schema
+    }
+
+    fn key(&self) -> &RowKey {
+        self.key
+    }
+
+    fn get(&self, property: &str) -> Option<ValueRef<'_>> {
+        let in_key = self.in_key.iter().find(|(part, _)| part.property == property);
+        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.others.get(property))
     }
 }
 

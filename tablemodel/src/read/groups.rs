@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use tablemodel_store::{KeyRange, Query, Row, RowKey, limits};
 
 use crate::{
-    database::Database,
+    database::{Database, Registered},
     error::{Error, ErrorKind, Result},
     path::query::ReadPlan,
     plan::{
@@ -17,7 +17,6 @@ use crate::{
         system::{self, RowKind},
     },
     read::Rows,
-    rooms,
     schema::EntitySchema,
 };
 
@@ -64,10 +63,9 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    pub(crate) fn new(db: Database, rows: Rows) -> Self {
-        let plan = rows.plan();
-        let shape = plan.schema.shape.filter(|_| plan.is_cut());
-        let rows_each = shape.map_or(0, |shape| rooms::wide::usual_rows(plan.schema, &shape));
+    pub(crate) fn new(db: Database, registered: &Registered, plan: ReadPlan) -> Self {
+        let rows_each = if plan.is_cut() { registered.rows } else { 0 };
+        let rows = Rows::new(db.clone(), registered, plan);
         Self { rows, db, rows_each, assembly: Assembly::default(), ready: VecDeque::new(), is_done: false }
     }
 

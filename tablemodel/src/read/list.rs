@@ -10,7 +10,7 @@ use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     path::{found, query::PathQuery},
-    plan::image::Image,
+    plan::image,
     read::{CONCURRENT_READS, Reader, load_limit},
     rooms,
     stored::Stored,
@@ -49,8 +49,8 @@ pub(crate) async fn count(db: &Database, query: PathQuery) -> Result<u64> {
 /// The entity, if it is there and wants to be in the list.
 async fn load<E: TableEntity>(db: &Database, index: usize, member: Member) -> Result<Option<Stored<E>>> {
     let Some(primary) = db.primary_rows(E::SCHEMA, &member.entity).await? else { return Ok(None) };
-    let image = Image::stored(E::SCHEMA, &primary)?;
-    match rooms::index::wants(&image, index, &member.row.partition, &member.row.row)? {
+    let fields = image::Stored::of(E::SCHEMA, &primary)?;
+    match rooms::index::wants(&fields, index, &member.row.partition, &member.row.row)? {
         true => Stored::read(primary).map(Some),
         false => Ok(None),
     }

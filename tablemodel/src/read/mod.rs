@@ -25,7 +25,7 @@ use crate::{
         found::{self, Found},
         query::{self, PathQuery, ReadPlan},
     },
-    plan::{group::Group, image::Image},
+    plan::{group::Group, image},
     rooms,
     schema::EntitySchema,
     stored::Stored,
@@ -57,7 +57,7 @@ impl Reader {
         query.check_ready(&registered.setting.states)?;
         let plan = query.plan()?;
         let (index, verified) = (plan.index, query.is_verified());
-        let rows = Groups::new(db.clone(), Rows::new(db.clone(), &registered, plan));
+        let rows = Groups::new(db.clone(), &registered, plan);
         Ok(Self { db: db.clone(), rows, index, verified })
     }
 
@@ -224,7 +224,7 @@ impl Single {
 /// The entities of a plan that was made elsewhere.
 pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
     let registered = db.registered(plan.schema)?;
-    Ok(Groups::new(db.clone(), Rows::new(db.clone(), &registered, plan)))
+    Ok(Groups::new(db.clone(), &registered, plan))
 }
 
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
@@ -267,8 +267,7 @@ async fn resolve_all<F: Found>(
 async fn load(db: &Database, schema: &'static EntitySchema, index: usize, row: Row) -> Result<Option<Group>> {
     let owner = found::owner(schema, &row)?;
     let Some(primary) = db.primary_rows(schema, &owner).await? else { return Ok(None) };
-    let image = Image::stored(schema, &primary)?;
-    let wants = rooms::index::wants(&image, index, &row.key.partition, &row.key.row)?;
+    let wants = rooms::index::wants(&image::Stored::of(schema, &primary)?, index, &row.key.partition, &row.key.row)?;
     Ok(wants.then_some(primary))
 }
 

@@ -183,7 +183,7 @@ pub(crate) fn held<'r>(schema: &'static EntitySchema, row: &'r str) -> impl Iter
 /// What the image adds to the aggregate at this position of its schema; nothing while its condition does not hold, or a
 /// part of the target's key or the summed field is `None`.
 fn term(image: &Image, aggregate: &'static AggregateSchema) -> Result<Option<(Into, Term)>> {
-    if !aggregate.when.is_none_or(|when| when.holds(&image.fields)) {
+    if !aggregate.when.is_none_or(|when| when.holds(image.fields.get(when.property))) {
         return Ok(None);
     }
     let source = |property: &str| aggregate.key.iter().find(|(own, _)| *own == property).map(|(_, source)| *source);

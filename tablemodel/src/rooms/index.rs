@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     plan::{
         entries::{Away, Entry},
-        image::{Image, invalid, key_error},
+        image::{Fields, Image, invalid, key_error},
         system,
     },
     schema::{Cover, IndexSchema, SYSTEM_PROPERTIES},
@@ -19,64 +19,81 @@ use crate::{
 /// hold or a part of its key is `None`; with `each`, one for every different element.
 pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Result<()> {
     let Some(index) = image.schema.indexes.get(position) else { return Ok(()) };
-    if !index.when.is_none_or(|when| when.holds(&image.fields)) {
+    let first = to.len();
+    each_place(image, index, |away, row| {
+        if !to.iter().skip(first).any(|earlier| earlier.row == row && earlier.away == away) {
+            let properties = properties(image, index);
+            to.push(Entry { index: position, away, row, properties });
+        }
+    })
+}
+
+/// Whether the entity with these fields wants this row of the index.
+pub(crate) fn wants(fields: &impl Fields, position: usize, partition: &str, row: &str) -> Result<bool> {
+    let Some(index) = fields.schema().indexes.get(position) else { return Ok(false) };
+    let own = fields.key().partition.as_str();
+    let mut wants = false;
+    each_place(fields, index, |away, wanted| {
+        wants |= wanted == row && away.map_or(own == partition, |away| away.partition == partition);
+    })?;
+    Ok(wants)
+}
+
+/// Shows where the rows of the index stand.
+fn each_place(
+    fields: &impl Fields,
+    index: &'static IndexSchema,
+    mut see: impl FnMut(Option<Away>, String),
+) -> Result<()> {
+    if !index.when.is_none_or(|when| when.holds(fields.get(when.property))) {
         return Ok(());
     }
     let Some(each) = index.each else {
-        to.extend(entry(image, index, position, &|name| image.fields.get(name))?);
+        if let Some((away, row)) = place(fields, index, |name| fields.get(name))? {
+            see(away, row);
+        }
         return Ok(());
     };
-    let first = to.len();
-    let elements = (each.elements)(image.fields.get(each.property));
-    for element in elements.map_err(|error| invalid(image.schema, FieldError { property: each.property, error }))? {
-        let value = |name: &str| if name == each.property { Some(element.as_ref()) } else { image.fields.get(name) };
-        let Some(entry) = entry(image, index, position, &value)? else { continue };
-        if !to.iter().skip(first).any(|earlier| earlier.is_at(&entry)) {
-            to.push(entry);
+    let elements = (each.elements)(fields.get(each.property));
+    for element in elements.map_err(|error| invalid(fields.schema(), FieldError { property: each.property, error }))? {
+        let value = |name: &str| if name == each.property { Some(element.as_ref()) } else { fields.get(name) };
+        if let Some((away, row)) = place(fields, index, value)? {
+            see(away, row);
         }
     }
     Ok(())
 }
 
-/// Whether the image wants this row of the index.
-pub(crate) fn wants(image: &Image, position: usize, partition: &str, row: &str) -> Result<bool> {
-    let mut wanted = Vec::with_capacity(1);
-    entries(image, position, &mut wanted)?;
-    let here =
-        |entry: &Entry| entry.away.as_ref().map_or(image.key.partition.as_str(), |away| &away.partition) == partition;
-    Ok(wanted.iter().any(|entry| entry.row == row && here(entry)))
-}
-
-/// The row for these values of the key's fields.
-fn entry<'v>(
-    image: &'v Image,
+/// Where the row for these values of the key's fields stands.
+fn place<'v>(
+    fields: &'v impl Fields,
     index: &'static IndexSchema,
-    position: usize,
-    value: &impl Fn(&str) -> Option<ValueRef<'v>>,
-) -> Result<Option<Entry>> {
-    let failed = |error| key_error(image.schema, error, Some(index.name));
+    value: impl Fn(&str) -> Option<ValueRef<'v>>,
+) -> Result<Option<(Option<Away>, String)>> {
+    let failed = |error| key_error(fields.schema(), error, Some(index.name));
     let value = |name: &str| match name {
-        system::OWNER_PARTITION => Some(ValueRef::String(&image.key.partition)),
-        system::OWNER_ROW => Some(ValueRef::String(&image.key.row)),
+        system::OWNER_PARTITION => Some(ValueRef::String(&fields.key().partition)),
+        system::OWNER_ROW => Some(ValueRef::String(&fields.key().row)),
         name => value(name),
     };
     let Some(row) = index.row.encode(|part| value(part.property)).map_err(failed)? else { return Ok(None) };
+    let Some(elsewhere) = &index.elsewhere else { return Ok(Some((None, row))) };
+    let partition = elsewhere.partition.encode(|part| value(part.property)).map_err(failed)?;
+    Ok(partition.map(|partition| (Some(Away { table: elsewhere.table, partition }), row)))
+}
+
+/// What each row of the index holds.
+fn properties(image: &Image, index: &IndexSchema) -> Properties {
     let mut properties = covered(image, index.cover);
     properties.set(PropertyName::from_static(system::OWNER_ROW), ValueRef::String(&image.key.row));
-    let away = match &index.elsewhere {
-        None => None,
-        Some(elsewhere) => {
-            let partition = elsewhere.partition.encode(|part| value(part.property)).map_err(failed)?;
-            let Some(partition) = partition else { return Ok(None) };
-            let owner = ValueRef::String(&image.key.partition);
-            properties.set(PropertyName::from_static(system::OWNER_PARTITION), owner);
-            if index.is_claim() {
-                properties.set(PropertyName::from_static(system::CLAIM), ValueRef::String(system::CONFIRMED));
-            }
-            Some(Away { table: elsewhere.table, partition })
-        }
-    };
-    Ok(Some(Entry { index: position, away, row, properties }))
+    if index.elsewhere.is_some() {
+        let owner = ValueRef::String(&image.key.partition);
+        properties.set(PropertyName::from_static(system::OWNER_PARTITION), owner);
+    }
+    if index.is_claim() {
+        properties.set(PropertyName::from_static(system::CLAIM), ValueRef::String(system::CONFIRMED));
+    }
+    properties
 }
 
 fn covered(image: &Image, cover: Cover) -> Properties {

@@ -55,6 +55,8 @@ pub async fn check(db: &Database, directory: &path::Path) -> Result<Checked> {
     checked.months(db, &plain).await?;
     checked.carriers(db, &plain).await?;
     checked.places(db, &plain).await?;
+    checked.tails(db, &plain).await?;
+    checked.weather(db, &plain).await?;
     checked.rows(db, &plain).await?;
     Ok(checked)
 }
@@ -99,13 +101,19 @@ impl Checked {
         Ok(())
     }
 
-    /// (b): every flight.
+    /// (b), (k) and (m): every flight, the weather in its hour, and its plane.
     async fn flights(&mut self, db: &Database, plain: &Plain) -> Result<()> {
         for flight in plain.flights() {
             let (date, number) = (flight.date.parse()?, u16::try_from(flight.number)?);
             let found = answers::flight(db, &flight.origin, date, &flight.carrier, number).await?;
             let what = || format!("(b) {} {} from {} on {}", flight.carrier, number, flight.origin, flight.date);
-            self.equal(what, Some(flight.line.clone()), found.map(|flight| told::flight(&flight)));
+            self.equal(what, Some(&flight.line), found.as_ref().map(|flight| told::flight(flight)).as_ref());
+            let Some(found) = found else { continue };
+            let what = || format!("(m) the plane of {} {} from {}", flight.carrier, flight.number, flight.origin);
+            self.equal(what, plain.card(flight), found.plane.as_ref().map(told::card));
+            let weather = answers::weather_of_flight(db, &found).await?.map(|weather| told::weather(&weather));
+            let what = || format!("(k) weather of {} {} from {}", flight.carrier, flight.number, flight.origin);
+            self.equal(what, plain.weather_of(flight), weather.as_ref());
         }
         Ok(())
     }
@@ -138,12 +146,43 @@ impl Checked {
         Ok(())
     }
 
-    /// (d) and (g): every airport, every month; (d) over the whole time too, which is that of the last month.
+    /// (i): every tail number, over the whole time and in each month; and one that never flew.
+    async fn tails(&mut self, db: &Database, plain: &Plain) -> Result<()> {
+        let months: BTreeSet<_> = plain.months().into_iter().map(|(_, month)| month).collect();
+        for (tail, expected) in plain.hops() {
+            let found: Vec<_> = answers::hops(db, tail).await?.iter().map(told::hop).collect();
+            self.same(|| format!("(i) flights of {tail}"), &expected, &found);
+            for month in &months {
+                let expected: Vec<_> = expected.iter().filter(|hop| hop.starts_with(month)).cloned().collect();
+                let found = answers::hops_of_month(db, tail, first_day(month)?).await?;
+                let found: Vec<_> = found.iter().map(told::hop).collect();
+                self.same(|| format!("(i) flights of {tail} in {month}"), &expected, &found);
+            }
+        }
+        self.equal(|| "(i) no plane N".into(), 0, answers::hops(db, "N").await?.len());
+        Ok(())
+    }
+
+    /// (j): every airport, every day.
+    async fn weather(&mut self, db: &Database, plain: &Plain) -> Result<()> {
+        for ((origin, date), expected) in &plain.weather {
+            let found = answers::weather_of_day(db, origin, date.parse()?).await?;
+            let found: Vec<_> = found.iter().map(|weather| told::weather(weather)).collect();
+            let expected: Vec<_> = expected.values().cloned().collect();
+            self.same(|| format!("(j) weather at {origin} on {date}"), &expected, &found);
+        }
+        Ok(())
+    }
+
+    /// (d), (g) and (l): every airport, every month; (d) over the whole time too, which is that of the last month.
     async fn months(&mut self, db: &Database, plain: &Plain) -> Result<()> {
         for (origin, month) in plain.months() {
             let found = answers::month(db, origin, first_day(month)?).await?;
             let found: Vec<_> = found.iter().map(told::entity).collect();
             self.same(|| format!("(g) all of {origin} in {month}"), &plain.month(origin, month), &found);
+            let found = answers::days(db, origin, first_day(month)?).await?;
+            let found: Vec<_> = found.iter().map(|day| told::counts(day)).collect();
+            self.same(|| format!("(l) counts of {origin} in {month}"), &plain.counts(origin, month), &found);
             let found = answers::latest(db, origin, first_day(month)?, 10).await?;
             let found: Vec<_> = found.iter().map(|flight| told::flight(flight)).collect();
             let expected: Vec<_> = plain.latest(origin, month).into_iter().map(str::to_owned).collect();
@@ -175,7 +214,7 @@ impl Checked {
     async fn places(&mut self, db: &Database, plain: &Plain) -> Result<()> {
         let planes = Plane::find().get_many(plain.planes.keys(), db).await?;
         for ((tail, line), plane) in plain.planes.iter().zip(planes) {
-            let found = plane.map(|plane| format!("{},{}", plane.tail, told::airframe(&plane.airframe)));
+            let found = plane.map(|plane| told::plane(&plane));
             self.equal(|| format!("plane {tail}"), Some(plain::joined(line.iter())), found);
         }
         let airports = Airport::find().all(db).await?;
@@ -193,11 +232,13 @@ impl Checked {
         let flights = plain.flights().count();
         let headers = plain.days.len() + plain.months().len();
         let fleet: usize = plain.fleets().values().map(BTreeMap::len).sum();
-        let others = headers + fleet + plain.planes.len() + plain.airlines.len() + plain.airports.len();
+        let weather: usize = plain.weather.values().map(BTreeMap::len).sum();
+        let others = headers + fleet + plain.planes.len() + plain.airlines.len() + plain.airports.len() + weather;
         self.equal(|| "the number of entities".into(), (flights + others) as u64, verified.entities);
         let tails = plain.flights().filter(|flight| flight.tail != "NA").count();
         let left = plain.flights().filter(|flight| flight.left.is_some()).count();
-        self.equal(|| "the number of index rows".into(), (2 * flights + tails + left) as u64, verified.derived);
+        let derived = 2 * flights + 2 * tails + left + 3 * plain.days.len();
+        self.equal(|| "the number of index rows and cells".into(), derived as u64, verified.derived);
         self.equal(|| "the number of foreign rows".into(), 0, verified.foreign);
         Ok(())
     }

@@ -16,6 +16,9 @@ use crate::flights::{Result, csv::Table};
 const FLIGHT_COLUMNS: &str = "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,\
                               carrier,flight,tailnum,origin,dest,air_time,distance,hour,minute,time_hour";
 
+/// The columns of weather.csv.gz that are numbers with fractions.
+const WEATHER_NUMBERS: [usize; 8] = [5, 6, 7, 9, 10, 11, 12, 13];
+
 /// One line of flights.csv.gz.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlainFlight {
@@ -69,6 +72,8 @@ pub(crate) struct Plain {
     pub(crate) airports: BTreeMap<String, StringRecord>,
     /// Lines of planes.csv.gz by tail number.
     pub(crate) planes: BTreeMap<String, StringRecord>,
+    /// Lines of weather.csv.gz, numbers as their shortest texts, by airport, local day and the hour in UTC.
+    pub(crate) weather: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
 
 impl Plain {
@@ -83,7 +88,8 @@ impl Plain {
             flights.sort_by(|a, b| a.order().cmp(&b.order()));
         }
         let by_first = |name| by_first_column(directory, name);
-        Ok(Self { days, airlines: by_first("airlines")?, airports: by_first("airports")?, planes: by_first("planes")? })
+        let (airlines, airports, planes) = (by_first("airlines")?, by_first("airports")?, by_first("planes")?);
+        Ok(Self { days, airlines, airports, planes, weather: weather(directory)? })
     }
 
     /// Every flight, by airport and day.
@@ -114,6 +120,46 @@ impl Plain {
             legs.entry((flight.origin.as_str(), flight.month(), flight.tail.as_str())).or_default().push(leg);
         }
         legs
+    }
+
+    /// (i) For each tail number, what is known of each departure from any airport, in their order.
+    pub(crate) fn hops(&self) -> BTreeMap<&str, Vec<String>> {
+        let mut by_tail: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for flight in self.flights().filter(|flight| flight.tail != "NA") {
+            by_tail.entry(flight.tail.as_str()).or_default().push(flight);
+        }
+        let told = |flight: &PlainFlight| {
+            let PlainFlight { date, scheduled, origin, carrier, number, destination, arrival_delay, .. } = flight;
+            format!("{date} {scheduled} {carrier} {number} from {origin} to {destination}: {arrival_delay}")
+        };
+        let in_order = |mut flights: Vec<&PlainFlight>| {
+            flights.sort_by_key(|f| (f.date.as_str(), f.scheduled, f.origin.as_str(), f.carrier.as_str(), f.number));
+            flights.into_iter().map(told).collect()
+        };
+        by_tail.into_iter().map(|(tail, flights)| (tail, in_order(flights))).collect()
+    }
+
+    /// (k) The weather at a flight's airport in the hour in which it was to leave.
+    pub(crate) fn weather_of(&self, flight: &PlainFlight) -> Option<&String> {
+        let hour = flight.line.rsplit(',').next().unwrap_or_default();
+        self.weather.get(&(flight.origin.clone(), flight.date.clone()))?.get(hour)
+    }
+
+    /// (m) What is known of a flight's plane, in four columns; nothing where it is not listed.
+    pub(crate) fn card(&self, flight: &PlainFlight) -> Option<String> {
+        let plane = self.planes.get(&flight.tail)?;
+        Some(joined([1, 3, 4, 6].into_iter().filter_map(|column| plane.get(column))))
+    }
+
+    /// (l) What is counted of each day of an airport's month.
+    pub(crate) fn counts(&self, origin: &str, month: &str) -> Vec<String> {
+        let days = self.days.iter().filter(|((airport, date), _)| airport == origin && date.starts_with(month));
+        let told = |((_, date), flights): (&(String, String), &Vec<PlainFlight>)| {
+            let cancelled = flights.iter().filter(|flight| flight.departure_delay == "NA").count();
+            let minutes: i64 = flights.iter().filter_map(|flight| flight.departure_delay.parse::<i64>().ok()).sum();
+            format!("{date}: {} flights, {cancelled} cancelled, {minutes} minutes", flights.len())
+        };
+        days.map(told).collect()
     }
 
     /// (d) The lines of the departures of an airport (of one month, or of all), latest first.
@@ -159,13 +205,7 @@ impl Plain {
 
     /// The lines of airports.csv.gz in order of code, degrees as the shortest text of their number.
     pub(crate) fn airport_lines(&self) -> impl Iterator<Item = Result<String>> {
-        let shortest = |(column, text): (usize, &str)| match column {
-            2 | 3 => Ok(text.parse::<f64>()?.to_string()),
-            _ => Ok(text.to_owned()),
-        };
-        self.airports
-            .values()
-            .map(move |line| Ok(line.iter().enumerate().map(shortest).collect::<Result<Vec<_>>>()?.join(",")))
+        self.airports.values().map(|line| with_shortest(line, &[2, 3]))
     }
 
     /// (g) Everything of an airport's month: its header, then each day's header and the day's lines.
@@ -208,6 +248,30 @@ fn header(of: &str, flights: &[&PlainFlight], group: impl Fn(&PlainFlight) -> St
 /// The fields with commas between them; none of the files has one in a field.
 pub(crate) fn joined<'a>(fields: impl Iterator<Item = &'a str>) -> String {
     fields.collect::<Vec<_>>().join(",")
+}
+
+/// The line, the numbers in these columns as the shortest texts of theirs.
+fn with_shortest(line: &StringRecord, columns: &[usize]) -> Result<String> {
+    let shortest = |(column, text): (usize, &str)| match columns.contains(&column) && text != "NA" {
+        true => Ok(text.parse::<f64>()?.to_string()),
+        false => Ok(text.to_owned()),
+    };
+    Ok(line.iter().enumerate().map(shortest).collect::<Result<Vec<_>>>()?.join(","))
+}
+
+/// See [`Plain::weather`].
+fn weather(directory: &Path) -> Result<BTreeMap<(String, String), BTreeMap<String, String>>> {
+    let mut days: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+    for line in Table::open(directory, "weather")?.records(|record| Ok(record.fields().clone())) {
+        let line = line?;
+        let [origin, year, month, day, .., hour] = line.iter().collect::<Vec<_>>()[..] else {
+            return Err("weather.csv.gz: a line of too few columns".into());
+        };
+        let date = format!("{year:0>4}-{month:0>2}-{day:0>2}");
+        let text = with_shortest(&line, &WEATHER_NUMBERS)?;
+        days.entry((origin.to_owned(), date)).or_default().insert(hour.to_owned(), text);
+    }
+    Ok(days)
 }
 
 fn by_first_column(directory: &Path, name: &str) -> Result<BTreeMap<String, StringRecord>> {

@@ -3,10 +3,13 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{Datelike, NaiveDate, SecondsFormat};
 
 use super::plain::joined;
-use crate::flights::model::{Airframe, Airport, Connection, Day, FleetPlane, Flight, Leg, Month, Timetable};
+use crate::flights::{
+    model::{Airport, Day, FleetPlane, Flight, Month, Plane, Timetable, Weather},
+    projections::{Airframe, Connection, Hop, Leg, PlaneCard},
+};
 
 /// A value as it stands in the files.
 fn field(value: Option<impl Display>) -> String {
@@ -43,9 +46,25 @@ pub(crate) fn flight(flight: &Flight) -> String {
     ])
 }
 
+/// The line of planes.csv.gz.
+pub(crate) fn plane(plane: &Plane) -> String {
+    let p = plane;
+    line([
+        p.tail.clone(),
+        field(p.built),
+        field(p.kind.as_deref()),
+        field(p.manufacturer.as_deref()),
+        field(p.model.as_deref()),
+        field(p.engines),
+        field(p.seats),
+        field(p.speed),
+        field(p.engine.as_deref()),
+    ])
+}
+
 /// The line of planes.csv.gz without its key.
-pub(crate) fn airframe(airframe: &Airframe) -> String {
-    let a = airframe;
+fn airframe(airframe: Option<&Airframe>) -> String {
+    let Some(a) = airframe else { return joined(["NA"; 8].into_iter()) };
     line([
         field(a.built),
         field(a.kind.as_deref()),
@@ -56,6 +75,12 @@ pub(crate) fn airframe(airframe: &Airframe) -> String {
         field(a.speed),
         field(a.engine.as_deref()),
     ])
+}
+
+/// As [`Plain::card`](super::plain::Plain::card) tells it.
+pub(crate) fn card(card: &PlaneCard) -> String {
+    let PlaneCard { built, manufacturer, model, seats } = card;
+    line([field(*built), field(manufacturer.as_deref()), field(model.as_deref()), field(*seats)])
 }
 
 /// The line of airports.csv.gz.
@@ -79,6 +104,41 @@ pub(crate) fn leg(leg: &Leg) -> String {
     format!("{date} {} {carrier} {number} to {destination}: {}", scheduled.0, field(*arrival_delay))
 }
 
+/// As [`Plain::hops`](super::plain::Plain::hops) tells it.
+pub(crate) fn hop(hop: &Hop) -> String {
+    let Hop { date, scheduled, origin, carrier, number, destination, arrival_delay } = hop;
+    let late = field(*arrival_delay);
+    format!("{date} {} {carrier} {number} from {origin} to {destination}: {late}", scheduled.0)
+}
+
+/// The line of weather.csv.gz.
+pub(crate) fn weather(weather: &Weather) -> String {
+    let w = weather;
+    line([
+        w.origin.clone(),
+        w.date.year().to_string(),
+        w.date.month().to_string(),
+        w.date.day().to_string(),
+        w.hour.to_string(),
+        field(w.temperature),
+        field(w.dew_point),
+        field(w.humidity),
+        field(w.wind_direction),
+        field(w.wind_speed),
+        field(w.wind_gust),
+        field(w.precipitation),
+        field(w.pressure),
+        field(w.visibility),
+        w.at.to_rfc3339_opts(SecondsFormat::Secs, true),
+    ])
+}
+
+/// As [`Plain::counts`](super::plain::Plain::counts) tells it.
+pub(crate) fn counts(day: &Day) -> String {
+    let Day { date, flights, cancelled, delay_minutes, .. } = day;
+    format!("{date}: {flights} flights, {cancelled} cancelled, {delay_minutes} minutes")
+}
+
 /// As [`Plain::connections`](super::plain::Plain::connections) tells it.
 pub(crate) fn connections(found: BTreeMap<String, Vec<Connection>>) -> BTreeMap<String, Vec<String>> {
     let told = |Connection { date, scheduled, number, departure_delay, arrival_delay, .. }: Connection| {
@@ -89,7 +149,7 @@ pub(crate) fn connections(found: BTreeMap<String, Vec<Connection>>) -> BTreeMap<
 
 /// As [`Plain::fleets`](super::plain::Plain::fleets) tells it.
 pub(crate) fn fleet_plane(plane: &FleetPlane) -> String {
-    format!("{} {} {} {}", plane.flights, plane.first, plane.last, airframe(&plane.airframe))
+    format!("{} {} {} {}", plane.flights, plane.first, plane.last, airframe(plane.airframe.as_ref()))
 }
 
 /// As [`Plain::month`](super::plain::Plain::month) tells it.
@@ -101,7 +161,7 @@ pub(crate) fn entity(entity: &Timetable) -> String {
             header(&date.to_string(), *flights, *cancelled, &by_hour)
         }
         Timetable::Month(Month { date, flights, cancelled, by_carrier, .. }) => {
-            header(&month(*date), *flights, *cancelled, by_carrier)
+            header(&month(*date), (*flights).into(), (*cancelled).into(), by_carrier)
         }
         other => format!("not expected here: {other:?}"),
     }
@@ -112,7 +172,7 @@ pub(crate) fn month(date: NaiveDate) -> String {
     date.format("%Y-%m").to_string()
 }
 
-fn header(of: &str, flights: u32, cancelled: u32, counts: &BTreeMap<String, u32>) -> String {
+fn header(of: &str, flights: i64, cancelled: i64, counts: &BTreeMap<String, u32>) -> String {
     let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{name}={count}")).collect();
     format!("{of}: {flights} flights, {cancelled} cancelled, {}", counts.join(" "))
 }

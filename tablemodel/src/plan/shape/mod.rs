@@ -118,13 +118,7 @@ fn field<'a>(schema: &'static EntitySchema, property: &'a str) -> &'a str {
 /// What the rows of an entity hold, put together, without the system's properties.
 pub(crate) fn join(schema: &'static EntitySchema, rows: &Group) -> Result<Properties> {
     let Some(shape) = &schema.shape else {
-        if rows.head.properties.get(system::PARTS).is_some() {
-            let detail = "the entity has parts, of which this program's type knows nothing: say `#[table(wide)]`";
-            return Err(Error::unsupported(detail).of(schema.entity_type).at_key(rows.key().clone()));
-        }
-        let mut whole = rows.head.properties.clone();
-        whole.retain(|name| !system::is_system(name));
-        return Ok(whole);
+        return Ok(whole(schema, rows)?.filtered(|name| !system::is_system(name)));
     };
     let is_chunk = |name: &str| shape.chunked.iter().any(|property| chunked::is_of(property, name));
     let mut pairs: Vec<(PropertyName, Value)> = Vec::new();
@@ -155,12 +149,16 @@ pub(crate) fn chunked_values(schema: &'static EntitySchema, rows: &Group) -> Res
     Ok(values)
 }
 
-/// What the rows hold, borrowed where that is one row.
+/// What the rows hold, borrowed where that is one row, and then with the system's properties.
 pub(crate) fn whole<'a>(schema: &'static EntitySchema, rows: &'a Group) -> Result<Cow<'a, Properties>> {
-    match schema.shape {
-        None => Ok(Cow::Borrowed(&rows.head.properties)),
-        Some(_) => join(schema, rows).map(Cow::Owned),
+    if schema.shape.is_some() {
+        return join(schema, rows).map(Cow::Owned);
     }
+    if rows.head.properties.get(system::PARTS).is_some() {
+        let detail = "the entity has parts, of which this program's type knows nothing: say `#[table(wide)]`";
+        return Err(Error::unsupported(detail).of(schema.entity_type).at_key(rows.key().clone()));
+    }
+    Ok(Cow::Borrowed(&rows.head.properties))
 }
 
 /// The rows of the entity whose head this is, as they are known before a change.

@@ -1,0 +1,94 @@
+//! Rows by text, written by hand on redb: tables of one file, a writer thread with group commit.
+//!
+//! The peer of entities that are several rows. It knows nothing of tablemodel.
+
+use std::{
+    path::Path,
+    sync::{Arc, mpsc},
+    thread,
+};
+
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use tokio::sync::oneshot;
+
+use crate::{Result, side::CACHE_BYTES};
+
+/// Requests that one commit takes at most.
+const GROUP: usize = 256;
+
+type Definition<'n> = TableDefinition<'n, &'static str, &'static [u8]>;
+
+/// A row of a table.
+pub(crate) struct Entry {
+    pub(crate) table: &'static str,
+    pub(crate) key: String,
+    pub(crate) value: Vec<u8>,
+}
+
+struct Request {
+    rows: Vec<Entry>,
+    reply: oneshot::Sender<std::result::Result<(), String>>,
+}
+
+/// The tables of one file. Clones are one; the last one to go ends its thread.
+#[derive(Clone)]
+pub(crate) struct Keyed {
+    database: Arc<Database>,
+    queue: mpsc::Sender<Request>,
+}
+
+impl Keyed {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let database = Arc::new(Database::builder().set_cache_size(CACHE_BYTES).create(path)?);
+        let (queue, requests) = mpsc::channel();
+        let of_thread = Arc::clone(&database);
+        thread::Builder::new().spawn(move || run(&of_thread, &requests))?;
+        Ok(Self { database, queue })
+    }
+
+    /// Writes rows, all or none; the first must not exist.
+    pub(crate) async fn insert(&self, rows: Vec<Entry>) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.send(Request { rows, reply }).map_err(|_| "closed")?;
+        Ok(answer.await??)
+    }
+
+    /// The keys in a range of one table.
+    pub(crate) fn keys(&self, table: &'static str, from: &str, until: &str) -> Result<Vec<String>> {
+        let table = self.database.begin_read()?.open_table(Definition::new(table))?;
+        table.range(from..until)?.map(|entry| Ok(entry?.0.value().to_owned())).collect()
+    }
+}
+
+fn run(database: &Database, queue: &mpsc::Receiver<Request>) {
+    while let Ok(first) = queue.recv() {
+        let requests: Vec<_> = std::iter::once(first).chain(queue.try_iter()).take(GROUP).collect();
+        let done = commit(database, &requests);
+        for (at, request) in requests.into_iter().enumerate() {
+            let answer = match &done {
+                Ok(refused) if refused.contains(&at) => Err("the row exists".to_owned()),
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.to_string()),
+            };
+            let _ = request.reply.send(answer);
+        }
+    }
+}
+
+/// Gives the requests that were refused.
+fn commit(database: &Database, requests: &[Request]) -> Result<Vec<usize>> {
+    let mut refused = Vec::new();
+    let transaction = database.begin_write()?;
+    for (at, request) in requests.iter().enumerate() {
+        for (number, row) in request.rows.iter().enumerate() {
+            let mut table = transaction.open_table(Definition::new(row.table))?;
+            if number == 0 && table.get(row.key.as_str())?.is_some() {
+                refused.push(at);
+                break;
+            }
+            table.insert(row.key.as_str(), row.value.as_slice())?;
+        }
+    }
+    transaction.commit()?;
+    Ok(refused)
+}

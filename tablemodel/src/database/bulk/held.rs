@@ -1,0 +1,153 @@
+//! What a bulk write holds back: changes that wait for their partition's batch to fill.
+//!
+//! Nothing is written here; how many rows a batch comes to is reckoned, and checked when it is planned.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use tablemodel_store::size;
+
+use super::rows_each;
+use crate::{
+    plan::{change::Change, image::Image},
+    rooms::aggregate,
+    schema::{Cover, EntitySchema},
+};
+
+/// Entities held back so that partitions fill their batches, at most.
+const HELD_ENTITIES: usize = 20_000;
+/// Bytes of them, as they are in memory.
+const HELD_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of properties of one batch, as they are in memory: well under the 4 MiB of JSON that a batch may be, whose exact
+/// size is checked when the batch is planned.
+const BATCH_BYTES: usize = 1024 * 1024;
+
+/// Changes that wait for their partition's batch to fill.
+pub(super) struct Held {
+    open: HashMap<String, Chunk>,
+    entities: usize,
+    bytes: usize,
+    /// What waits no longer, in the order in which it has to be written.
+    pub(super) due: VecDeque<Vec<Change>>,
+    /// Rows of one batch.
+    per_batch: usize,
+    /// Rows of one entity, with two for each aggregate.
+    rows_each: usize,
+    /// Rows of one entity that hold all its properties.
+    copies: usize,
+}
+
+#[derive(Default)]
+struct Chunk {
+    changes: Vec<Change>,
+    rows: usize,
+    bytes: usize,
+    /// Cells and targets of aggregates, which all changes that meet in them write once.
+    shared: HashSet<String>,
+}
+
+/// What one more change adds to a batch.
+struct Share {
+    rows: usize,
+    bytes: usize,
+    shared: Vec<(String, usize)>,
+}
+
+impl Held {
+    /// Of batches of so many rows.
+    pub(super) fn of(schema: &'static EntitySchema, per_batch: usize) -> Self {
+        let copies = schema.indexes.iter().filter(|index| index.cover == Cover::Whole).count();
+        Self {
+            open: HashMap::new(),
+            entities: 0,
+            bytes: 0,
+            due: VecDeque::new(),
+            per_batch,
+            rows_each: rows_each(schema),
+            copies: 1 + copies,
+        }
+    }
+
+    /// Holds one more; what fills a batch is due.
+    pub(super) fn add(&mut self, image: Image, change: fn(Image) -> Change) {
+        let partition = image.key.partition.clone();
+        let bytes = size::row_bytes_bound(&partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
+        let change = change(image);
+        let share = self.share(&change, bytes);
+        if self.open.get(&partition).is_some_and(|chunk| chunk.rows_with(&share) > self.per_batch) {
+            self.release_partition(&partition);
+        }
+        self.entities += 1;
+        self.bytes += bytes;
+        let chunk = self.open.entry(partition.clone()).or_default();
+        chunk.add(change, share);
+        if chunk.bytes >= BATCH_BYTES {
+            self.release_partition(&partition);
+        }
+        if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
+            self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
+        }
+    }
+
+    /// What the change adds. Of what another state of the entity shares with others nothing is known here.
+    fn share(&self, change: &Change, bytes: usize) -> Share {
+        let all = Share { rows: self.rows_each, bytes, shared: Vec::new() };
+        let Change::Insert(image) = change else { return all };
+        if image.schema.aggregates.is_empty() {
+            return all;
+        }
+        let Ok(edits) = aggregate::edits(None, Some(image), |_| true) else { return all };
+        let shared = edits.into_iter().flat_map(|edit| {
+            let target = rows_each(edit.into.target);
+            [(edit.into.cell(), 1), (edit.into.row, target)]
+        });
+        Share { rows: self.rows_each - 2 * image.schema.aggregates.len(), bytes, shared: shared.collect() }
+    }
+
+    /// Lets the fullest batches go until at most so many entities and bytes are held.
+    pub(super) fn release(&mut self, entities: usize, bytes: usize) {
+        let mut partitions: Vec<_> = self.open.iter().map(|(key, chunk)| (chunk.changes.len(), key.clone())).collect();
+        partitions.sort_unstable();
+        while (self.entities > entities || self.bytes > bytes)
+            && let Some((_, partition)) = partitions.pop()
+        {
+            self.release_partition(&partition);
+        }
+    }
+
+    fn release_partition(&mut self, partition: &str) {
+        if let Some(chunk) = self.open.remove(partition) {
+            self.entities -= chunk.changes.len();
+            self.bytes -= chunk.bytes;
+            self.due.push_back(chunk.changes);
+        }
+    }
+}
+
+impl Chunk {
+    /// Its rows, if this were added.
+    fn rows_with(&self, share: &Share) -> usize {
+        let new = share.shared.iter().filter(|(row, _)| !self.shared.contains(row));
+        self.rows + share.rows + new.map(|(_, rows)| rows).sum::<usize>()
+    }
+
+    fn add(&mut self, change: Change, share: Share) {
+        self.changes.push(change);
+        (self.rows, self.bytes) = (self.rows + share.rows, self.bytes + share.bytes);
+        for (row, rows) in share.shared {
+            if self.shared.insert(row) {
+                self.rows += rows;
+            }
+        }
+    }
+}
+
+/// The bytes of the blobs that the image brings.
+fn blobs(image: &Image) -> usize {
+    #[cfg(feature = "blob")]
+    return image.blobs.iter().map(crate::blob::Pending::bytes).sum();
+    #[cfg(not(feature = "blob"))]
+    {
+        let _ = image;
+        0
+    }
+}
