@@ -157,13 +157,18 @@ impl Check {
         let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
         for row in rows {
             let (entity, mut keys) = members.remove(&row).unwrap_or_default();
-            keys.sort_by(|a, b| tablemodel_store::key::compare(a, b));
             let found = lists.remove(&row).unwrap_or_default();
+            // An entity that cannot be read may well want to be where it is.
+            let there = list::keys(&found).ok().flatten().unwrap_or_default();
+            let untold: Vec<_> = there.into_iter().filter(|key| self.unreadable.contains(key)).collect();
+            let is_told = untold.is_empty();
+            keys.extend(untold);
+            keys.sort_by(|a, b| tablemodel_store::key::compare(a, b));
             if let Some(fault) = list::fault(&row, &found, &keys) {
                 let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
                 let rows = found.into_iter().map(|row| (row.key, row.etag)).collect();
                 let members = keys.into_iter().map(|key| RowKey::new(self.partition.clone(), key)).collect();
-                let mend = Mend::Relist { entity, rows, members };
+                let mend = if is_told { Mend::Relist { entity, rows, members } } else { Mend::No };
                 self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
             }
         }
@@ -390,6 +395,9 @@ impl Wanted {
         };
         let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator.as_ref());
         let same_owner = system::owner(row).as_ref() == Some(&self.owner);
+        if system::is_pending(&row.properties) && !self.kind.name.starts_with('~') {
+            misfits.push("it claims the value of its entity, and is not confirmed: reads pass over it");
+        }
         if !same_type || !same_owner || fields(&row.properties) != fields(&self.properties) {
             misfits.push("it does not hold what its entity wants");
         }
@@ -437,7 +445,7 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
 }
 
 /// The image of an entity whose rows are as the schema says, or what is wrong with it.
-fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Image, String> {
+pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Image, String> {
     let image = Image::stored(schema, rows).map_err(|error| error.to_string())?;
     if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property)))
     {

@@ -10,12 +10,12 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
-    check::{Check, Guest, WantedAway},
+    check::{Check, Guest, WantedAway, readable},
     repair::Mend,
 };
 use crate::{
     database::{Database, outbox},
-    error::Result,
+    error::{ErrorKind, Result},
     key::beginning_with,
     plan::{
         change::is_primary,
@@ -138,8 +138,14 @@ impl Database {
             return Ok(None);
         }
         let own = self.table_name(schema.table);
-        let primary = self.read_entity(schema, &own, &owner).await?.filter(|rows| is_primary(schema, &rows.head));
-        let image = primary.and_then(|rows| Image::stored(schema, &rows).ok());
+        let primary = match self.read_entity(schema, &own, &owner).await {
+            Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(None), // reported where the entity stands
+            other => other?.filter(|rows| is_primary(schema, &rows.head)),
+        };
+        let image = match primary.map(|rows| readable(schema, &rows)).transpose() {
+            Ok(image) => image,
+            Err(_) => return Ok(None), // the same: what it wants cannot be told
+        };
         let is_wanted = match &image {
             Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
             Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
@@ -179,6 +185,10 @@ impl Database {
         for copy in holder.schema.copies {
             let Some(source) = copy::source(holder, copy)? else { continue };
             let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
+            let of_source = row.clone().filter(|row| is_primary(source.schema, row));
+            if of_source.is_some_and(|row| readable(source.schema, &row.into()).is_err()) {
+                continue; // reported where it stands
+            }
             if !copy::is_stale(holder, copy, row.as_ref())?
                 || self.is_pending(source.schema, &source.key).await?
                 || self.is_pending(holder.schema, &holder.key).await?

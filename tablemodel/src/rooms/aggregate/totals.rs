@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tablemodel_store::{ETag, Properties, Row};
 
-use super::{Contribution, Edit, Into, Term, Total, edits};
+use super::{Contribution, Edit, Into, Term, Total, VALUE, edits};
 use crate::{error::Result, plan::image::Image, schema::AggregateSchema};
 
 /// What the sources of one partition come to: the truth that cells and properties are checked against, and rebuilt from.
@@ -56,7 +56,9 @@ impl Totals {
             let cell = cells.get(row);
             let fault = match into.total(cell) {
                 Ok(_) if cell.is_none() => Some("the aggregate has no cell".to_owned()),
-                Ok(found) if found != *total => Some("the cell is not what its sources come to".to_owned()),
+                Ok(found) if found != *total || !says(into, cell, total) => {
+                    Some("the cell is not what its sources come to".to_owned())
+                }
                 Ok(_) => None,
                 Err(error) => Some(error.to_string()),
             };
@@ -92,4 +94,10 @@ impl Into {
         let (entity, row, total) = (self.target.entity_type, self.row.clone(), total.clone());
         Recount::Cell { entity, row, total, cell: cell.cloned(), is_live }
     }
+}
+
+/// Whether the value that a cell says, beside the exact sum of a sum of floats, is that sum rounded.
+fn says(into: &Into, cell: Option<&Row>, total: &Total) -> bool {
+    let value = cell.and_then(|cell| cell.properties.get(VALUE)).map(|value| value.to_value());
+    Some(value) == into.value(total).ok()
 }

@@ -5,6 +5,7 @@
 
 mod model;
 mod oracle;
+mod recovery;
 mod rooms;
 mod run;
 mod sequences;

@@ -20,11 +20,11 @@ use super::{
 
 /// A room by the name of its file, and what of it is run here.
 const ROOMS: &[(&str, Proof)] = &[
-    ("aggregate", Proof::Elsewhere(crate::aggregate::enumerate)),
+    ("aggregate", Proof::Both(&[Op::Insert, Op::Again, Op::Less, Op::Move, Op::Dissolve], crate::aggregate::enumerate)),
     ("blob", Proof::Elsewhere(crate::blob::enumerate)),
     ("chunked", Proof::Here(&[Op::Grow, Op::Shrink])),
     ("compound_key", Proof::Here(&[Op::Insert, Op::Again])),
-    ("copy", Proof::Elsewhere(crate::copy::enumerate)),
+    ("copy", Proof::Both(&[Op::Join, Op::Retitle, Op::Rename, Op::Withdraw, Op::Transfer], crate::copy::enumerate)),
     ("elsewhere", Proof::Here(&[Op::Insert, Op::Again, Op::Save, Op::Less, Op::Update, Op::Delete, Op::Batch])),
     ("index", Proof::Here(&[Op::Insert, Op::Save, Op::Less, Op::Upsert, Op::Delete])),
     ("list", Proof::Here(&[Op::Insert, Op::Save, Op::Less, Op::Update, Op::Delete, Op::Batch, Op::Move])),
@@ -42,6 +42,8 @@ const ROOMS: &[(&str, Proof)] = &[
 #[derive(Debug)]
 enum Proof {
     Here(&'static [Op]),
+    /// Here, and in more ways by a test of its own.
+    Both(&'static [Op], #[expect(dead_code, reason = "that it compiles says that the test is there")] fn()),
     /// By a test of its own: its objects are in no table.
     #[expect(dead_code, reason = "that it compiles says that the test is there")]
     Elsewhere(fn()),
@@ -50,7 +52,7 @@ enum Proof {
 
 /// One operation; each is written for what it does to the rows of its rooms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Op {
+pub(super) enum Op {
     Insert,
     /// Over a tombstone, where there is one.
     Again,
@@ -68,6 +70,18 @@ enum Op {
     Shrink,
     Patch,
     Remove,
+    /// A fan comes, and copies.
+    Join,
+    /// What is copied of a team changes, beside its fans.
+    Retitle,
+    /// What is copied of a sponsor changes, in other partitions.
+    Rename,
+    /// The sponsor goes.
+    Withdraw,
+    /// The team goes: what it counted, and who copied it, stays.
+    Dissolve,
+    /// A fan moves to another club.
+    Transfer,
 }
 
 /// Entities that between them want a row of every kind, and lack one of every kind.
@@ -118,11 +132,14 @@ pub(super) fn doc(id: u32, body: usize) -> Doc {
     Doc { club: "A".into(), id, title, topic, isbn, body, reads: 1, likes, scan }
 }
 
-async fn prepared(mode: Consistency) -> TestDatabase {
+pub(super) async fn prepared(mode: Consistency) -> TestDatabase {
     let db = match mode {
         Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
         Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
     };
+    db.insert(&sponsor()).await.unwrap();
+    db.insert(&team("A")).await.unwrap();
+    db.insert(&fan(1)).await.unwrap();
     db.insert(&person("A", 1)).await.unwrap();
     db.insert(&person("A", 2)).await.unwrap();
     db.insert(&doc(1, 33_000)).await.unwrap();
@@ -134,10 +151,10 @@ async fn prepared(mode: Consistency) -> TestDatabase {
 fn changed(p: &mut Person) {
     (p.name, p.zip, p.seat, p.city) = ("Ann".into(), Some(8), Some(9), "Rome".into());
     (p.skills, p.email) = (vec!["sql".into(), "tea".into()], Some("changed@x".into()));
-    p.active = !p.active;
+    (p.active, p.rate, p.points) = (!p.active, Some(0.5), 5);
 }
 
-async fn run(db: &Database, op: Op) -> Result<()> {
+pub(super) async fn run(db: &Database, op: Op) -> Result<()> {
     match op {
         Op::Insert => db.insert(&person("B", 9)).await.map(drop),
         Op::Again => db.insert(&person("A", 3)).await.map(drop),
@@ -145,6 +162,9 @@ async fn run(db: &Database, op: Op) -> Result<()> {
         Op::Update => db.update(Person::find().club("A").year(2014).id(2), |p| Ok(changed(p))).await.map(drop),
         Op::Save | Op::Less | Op::Move | Op::Delete | Op::Batch => run_person(db, op).await,
         Op::Grow | Op::Shrink | Op::Remove => run_doc(db, op).await,
+        Op::Join => db.insert(&fan(2)).await.map(drop),
+        Op::Rename => db.patch(Sponsor::find().id(1_u8), Sponsor::NAME.set("Bell")).await,
+        Op::Retitle | Op::Withdraw | Op::Dissolve | Op::Transfer => run_copies(db, op).await,
         Op::Patch => db.patch(Doc::find().club("A").id(1), Doc::READS.set(8).and(Doc::LIKES.set(None))).await,
     }
 }
@@ -181,7 +201,26 @@ async fn run_doc(db: &Database, op: Op) -> Result<()> {
     db.save(&mut d).await
 }
 
-fn faults() -> Vec<Fault> {
+async fn run_copies(db: &Database, op: Op) -> Result<()> {
+    match op {
+        Op::Retitle => db.update(Team::find().club("A"), |team| Ok(team.title = "Blues".into())).await.map(drop),
+        Op::Withdraw => match Sponsor::find().id(1_u8).one(db).await? {
+            Some(sponsor) => db.delete(sponsor).await,
+            None => Ok(()),
+        },
+        Op::Dissolve => match Team::find().club("A").one(db).await? {
+            Some(team) => db.delete(team).await,
+            None => Ok(()),
+        },
+        _ => {
+            let Some(mut fan) = Fan::find().club("A").id(1).one(db).await? else { return Ok(()) };
+            (fan.club, fan.nick, fan.card) = ("B".into(), "Bee".into(), Some(8));
+            db.rekey(&mut fan).await
+        }
+    }
+}
+
+pub(super) fn faults() -> Vec<Fault> {
     let errors = [
         StoreErrorKind::Unavailable,
         StoreErrorKind::OutcomeUnknown,
@@ -197,7 +236,7 @@ pub(super) fn stage(db: &TestDatabase) -> Stage {
 }
 
 /// That the tables hold exactly the rows of the entities.
-async fn assert_exact(stage: &Stage, told: &str) {
+pub(super) async fn assert_exact(stage: &Stage, told: &str) {
     let entities = stage.entities().await;
     let Found { rows: mut physical, pending, objects } = oracle::physical(stage.rows().await, stage.objects().await);
     assert_eq!(objects, Vec::<String>::new(), "{told}");
@@ -258,11 +297,15 @@ fn is_of_the_store(kind: &ErrorKind) -> bool {
     )
 }
 
+/// Every operation of a room.
+pub(super) fn ops() -> BTreeSet<Op> {
+    ROOMS.iter().flat_map(|(_, proof)| proof.ops()).copied().collect()
+}
+
 async fn enumerate_all(mode: Consistency) -> usize {
-    let ops: BTreeSet<Op> = ROOMS.iter().flat_map(|(_, proof)| proof.ops()).copied().collect();
     let mut points = 0;
-    for op in ops {
-        points += enumerate(mode, op).await;
+    for op in ops() {
+        points += Box::pin(enumerate(mode, op)).await;
     }
     points
 }
@@ -270,7 +313,7 @@ async fn enumerate_all(mode: Consistency) -> usize {
 impl Proof {
     fn ops(&self) -> &'static [Op] {
         match self {
-            Self::Here(ops) => ops,
+            Self::Here(ops) | Self::Both(ops, _) => ops,
             Self::Elsewhere(_) | Self::WritesNothing => &[],
         }
     }
@@ -301,7 +344,7 @@ fn every_room_has_operations_here_a_test_of_its_own_or_writes_nothing() {
     assert_eq!(listed, names, "list each room with its operations");
     for (name, proof) in ROOMS {
         match proof {
-            Proof::Here(ops) => assert!(!ops.is_empty(), "{name} has no operations"),
+            Proof::Here(ops) | Proof::Both(ops, _) => assert!(!ops.is_empty(), "{name} has no operations"),
             Proof::Elsewhere(_) | Proof::WritesNothing => {}
         }
     }

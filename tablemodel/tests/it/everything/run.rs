@@ -2,7 +2,7 @@
 //!
 //! What the model says is `model`'s and `oracle`'s; nothing is decided here.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, pin::Pin, time::Duration};
 
 use tablemodel::{ErrorKind, Result, prelude::*};
 
@@ -114,14 +114,14 @@ impl<T> Run<T> {
             Step::Tick(seconds) => self.stage.clock.advance(Duration::from_secs(*seconds)),
             Step::Relay => drop(self.db().relay().run_once().await.expect("the relay runs")),
             Step::Read(slot, key) => self.slots[*slot] = self.read(key).await,
-            Step::Bulk(entities) => Box::pin(self.bulk(entities)).await,
-            Step::Batch(club, parts) => Box::pin(self.batch(club, parts)).await,
-            single => Box::pin(self.single(single)).await,
+            Step::Bulk(entities) => boxed(|| self.bulk(entities)).await,
+            Step::Batch(club, parts) => boxed(|| self.batch(club, parts)).await,
+            single => boxed(|| self.single(single)).await,
         }
     }
 
     async fn read(&self, key: &Key) -> Option<Slot> {
-        let handle = at!(key, path => Handle::from(path.one(self.db()).await.expect("readable")?));
+        let handle = at!(key, path => Handle::from(Box::pin(path.one(self.db())).await.expect("readable")?));
         let entity = self.book.lives.get(key).expect("the model has it").entity.clone();
         Some(Slot { handle, key: key.clone(), entity, read: self.book.now() })
     }
@@ -296,6 +296,11 @@ impl<T> Run<T> {
     }
 }
 
+/// Made and kept on the heap: a caller with many futures has none of them in its frame.
+fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    Box::pin(make())
+}
+
 /// What went wrong.
 async fn insert_all<E: TableEntity + Send + 'static>(db: &Database, entities: Vec<E>) -> Vec<String> {
     let inserted = db.bulk().insert_all(futures_util::stream::iter(entities));
@@ -305,19 +310,19 @@ async fn insert_all<E: TableEntity + Send + 'static>(db: &Database, entities: Ve
 
 async fn run_single(db: &Database, step: &Step, slot: Option<&mut Slot>) -> Result<()> {
     match (step, slot.map(|slot| &mut slot.handle)) {
-        (Step::Insert(entity), _) => of_any!(Entity, entity, entity => Box::pin(db.insert(entity)).await.map(drop)),
-        (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => Box::pin(db.upsert(entity)).await.map(drop)),
+        (Step::Insert(entity), _) => of_any!(Entity, entity, entity => boxed(|| db.insert(entity)).await.map(drop)),
+        (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => boxed(|| db.upsert(entity)).await.map(drop)),
         (Step::Update(key, edit), _) => {
-            at!(key, path => Box::pin(db.update(path, |there| Ok(there.edit(edit, false)))).await.map(drop))
+            at!(key, path => boxed(|| db.update(path, |there| Ok(there.edit(edit, false)))).await.map(drop))
         }
         (Step::Patch(club, id, reads, likes), _) => {
             let path = Doc::find().club(CLUBS[usize::from(*club)]).id(*id);
             db.patch(path, Doc::READS.set(*reads).and(Doc::LIKES.set(*likes))).await
         }
         (Step::Rename(id, name), _) => db.patch(Sponsor::find().id(*id), Sponsor::NAME.set(name.clone())).await,
-        (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.save(stored)).await),
-        (Step::Rekey(..), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.rekey(stored)).await),
-        (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => Box::pin(db.delete(stored.clone())).await),
+        (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => boxed(|| db.save(stored)).await),
+        (Step::Rekey(..), Some(handle)) => of_any!(Handle, handle, stored => boxed(|| db.rekey(stored)).await),
+        (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => boxed(|| db.delete(stored.clone())).await),
         _ => unreachable!("not a change"),
     }
 }

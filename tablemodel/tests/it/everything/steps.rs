@@ -118,7 +118,8 @@ prop_compose! {
     }
 }
 
-fn entities() -> impl Strategy<Value = Entity> {
+// Boxed, since the tree of one strategy within another is made on the stack.
+fn entities() -> BoxedStrategy<Entity> {
     prop_oneof![
         5 => persons().prop_map(Entity::Person),
         2 => docs().prop_map(Entity::Doc),
@@ -126,11 +127,12 @@ fn entities() -> impl Strategy<Value = Entity> {
         3 => fans().prop_map(Entity::Fan),
         1 => sponsors().prop_map(Entity::Sponsor),
     ]
+    .boxed()
 }
 
-fn edits() -> impl Strategy<Value = Edit> {
+fn edits() -> BoxedStrategy<Edit> {
     let all = (persons(), docs(), teams(), fans(), sponsors(), any::<u16>());
-    all.prop_map(|(person, doc, team, fan, sponsor, mask)| Edit { person, doc, team, fan, sponsor, mask })
+    all.prop_map(|(person, doc, team, fan, sponsor, mask)| Edit { person, doc, team, fan, sponsor, mask }).boxed()
 }
 
 fn keys() -> impl Strategy<Value = Key> {
@@ -142,7 +144,7 @@ fn patches() -> impl Strategy<Value = Step> {
     (0..2_u8, 0..2_u32, values).prop_map(|(club, id, (reads, likes))| Step::Patch(club, id, reads, likes))
 }
 
-fn changes() -> impl Strategy<Value = Step> {
+fn changes() -> BoxedStrategy<Step> {
     prop_oneof![
         2 => entities().prop_map(Step::Insert),
         2 => entities().prop_map(Step::Upsert),
@@ -151,6 +153,7 @@ fn changes() -> impl Strategy<Value = Step> {
         1 => (SPONSORS, names()).prop_map(|(id, name)| Step::Rename(id, name)),
         2 => (0..SLOTS).prop_map(Step::Delete),
     ]
+    .boxed()
 }
 
 fn steps() -> impl Strategy<Value = Step> {

@@ -49,7 +49,7 @@ const OF_DERIVED: [Damage; 5] = [
 ];
 
 const OF_CLAIMS: [Damage; 2] = [
-    ("of another partition", |row| with(row, "_pk", "K119")),
+    ("of another partition", |row| with(row, "_pk", "K999")),
     ("unconfirmed", |row| {
         let mut row = row.clone();
         row.retain(|name| name == "EntityType" || name.starts_with('_'));
@@ -68,9 +68,9 @@ const OF_LISTS: [Damage; 4] = [
 const OF_CELLS: [Damage; 4] = [
     ("cell missing", |_| Action::Delete(Condition::Exists)),
     ("cell miscounted", |row| with(row, "_count", number(row, "_count") + 1)),
-    ("cell without sources", |row| with(row, "_count", 0_i64)),
+    ("cell without a value", |row| without(row, "_value")),
     ("cell inexact", |row| match row.get("_exact") {
-        Some(_) => with(row, "_exact", Value::Binary(vec![1; 272].into())),
+        Some(_) => with(row, "_exact", Value::Binary(vec![1_u8; 272].into())),
         None => with(row, "_value", number(row, "_value") - 7),
     }),
 ];
@@ -288,7 +288,7 @@ impl<'a> Saboteur<'a> {
         }
     }
 
-    /// What only the user can put right, so many times each: told of the entity's primary row.
+    /// What only the user can put right, so many times each: told of the entity's primary row, or of the part that lacks.
     pub(super) async fn corrupt(&mut self, times: usize) {
         for _ in 0..times {
             for (kind, (name, damage)) in OF_PRIMARIES {
@@ -296,7 +296,12 @@ impl<'a> Saboteur<'a> {
                 let (place, row) = self.draw(kind, |_, row| is_linked(row));
                 self.write(&place, damage(&row)).await;
                 let (_, head) = owner(&place, &row);
-                self.planted.insert((place.0, place.1, head), name);
+                let told = match name {
+                    "part lost" => place.2,
+                    "of fewer parts" => format!("{head} ~~02"),
+                    _ => head,
+                };
+                self.planted.insert((place.0, place.1, told), name);
             }
         }
     }
