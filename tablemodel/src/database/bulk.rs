@@ -18,6 +18,7 @@ use futures_util::{
     stream::FuturesUnordered,
 };
 use tablemodel_store::limits;
+use tokio::{runtime::Handle, task::JoinSet};
 
 use self::held::Held;
 use crate::{
@@ -243,7 +244,7 @@ impl Writing<'_> {
             self.busy.extend(&keys);
             let (db, registered) = (self.bulk.db.clone(), self.registered.clone());
             let flight = async move { Landed { report: write_changes(&db, &registered, &changes).await, keys } };
-            self.flights.push(flight.boxed());
+            self.flights.push(apart(flight));
         }
     }
 
@@ -272,6 +273,26 @@ impl Writing<'_> {
             progress(self.report.written);
         }
     }
+}
+
+/// The work, begun at once as a task of its own where there is a runtime of tokio, so that several are planned at a time;
+/// else as a part of its caller. Dropped, it ends at its next wait, as any future does.
+fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
+    let Ok(runtime) = Handle::try_current() else { return work.boxed() };
+    let mut task = JoinSet::new();
+    task.spawn_on(work, &runtime);
+    let done = async move {
+        match task.join_next().await {
+            Some(Ok(done)) => done,
+            // It panicked, and so does its caller; or else the runtime ends, and all with it.
+            Some(Err(error)) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => std::future::pending().await,
+            },
+            None => std::future::pending().await,
+        }
+    };
+    done.boxed()
 }
 
 /// Makes changes of one partition as one batch; where one of them is refused, in halves.
