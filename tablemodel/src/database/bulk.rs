@@ -18,6 +18,7 @@ use futures_util::{
     stream::FuturesUnordered,
 };
 use tablemodel_store::limits;
+use tokio::{runtime::Handle, task::JoinSet};
 
 use self::held::{Held, Most};
 use crate::{
@@ -115,7 +116,8 @@ impl<'a> Bulk<'a> {
     ///
     /// Cost: one request per 100 rows of a partition, 32 at a time, or 256 to a store of this process; at most 20,000
     /// entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
-    /// entities with one key the first is inserted, and the others are refused.
+    /// entities with one key the first is inserted, and the others are refused. Within a runtime of tokio each batch is a
+    /// task, so that several are planned at a time.
     ///
     /// Entities that meet in a row (a list, an aggregate, the source of a copy) are written by one request at a time, which writes
     /// that row once. Where the store commits several batches atomically, up to 8,000 such rows are one commit.
@@ -249,7 +251,7 @@ impl Writing<'_> {
             self.busy.extend(&keys);
             let (db, registered) = (self.bulk.db.clone(), self.registered.clone());
             let flight = async move { Landed { report: write_changes(&db, &registered, &changes).await, keys } };
-            self.flights.push(flight.boxed());
+            self.flights.push(apart(flight));
         }
     }
 
@@ -278,6 +280,26 @@ impl Writing<'_> {
             progress(self.report.written);
         }
     }
+}
+
+/// The work, begun at once as a task of its own where there is a runtime of tokio, so that several are planned at a time;
+/// else as a part of its caller. Dropped, it ends at its next wait, as any future does.
+fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
+    let Ok(runtime) = Handle::try_current() else { return work.boxed() };
+    let mut task = JoinSet::new();
+    task.spawn_on(work, &runtime);
+    let done = async move {
+        match task.join_next().await {
+            Some(Ok(done)) => done,
+            // It panicked, and so does its caller; or else the runtime ends, and all with it.
+            Some(Err(error)) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => std::future::pending().await,
+            },
+            None => std::future::pending().await,
+        }
+    };
+    done.boxed()
 }
 
 /// Makes changes of one partition as one batch; where one of them is refused, in halves.

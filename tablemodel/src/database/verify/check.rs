@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tablemodel_store::{EdmType, Properties, Row, RowKey, ValueRef};
+use tablemodel_store::{EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
 
 use super::{Violation, ViolationKind, repair::Mend};
 use crate::{
@@ -388,17 +388,12 @@ impl Wanted {
         if system::sequence(&row.properties) > self.sequence {
             misfits.push("its sequence number is ahead of its entity's");
         }
-        let fields = |properties: &Properties| {
-            let mut fields = properties.clone();
-            fields.retain(|name| !system::is_system(name));
-            fields
-        };
         let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator.as_ref());
         let same_owner = system::owner(row).as_ref() == Some(&self.owner);
         if system::is_pending(&row.properties) && !self.kind.name.starts_with('~') {
             misfits.push("it claims the value of its entity, and is not confirmed: reads pass over it");
         }
-        if !same_type || !same_owner || fields(&row.properties) != fields(&self.properties) {
+        if !same_type || !same_owner || !own_fields(&row.properties).eq(own_fields(&self.properties)) {
             misfits.push("it does not hold what its entity wants");
         }
         misfits
@@ -422,6 +417,11 @@ impl Wanted {
     pub(super) fn touch(&self) -> Mend {
         Mend::Touch(self.schema.entity_type, self.owner.clone())
     }
+}
+
+/// The properties that are not the system's.
+fn own_fields(properties: &Properties) -> impl Iterator<Item = (&PropertyName, ValueRef<'_>)> {
+    properties.iter().filter(|(name, _)| !system::is_system(name.as_str()))
 }
 
 /// Whether the sources of the aggregate in this property of the target keep it.

@@ -3,7 +3,7 @@
 //! An entity is written once more as it is, with every derived row; what nobody wants is taken away if it is still as it
 //! was read. What cannot be read is left to the user.
 
-use std::{fmt, future::IntoFuture, pin::Pin};
+use std::{collections::HashSet, fmt, future::IntoFuture, pin::Pin};
 
 use tablemodel_store::{Action, Batch, Condition, ETag, RowKey};
 
@@ -44,6 +44,16 @@ pub(super) enum Mend {
     Recount(Box<Recount>),
     /// The outbox row is delivered.
     Deliver(&'static str),
+}
+
+impl Mend {
+    /// The entity that is written once more, if that is all: then all of its violations are mended at once.
+    fn touches(&self) -> Option<(&'static str, &RowKey)> {
+        match self {
+            Self::Touch(entity, key) => Some((entity, key)),
+            _ => None,
+        }
+    }
 }
 
 /// What a repair did.
@@ -106,16 +116,17 @@ impl<'a> Repair<'a> {
         let Self(verify, db) = self;
         db.check_writable()?;
         let mut repaired = Repaired { found: verify.await?, ..Repaired::default() };
-        let mut touched = Vec::new();
+        let mut touched = HashSet::new();
         for violation in &repaired.found.violations {
-            if touched.contains(&&violation.mend) {
+            let touches = violation.mend.touches();
+            if touches.is_some_and(|entity| touched.contains(&entity)) {
                 repaired.repaired += 1;
                 continue;
             }
             match db.mend(violation).await {
                 Ok(()) => {
                     repaired.repaired += 1;
-                    touched.push(&violation.mend);
+                    touched.extend(touches);
                 }
                 Err(error) => repaired.left.push((violation.clone(), error.to_string())),
             }

@@ -84,7 +84,15 @@ async fn plant(db: &TestDatabase) -> Planted {
         write(db, &key, Action::Insert(row)).await;
         note(&key, ViolationKind::Dangling);
     }
-    // Outbox rows that no relay will find.
+    for key in lose(db).await {
+        note(&key, ViolationKind::Undelivered);
+    }
+    planted
+}
+
+/// Outbox rows that no relay will find.
+async fn lose(db: &TestDatabase) -> Vec<(String, String, String)> {
+    let mut lost = Vec::new();
     for n in 0..PLANTED {
         let mut row = Properties::new();
         row.insert("EntityType", "Worker.~outbox@1");
@@ -93,9 +101,18 @@ async fn plant(db: &TestDatabase) -> Planted {
         row.insert("_entries", format!("[[\"by_city\",\"Cities\",\"Gone\",\"Y_{n:04}\"]]"));
         let key = ("Company".to_owned(), "Lost".to_owned(), format!("~~out|w_8{n:04}|{:020}", i64::MAX - 1));
         write(db, &key, Action::Insert(row)).await;
-        note(&key, ViolationKind::Undelivered);
+        lost.push(key);
     }
-    planted
+    lost
+}
+
+#[tokio::test]
+async fn each_of_many_outbox_rows_of_one_type_is_delivered_by_one_repair() {
+    let db = healthy(Consistency::Atomic, 10).await;
+    assert_eq!(lose(&db).await.len(), PLANTED);
+    let repaired = db.repair().await.unwrap();
+    assert_eq!((repaired.repaired, repaired.left), (PLANTED as u64, vec![]));
+    assert_eq!(db.verify().await.unwrap().violations, []);
 }
 
 #[tokio::test]
