@@ -396,10 +396,9 @@ impl Relay {
             // Read again after the entry: a live entity's rows are not swept.
             if let Some(there) = there.filter(is_left)
                 && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
+                && !self.db.uncount(&there).await?
             {
-                if !self.db.uncount(&there).await? {
-                    self.db.remove_row(&table, &there).await?;
-                }
+                self.db.remove_row(&table, &there).await?;
             }
         }
         if others.is_empty() {

@@ -130,12 +130,15 @@ pub(super) async fn clubs(db: &TestDatabase) -> Vec<Club> {
 /// Every row that aggregates keep, by table and key, with its value and, of a cell, its number of sources.
 type Kept = BTreeMap<(&'static str, String, String), (Option<Value>, Option<i64>)>;
 
+/// The rank of a value.
+type RankOf = fn(&Value) -> u64;
+
 /// The rows of one aggregate, by its sources and their values; `first` of a least or greatest: the rank of a value.
 fn aggregate(
     kept: &mut Kept,
     (table, partition, target, property): (&'static str, &str, &str, &str),
     sources: &[(&Order, Value)],
-    (value, first): (Option<Value>, Option<fn(&Value) -> u64>),
+    (value, first): (Option<Value>, Option<RankOf>),
     is_live: bool,
 ) {
     let cell = format!("~~agg|{target}|{property}");
