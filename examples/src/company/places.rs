@@ -38,7 +38,11 @@ pub(super) async fn copy(db: &Database) -> Result<()> {
     step("copy in another table: names on doors, which follow through the outbox");
     let department = "Sales".to_owned();
     db.insert(&Desk { floor: 3, number: 14, department, sitter: Some(1), who: None }).await?;
-    db.update(Employee::find().department("Sales").id(1), |june| Ok(june.last_name = "Jonson".to_owned())).await?;
+    let rename = |june: &mut Employee| {
+        june.last_name = "Jonson".to_owned();
+        Ok(())
+    };
+    db.update(Employee::find().department("Sales").id(1), rename).await?;
     show(db, &["Desks"]).await?;
     holds(name_on_door(db).await?.is_some_and(|name| name == "Jonson"), "the door says the new name")
 }

@@ -124,7 +124,11 @@ async fn copy(db: &Database) -> Result<()> {
     sales.manager_id = Some(1);
     db.save(&mut sales).await?;
     holds(sales.manager.as_ref().is_some_and(|card| card.first_name == "Jun"), "filled from the employee's row")?;
-    db.update(Employee::find().department("Sales").id(1), |jun| Ok(jun.first_name = "June".to_owned())).await?;
+    let rename = |jun: &mut Employee| {
+        jun.first_name = "June".to_owned();
+        Ok(())
+    };
+    db.update(Employee::find().department("Sales").id(1), rename).await?;
     show(db, &["Company"]).await?;
     let card = department(db, "Sales").await?.into_inner().manager;
     holds(card.is_some_and(|card| card.first_name == "June"), "and changed in the batch that changed the employee")

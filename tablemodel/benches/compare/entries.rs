@@ -22,6 +22,7 @@ const GOAL: f64 = 0.7;
 const ROWS: u32 = 6;
 
 /// A document.
+#[expect(clippy::duplicated_attributes, reason = "indexes keep the same fields")]
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Documents", partition = "{folder}", row = "doc_{id:08}")]
 #[table(index(by_title, row = "title_{title}_{id:08}", keys_only))]

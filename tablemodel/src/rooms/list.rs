@@ -2,11 +2,14 @@
 //!
 //! In this module nothing is read or written: it only says what is to be.
 
+mod pieces;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, ValueRef, key::compare};
 
+use self::pieces::{Chunk, apply, free_number, is_after, pieces, place, separator};
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyType, Part},
@@ -30,13 +33,8 @@ const CHUNKS: &str = "_chunks";
 /// On the head: the keys in the whole list.
 const COUNT: &str = "_count";
 
-/// UTF-16 code units of keys, as JSON, that one row holds: what a change of a long list rewrites. At most 32,768 fit a
-/// property.
-const MAX_KEYS_UNITS: usize = 16_000;
 /// UTF-16 code units of the list of chunks: about 1,300 of them, and over half a million keys of 12 characters.
 const MAX_CHUNKS_UNITS: usize = 32_000;
-/// More than any one key takes: 1,024 code units, each escaped, with quotes and a comma.
-const LONGEST_KEY_UNITS: usize = 2_100;
 
 /// A key that is to be in a list, or is not to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,13 +54,6 @@ pub(crate) struct List<'a> {
     pub(crate) row: &'a str,
     /// Where the sequence of a new row starts.
     pub(crate) now: i64,
-}
-
-/// A part of a list: the number that its row key ends with, and the least key that belongs there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Chunk {
-    number: u32,
-    from: String,
 }
 
 /// What the head of a list holds.
@@ -387,65 +378,4 @@ fn matching(row: &Row) -> Condition {
 /// The row key of a chunk.
 fn chunk_row(row: &str, number: u32) -> String {
     format!("{row} ~~{number:04}")
-}
-
-/// Which chunk a key belongs to.
-fn place(chunks: &[Chunk], key: &str) -> usize {
-    chunks.partition_point(|chunk| compare(&chunk.from, key).is_le()).saturating_sub(1)
-}
-
-fn free_number(chunks: &[Chunk]) -> u32 {
-    let mut taken: Vec<_> = chunks.iter().map(|chunk| chunk.number).collect();
-    taken.sort_unstable();
-    (1..).zip(taken).find(|(free, taken)| free != taken).map_or(chunks.len() as u32 + 1, |(free, _)| free)
-}
-
-fn apply(keys: &mut Vec<String>, key: &str, adds: bool) {
-    match (keys.binary_search_by(|other| compare(other, key)), adds) {
-        (Err(at), true) => keys.insert(at, key.to_owned()),
-        (Ok(at), false) => drop(keys.remove(at)),
-        _ => {}
-    }
-}
-
-/// Whether all that is added comes after all that was there: then chunks are left full, for more of the kind.
-fn is_after(before: &[String], edits: &BTreeMap<&str, bool>) -> bool {
-    let last = before.last().map_or("", String::as_str);
-    edits.iter().filter(|(_, adds)| **adds).all(|(key, _)| compare(key, last).is_gt())
-}
-
-/// The keys in pieces that each fit a row: full ones, or of one size.
-fn pieces(keys: Vec<String>, full: bool) -> Vec<Vec<String>> {
-    let sizes: Vec<_> = keys.iter().map(|key| units(key)).collect();
-    let all: usize = sizes.iter().sum();
-    let most = match full || all <= MAX_KEYS_UNITS {
-        true => MAX_KEYS_UNITS,
-        false => all.div_ceil(all / (MAX_KEYS_UNITS - LONGEST_KEY_UNITS) + 1) + LONGEST_KEY_UNITS,
-    };
-    let mut pieces: Vec<Vec<String>> = vec![Vec::new()];
-    let mut filled = 0;
-    for (key, size) in keys.into_iter().zip(sizes) {
-        if filled + size > most.min(MAX_KEYS_UNITS) {
-            pieces.push(Vec::new());
-            filled = 0;
-        }
-        filled += size;
-        if let Some(piece) = pieces.last_mut() {
-            piece.push(key);
-        }
-    }
-    pieces
-}
-
-/// What a key takes in JSON, with quotes and a comma.
-fn units(key: &str) -> usize {
-    let escaped = key.chars().filter(|c| matches!(c, '"' | '\\')).count();
-    key.encode_utf16().count() + escaped + 3
-}
-
-/// The shortest beginning of `after` that is above `before`.
-fn separator(before: &str, after: &str) -> String {
-    let ends = after.char_indices().map(|(at, c)| at + c.len_utf8());
-    let beginnings = ends.filter_map(|end| after.get(..end));
-    beginnings.into_iter().find(|text| compare(text, before).is_gt()).unwrap_or(after).to_owned()
 }
