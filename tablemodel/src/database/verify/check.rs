@@ -44,6 +44,8 @@ pub(super) struct Check {
     pub(super) foreign: u64,
     /// What the entities want here: the row key, and the properties without the system's.
     wanted: BTreeMap<String, Wanted>,
+    /// Rows that several entities want.
+    contested: BTreeSet<String>,
     /// What they want in other partitions.
     pub(super) away: Vec<WantedAway>,
     /// Rows here of entities that live in other partitions, or did.
@@ -346,6 +348,7 @@ impl Check {
         let name = wanted.kind.name.clone();
         if self.wanted.insert(row.clone(), wanted).is_some() {
             let detail = format!("two entities want this row of index `{name}`; one of them lacks it");
+            self.contested.insert(row.clone());
             let key = RowKey::new(self.partition.clone(), row);
             self.report(key, ViolationKind::Missing, detail, Mend::No);
         }
@@ -361,8 +364,14 @@ impl Check {
             let (detail, mend) = (format!("`{owner}` does not want this row"), Mend::Remove(row.etag));
             return self.report(row.key, ViolationKind::Dangling, detail, mend);
         };
+        let is_anothers = system::owner(&row).as_ref() != Some(&wanted.owner);
+        let mend = match is_anothers && !self.contested.contains(&row.key.row) {
+            // Another's unique value is not written over: here nobody has it but the one who wants it.
+            true => Mend::Rewrite(row.etag.clone(), wanted.schema.entity_type, wanted.owner.clone()),
+            false => wanted.touch(),
+        };
         for detail in wanted.misfits(&row) {
-            self.report(row.key.clone(), ViolationKind::Stale, detail.to_owned(), wanted.touch());
+            self.report(row.key.clone(), ViolationKind::Stale, detail.to_owned(), mend.clone());
         }
     }
 

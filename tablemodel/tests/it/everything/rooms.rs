@@ -84,6 +84,17 @@ pub(super) enum Op {
     Transfer,
 }
 
+impl Op {
+    /// How many of the faults it meets: all, or those after which nobody is there to clean up, where a test of the room's
+    /// own goes through the others.
+    fn faults(self) -> usize {
+        match self {
+            Self::Join | Self::Retitle | Self::Rename | Self::Withdraw | Self::Dissolve | Self::Transfer => 3,
+            _ => usize::MAX,
+        }
+    }
+}
+
 /// Entities that between them want a row of every kind, and lack one of every kind.
 pub(super) fn one_of_each() -> Vec<Entity> {
     let without = Person { zip: None, ..person("A", 4) };
@@ -264,7 +275,7 @@ async fn enumerate(mode: Consistency, op: Op) -> usize {
     let (calls, after) = (db.calls().len(), stage(&db).entities().await);
     assert_ne!(before, after, "{op:?} does nothing");
     for call in 0..calls {
-        for fault in faults() {
+        for fault in faults().into_iter().take(op.faults()) {
             let told = format!("{mode:?} {op:?}, {fault:?} at call {call} of {calls}");
             let db = prepared(mode).await;
             db.fail(Script::new().at(call, fault));
