@@ -75,7 +75,11 @@ pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Figure> {
         async |round| {
             let changed = Director::find().office("Seattle").id(1);
             let next = director(round);
-            drop(ours.update(changed, |director| Ok(director.clone_from(&next))).await?);
+            let change = |director: &mut Director| {
+                director.clone_from(&next);
+                Ok(())
+            };
+            drop(ours.update(changed, change).await?);
             Ok(holders + 1)
         },
         async |round| {

@@ -13,8 +13,6 @@
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
 //! | `options`, `report` | the command line, and the figures as tables or JSON |
 
-#![expect(clippy::duplicated_attributes, reason = "each index says for itself what it holds")]
-
 mod alone;
 mod by_hand;
 mod compile;
