@@ -266,7 +266,7 @@ impl Totals {
         if self.rates < 0 {
             exact[..134].fill(0);
         }
-        let exact = Value::Binary(exact.into());
+        let exact = Value::Binary(exact);
         for (property, count, value, exact) in [
             ("Members", self.active, self.active.into(), None),
             ("Points", self.sources, self.points.into(), None),
@@ -414,7 +414,7 @@ fn scan_value(d: &Doc, scan: &Blob, rule: Rule) -> Value {
     let content = CONTENTS.iter().find(|content| Blob::from(content.as_bytes()) == *scan).expect("drawn");
     let place = if rule == Rule::LinkElsewhere { "elsewhere" } else { "everything" };
     match content.len() < 8 {
-        true => Value::Binary(content.as_bytes().to_vec().into()),
+        true => Value::Binary(content.as_bytes().to_vec()),
         false => linked(&format!("{place}/_doc/_{}/d__{:02}/", d.club.to_lowercase(), d.id), content.as_bytes()),
     }
 }

@@ -1,6 +1,9 @@
 //! A second fault while the relay recovers from a first: drawn at random, the same in every run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    time::Duration,
+};
 
 use tablemodel::{
     Consistency,
@@ -50,12 +53,12 @@ async fn a_fault_while_the_relay_recovers_from_another_leaves_old_or_new() {
     for sample in 0..SAMPLES {
         let mode = if sample % 4 == 3 { Consistency::Atomic } else { Consistency::Azure };
         let op = ops[dice.below(ops.len())];
-        if !known.contains_key(&(sample % 4 == 3, op)) {
+        if let Entry::Vacant(entry) = known.entry((sample % 4 == 3, op)) {
             let db = prepared(mode).await;
             let before = stage(&db).entities().await;
             db.forget_calls();
             run(&db, op).await.expect("no fault");
-            known.insert((sample % 4 == 3, op), (before, db.calls().len(), stage(&db).entities().await));
+            entry.insert((before, db.calls().len(), stage(&db).entities().await));
         }
         let (before, calls, after) = &known[&(sample % 4 == 3, op)];
         let (call, fault) = (dice.below(*calls), faults[dice.below(faults.len())].clone());

@@ -70,7 +70,7 @@ const OF_CELLS: [Damage; 4] = [
     ("cell miscounted", |row| with(row, "_count", number(row, "_count") + 1)),
     ("cell without a value", |row| without(row, "_value")),
     ("cell inexact", |row| match row.get("_exact") {
-        Some(_) => with(row, "_exact", Value::Binary(vec![1_u8; 272].into())),
+        Some(_) => with(row, "_exact", Value::Binary(vec![1_u8; 272])),
         None => with(row, "_value", number(row, "_value") - 7),
     }),
 ];

@@ -37,40 +37,47 @@ fn person(n: u32) -> Person {
         year: 2014 + (n % 2) as u16,
         id: n / CLUBS,
         name: format!("n{}", n % 31),
-        zip: (n % 4 != 0).then_some((n % 5) as u8),
-        active: n % 3 != 0,
-        seat: (n % 5 != 0).then_some(n / CLUBS),
+        zip: (!n.is_multiple_of(4)).then_some((n % 5) as u8),
+        active: !n.is_multiple_of(3),
+        seat: (!n.is_multiple_of(5)).then_some(n / CLUBS),
         city: format!("City {}", n % 90),
         skills: ["rust", "sql", "tea"][..(n % 4).min(3) as usize]
             .iter()
             .map(|skill| format!("{skill}{}", n % 17))
             .collect(),
-        email: (n % 7 != 0).then(|| format!("P{n}@x")),
+        email: (!n.is_multiple_of(7)).then(|| format!("P{n}@x")),
         points: i64::from(n % 11),
-        rate: (n % 2 == 0).then_some(f64::from(n % 40) / 4.0 - 5.0),
+        rate: (n.is_multiple_of(2)).then_some(f64::from(n % 40) / 4.0 - 5.0),
     }
 }
 
 fn doc(n: u32) -> Doc {
     let body = "abcdefgh".chars().cycle().take(10 + (n % 200) as usize).collect();
     let scan = ["short", "long enough for a blob"].get((n % 3) as usize).map(|scan| scan.as_bytes().into());
-    let (topic, isbn) = ((n % 3 != 0).then(|| format!("topic{}", n % 40)), (n % 4 != 0).then_some(n));
-    let (title, likes) = (format!("t{}", n % 9), (n % 2 == 0).then_some(i64::from(n)));
+    let (topic, isbn) =
+        ((!n.is_multiple_of(3)).then(|| format!("topic{}", n % 40)), (!n.is_multiple_of(4)).then_some(n));
+    let (title, likes) = (format!("t{}", n % 9), (n.is_multiple_of(2)).then_some(i64::from(n)));
     Doc { club: club(n), id: n / CLUBS, title, topic, isbn, body, reads: n.into(), likes, scan }
 }
 
 fn fan(n: u32) -> Fan {
-    let (card, backer) = ((n % 3 != 0).then_some(n % 1_000).filter(|_| n < 1_000), Some((n % SPONSORS) as u8));
+    let (card, backer) =
+        ((!n.is_multiple_of(3)).then_some(n % 1_000).filter(|_| n < 1_000), Some((n % SPONSORS) as u8));
     Fan { club: club(n), id: n / CLUBS, nick: format!("f{}", n % 50), card, team: None, backer, backing: None }
 }
 
 fn team(n: u32) -> Team {
-    let sponsor_id = (n % 4 != 0).then_some((n % SPONSORS) as u8);
+    let sponsor_id = (!n.is_multiple_of(4)).then_some((n % SPONSORS) as u8);
     Team { club: club(n), title: format!("Team {n}"), sponsor_id, sponsor: None, members: 0, points: 0, rates: 0.0 }
 }
 
 fn sponsor(n: u32) -> Sponsor {
-    Sponsor { id: n as u8, name: format!("Sponsor {n}"), tier: (n % 3 != 0).then_some((n % 5) as u8), note: 1 }
+    Sponsor {
+        id: n as u8,
+        name: format!("Sponsor {n}"),
+        tier: (!n.is_multiple_of(3)).then_some((n % 5) as u8),
+        note: 1,
+    }
 }
 
 async fn insert_all<E: TableEntity + Send + 'static>(db: &Database, entities: Vec<E>) {
