@@ -2,15 +2,16 @@
 //!
 //! Nothing is planned here. Retries are bounded, and only where the same plan cannot do harm twice.
 
+mod after;
 mod ahead;
 mod contributions;
 mod doubt;
 
-use self::contributions::Places;
+use self::{after::written, contributions::Places};
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
-use tablemodel_store::{Action, Batch, Properties, Receipts, Row, RowKey, StoreError, StoreErrorKind, Written, limits};
+use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError, Written, limits};
 
 use crate::{
     database::{
@@ -22,18 +23,15 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, BatchRow, Left, Missing, matched},
-        change::{Change, Context, Role, needs, stale_etag, violation},
+        batch::{BatchPlan, Left, Missing},
+        change::{Change, Context, needs, stale_etag},
         entries::Away,
         group::Group,
         known::Known,
         shape,
-        system::{self, OperationId, RowKind},
+        system::{self, OperationId},
     },
-    rooms::{
-        aggregate::{is_contribution, is_first},
-        unique::{KnownClaims, nets},
-    },
+    rooms::{aggregate::is_first, unique::KnownClaims},
     schema::EntitySchema,
 };
 
@@ -347,169 +345,6 @@ impl<'a> Run<'a> {
         self.asked.together && !self.ambiguous && is_own
     }
 
-    async fn after(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan], own: usize) -> Result<Next> {
-        self.last = Some(error.clone());
-        match error.kind() {
-            StoreErrorKind::Unavailable => return Ok(Next::Later),
-            StoreErrorKind::OutcomeUnknown if self.operation.is_some() => {
-                self.ambiguous = true;
-                return Ok(Next::Later);
-            }
-            StoreErrorKind::RowExists | StoreErrorKind::RowNotFound | StoreErrorKind::ConditionNotMet => {}
-            _ => return Err(self.typed(error, plan)),
-        }
-        if self.ambiguous {
-            return self.recognise(plan).await.map(Next::Done);
-        }
-        if let Some(at) = error.failed_at().filter(|at| at.batch > 0) {
-            self.copying.repair |= at.batch >= own;
-            return self.after_away(error, plan, follows).await;
-        }
-        let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
-        if plan.shared.contains(&failed.planned.row) {
-            plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
-            return Ok(Next::Later); // another changed a row that several entities meet in
-        }
-        match failed.planned.role {
-            Role::Primary => self.after_primary(&error, failed).await,
-            // The row's key holds the sequence of the change: another wrote the entity at the same moment.
-            Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
-            // Read again, and copied anew.
-            Role::Source | Role::Holder => Ok(Next::Again),
-            Role::Part => match plan.head_of(failed) {
-                Some(head) => self.after_primary(&error, head).await,
-                None => Err(error.into()),
-            },
-            Role::Index(index) => self.after_index(&error, failed, index, plan).await,
-        }
-    }
-
-    /// A refused primary row: a tombstone is written over, anything else is the caller's to decide.
-    async fn after_primary(&mut self, error: &StoreError, failed: &BatchRow) -> Result<Next> {
-        let (schema, change) = (failed.schema, failed.change);
-        let expected_absent = matches!(failed.planned.action, Action::Insert(_));
-        let was_needed = self.was_needed(failed);
-        let key = self.key(&failed.planned.row);
-        let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
-        let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
-        let raced = expected_absent && found.is_none();
-        if was_needed || raced || (expected_absent && dead) {
-            return Ok(Next::Again); // the plan rested on a read that is no longer true, or did not know of the tombstone
-        }
-        let current = found.filter(|_| !dead);
-        let kind = match (error.kind(), current) {
-            (StoreErrorKind::RowExists, _) => ErrorKind::AlreadyExists,
-            (_, None) => ErrorKind::NotFound,
-            (_, Some(row)) => ErrorKind::Conflict { current: Some(Box::new(row)) },
-        };
-        let detail = match kind {
-            ErrorKind::AlreadyExists => "an entity with this key exists",
-            ErrorKind::NotFound => "the entity is gone; another program deleted it",
-            _ => "the entity changed since it was read; read it again and decide anew",
-        };
-        Err(Error::new(kind, detail).of(schema.entity_type).at_key(key).in_operation(change).caused_by(error.clone()))
-    }
-
-    /// Whether the write rested on a row that this run read, and not on one that the caller had read.
-    fn was_needed(&self, failed: &BatchRow) -> bool {
-        match (self.known.get(&failed.planned.row), matched(&failed.planned.action)) {
-            _ if !self.known.rests_on(&failed.planned.row) => false,
-            (Some(Some(known)), Some(etag)) => known.etag == *etag,
-            _ => true,
-        }
-    }
-
-    /// A refused index row: a violation, or drift, which is repaired by planning with the rows as they are.
-    async fn after_index(
-        &mut self,
-        error: &StoreError,
-        failed: &BatchRow,
-        at: usize,
-        plan: &BatchPlan,
-    ) -> Result<Next> {
-        let (schema, change) = (failed.schema, failed.change);
-        let key = self.key(&failed.planned.row);
-        let found = self.learn(&failed.planned.row).await?.cloned();
-        if let (Some(row), Some(index)) = (&found, schema.indexes.get(at).filter(|index| index.unique))
-            && !plan.rows.iter().any(|mine| system::owner_row(&row.properties) == Some(mine.planned.row.as_str()))
-        {
-            return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
-        }
-        tracing::warn!(entity = schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
-        for row in plan.rows.iter().filter(|row| matches!(row.planned.role, Role::Index(_))) {
-            self.learn(&row.planned.row).await?;
-        }
-        Ok(Next::Again)
-    }
-
-    /// A refused row of another partition: it was not there, as its entity says it is; or a claim that was.
-    async fn after_away(&mut self, error: StoreError, plan: &BatchPlan, follows: &[BatchPlan]) -> Result<Next> {
-        let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
-        for plan in follows.iter().chain([plan]) {
-            for net in nets(&plan.away)? {
-                self.read_claim(&net, plan).await?;
-            }
-        }
-        let joined = self.places.iter().flat_map(|plan| &plan.away);
-        let all = follows.iter().chain([plan]).flat_map(|plan| &plan.away).chain(joined);
-        for away in all.filter(|away| away.claimed().is_none() && away.aggregate().is_none()) {
-            let (place, row) = (&away.row.away, &away.row.row);
-            let table = self.db.table_name(place.table);
-            let key = RowKey::new(place.partition.clone(), row.clone());
-            if self.db.get_row(&table, &key).await?.is_none()
-                && self.missing.insert((place.clone(), row.clone()))
-                && away.row.was
-            {
-                tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
-            }
-        }
-        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty();
-        let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
-        match self.missing.len() > missing || self.claims != claims || rests_on_copies {
-            true => Ok(Next::Again),
-            false if contributes => Ok(Next::Later), // another changed an aggregate there
-            false => Err(error.into()),
-        }
-    }
-
-    /// After a lost reply: whether the rows carry this run's operation id.
-    async fn recognise(&mut self, plan: &BatchPlan) -> Result<Vec<Outcome>> {
-        let Some(operation) = self.operation else { return Err(self.unknown()) };
-        let mut outcomes = Vec::with_capacity(plan.left.len());
-        let mut ours = false;
-        for left in &plan.left {
-            // What a later change of the batch took away again proves nothing, unless by a tombstone; nor does what follows.
-            if written(plan, &left.row).is_none_or(is_contribution) {
-                outcomes.push(None);
-                continue;
-            }
-            let found = self.learn(&left.row).await?.cloned();
-            let Some(found) = found.filter(|row| system::was_written_by(&row.properties, operation)) else {
-                return Err(self.unknown());
-            };
-            ours = true;
-            let Some(planned) = left.properties.as_ref() else {
-                outcomes.push(None);
-                continue;
-            };
-            let moved_on = system::sequence(&found.properties) != system::sequence(planned);
-            let etag = if moved_on { stale_etag() } else { found.etag.clone() };
-            let parts = if moved_on { left.parts.clone() } else { self.parts_now(left).await? };
-            outcomes.push(Some(Group { head: Row { etag, properties: planned.clone(), ..found }, parts }));
-        }
-        if ours { Ok(outcomes) } else { Err(self.unknown()) }
-    }
-
-    /// The parts that a change left, with the ETags that they have in the store.
-    async fn parts_now(&mut self, left: &Left) -> Result<Vec<Row>> {
-        let mut parts = Vec::with_capacity(left.parts.len());
-        for part in &left.parts {
-            let found = self.learn(&part.key.row).await?.filter(|row| row.properties == part.properties);
-            parts.push(found.cloned().unwrap_or_else(|| part.clone()));
-        }
-        Ok(parts)
-    }
-
     /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
     pub(super) fn settled(&self, error: Error) -> Error {
         if self.ambiguous && *error.kind() != ErrorKind::OutcomeUnknown { self.unknown() } else { error }
@@ -537,20 +372,6 @@ impl<'a> Run<'a> {
             None => error,
         }
     }
-
-    fn typed(&self, error: StoreError, plan: &BatchPlan) -> Error {
-        let failed = failed_row(&error, plan);
-        let typed = Error::from(error);
-        match failed {
-            Some(row) => typed.of(row.schema.entity_type).at_key(self.key(&row.planned.row)).in_operation(row.change),
-            None => typed,
-        }
-    }
-}
-
-/// The write of the entities' own batch that failed.
-fn failed_row<'p>(error: &StoreError, plan: &'p BatchPlan) -> Option<&'p BatchRow> {
-    error.failed_at().filter(|at| at.batch == 0).and_then(|at| plan.rows.get(at.operation))
 }
 
 pub(super) fn operation_id(db: &Database) -> OperationId {
@@ -589,11 +410,6 @@ fn check_sizes(changes: &[Change]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The properties that the batch leaves in the row, where it writes it.
-fn written<'p>(plan: &'p BatchPlan, row: &str) -> Option<&'p Properties> {
-    plan.planned(row)?.action.properties()
 }
 
 fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {

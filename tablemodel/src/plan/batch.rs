@@ -1,13 +1,17 @@
 //! The plan of a batch: the writes of its changes folded per row, each change planned against what its earlier
 //! siblings left, and checked in full before any I/O.
 
+mod commit;
+mod shared;
+
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
 };
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, Value, limits, size};
+use tablemodel_store::{Action, Condition, DateTime, Properties, Row, RowKey};
 
+pub(crate) use self::commit::{check_size, split};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
@@ -21,12 +25,10 @@ use crate::{
         short_hash::ShortHash,
         states::Setting,
         system::{self, RowKind},
-        table::TableName,
     },
     rooms::{
-        aggregate::{self, Rank},
-        list::{Edit, List},
-        unique::{KnownClaims, nets},
+        aggregate::{self},
+        list::Edit,
     },
     schema::{AggregateSchema, EntitySchema, IndexSchema},
 };
@@ -233,153 +235,6 @@ impl BatchPlan {
         Ok((planned.after, planned.parts))
     }
 
-    /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
-    pub(crate) fn close_cells(
-        &mut self,
-        partition: &str,
-        known: &Known,
-        context: Context,
-        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
-    ) -> Result<()> {
-        let edits = std::mem::take(&mut self.cells);
-        let mut refreshed: Vec<(usize, Change)> = Vec::new();
-        for (at, (change, first)) in edits.iter().enumerate() {
-            if edits.iter().take(at).any(|(_, earlier)| earlier.into.is(&first.into)) {
-                continue;
-            }
-            let all = edits.iter().map(|(_, edit)| edit).filter(|edit| edit.into.is(&first.into));
-            let set = self.close_cell(first, all, (*change, partition), known, context);
-            let set = set.map_err(|error| error.of(first.into.target.entity_type).in_operation(*change))?;
-            let key = RowKey::new(partition, first.into.row.clone());
-            let Some(set) = set else { continue };
-            match refreshed.iter_mut().find(|(_, earlier)| *earlier.key() == key) {
-                Some((_, Change::Refresh { sets, .. })) => sets.push(set),
-                _ => refreshed.push((*change, Change::Refresh { schema: first.into.target, key, sets: vec![set] })),
-            }
-        }
-        for (number, change) in refreshed {
-            self.refresh(number, change, known, &setting, context).map_err(|error| error.in_operation(number))?;
-        }
-        Ok(())
-    }
-
-    /// Writes one cell; tells what its target is to hold, if that is something else than it does.
-    fn close_cell<'e>(
-        &mut self,
-        first: &aggregate::Edit,
-        edits: impl Iterator<Item = &'e aggregate::Edit>,
-        (change, partition): (usize, &str),
-        known: &Known,
-        context: Context,
-    ) -> Result<Option<(&'static str, Option<Value>)>> {
-        let (into, row) = (&first.into, first.into.cell());
-        let cell = known.get(&row).and_then(Option::as_ref);
-        let before = into.total(cell)?;
-        let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
-        for edit in edits {
-            total.change(edit);
-            comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
-            rank = rank.or(edit.rank());
-        }
-        if let Some(rank) = rank {
-            let first = self.first(into, before.rank(rank), known)?;
-            total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
-        }
-        self.shared.insert(row.clone());
-        let before_batch = Earlier { known, plan: self, partition };
-        let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
-        let stored =
-            target.as_ref().map(|target| target.properties.get(into.property.property).map(|value| value.to_value()));
-        if total == before && !comes_or_goes {
-            return Ok(None);
-        }
-        if let Some(action) = into.write(&total, cell, stored.is_some(), context.now)? {
-            let planned = PlannedRow { row, action, role: Role::Cell };
-            self.push(BatchRow { planned, change, schema: into.target }, "", known)?;
-        }
-        let value = into.value(&total)?;
-        Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
-    }
-
-    /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
-    /// read; where none were, the one that the cell says, which then stays.
-    fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<u64>> {
-        let prefix = into.prefix();
-        let code = |row: &str| Rank::code_of(row.strip_prefix(&prefix)?).map(|(code, _)| code);
-        let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));
-        let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
-        let live = live.into_iter().map(|(code, _)| code).min();
-        if !known.contains_key(&prefix) {
-            if cell.is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
-                let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
-                return Err(Error::new(ErrorKind::Unavailable, detail));
-            }
-            return Ok(live.into_iter().chain(cell.map(|cell| cell.code)).min());
-        }
-        let is_read = |row: &Row| !system::is_dead(&row.properties) && self.position(&row.key.row).is_none();
-        let read = known.values().flatten().filter(|row| is_read(row)).filter_map(|row| code(&row.key.row)).min();
-        self.shared.extend(known.keys().filter(|row| row.starts_with(&prefix)).cloned());
-        Ok(read.into_iter().chain(live).min())
-    }
-
-    /// Plans the write of a target over what the batch leaves of it.
-    fn refresh(
-        &mut self,
-        number: usize,
-        change: Change,
-        known: &Known,
-        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
-        context: Context,
-    ) -> Result<()> {
-        let (schema, key) = (change.schema(), change.key().clone());
-        let (setting, context) = (setting(schema)?, Context { fresh: None, ..context });
-        let before = Earlier { known, plan: self, partition: &key.partition };
-        let planned = change::plan(change, &before, &setting, context)?;
-        if self.left_at(&key.row).is_none() {
-            self.shared.insert(key.row.clone());
-        }
-        let (after, parts) =
-            self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
-        match self.left.iter_mut().rev().find(|left| left.row == key.row) {
-            Some(left) => left.properties = after,
-            None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
-        }
-        Ok(())
-    }
-
-    /// The contributions that are written in the same commit, each for its place.
-    pub(crate) fn contributions(&self) -> impl Iterator<Item = (&Away, Change)> {
-        self.away.iter().filter_map(|away| {
-            let (of, row) = (away.aggregate()?, &away.row);
-            let key = RowKey::new(row.away.partition.clone(), row.row.clone());
-            let wish = aggregate::Wish::Now(row.want.clone());
-            Some((&row.away, Change::Contribute(aggregate::Contribution { of, key, wish })))
-        })
-    }
-
-    /// Adds the rows of the lists that the changes meet in, each list once.
-    pub(crate) fn close(&mut self, partition: &str, known: &Known, context: Context) -> Result<()> {
-        let edits = std::mem::take(&mut self.edits);
-        let mut lists: Vec<&BatchEdit> = Vec::new();
-        for edit in &edits {
-            if !lists.iter().any(|list| list.edit.row == edit.edit.row) {
-                lists.push(edit);
-            }
-        }
-        for BatchEdit { index, edit, change, schema } in lists {
-            let Some(of) = schema.indexes.get(*index) else { continue };
-            let list = List { index: of, partition, row: &edit.row, now: context.now };
-            let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
-            let writes = list.writes(own, known);
-            for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
-                self.shared.insert(row.clone());
-                let planned = PlannedRow { row, action, role: Role::List(*index) };
-                self.push(BatchRow { planned, change: *change, schema }, "", known)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Puts an outbox row beside the entity for what other partitions are to follow.
     fn defer(
         &mut self,
@@ -500,76 +355,6 @@ impl BatchPlan {
         Ok(())
     }
 
-    /// The batches to commit: that of the entities, then those of other partitions. Each is checked against the limits of
-    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain,
-    /// `claims` those of claims that were read.
-    pub(crate) fn batches(
-        &self,
-        table: &str,
-        partition: &str,
-        prefix: &str,
-        missing: &Missing,
-        claims: &KnownClaims,
-    ) -> Result<Vec<Batch>> {
-        if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
-            return Err(self.too_many());
-        }
-        let batches = self.all_batches(table, partition, prefix, missing, claims)?;
-        batches.iter().try_for_each(check_size)?;
-        Ok(batches)
-    }
-
-    /// The batches to commit, whatever their size; the first is that of the entities.
-    pub(crate) fn all_batches(
-        &self,
-        table: &str,
-        partition: &str,
-        prefix: &str,
-        missing: &Missing,
-        claims: &KnownClaims,
-    ) -> Result<Vec<Batch>> {
-        let operations =
-            self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
-        let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
-        let claims = nets(&self.away)?.into_iter().filter_map(|net| {
-            let (away, row) = net.place();
-            let action = net.action(claims.get(&(away.clone(), row.clone())))?;
-            Some((away, row, action))
-        });
-        // Two changes may guard one entity.
-        let mut guarded = HashSet::new();
-        let guards = self.guards.iter().filter(|guard| guarded.insert((&guard.away, &guard.row)));
-        let guards = guards.map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
-        let mut places = HashMap::new();
-        for (place, row, action) in claims.chain(self.folded_away(missing)?).chain(guards) {
-            let at = *places.entry(place).or_insert_with_key(|place| {
-                let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
-                batches.push(Batch::new(table, place.partition.clone()));
-                batches.len() - 1
-            });
-            if let Some(batch) = batches.get_mut(at) {
-                batch.operations.push(Operation { row, action });
-            }
-        }
-        Ok(batches)
-    }
-
-    /// The same, of this table and partition.
-    pub(crate) fn at(mut self, table: &str, partition: &str) -> Self {
-        self.place = (table.to_owned(), partition.to_owned());
-        self
-    }
-
-    /// The table, with the prefix, and the partition that it was told.
-    pub(crate) fn place(&self) -> (&str, &str) {
-        (&self.place.0, &self.place.1)
-    }
-
-    /// The partition of a plan that follows another; else this one.
-    pub(crate) fn partition_or<'a>(&'a self, other: &'a str) -> &'a str {
-        if self.place.0.is_empty() { other } else { &self.place.1 }
-    }
-
     /// What the batch leaves in a row that it writes: nothing where it takes it away.
     pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
         let planned = self.planned(row)?;
@@ -577,86 +362,14 @@ impl BatchPlan {
         Some(planned.action.properties().map(|written| left.unwrap_or(written)))
     }
 
-    /// The writes in other partitions, one for each row.
-    fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
-        let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
-        let mut places = HashMap::with_capacity(self.away.len());
-        let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
-        for BatchAway { row, change, schema } in self.away.iter().filter(plain) {
-            let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
-            let Some(action) = row.action(is_missing) else { continue };
-            let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
-            let Some((_, _, first)) = writes.get_mut(at) else {
-                writes.push((row.away.clone(), row.row.clone(), Some(action)));
-                continue;
-            };
-            *first = match first.take().map(|first| fold(first, action.clone())) {
-                None => Some(action),
-                Some(Folded::One(action)) => Some(action),
-                Some(Folded::Nothing) => None,
-                Some(Folded::Impossible) => {
-                    let detail =
-                        format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
-                    let error = Error::new(ErrorKind::Conflict { current: None }, detail);
-                    return Err(error.of(schema.entity_type).in_operation(*change));
-                }
-            };
-        }
-        Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
-    }
-
     /// The head of the entity that the part is of.
     pub(crate) fn head_of(&self, part: &BatchRow) -> Option<&BatchRow> {
         self.rows.iter().find(|row| row.planned.role == Role::Primary && row.change == part.change)
-    }
-
-    fn too_many(&self) -> Error {
-        let derived = self.rows.iter().filter(|row| row.planned.role != Role::Primary).count();
-        let detail = format!(
-            "the batch writes {} rows ({derived} of them derived), over the {} that one may have; use `db.bulk()` to write more",
-            self.rows.len(),
-            limits::MAX_BATCH_OPERATIONS
-        );
-        Error::new(ErrorKind::TooMany, detail)
     }
 }
 
 /// Rows of other partitions that were looked for in vain.
 pub(crate) type Missing = HashSet<(Away, String)>;
-
-/// The batch, in as many pieces as its limits ask for.
-pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
-    let count = batch.operations.len();
-    let is_over =
-        count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
-    if count < 2 || !is_over {
-        to.push(batch);
-        return;
-    }
-    let operations = batch.operations.split_off((count / 2).min(limits::MAX_BATCH_OPERATIONS));
-    let rest = Batch { operations, ..Batch::new(batch.table.clone(), batch.partition.clone()) };
-    split(batch, to);
-    split(rest, to);
-}
-
-/// That the batch has not too many rows or bytes.
-pub(crate) fn check_size(batch: &Batch) -> Result<()> {
-    if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
-        let detail = format!(
-            "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
-            batch.operations.len(),
-            batch.partition,
-            limits::MAX_BATCH_OPERATIONS
-        );
-        return Err(Error::new(ErrorKind::TooMany, detail));
-    }
-    let Some(bytes) = size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES) else { return Ok(()) };
-    let detail = format!(
-        "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; use `db.bulk()` to write more",
-        limits::MAX_BATCH_BYTES
-    );
-    Err(Error::new(ErrorKind::TooLarge, detail))
-}
 
 /// The state of the row that the action rests on.
 pub(crate) fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {

@@ -2,28 +2,36 @@
 //!
 //! A plan is a list of writes to rows of one partition; nothing is read or written here.
 
+mod derived;
+mod moves;
+mod needs;
+mod totals;
+
 use std::borrow::Cow;
 
-use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
 
+pub(super) use self::needs::known_images;
+pub(crate) use self::needs::needs;
+use self::totals::left_cells;
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         copies::Guard,
-        entries::{Entry, entries},
+        entries::Entry,
         group::Group,
         image::Image,
         known::Known,
         outbox::{AwayKey, AwayRow},
         shape::{self, Cut, Laid, Layout},
-        states::{IndexState, Setting},
+        states::Setting,
         system::{self, OperationId, RowKind},
     },
     rooms::{
         aggregate::{self, Contribution},
         copy,
-        list::{self, Edit},
-        rekey::{Move, Reservation, is_reserved},
+        list::Edit,
+        rekey::{Move, is_reserved},
     },
     schema::{Cover, EntitySchema, IndexSchema},
 };
@@ -184,127 +192,9 @@ impl Change {
     }
 }
 
-/// The rows that must be read before the change can be planned.
-///
-/// Asked again with what was read: an upsert tells of the old image's rows once that is known.
-/// Cost: none for an insert, save or delete while every index is readable; the primary row for an upsert or patch, and
-/// for an insert or a move that claims values before it is committed; the first row of each list that changes, and the
-/// chunk that changes of a long one.
-pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
-    let mut needs = match change {
-        Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
-        Change::Patch { key, .. } | Change::Recopy { key, .. } | Change::Refresh { key, .. } => {
-            vec![Need { row: key.row.clone(), head: true }]
-        }
-        // The image under a claim is read before the claim is written.
-        Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
-            vec![Need { row: image.key.row.clone(), head: true }]
-        }
-        Change::Save { old, new } if setting.deferred && new.schema.has_claims() && *old.key() != new.key => {
-            vec![Need { row: new.key.row.clone(), head: true }]
-        }
-        Change::Arrive(to) => {
-            let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: false });
-            held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
-        }
-        Change::Contribute(contribution) => contribution.needs(known)?,
-        Change::Insert(_)
-        | Change::Save { .. }
-        | Change::Delete { .. }
-        | Change::Touch { .. }
-        | Change::Leave { .. } => Vec::new(),
-    };
-    let touches = matches!(change, Change::Touch { .. } | Change::Recopy { repair: true, .. });
-    let is_needed = |entry: &Entry| {
-        let building = matches!(setting.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
-        entry.away.is_none() && !is_list(change.schema(), entry) && (touches || building)
-    };
-    if touches || (0..change.schema().indexes.len()).any(|index| setting.of(index) != IndexState::Readable) {
-        for image in known_images(change, known)? {
-            needs.extend(
-                entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: false }),
-            );
-        }
-    }
-    if change.schema().has_lists() {
-        needs.extend(list_needs(change, setting, known)?);
-    }
-    if !change.schema().aggregates.is_empty() || change.schema().holds_aggregates() {
-        needs.extend(cell_needs(change, setting, known)?);
-    }
-    needs.retain(|need| !known.contains_key(&need.row));
-    Ok(needs)
-}
-
-/// The rows of the lists that the change may change.
-fn list_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
-    let images = known_images(change, known)?;
-    let wanted = images.iter().map(entries).collect::<Result<Vec<_>>>()?;
-    let mut needs = Vec::new();
-    for (at, own) in wanted.iter().enumerate() {
-        let stays = |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| other != at && all.contains(entry));
-        let changes = |entry: &&Entry| match setting.of(entry.index) {
-            IndexState::Absent => false,
-            IndexState::Readable => !stays(entry),
-            IndexState::DeleteOnly | IndexState::WriteOnly => true,
-        };
-        for entry in own.iter().filter(|entry| is_list(change.schema(), entry)).filter(changes) {
-            let key = images.get(at).map_or("", |image| &image.key.row);
-            let Some(index) = change.schema().indexes.get(entry.index) else { continue };
-            let need =
-                list::need(index, &entry.row, key, known).map_err(|error| error.of(change.schema().entity_type))?;
-            needs.extend(need.map(|row| Need { row, head: false }));
-        }
-    }
-    Ok(needs)
-}
-
 /// Whether the entry is a key in a row of several entities.
 fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
     schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List)
-}
-
-pub(super) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
-    Ok(match change {
-        Change::Insert(image) => vec![image.clone()],
-        Change::Upsert(image) => match known.get(&image.key.row) {
-            Some(Some(row)) if is_primary(image.schema, row) => {
-                vec![Image::stored(image.schema, &shape::known(image.schema, row.clone(), known)?)?, image.clone()]
-            }
-            _ => vec![image.clone()],
-        },
-        Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
-        Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
-        Change::Recopy { schema, key, .. } => match known.get(&key.row) {
-            Some(Some(row)) if is_primary(schema, row) => vec![Image::stored(schema, &row.clone().into())?],
-            _ => Vec::new(),
-        },
-        Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
-        Change::Arrive(to) => vec![to.to.clone()],
-        Change::Patch { .. } | Change::Refresh { .. } | Change::Contribute(_) => Vec::new(),
-    })
-}
-
-/// The cells of the aggregates that the change may change, and their targets.
-fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
-    let mut images = known_images(change, known)?;
-    let new = match change {
-        Change::Delete { .. } | Change::Leave { .. } => None,
-        _ => images.pop(),
-    };
-    let old = images.pop();
-    let mut needs = Vec::new();
-    if !matches!(change, Change::Touch { .. }) {
-        for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
-            needs.extend(edit.range(known)?.map(|row| Need { row, head: false }));
-            needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row, head: false }));
-        }
-    }
-    let stays = old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
-    for image in [&old, &new].into_iter().flatten().filter(|_| !stays) {
-        needs.extend(aggregate::held(image.schema, &image.key.row).map(|into| Need { row: into.cell(), head: false }));
-    }
-    Ok(needs)
 }
 
 /// The writes of a change.
@@ -341,38 +231,6 @@ impl Planner<'_> {
         let dead = dead.map(|dead| dead.into_owned().into());
         let planned = self.put(None, image, self.context.now, dead.as_ref(), None)?;
         Ok(Planned { cells, guards, ..planned })
-    }
-
-    /// What the change means for the aggregates that the entity adds to.
-    pub(super) fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
-        let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        aggregate::edits(old, new, |at| self.setting.keeps(image.schema, at))
-    }
-
-    /// Gives a new entity the aggregates that it holds; their cells say from now on that it is there.
-    fn take_totals(&self, image: &mut Image) -> Result<Vec<aggregate::Edit>> {
-        let mut edits = Vec::new();
-        for into in aggregate::held(image.schema, &image.key.row.clone()) {
-            let cell = self.before.row(&into.cell()).flatten();
-            let value = into.value(&into.total(cell.as_deref())?)?;
-            set(&mut image.fields, into.property.property, value);
-            edits.push(aggregate::Edit { into, loss: None, gain: None });
-        }
-        Ok(edits)
-    }
-
-    /// Aggregates are not the caller's to change: they stay as they are stored.
-    fn keep_totals(old: &Image, new: &mut Image) -> Result<()> {
-        for into in aggregate::held(new.schema, &old.key.row) {
-            let value = match old.fields.get(into.property.property) {
-                Some(value) => Some(value.to_value()),
-                None => into.value(&aggregate::Total::none(into.property))?,
-            };
-            set(&mut new.fields, into.property.property, value);
-        }
-        Ok(())
     }
 
     /// That no entity stands at the image's key; the tombstone there, if that is what stands there.
@@ -424,26 +282,6 @@ impl Planner<'_> {
         Ok(Planned { cells, guards, ..planned })
     }
 
-    /// That no value unique over several partitions goes with a changed row key, where a claim is a commit of its own.
-    fn check_row_moves(&self, old: &Image, new: &Image) -> Result<()> {
-        if !self.setting.deferred || !new.schema.has_claims() {
-            return Ok(());
-        }
-        let old_entries = entries(old)?;
-        for entry in entries(new)? {
-            let index = new.schema.indexes.get(entry.index).filter(|index| index.is_claim());
-            if let Some(index) = index.filter(|_| old_entries.iter().any(|old| old.is_at(&entry))) {
-                let detail = format!(
-                    "unique index `{}` spans partitions, and its value cannot follow a changed row key here; use `db.rekey()`",
-                    index.name
-                );
-                let error = Error::new(ErrorKind::KeyChanged, detail);
-                return Err(error.of(new.schema.entity_type).at_key(old.key.clone()));
-            }
-        }
-        Ok(())
-    }
-
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         self.check_unheld(schema, old.key())?;
@@ -474,45 +312,6 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
-    /// As a delete, with the intent in the same batch; what the entity wants again in the same partition is held for it.
-    fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
-        let mut planned = self.delete(to.to.schema, old)?;
-        let held = if to.stays() { to.held()? } else { Vec::new() };
-        for row in &mut planned.rows {
-            if let (Action::Delete(condition), Some(held)) = (&row.action, held.iter().find(|held| held.row == row.row))
-            {
-                row.action = Action::Replace(held.properties.clone(), condition.clone());
-            }
-        }
-        let sequence = next_sequence(&old.head.properties, self.context.now);
-        let action = Action::Insert(to.intent(sequence, self.context.due));
-        planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
-        Ok(planned)
-    }
-
-    fn contribute(&self, contribution: Contribution) -> Result<Planned> {
-        let there = self.before.row(&contribution.key.row).flatten();
-        let Some((action, edit)) = contribution.over(there.as_deref())? else { return Ok(Planned::default()) };
-        let row = PlannedRow { row: contribution.key.row, action, role: Role::Cell };
-        Ok(Planned { rows: vec![row], cells: edit.into_iter().collect(), ..Planned::default() })
-    }
-
-    fn arrive(&self, to: Move) -> Result<Planned> {
-        let row = self.before.row(&to.to.key.row).flatten();
-        let row = row.filter(|row| Reservation::of(row).is_some_and(|reservation| reservation.id == to.id));
-        match row {
-            Some(row) => {
-                let mut image = to.to;
-                let guards = self.copy(None, &mut image)?;
-                let mut cells = self.cells(None, Some(&image))?;
-                cells.extend(self.take_totals(&mut image)?);
-                let planned = self.put(None, image, self.context.now, Some(&row.into_owned().into()), None)?;
-                Ok(Planned { cells, guards, ..planned })
-            }
-            None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key)),
-        }
-    }
-
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
         let image = Image::stored(schema, old)?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
@@ -529,27 +328,6 @@ impl Planner<'_> {
             }
         }
         Ok(planned)
-    }
-
-    /// Sets the aggregates of an entity, which is one row.
-    fn refresh(
-        &self,
-        schema: &'static EntitySchema,
-        key: RowKey,
-        sets: Vec<(&'static str, Option<Value>)>,
-    ) -> Result<Planned> {
-        let row = match self.before.row(&key.row) {
-            Some(Some(row)) if is_primary(schema, &row) => row.into_owned(),
-            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
-        };
-        let sequence = next_sequence(&row.properties, self.context.now);
-        let over = Group::from(row);
-        let old = Image::stored(schema, &over)?;
-        let mut new = old.clone();
-        for (property, value) in sets {
-            set(&mut new.fields, property, value);
-        }
-        self.put(Some(&old), new, sequence, Some(&over), None)
     }
 
     /// The parts of an entity that is taken away: in its batch, unless that would be too large.
@@ -615,130 +393,6 @@ impl Planner<'_> {
         let operations = self.context.operation.map(|operation| system::with_operation(before, operation));
         system::stamp(properties, discriminator, sequence, operations);
     }
-
-    /// Entries that only `old` wants are deleted, those that `new` wants newly or differently are written: at the
-    /// `sequence` of the new image, or at that of the old one's end, which `released` tells.
-    fn derived(&self, old: Option<&Image>, new: Option<&Image>, sequence: i64, released: i64) -> Result<Derived> {
-        let mut derived = Derived::default();
-        let Some(image) = new.or(old).filter(|image| image.schema.derived(0).is_some()) else { return Ok(derived) };
-        let old_entries = old.map(entries).transpose()?.unwrap_or_default();
-        let new_entries = new.map(entries).transpose()?.unwrap_or_default();
-        for entry in &old_entries {
-            // What is not written any more must not stay behind as it was.
-            let shared = is_list(image.schema, entry);
-            let stays = |wanted: &Entry| match self.setting.of(entry.index) {
-                _ if shared => wanted == entry,
-                IndexState::DeleteOnly => wanted == entry,
-                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
-            };
-            if !new_entries.iter().any(stays) {
-                let owner = old.map_or("", |old| &old.key.row);
-                match &entry.away {
-                    None if shared => derived.lists.extend(self.edit(entry, owner, false)),
-                    None => derived.rows.extend(self.removal(entry)),
-                    Some(_) => derived.away.extend(self.removal_away(entry, owner, released)),
-                }
-            }
-        }
-        for entry in new_entries {
-            if is_list(image.schema, &entry) {
-                let is_there = self.setting.of(entry.index) == IndexState::Readable && old_entries.contains(&entry);
-                derived.lists.extend(self.edit(&entry, &image.key.row, true).filter(|_| !is_there));
-                continue;
-            }
-            let before = old_entries.iter().find(|old| old.is_at(&entry));
-            if entry.away.is_some() {
-                derived.away.extend(self.writing_away(image, entry, before, sequence));
-                continue;
-            }
-            let owners = [Some(image), old].map(|image| image.map(|image| image.key.row.as_str()));
-            derived.rows.extend(self.writing(image.schema, entry, before, owners, sequence));
-        }
-        Ok(derived)
-    }
-
-    /// The change of a list: the key is put in or taken out.
-    fn edit(&self, entry: &Entry, key: &str, adds: bool) -> Option<(usize, Edit)> {
-        let edit = Edit { row: entry.row.clone(), key: key.to_owned(), adds };
-        match (self.setting.of(entry.index), adds) {
-            (IndexState::Absent, _) | (IndexState::DeleteOnly, true) => None,
-            _ => Some((entry.index, edit)),
-        }
-    }
-
-    fn removal_away(&self, entry: &Entry, owner: &str, sequence: i64) -> Option<AwayRow> {
-        let state = self.setting.of(entry.index);
-        match state {
-            IndexState::Absent => None,
-            _ => AwayRow::removed(entry, owner, sequence, state == IndexState::Readable),
-        }
-    }
-
-    fn writing_away(&self, image: &Image, entry: Entry, before: Option<&Entry>, sequence: i64) -> Option<AwayRow> {
-        let state = self.setting.of(entry.index);
-        match state {
-            IndexState::Absent | IndexState::DeleteOnly => return None,
-            IndexState::Readable if before == Some(&entry) => return None,
-            IndexState::Readable | IndexState::WriteOnly => {}
-        }
-        let was = before.is_some() && state == IndexState::Readable;
-        AwayRow::wanted(image.schema, entry, &image.key.row, sequence, was)
-    }
-
-    fn removal(&self, entry: &Entry) -> Option<PlannedRow> {
-        let condition = match (self.setting.of(entry.index), self.before.row(&entry.row)) {
-            (IndexState::Absent, _) | (_, Some(None)) => return None,
-            (_, Some(Some(row))) => Condition::Match(row.etag.clone()),
-            (IndexState::Readable, None) => Condition::Exists,
-            (IndexState::DeleteOnly | IndexState::WriteOnly, None) => return None,
-        };
-        Some(PlannedRow { row: entry.row.clone(), action: Action::Delete(condition), role: Role::Index(entry.index) })
-    }
-
-    fn writing(
-        &self,
-        schema: &'static EntitySchema,
-        entry: Entry,
-        before: Option<&Entry>,
-        owners: [Option<&str>; 2],
-        sequence: i64,
-    ) -> Option<PlannedRow> {
-        let index = schema.derived(entry.index)?;
-        let there = self.before.row(&entry.row);
-        match self.setting.of(entry.index) {
-            IndexState::Absent | IndexState::DeleteOnly => return None,
-            IndexState::Readable if before == Some(&entry) && there.is_none() => return None,
-            IndexState::Readable | IndexState::WriteOnly => {}
-        }
-        let mut properties = entry.properties;
-        system::stamp(&mut properties, index.discriminator, sequence, None);
-        let action = match there {
-            // Another's row: a later change of the batch may release it, else it is a violation.
-            Some(Some(row)) if index.unique && !owners.contains(&system::owner_row(&row.properties)) => {
-                Action::Insert(properties)
-            }
-            Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
-            Some(None) => Action::Insert(properties),
-            None if before.is_some() && self.setting.of(entry.index) == IndexState::Readable => {
-                Action::Replace(properties, Condition::Exists)
-            }
-            None if index.unique => Action::Insert(properties),
-            None => Action::InsertOrReplace(properties),
-        };
-        Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
-    }
-}
-
-fn set(fields: &mut Properties, property: &'static str, value: Option<Value>) {
-    match value {
-        Some(value) => drop(fields.insert(PropertyName::from_static(property), value)),
-        None => drop(fields.remove(property)),
-    }
-}
-
-/// That an entity with aggregates goes away from its key.
-fn left_cells(image: &Image) -> impl Iterator<Item = aggregate::Edit> + '_ {
-    aggregate::held(image.schema, &image.key.row).map(|into| aggregate::Edit { into, loss: None, gain: None })
 }
 
 /// Whether the row is a primary row of the entity, of whatever version.

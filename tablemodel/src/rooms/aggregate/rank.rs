@@ -114,7 +114,8 @@ mod tests {
         #[test]
         fn a_value_is_read_back((a, _) in values(), greatest in any::<bool>()) {
             let rank = Rank::of(a.as_ref(), greatest).unwrap();
-            prop_assert_eq!(rank.value(a.edm()), Some(a));
+            let plain = if a == Value::Double(-0.0) { Value::Double(0.0) } else { a.clone() };
+            prop_assert_eq!(rank.value(a.edm()), Some(plain));
             let text = format!("{}!x", rank.digits());
             prop_assert_eq!(Rank::code_of(&text), Some((rank.code, "!x")));
         }

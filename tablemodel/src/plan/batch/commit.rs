@@ -1,0 +1,163 @@
+//! A plan as batches of the store: that of its own partition, and those of others.
+//!
+//! Nothing is planned here; limits are checked.
+
+use std::collections::{HashMap, HashSet};
+
+use tablemodel_store::{Action, Batch, Operation, limits, size};
+
+use super::{BatchAway, BatchPlan, Missing};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::Role,
+        entries::Away,
+        fold::{Folded, fold},
+        table::TableName,
+    },
+    rooms::unique::{KnownClaims, nets},
+};
+
+impl BatchPlan {
+    /// The batches to commit: that of the entities, then those of other partitions. Each is checked against the limits of
+    /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain,
+    /// `claims` those of claims that were read.
+    pub(crate) fn batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
+        if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
+            return Err(self.too_many());
+        }
+        let batches = self.all_batches(table, partition, prefix, missing, claims)?;
+        batches.iter().try_for_each(check_size)?;
+        Ok(batches)
+    }
+
+    /// The batches to commit, whatever their size; the first is that of the entities.
+    pub(crate) fn all_batches(
+        &self,
+        table: &str,
+        partition: &str,
+        prefix: &str,
+        missing: &Missing,
+        claims: &KnownClaims,
+    ) -> Result<Vec<Batch>> {
+        let operations =
+            self.rows.iter().map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
+        let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
+        let claims = nets(&self.away)?.into_iter().filter_map(|net| {
+            let (away, row) = net.place();
+            let action = net.action(claims.get(&(away.clone(), row.clone())))?;
+            Some((away, row, action))
+        });
+        // Two changes may guard one entity.
+        let mut guarded = HashSet::new();
+        let guards = self.guards.iter().filter(|guard| guarded.insert((&guard.away, &guard.row)));
+        let guards = guards.map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
+        let mut places = HashMap::new();
+        for (place, row, action) in claims.chain(self.folded_away(missing)?).chain(guards) {
+            let at = *places.entry(place).or_insert_with_key(|place| {
+                let table = TableName { prefix: prefix.to_owned(), table: place.table, slice: None }.to_string();
+                batches.push(Batch::new(table, place.partition.clone()));
+                batches.len() - 1
+            });
+            if let Some(batch) = batches.get_mut(at) {
+                batch.operations.push(Operation { row, action });
+            }
+        }
+        Ok(batches)
+    }
+
+    /// The same, of this table and partition.
+    pub(crate) fn at(mut self, table: &str, partition: &str) -> Self {
+        self.place = (table.to_owned(), partition.to_owned());
+        self
+    }
+
+    /// The table, with the prefix, and the partition that it was told.
+    pub(crate) fn place(&self) -> (&str, &str) {
+        (&self.place.0, &self.place.1)
+    }
+
+    /// The partition of a plan that follows another; else this one.
+    pub(crate) fn partition_or<'a>(&'a self, other: &'a str) -> &'a str {
+        if self.place.0.is_empty() { other } else { &self.place.1 }
+    }
+
+    /// The writes in other partitions, one for each row.
+    pub(super) fn folded_away(&self, missing: &Missing) -> Result<Vec<(Away, String, Action)>> {
+        let mut writes: Vec<(Away, String, Option<Action>)> = Vec::with_capacity(self.away.len());
+        let mut places = HashMap::with_capacity(self.away.len());
+        let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
+        for BatchAway { row, change, schema } in self.away.iter().filter(plain) {
+            let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
+            let Some(action) = row.action(is_missing) else { continue };
+            let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
+            let Some((_, _, first)) = writes.get_mut(at) else {
+                writes.push((row.away.clone(), row.row.clone(), Some(action)));
+                continue;
+            };
+            *first = match first.take().map(|first| fold(first, action.clone())) {
+                None => Some(action),
+                Some(Folded::One(action)) => Some(action),
+                Some(Folded::Nothing) => None,
+                Some(Folded::Impossible) => {
+                    let detail =
+                        format!("two entities of the batch want one row of another partition (row `{}`)", row.row);
+                    let error = Error::new(ErrorKind::Conflict { current: None }, detail);
+                    return Err(error.of(schema.entity_type).in_operation(*change));
+                }
+            };
+        }
+        Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
+    }
+
+    pub(super) fn too_many(&self) -> Error {
+        let derived = self.rows.iter().filter(|row| row.planned.role != Role::Primary).count();
+        let detail = format!(
+            "the batch writes {} rows ({derived} of them derived), over the {} that one may have; use `db.bulk()` to write more",
+            self.rows.len(),
+            limits::MAX_BATCH_OPERATIONS
+        );
+        Error::new(ErrorKind::TooMany, detail)
+    }
+}
+
+/// The batch, in as many pieces as its limits ask for.
+pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
+    let count = batch.operations.len();
+    let is_over =
+        count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
+    if count < 2 || !is_over {
+        to.push(batch);
+        return;
+    }
+    let operations = batch.operations.split_off((count / 2).min(limits::MAX_BATCH_OPERATIONS));
+    let rest = Batch { operations, ..Batch::new(batch.table.clone(), batch.partition.clone()) };
+    split(batch, to);
+    split(rest, to);
+}
+
+/// That the batch has not too many rows or bytes.
+pub(crate) fn check_size(batch: &Batch) -> Result<()> {
+    if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
+        let detail = format!(
+            "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
+            batch.operations.len(),
+            batch.partition,
+            limits::MAX_BATCH_OPERATIONS
+        );
+        return Err(Error::new(ErrorKind::TooMany, detail));
+    }
+    let Some(bytes) = size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES) else { return Ok(()) };
+    let detail = format!(
+        "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; use `db.bulk()` to write more",
+        limits::MAX_BATCH_BYTES
+    );
+    Err(Error::new(ErrorKind::TooLarge, detail))
+}

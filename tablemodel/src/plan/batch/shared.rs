@@ -1,0 +1,171 @@
+//! The rows that several changes of a batch meet in, each written once: lists, and the cells of aggregates with their targets.
+//!
+//! They are closed after all changes were added.
+
+use tablemodel_store::{Row, RowKey, Value};
+
+use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, is_live};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::{self, Before, Change, Context, PlannedRow, Role},
+        entries::Away,
+        known::Known,
+        states::Setting,
+        system::{self},
+    },
+    rooms::{
+        aggregate::{self, Rank},
+        list::List,
+    },
+    schema::EntitySchema,
+};
+
+impl BatchPlan {
+    /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
+    pub(crate) fn close_cells(
+        &mut self,
+        partition: &str,
+        known: &Known,
+        context: Context,
+        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+    ) -> Result<()> {
+        let edits = std::mem::take(&mut self.cells);
+        let mut refreshed: Vec<(usize, Change)> = Vec::new();
+        for (at, (change, first)) in edits.iter().enumerate() {
+            if edits.iter().take(at).any(|(_, earlier)| earlier.into.is(&first.into)) {
+                continue;
+            }
+            let all = edits.iter().map(|(_, edit)| edit).filter(|edit| edit.into.is(&first.into));
+            let set = self.close_cell(first, all, (*change, partition), known, context);
+            let set = set.map_err(|error| error.of(first.into.target.entity_type).in_operation(*change))?;
+            let key = RowKey::new(partition, first.into.row.clone());
+            let Some(set) = set else { continue };
+            match refreshed.iter_mut().find(|(_, earlier)| *earlier.key() == key) {
+                Some((_, Change::Refresh { sets, .. })) => sets.push(set),
+                _ => refreshed.push((*change, Change::Refresh { schema: first.into.target, key, sets: vec![set] })),
+            }
+        }
+        for (number, change) in refreshed {
+            self.refresh(number, change, known, &setting, context).map_err(|error| error.in_operation(number))?;
+        }
+        Ok(())
+    }
+
+    /// Writes one cell; tells what its target is to hold, if that is something else than it does.
+    pub(super) fn close_cell<'e>(
+        &mut self,
+        first: &aggregate::Edit,
+        edits: impl Iterator<Item = &'e aggregate::Edit>,
+        (change, partition): (usize, &str),
+        known: &Known,
+        context: Context,
+    ) -> Result<Option<(&'static str, Option<Value>)>> {
+        let (into, row) = (&first.into, first.into.cell());
+        let cell = known.get(&row).and_then(Option::as_ref);
+        let before = into.total(cell)?;
+        let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
+        for edit in edits {
+            total.change(edit);
+            comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
+            rank = rank.or(edit.rank());
+        }
+        if let Some(rank) = rank {
+            let first = self.first(into, before.rank(rank), known)?;
+            total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
+        }
+        self.shared.insert(row.clone());
+        let before_batch = Earlier { known, plan: self, partition };
+        let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
+        let stored =
+            target.as_ref().map(|target| target.properties.get(into.property.property).map(|value| value.to_value()));
+        if total == before && !comes_or_goes {
+            return Ok(None);
+        }
+        if let Some(action) = into.write(&total, cell, stored.is_some(), context.now)? {
+            let planned = PlannedRow { row, action, role: Role::Cell };
+            self.push(BatchRow { planned, change, schema: into.target }, "", known)?;
+        }
+        let value = into.value(&total)?;
+        Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
+    }
+
+    /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
+    /// read; where none were, the one that the cell says, which then stays.
+    pub(super) fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<u64>> {
+        let prefix = into.prefix();
+        let code = |row: &str| Rank::code_of(row.strip_prefix(&prefix)?).map(|(code, _)| code);
+        let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));
+        let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
+        let live = live.into_iter().map(|(code, _)| code).min();
+        if !known.contains_key(&prefix) {
+            if cell.is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
+                let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
+                return Err(Error::new(ErrorKind::Unavailable, detail));
+            }
+            return Ok(live.into_iter().chain(cell.map(|cell| cell.code)).min());
+        }
+        let is_read = |row: &Row| !system::is_dead(&row.properties) && self.position(&row.key.row).is_none();
+        let read = known.values().flatten().filter(|row| is_read(row)).filter_map(|row| code(&row.key.row)).min();
+        self.shared.extend(known.keys().filter(|row| row.starts_with(&prefix)).cloned());
+        Ok(read.into_iter().chain(live).min())
+    }
+
+    /// Plans the write of a target over what the batch leaves of it.
+    pub(super) fn refresh(
+        &mut self,
+        number: usize,
+        change: Change,
+        known: &Known,
+        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+        context: Context,
+    ) -> Result<()> {
+        let (schema, key) = (change.schema(), change.key().clone());
+        let (setting, context) = (setting(schema)?, Context { fresh: None, ..context });
+        let before = Earlier { known, plan: self, partition: &key.partition };
+        let planned = change::plan(change, &before, &setting, context)?;
+        if self.left_at(&key.row).is_none() {
+            self.shared.insert(key.row.clone());
+        }
+        let (after, parts) =
+            self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
+        match self.left.iter_mut().rev().find(|left| left.row == key.row) {
+            Some(left) => left.properties = after,
+            None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
+        }
+        Ok(())
+    }
+
+    /// The contributions that are written in the same commit, each for its place.
+    pub(crate) fn contributions(&self) -> impl Iterator<Item = (&Away, Change)> {
+        self.away.iter().filter_map(|away| {
+            let (of, row) = (away.aggregate()?, &away.row);
+            let key = RowKey::new(row.away.partition.clone(), row.row.clone());
+            let wish = aggregate::Wish::Now(row.want.clone());
+            Some((&row.away, Change::Contribute(aggregate::Contribution { of, key, wish })))
+        })
+    }
+
+    /// Adds the rows of the lists that the changes meet in, each list once.
+    pub(crate) fn close(&mut self, partition: &str, known: &Known, context: Context) -> Result<()> {
+        let edits = std::mem::take(&mut self.edits);
+        let mut lists: Vec<&BatchEdit> = Vec::new();
+        for edit in &edits {
+            if !lists.iter().any(|list| list.edit.row == edit.edit.row) {
+                lists.push(edit);
+            }
+        }
+        for BatchEdit { index, edit, change, schema } in lists {
+            let Some(of) = schema.indexes.get(*index) else { continue };
+            let list = List { index: of, partition, row: &edit.row, now: context.now };
+            let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
+            let writes = list.writes(own, known);
+            for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
+                self.shared.insert(row.clone());
+                let planned = PlannedRow { row, action, role: Role::List(*index) };
+                self.push(BatchRow { planned, change: *change, schema }, "", known)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! The derived rows of a change: those that only the old image wants go, those that the new one wants newly or otherwise are
+//! written.
+//!
+//! What an image wants is `entries`' to say.
+
+use tablemodel_store::{Action, Condition};
+
+use super::{Derived, PlannedRow, Planner, Role, is_list};
+use crate::{
+    error::Result,
+    plan::{
+        entries::{Entry, entries},
+        image::Image,
+        outbox::AwayRow,
+        states::IndexState,
+        system::{self},
+    },
+    rooms::list::Edit,
+    schema::EntitySchema,
+};
+
+impl Planner<'_> {
+    /// Entries that only `old` wants are deleted, those that `new` wants newly or differently are written: at the
+    /// `sequence` of the new image, or at that of the old one's end, which `released` tells.
+    pub(super) fn derived(
+        &self,
+        old: Option<&Image>,
+        new: Option<&Image>,
+        sequence: i64,
+        released: i64,
+    ) -> Result<Derived> {
+        let mut derived = Derived::default();
+        let Some(image) = new.or(old).filter(|image| image.schema.derived(0).is_some()) else { return Ok(derived) };
+        let old_entries = old.map(entries).transpose()?.unwrap_or_default();
+        let new_entries = new.map(entries).transpose()?.unwrap_or_default();
+        for entry in &old_entries {
+            // What is not written any more must not stay behind as it was.
+            let shared = is_list(image.schema, entry);
+            let stays = |wanted: &Entry| match self.setting.of(entry.index) {
+                _ if shared => wanted == entry,
+                IndexState::DeleteOnly => wanted == entry,
+                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
+            };
+            if !new_entries.iter().any(stays) {
+                let owner = old.map_or("", |old| &old.key.row);
+                match &entry.away {
+                    None if shared => derived.lists.extend(self.edit(entry, owner, false)),
+                    None => derived.rows.extend(self.removal(entry)),
+                    Some(_) => derived.away.extend(self.removal_away(entry, owner, released)),
+                }
+            }
+        }
+        for entry in new_entries {
+            if is_list(image.schema, &entry) {
+                let is_there = self.setting.of(entry.index) == IndexState::Readable && old_entries.contains(&entry);
+                derived.lists.extend(self.edit(&entry, &image.key.row, true).filter(|_| !is_there));
+                continue;
+            }
+            let before = old_entries.iter().find(|old| old.is_at(&entry));
+            if entry.away.is_some() {
+                derived.away.extend(self.writing_away(image, entry, before, sequence));
+                continue;
+            }
+            let owners = [Some(image), old].map(|image| image.map(|image| image.key.row.as_str()));
+            derived.rows.extend(self.writing(image.schema, entry, before, owners, sequence));
+        }
+        Ok(derived)
+    }
+
+    /// The change of a list: the key is put in or taken out.
+    pub(super) fn edit(&self, entry: &Entry, key: &str, adds: bool) -> Option<(usize, Edit)> {
+        let edit = Edit { row: entry.row.clone(), key: key.to_owned(), adds };
+        match (self.setting.of(entry.index), adds) {
+            (IndexState::Absent, _) | (IndexState::DeleteOnly, true) => None,
+            _ => Some((entry.index, edit)),
+        }
+    }
+
+    pub(super) fn removal_away(&self, entry: &Entry, owner: &str, sequence: i64) -> Option<AwayRow> {
+        let state = self.setting.of(entry.index);
+        match state {
+            IndexState::Absent => None,
+            _ => AwayRow::removed(entry, owner, sequence, state == IndexState::Readable),
+        }
+    }
+
+    pub(super) fn writing_away(
+        &self,
+        image: &Image,
+        entry: Entry,
+        before: Option<&Entry>,
+        sequence: i64,
+    ) -> Option<AwayRow> {
+        let state = self.setting.of(entry.index);
+        match state {
+            IndexState::Absent | IndexState::DeleteOnly => return None,
+            IndexState::Readable if before == Some(&entry) => return None,
+            IndexState::Readable | IndexState::WriteOnly => {}
+        }
+        let was = before.is_some() && state == IndexState::Readable;
+        AwayRow::wanted(image.schema, entry, &image.key.row, sequence, was)
+    }
+
+    pub(super) fn removal(&self, entry: &Entry) -> Option<PlannedRow> {
+        let condition = match (self.setting.of(entry.index), self.before.row(&entry.row)) {
+            (IndexState::Absent, _) | (_, Some(None)) => return None,
+            (_, Some(Some(row))) => Condition::Match(row.etag.clone()),
+            (IndexState::Readable, None) => Condition::Exists,
+            (IndexState::DeleteOnly | IndexState::WriteOnly, None) => return None,
+        };
+        Some(PlannedRow { row: entry.row.clone(), action: Action::Delete(condition), role: Role::Index(entry.index) })
+    }
+
+    pub(super) fn writing(
+        &self,
+        schema: &'static EntitySchema,
+        entry: Entry,
+        before: Option<&Entry>,
+        owners: [Option<&str>; 2],
+        sequence: i64,
+    ) -> Option<PlannedRow> {
+        let index = schema.derived(entry.index)?;
+        let there = self.before.row(&entry.row);
+        match self.setting.of(entry.index) {
+            IndexState::Absent | IndexState::DeleteOnly => return None,
+            IndexState::Readable if before == Some(&entry) && there.is_none() => return None,
+            IndexState::Readable | IndexState::WriteOnly => {}
+        }
+        let mut properties = entry.properties;
+        system::stamp(&mut properties, index.discriminator, sequence, None);
+        let action = match there {
+            // Another's row: a later change of the batch may release it, else it is a violation.
+            Some(Some(row)) if index.unique && !owners.contains(&system::owner_row(&row.properties)) => {
+                Action::Insert(properties)
+            }
+            Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
+            Some(None) => Action::Insert(properties),
+            None if before.is_some() && self.setting.of(entry.index) == IndexState::Readable => {
+                Action::Replace(properties, Condition::Exists)
+            }
+            None if index.unique => Action::Insert(properties),
+            None => Action::InsertOrReplace(properties),
+        };
+        Some(PlannedRow { row: entry.row, action, role: Role::Index(entry.index) })
+    }
+}

@@ -1,0 +1,87 @@
+//! What changes mean for aggregates: those that an entity adds to, and those that it holds.
+//!
+//! How cells are written is decided where a batch is closed.
+
+use tablemodel_store::{Properties, PropertyName, RowKey, Value};
+
+use super::{Planned, PlannedRow, Planner, Role, is_primary, next_sequence};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{group::Group, image::Image},
+    rooms::aggregate::{self, Contribution},
+    schema::EntitySchema,
+};
+
+impl Planner<'_> {
+    /// What the change means for the aggregates that the entity adds to.
+    pub(in crate::plan) fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
+        let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        aggregate::edits(old, new, |at| self.setting.keeps(image.schema, at))
+    }
+
+    /// Gives a new entity the aggregates that it holds; their cells say from now on that it is there.
+    pub(super) fn take_totals(&self, image: &mut Image) -> Result<Vec<aggregate::Edit>> {
+        let mut edits = Vec::new();
+        for into in aggregate::held(image.schema, &image.key.row.clone()) {
+            let cell = self.before.row(&into.cell()).flatten();
+            let value = into.value(&into.total(cell.as_deref())?)?;
+            set(&mut image.fields, into.property.property, value);
+            edits.push(aggregate::Edit { into, loss: None, gain: None });
+        }
+        Ok(edits)
+    }
+
+    /// Aggregates are not the caller's to change: they stay as they are stored.
+    pub(super) fn keep_totals(old: &Image, new: &mut Image) -> Result<()> {
+        for into in aggregate::held(new.schema, &old.key.row) {
+            let value = match old.fields.get(into.property.property) {
+                Some(value) => Some(value.to_value()),
+                None => into.value(&aggregate::Total::none(into.property))?,
+            };
+            set(&mut new.fields, into.property.property, value);
+        }
+        Ok(())
+    }
+
+    pub(super) fn contribute(&self, contribution: Contribution) -> Result<Planned> {
+        let there = self.before.row(&contribution.key.row).flatten();
+        let Some((action, edit)) = contribution.over(there.as_deref())? else { return Ok(Planned::default()) };
+        let row = PlannedRow { row: contribution.key.row, action, role: Role::Cell };
+        Ok(Planned { rows: vec![row], cells: edit.into_iter().collect(), ..Planned::default() })
+    }
+
+    /// Sets the aggregates of an entity, which is one row.
+    pub(super) fn refresh(
+        &self,
+        schema: &'static EntitySchema,
+        key: RowKey,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
+        let row = match self.before.row(&key.row) {
+            Some(Some(row)) if is_primary(schema, &row) => row.into_owned(),
+            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
+        };
+        let sequence = next_sequence(&row.properties, self.context.now);
+        let over = Group::from(row);
+        let old = Image::stored(schema, &over)?;
+        let mut new = old.clone();
+        for (property, value) in sets {
+            set(&mut new.fields, property, value);
+        }
+        self.put(Some(&old), new, sequence, Some(&over), None)
+    }
+}
+
+pub(super) fn set(fields: &mut Properties, property: &'static str, value: Option<Value>) {
+    match value {
+        Some(value) => drop(fields.insert(PropertyName::from_static(property), value)),
+        None => drop(fields.remove(property)),
+    }
+}
+
+/// That an entity with aggregates goes away from its key.
+pub(super) fn left_cells(image: &Image) -> impl Iterator<Item = aggregate::Edit> + '_ {
+    aggregate::held(image.schema, &image.key.row).map(|into| aggregate::Edit { into, loss: None, gain: None })
+}

@@ -1,0 +1,134 @@
+//! Stored properties: what each is called, how it is encoded, and what reads where it is absent.
+//!
+//! All of it is constant data.
+
+use std::cmp::Ordering;
+
+use tablemodel_store::EdmType;
+
+use super::{BLOB, at, compare, same};
+use crate::property::Property;
+
+/// One field of an entity.
+#[derive(Debug)]
+pub enum FieldSchema {
+    /// A field stored as one property.
+    Property(PropertySchema),
+    /// A field of several properties: one marked `flatten`, whose own fields they are, or `blob`.
+    Group {
+        /// The Rust field.
+        field: &'static str,
+        /// The properties.
+        properties: &'static [PropertySchema],
+    },
+}
+
+/// One stored property.
+#[derive(Debug, Clone, Copy)]
+pub struct PropertySchema {
+    /// The Rust field, for messages.
+    pub field: &'static str,
+    /// The stored name.
+    pub property: &'static str,
+    /// The Edm type it is stored as.
+    pub edm: EdmType,
+    /// The identity of the encoding (`u32`, `json`, ...): part of the format.
+    pub codec: &'static str,
+    /// Whether the property may be absent because the value is `None`.
+    pub nullable: bool,
+    /// Whether an absent property reads as a default.
+    pub default: bool,
+    /// Whether it holds an aggregate: what is written is what its sources come to.
+    pub aggregate: bool,
+}
+
+impl PropertySchema {
+    /// The property of a field of type `T`.
+    pub const fn of<T: Property>(field: &'static str, property: &'static str) -> Self {
+        Self { field, property, edm: T::EDM, codec: T::CODEC, nullable: T::NULLABLE, default: false, aggregate: false }
+    }
+
+    /// The property of a field whose type says these. For generated code.
+    #[doc(hidden)]
+    pub const fn new(
+        field: &'static str,
+        property: &'static str,
+        edm: EdmType,
+        codec: &'static str,
+        nullable: bool,
+    ) -> Self {
+        Self { field, property, edm, codec, nullable, default: false, aggregate: false }
+    }
+
+    /// A field stored as JSON text.
+    pub const fn json(field: &'static str, property: &'static str) -> Self {
+        Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false, aggregate: false }
+    }
+
+    /// The same, holding an aggregate.
+    pub const fn of_aggregate(self) -> Self {
+        Self { aggregate: true, ..self }
+    }
+
+    /// A field kept as a blob: its own property is the value (Binary) or the name of the blob (String).
+    pub const fn blob(field: &'static str, property: &'static str, nullable: bool) -> Self {
+        Self { field, property, edm: EdmType::String, codec: BLOB, nullable, default: false, aggregate: false }
+    }
+
+    /// The length or the checksum of a blob; absent where the value is in the row.
+    pub const fn blob_part(field: &'static str, property: &'static str) -> Self {
+        Self { field, property, edm: EdmType::Int64, codec: BLOB, nullable: true, default: false, aggregate: false }
+    }
+
+    /// The same, reading as a default where absent.
+    pub const fn or_default(self) -> Self {
+        Self { default: true, ..self }
+    }
+}
+
+impl FieldSchema {
+    /// The Rust field.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Property(property) => property.field,
+            Self::Group { field, .. } => field,
+        }
+    }
+
+    /// The properties of the field.
+    pub const fn properties(&'static self) -> &'static [PropertySchema] {
+        match self {
+            Self::Property(property) => std::slice::from_ref(property),
+            Self::Group { properties, .. } => properties,
+        }
+    }
+}
+
+/// Whether two of the properties have one name. Those of an array ascend, and are looked at once.
+pub(super) const fn repeats(properties: &[PropertySchema]) -> bool {
+    let mut i = 1;
+    while i < properties.len() {
+        if !matches!(compare(at(properties, i - 1).property, at(properties, i).property), Ordering::Less) {
+            let (before, rest) = properties.split_at(i);
+            return share_a_name(before, rest) || repeats(before) || repeats(rest);
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Whether a property of `a` has the name of one of `b`.
+pub(super) const fn share_a_name(a: &[PropertySchema], b: &[PropertySchema]) -> bool {
+    let mut i = 0;
+    while i < a.len() {
+        let mut j = 0;
+        while j < b.len() {
+            if same(at(a, i).property, at(b, j).property) {
+                return true;
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    false
+}
