@@ -1,4 +1,6 @@
 #![doc = include_str!("../../docs/rooms/copy.md")]
+//!
+//! In this module nothing is read or written: it only says what is to be.
 
 use tablemodel_store::{DateTime, Properties, Row, RowKey, Value, ValueRef, limits, size};
 
