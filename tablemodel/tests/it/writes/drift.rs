@@ -2,18 +2,30 @@
 //!
 //! And a violation of uniqueness names who is in the way.
 
-use std::sync::{Arc, Mutex};
+use std::{cell::Cell, sync::Once};
 
 use tablemodel::{ErrorKind, prelude::*};
 use tracing::{Event, Metadata, Subscriber, span};
 
 use super::{Account, Member, account, assert_clean, database, member, plant_row, properties, remove_row, row};
 
-/// Collects warnings.
-#[derive(Clone, Default)]
-struct Warnings(Arc<Mutex<usize>>);
+thread_local! {
+    /// How many warnings this thread, and so this test, has seen.
+    static WARNINGS: Cell<usize> = const { Cell::new(0) };
+}
 
-impl Subscriber for Warnings {
+/// Counts warnings. One for the whole process: with one for each test, `tracing` may ask the wrong thread whether
+/// anybody listens, and remember its answer.
+struct Counter;
+
+impl Counter {
+    fn install() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| tracing::subscriber::set_global_default(Self).expect("nothing else listens"));
+    }
+}
+
+impl Subscriber for Counter {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         *metadata.level() == tracing::Level::WARN
     }
@@ -27,7 +39,7 @@ impl Subscriber for Warnings {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, _: &Event<'_>) {
-        *self.0.lock().expect("not poisoned") += 1;
+        WARNINGS.set(WARNINGS.get() + 1);
     }
 
     fn enter(&self, _: &span::Id) {}
@@ -45,6 +57,7 @@ async fn a_missing_index_row_is_repaired_by_the_next_write_and_reported() {
         ("email_m1@x", |member| member.email = Some("other@x".into())),
         ("active_0001", |member| member.is_active = false),
     ];
+    Counter::install();
     for (lost, edit) in edits {
         let db = database().await;
         let mut stored = db.insert(&member("A", 1)).await.expect("inserted");
@@ -52,11 +65,9 @@ async fn a_missing_index_row_is_repaired_by_the_next_write_and_reported() {
         remove_row(&db, "A", lost).await;
         remove_row(&db, "A", "city_Oslo_0001").await;
         edit(&mut stored);
-        let warnings = Warnings::default();
-        let guard = tracing::subscriber::set_default(warnings.clone());
+        let before = WARNINGS.get();
         db.save(&mut stored).await.expect("saved");
-        drop(guard);
-        assert!(*warnings.0.lock().expect("not poisoned") > 0, "{lost}: not reported");
+        assert!(WARNINGS.get() > before, "{lost}: not reported");
         let missing = db.verify().await.expect("verify runs").violations;
         assert!(missing.iter().all(|violation| violation.key.row == "city_Oslo_0001"), "{missing:?}");
         stored.city = "Rome".into();
