@@ -39,12 +39,13 @@ pub use crate::{
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
 };
 #[cfg(feature = "blob")]
 pub use crate::{
     blob::{BlobField, BlobValue},
+    rooms::list::in_blob,
     check::check_blob_field,
 };

@@ -149,12 +149,12 @@ pub(super) struct Run<'a> {
     /// The same, of partitions whose entities follow in the commit.
     hosted: Places,
     /// What the commit writes for contributions in other partitions.
-    places: Vec<BatchPlan>,
+    pub(super) places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
     /// No attempt is made after this.
     #[cfg(feature = "blob")]
-    until: Option<tablemodel_store::DateTime>,
+    pub(super) until: Option<tablemodel_store::DateTime>,
 }
 
 impl<'a> Run<'a> {
@@ -196,6 +196,8 @@ impl<'a> Run<'a> {
                 return Ok(changes.iter().map(|_| None).collect());
             }
             self.check_registered()?;
+            #[cfg(feature = "blob")]
+            self.put_lists(std::iter::once(&plan).chain(&follows)).await?;
             #[cfg(feature = "blob")]
             self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
@@ -271,6 +273,7 @@ impl<'a> Run<'a> {
 
     pub(super) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
+        let found = self.db.with_keys(&self.registered.table, found).await?;
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
 
@@ -332,7 +335,7 @@ impl<'a> Run<'a> {
         }
         let setting = |schema| self.db.registered(schema).map(|registered| registered.setting.clone());
         plan.close_cells(self.partition, &self.known, context, setting)?;
-        plan.close(self.partition, &self.known, context)?;
+        plan.close(self.partition, &self.known, context, |schema, key| self.db.list_blob(schema, key))?;
         plan.check_unique(&self.known)?;
         Ok(plan)
     }

@@ -12,6 +12,7 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+mod lists;
 mod open;
 mod outbox;
 mod registration;

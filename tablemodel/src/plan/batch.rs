@@ -123,6 +123,9 @@ pub(crate) struct BatchPlan {
     positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
+    /// Keys of lists, to be put into blobs before the batch.
+    #[cfg(feature = "blob")]
+    pub(crate) contents: Vec<crate::rooms::list::Content>,
     /// Table and partition, of a plan that follows another.
     place: (String, String),
 }

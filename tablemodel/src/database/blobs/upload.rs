@@ -50,7 +50,7 @@ impl Database {
         }
         self.check_writable()?;
         let mut changes = changes.to_vec();
-        let mut until = after(self.environment().clock.now(), self.place()?.grace / 2);
+        let mut until = self.linked_until()?;
         let mut tasks = Vec::new();
         for (number, change) in changes.iter().enumerate() {
             tasks.extend(self.tasks(number, change).await?);
@@ -77,6 +77,25 @@ impl Database {
         let detail =
             "the blobs took longer to upload than half the grace period, and could be collected before they are linked";
         Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")))
+    }
+
+    /// Until when a row may be written that links what is put from now on.
+    pub(in crate::database) fn linked_until(&self) -> Result<DateTime> {
+        Ok(after(self.environment().clock.now(), self.place()?.grace / 2))
+    }
+
+    /// Puts a blob of a name that was never used, for the row at this key.
+    pub(in crate::database) async fn put_whole(&self, name: &str, key: &RowKey, content: Bytes) -> Result<()> {
+        self.check_writable()?;
+        self.place()?.store.put(&path(name)?, content.into()).await.map_err(failed)?;
+        let is_long = matches!(name::parse(name), Some(Named::Blob(Owner { key: None, .. })));
+        if is_long { self.put_record(name, key).await } else { Ok(()) }
+    }
+
+    /// Puts the keys of a blob's row beside the blob, whose name cannot hold them.
+    async fn put_record(&self, blob: &str, key: &RowKey) -> Result<()> {
+        let record: Path = path(&name::keys_of(blob))?;
+        self.place()?.store.put(&record, keys_record(key).into()).await.map(drop).map_err(failed)
     }
 
     async fn tasks(&self, number: usize, change: &Change) -> Result<Vec<Task>> {
@@ -182,8 +201,7 @@ impl Database {
             }
         }
         if owner.key.is_none() {
-            let record: Path = path(&name::keys_of(&name))?;
-            store.put(&record, keys_record(&task.key).into()).await.map_err(failed)?;
+            self.put_record(&name, &task.key).await?;
         }
         Ok(Link { name, length: parts.length, sum: parts.sum.total() })
     }

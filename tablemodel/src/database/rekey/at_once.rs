@@ -24,6 +24,7 @@ impl Database {
             let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
             let places = leaving.places_apart(&plans, Some(&arriving));
             let batches = leaving.join_places(places, join(departure, arrival)?).await?;
+            leaving.put_lists(plans).await?;
             let error = match self.commit_store(&batches, attempt).await {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
                 Err(error) => error,

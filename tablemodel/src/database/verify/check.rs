@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tablemodel_store::{EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
 
-use super::{Violation, ViolationKind, repair::Mend};
+use super::{Violation, ViolationKind, relist::Relist, repair::Mend};
 use crate::{
     database::Database,
     error::Result,
@@ -60,8 +60,8 @@ pub(super) struct Check {
     held: BTreeSet<String>,
     /// The rows of lists, by the row of their first.
     lists: BTreeMap<String, Vec<Row>>,
-    /// The keys that the entities want in lists, and the entities' type.
-    members: BTreeMap<String, (&'static str, Vec<String>)>,
+    /// The keys that the entities want in lists, with the entities' type and the list among its indexes.
+    members: BTreeMap<String, (&'static str, usize, Vec<String>)>,
     /// The cells of aggregates, the entities that hold such, and what their sources come to.
     cells: BTreeMap<String, Row>,
     targets: BTreeMap<String, Properties>,
@@ -158,7 +158,7 @@ impl Check {
         let mut members = std::mem::take(&mut self.members);
         let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
         for row in rows {
-            let (entity, mut keys) = members.remove(&row).unwrap_or_default();
+            let (entity, index, mut keys) = members.remove(&row).unwrap_or_default();
             let found = lists.remove(&row).unwrap_or_default();
             // An entity that cannot be read may well want to be where it is.
             let there = list::keys(&found).ok().flatten().unwrap_or_default();
@@ -169,8 +169,9 @@ impl Check {
             if let Some(fault) = list::fault(&row, &found, &keys) {
                 let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
                 let rows = found.into_iter().map(|row| (row.key, row.etag)).collect();
-                let members = keys.into_iter().map(|key| RowKey::new(self.partition.clone(), key)).collect();
-                let mend = if is_told { Mend::Relist { entity, rows, members } } else { Mend::No };
+                let members = keys;
+                let relist = Relist { entity, index, rows, members };
+                let mend = if is_told { Mend::Relist(relist) } else { Mend::No };
                 self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
             }
         }
@@ -326,8 +327,8 @@ impl Check {
             }
             let Entry { away, row, properties, .. } = entry;
             if is_list && away.is_none() {
-                let (entity, keys) = self.members.entry(row).or_default();
-                *entity = image.schema.entity_type;
+                let (entity, index, keys) = self.members.entry(row).or_default();
+                (*entity, *index) = (image.schema.entity_type, entry.index);
                 keys.push(image.key.row.clone());
                 continue;
             }

@@ -6,6 +6,7 @@
 
 mod check;
 mod elsewhere;
+mod relist;
 mod repair;
 
 use std::{collections::BTreeSet, fmt, future::IntoFuture, pin::Pin};
@@ -261,6 +262,7 @@ impl<'a> IntoFuture for Verify<'a> {
 
 impl Database {
     async fn check_partition(&self, table: &'static str, rows: Vec<Row>) -> Result<Check> {
+        let rows = self.with_readable_keys(table, rows).await?;
         let mut check = Check::of(self, table, rows)?;
         self.check_elsewhere(&mut check).await?;
         Ok(check)

@@ -7,7 +7,7 @@ use std::{collections::HashSet, fmt, future::IntoFuture, pin::Pin};
 
 use tablemodel_store::{Action, Batch, Condition, ETag, RowKey};
 
-use super::{Checkpoint, Verified, Verify, Violation};
+use super::{Checkpoint, Verified, Verify, Violation, relist::Relist};
 use crate::{
     database::{
         Database,
@@ -38,8 +38,8 @@ pub(super) enum Mend {
     Remove(ETag),
     /// The row of another partition is taken away, unless its entity wants it by now.
     Release { entity: &'static str, index: String, owner: RowKey, sequence: i64 },
-    /// The rows of a list are taken away, if they are still as they were, and its entities written once more.
-    Relist { entity: &'static str, rows: Vec<(RowKey, ETag)>, members: Vec<RowKey> },
+    /// The list is written anew, if it is still as it was.
+    Relist(Relist),
     /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
     Recount(Box<Recount>),
     /// The outbox row is delivered.
@@ -160,15 +160,7 @@ impl Database {
                 self.take_away(&violation.table, &violation.key, etag).await?;
                 self.touch(self.known(entity)?, owner, Vec::new()).await
             }
-            Mend::Relist { entity, rows, members } => {
-                for (key, etag) in rows {
-                    self.take_away(&violation.table, key, etag).await?;
-                }
-                for member in members {
-                    self.touch(self.known(entity)?, member, Vec::new()).await?;
-                }
-                Ok(())
-            }
+            Mend::Relist(relist) => self.relist(violation, relist).await,
             Mend::Recount(recount) => self.recount(violation, recount).await,
             Mend::Remove(etag) => self.take_away(&violation.table, &violation.key, etag).await,
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
@@ -194,7 +186,7 @@ impl Database {
         self.touch(schema, &RowKey::new(violation.key.partition.clone(), row.clone()), Vec::new()).await
     }
 
-    fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
+    pub(super) fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
         let schema = self.model().iter().copied().find(|schema| schema.entity_type == entity);
         schema.ok_or_else(|| Error::unsupported("the opened model does not list this entity").of(entity))
     }
@@ -221,7 +213,7 @@ impl Database {
             .at_key(owner.clone()))
     }
 
-    async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
+    pub(super) async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
         let Some(there) = self.get_row(&self.table_name(table), key).await? else { return Ok(()) };
         if there.etag == *etag && self.uncount(&there).await? {
             return Ok(());

@@ -2,7 +2,7 @@
 //!
 //! They are closed after all changes were added.
 
-use tablemodel_store::{Row, RowKey, Value};
+use tablemodel_store::{Action, Row, RowKey, Value};
 
 use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, is_live};
 use crate::{
@@ -18,8 +18,10 @@ use crate::{
         aggregate::{self, Rank},
         list::List,
     },
-    schema::EntitySchema,
+    schema::{EntitySchema, IndexSchema},
 };
+#[cfg(feature = "blob")]
+use crate::rooms::list::take_out;
 
 impl BatchPlan {
     /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
@@ -147,7 +149,14 @@ impl BatchPlan {
     }
 
     /// Adds the rows of the lists that the changes meet in, each list once.
-    pub(crate) fn close(&mut self, partition: &str, known: &Known, context: Context) -> Result<()> {
+    /// `fresh` names a blob for the list at a key.
+    pub(crate) fn close(
+        &mut self,
+        partition: &str,
+        known: &Known,
+        context: Context,
+        fresh: impl Fn(&'static EntitySchema, &RowKey) -> String,
+    ) -> Result<()> {
         let edits = std::mem::take(&mut self.edits);
         let mut lists: Vec<&BatchEdit> = Vec::new();
         for edit in &edits {
@@ -161,11 +170,29 @@ impl BatchPlan {
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
+                let action = self.outgrown(of, &RowKey::new(partition, row.clone()), action, |key| fresh(schema, key));
                 self.shared.insert(row.clone());
                 let planned = PlannedRow { row, action, role: Role::List(*index) };
                 self.push(BatchRow { planned, change: *change, schema }, "", known)?;
             }
         }
         Ok(())
+    }
+
+    /// The write of a row of a list, without the keys that are to stand in a blob.
+    fn outgrown(
+        &mut self,
+        index: &IndexSchema,
+        key: &RowKey,
+        action: Action,
+        fresh: impl FnOnce(&RowKey) -> String,
+    ) -> Action {
+        #[cfg(feature = "blob")]
+        return take_out(index, key, action, fresh, &mut self.contents);
+        #[cfg(not(feature = "blob"))]
+        {
+            let _ = (index, key, fresh);
+            action
+        }
     }
 }

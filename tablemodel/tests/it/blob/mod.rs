@@ -2,7 +2,7 @@
 
 mod collecting;
 mod crashes;
-mod faulty;
+pub(crate) mod faulty;
 mod files;
 mod names;
 mod round_trip;

@@ -65,6 +65,16 @@ const OF_LISTS: [Damage; 4] = [
     ("list too long", |row| with(row, "_keys", text(row, "_keys").replace(']', ",\"p_09999_99\"]"))),
 ];
 
+/// Of lists in blobs: those of several keys.
+const BLOB_LIST: &str = "Doc.titled@1";
+const OF_BLOB_LISTS: [Damage; 5] = [
+    ("list missing", |_| Action::Delete(Condition::Exists)),
+    ("list miscounted", |row| with(row, "_count", number(row, "_count") + 1)),
+    ("list without its link", |row| without(row, "_keys_in")),
+    ("list of another's blob", |row| with(row, "_keys_in", text(row, "_keys_in").replace("docs", "cods"))),
+    ("list of another content", |row| with(row, "_keys_sum", number(row, "_keys_sum") ^ 1)),
+];
+
 const OF_CELLS: [Damage; 4] = [
     ("cell missing", |_| Action::Delete(Condition::Exists)),
     ("cell miscounted", |row| with(row, "_count", number(row, "_count") + 1)),
@@ -199,6 +209,11 @@ impl<'a> Saboteur<'a> {
             }
             for damage in OF_LISTS {
                 self.damage(LIST, damage).await;
+            }
+            for (name, damage) in OF_BLOB_LISTS {
+                let (place, row) = self.draw(BLOB_LIST, |_, row| row.get("_keys_in").is_some());
+                self.write(&place, damage(&row)).await;
+                self.planted.insert(place, name);
             }
             for (nth, damage) in OF_CELLS.into_iter().enumerate() {
                 self.damage(CELLS[nth % CELLS.len()], damage).await;
