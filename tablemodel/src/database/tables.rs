@@ -39,6 +39,8 @@ impl Database {
     /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
     pub async fn drop_tables(&self) -> Result<()> {
         self.check_writable()?;
+        // Also where no entity has rows elsewhere a move has left markers.
+        self.delete_existing(&self.dirty_table()).await?;
         for table in self.table_names() {
             self.delete_existing(&table).await?;
         }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tablemodel_store::{EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{ETag, EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
 
 use super::{Violation, ViolationKind, relist::Relist, repair::Mend};
 use crate::{
@@ -56,6 +56,8 @@ pub(super) struct Check {
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
     pub(super) dead: Vec<(&'static EntitySchema, Row)>,
+    /// Those of them that nobody needs.
+    pub(super) litter: Vec<(RowKey, ETag)>,
     /// Row keys that reservations hold for entities that move here. Who wants one takes it over: none is ever swept.
     held: BTreeSet<String>,
     /// The rows of lists, by the row of their first.
@@ -417,7 +419,10 @@ impl Wanted {
     pub(super) fn rewrite(&self, row: &Row) -> Mend {
         // A contribution is taken away with what it adds.
         let is_counted = aggregate::is_contribution(&row.properties);
-        match is_counted || system::sequence(&row.properties) > self.sequence {
+        // A number is one of its owner's: another's says nothing, and who owns a value is decided by claiming it.
+        let is_claim = self.kind.unique && self.kind.table.is_some();
+        let is_anothers = is_claim && system::owner(row).as_ref() != Some(&self.owner);
+        match is_counted || (!is_anothers && system::sequence(&row.properties) > self.sequence) {
             true => Mend::Rewrite(row.etag.clone(), self.schema.entity_type, self.owner.clone()),
             false => self.touch(),
         }

@@ -51,6 +51,11 @@ impl Database {
             self.collect(found, check).await?;
         }
         let dead = std::mem::take(&mut check.dead);
+        for (schema, row) in dead.iter().filter(|_| self.is_atomic()) {
+            if !self.registered(schema)?.setting.copied.is_empty() && !self.is_awaited(schema, row).await? {
+                check.litter.push((row.key.clone(), row.etag.clone()));
+            }
+        }
         let found: Vec<_> = dead.iter().map(|(schema, row)| self.check_dead(schema, row)).collect();
         self.collect(found, check).await
     }
@@ -209,7 +214,7 @@ impl Database {
     /// A tombstone of an entity: something must be left to sweep it.
     async fn check_dead(&self, schema: &'static EntitySchema, row: &Row) -> Result<Option<Violation>> {
         if self.is_atomic() && !self.registered(schema)?.setting.copied.is_empty() {
-            return Ok(None); // left for whoever waits for the entity to come
+            return Ok(None); // left for whoever waits for the entity to come; a repair takes those of nobody
         }
         if !self.is_older_than_fences(row, 2) || self.has_outbox_rows(schema, &row.key, |_| true).await? {
             return Ok(None);
@@ -221,6 +226,14 @@ impl Database {
             detail: "the tombstone of an entity that nothing sweeps".to_owned(),
             mend: Mend::Remove(row.etag.clone()),
         }))
+    }
+
+    /// Whether somebody who copies the entity waits for it to come. Whoever comes to do so changes its tombstone.
+    async fn is_awaited(&self, schema: &'static EntitySchema, row: &Row) -> Result<bool> {
+        let references = beginning_with(&copy::references_to(&row.key.row));
+        let range = KeyRange::rows(row.key.partition.clone(), references);
+        let page = self.query_page(&Query::new(self.table_name(schema.table), range)).await?;
+        Ok(page.continuation.is_some() || page.rows.iter().any(|row| !system::is_dead(&row.properties)))
     }
 
     /// Whether what the entity wants elsewhere is still on its way.

@@ -70,10 +70,10 @@ impl BatchPlan {
         for edit in edits {
             total.change(edit);
             comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
-            rank = rank.or(edit.rank());
+            rank = rank.or_else(|| edit.rank().cloned());
         }
         if let Some(rank) = rank {
-            let first = self.first(into, before.rank(rank), known)?;
+            let first = self.first(into, before.rank(&rank), known)?;
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
         self.shared.insert(row.clone());
@@ -94,14 +94,14 @@ impl BatchPlan {
 
     /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
     /// read; where none were, the one that the cell says, which then stays.
-    pub(super) fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<u64>> {
+    pub(super) fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<String>> {
         let prefix = into.prefix();
-        let code = |row: &str| Rank::code_of(row.strip_prefix(&prefix)?).map(|(code, _)| code);
+        let code = |row: &str| aggregate::rank_behind(&prefix, row).map(str::to_owned);
         let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));
         let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
         let live = live.into_iter().map(|(code, _)| code).min();
         if !known.contains_key(&prefix) {
-            if cell.is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
+            if cell.as_ref().is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
                 let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
                 return Err(Error::new(ErrorKind::Unavailable, detail));
             }

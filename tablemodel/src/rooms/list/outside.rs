@@ -5,7 +5,7 @@
 
 use tablemodel_store::{Action, Properties, PropertyName, Row, RowKey, ValueRef};
 
-use super::{KEYS, OUTSIDE};
+use super::{COUNT, KEYS, OUTSIDE};
 use crate::{
     blob::{Link, Sum},
     error::{Error, Result},
@@ -47,6 +47,9 @@ pub(crate) fn take_out(
         Some(ValueRef::String(keys)) if keys.encode_utf16().count() >= inline_below => keys.to_owned(),
         _ => return action,
     };
+    if properties.get(COUNT).is_none() {
+        return action; // a chunk of a list that is in several rows already
+    }
     properties.remove(KEYS);
     let (name, length) = (fresh(key), i64::try_from(keys.len()).unwrap_or(i64::MAX));
     properties.insert(PropertyName::from_static(LINK), name.clone());
