@@ -214,6 +214,11 @@ impl FieldWriter {
         self.blobs.push(blob);
     }
 
+    /// What was written.
+    pub(crate) fn into_properties(self) -> Properties {
+        self.properties
+    }
+
     /// The image of what was written.
     pub(crate) fn into_image(self, schema: &'static EntitySchema) -> Result<Image> {
         let image = Image::new(schema, self.properties)?;

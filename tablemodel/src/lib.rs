@@ -7,6 +7,8 @@ extern crate self as tablemodel; // the derives name this crate, in its own test
 
 #[cfg(feature = "blob")]
 pub mod blob;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod check;
 mod check_copy;
 mod cursor;
@@ -22,6 +24,39 @@ mod row_json;
 mod schema;
 mod stored;
 
+/// The program behind `cargo tablemodel`, over a [`TableModel`]: the whole of `src/bin/tablemodel.rs`.
+///
+/// ```ignore
+/// tablemodel::cli!(company::Company);
+/// ```
+///
+/// See the module `cli` (feature `cli`), which the cargo alias switches on.
+#[cfg(feature = "cli")]
+#[macro_export]
+macro_rules! cli {
+    ($model:ty) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::cli::main::<$model>(&$crate::cli::Package {
+                name: ::core::env!("CARGO_PKG_NAME"),
+                folder: ::core::env!("CARGO_MANIFEST_DIR"),
+                model: ::core::stringify!($model),
+            })
+        }
+    };
+}
+
+/// The program behind `cargo tablemodel`; without the feature `cli` it says how to start it.
+#[cfg(not(feature = "cli"))]
+#[macro_export]
+macro_rules! cli {
+    ($model:ty) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::__private::without_cli::<$model>()
+        }
+    };
+}
+
+pub mod format;
 pub mod key;
 pub mod prelude;
 pub mod property;

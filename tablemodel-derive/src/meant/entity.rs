@@ -34,6 +34,10 @@ pub(crate) struct Entity {
     pub(crate) entity_type: String,
     pub(crate) version: u32,
     pub(crate) adopt: bool,
+    /// Whether it is an old version, kept to read its rows.
+    pub(crate) frozen: bool,
+    /// Stored names that were removed.
+    pub(crate) reserved: Vec<String>,
     /// Whether it may have more properties than a row takes.
     pub(crate) wide: bool,
     pub(crate) allow_scan: bool,
@@ -70,9 +74,11 @@ impl Entity {
             entity_type: entity_type(&words, input, errors),
             version: words.version.get().copied().unwrap_or(1),
             adopt: words.adopt.is_given(),
+            frozen: words.frozen.is_given(),
+            reserved: words.reserved.get().into_iter().flatten().map(LitStr::value).collect(),
             wide: words.wide.is_given(),
             allow_scan: words.allow_scan.is_given(),
-            append_hotspot: !words.append_hotspot.is_absent(),
+            append_hotspot: !words.append_hotspot.is_absent() || words.frozen.is_given(),
             find: words.find.get().cloned().unwrap_or_else(|| format_ident!("find")),
             fields,
             partition,

@@ -24,6 +24,9 @@ pub(crate) struct EntityWords {
     pub(crate) aggregates: Vec<AggregateWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
+    /// Whether it is an old version, kept to read its rows.
+    pub(crate) frozen: Slot<()>,
+    pub(crate) reserved: Slot<Vec<LitStr>>,
     pub(crate) wide: Slot<()>,
     pub(crate) allow_scan: Slot<()>,
     pub(crate) append_hotspot: Slot<()>,
@@ -31,7 +34,7 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 18] = [
+const LEGAL: [&str; 20] = [
     "name",
     "entity_type",
     "version",
@@ -46,6 +49,8 @@ const LEGAL: [&str; 18] = [
     "rename_all",
     "wide",
     "adopt",
+    "frozen",
+    "reserved",
     "allow_scan",
     "allow",
     "find",
@@ -74,6 +79,8 @@ impl EntityWords {
             "count" | "sum" | "min" | "max" => self.aggregates.extend(AggregateWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
+            "frozen" => self.frozen.fill(word, word.flag(errors), errors),
+            "reserved" => self.reserved.fill(word, word.texts(errors), errors),
             "wide" => self.wide.fill(word, word.flag(errors), errors),
             "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),
             "allow" => self.allow(word, errors),
