@@ -21,6 +21,7 @@ mod read;
 mod row_json;
 mod schema;
 mod stored;
+pub mod upgrade;
 
 pub mod key;
 pub mod prelude;
@@ -63,7 +64,8 @@ pub use crate::{
     property::Property,
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, Previous, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
+    upgrade::{Downgrade, Upgrade, UpgradeError},
 };

@@ -39,9 +39,10 @@ pub use crate::{
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, Previous, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
+    upgrade::{check_previous, check_readable_by},
 };
 #[cfg(feature = "blob")]
 pub use crate::{

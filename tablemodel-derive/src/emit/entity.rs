@@ -24,6 +24,9 @@ fn expand(entity: &Entity) -> TokenStream {
     let implementation = implementation(entity);
     let arrays = array::markers(&entity.fields);
     let checks = checks::checks(entity);
+    if entity.lineage.frozen {
+        return hidden(&entity.runtime, &quote!(#arrays #implementation #checks));
+    }
     let types = path::paths(entity, &paths);
     let handles = handles::handles(entity, &paths);
     hidden(&entity.runtime, &quote!(#arrays #implementation #checks #types #handles))

@@ -17,6 +17,10 @@ pub(crate) struct EntityWords {
     pub(crate) name: Slot<LitStr>,
     pub(crate) entity_type: Slot<LitStr>,
     pub(crate) version: Slot<u32>,
+    pub(crate) previous: Slot<Path>,
+    pub(crate) readable_by: Slot<u32>,
+    pub(crate) downgrade: Slot<()>,
+    pub(crate) frozen: Slot<()>,
     pub(crate) partition: Slot<LitStr>,
     pub(crate) row: Slot<LitStr>,
     pub(crate) indexes: Vec<IndexWords>,
@@ -31,10 +35,14 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 18] = [
+const LEGAL: [&str; 22] = [
     "name",
     "entity_type",
     "version",
+    "previous",
+    "readable_by",
+    "downgrade",
+    "frozen",
     "partition",
     "row",
     "index",
@@ -67,6 +75,10 @@ impl EntityWords {
             "name" => self.name.fill(word, word.string(errors), errors),
             "entity_type" => self.entity_type.fill(word, word.string(errors), errors),
             "version" => self.version.fill(word, word.number(errors), errors),
+            "previous" => self.previous.fill(word, word.path(errors), errors),
+            "readable_by" => self.readable_by.fill(word, word.number(errors), errors),
+            "downgrade" => self.downgrade.fill(word, word.flag(errors), errors),
+            "frozen" => self.frozen.fill(word, word.flag(errors), errors),
             "partition" => self.partition.fill(word, word.string(errors), errors),
             "row" => self.row.fill(word, word.string(errors), errors),
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
