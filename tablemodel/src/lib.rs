@@ -23,6 +23,7 @@ mod read;
 mod row_json;
 mod schema;
 mod stored;
+pub mod upgrade;
 
 /// The program behind `cargo tablemodel`, over a [`TableModel`]: the whole of `src/bin/tablemodel.rs`.
 ///
@@ -98,7 +99,8 @@ pub use crate::{
     property::Property,
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, Previous, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
+    upgrade::{Downgrade, Upgrade, UpgradeError},
 };

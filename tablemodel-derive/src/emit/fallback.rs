@@ -43,6 +43,7 @@ fn implementation(entity: &Entity) -> TokenStream {
                 entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
                 partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], aggregates: &[], copies: &[], adopt: false,
                 shape: _tm::None, reserved: &[], path: #name,
+                shape: _tm::None, previous: _tm::None, readable_by: _tm::None, frozen: false,
             };
             #(#bodies)*
         }

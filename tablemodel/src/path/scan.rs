@@ -16,7 +16,10 @@ use crate::{
         query::{PathQuery, ReadPlan},
         state::AllowScan,
     },
-    plan::{group::Group, image, shape},
+    plan::{
+        group::Group,
+        image::{self, Fields},
+    },
     read,
     schema::EntitySchema,
     stored::Stored,
@@ -155,13 +158,8 @@ fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {
 }
 
 fn matches(schema: &'static EntitySchema, rows: &Group, test: &Test) -> Result<bool> {
-    let keys = image::key_values(schema, rows.key())?;
-    let properties = shape::whole(schema, rows)?;
-    let value = |property: &str| match keys.iter().find(|(part, _)| part.property == property) {
-        Some((_, value)) => Some(value.as_ref()),
-        None => properties.get(property),
-    };
-    Ok(holds(&value, test))
+    let fields = image::Stored::of(schema, rows)?;
+    Ok(holds(&|property: &str| fields.get(property), test))
 }
 
 fn holds<'a>(value_of: &impl Fn(&str) -> Option<ValueRef<'a>>, test: &Test) -> bool {

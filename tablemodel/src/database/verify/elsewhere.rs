@@ -151,7 +151,7 @@ impl Database {
             Ok(image) => image,
             Err(_) => return Ok(None), // the same: what it wants cannot be told
         };
-        let is_wanted = match &image {
+        let is_wanted = match image.as_ref().map(|old| &old.written) {
             Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
             Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,

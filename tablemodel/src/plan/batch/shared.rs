@@ -165,7 +165,7 @@ impl BatchPlan {
             }
         }
         for BatchEdit { index, edit, change, schema } in lists {
-            let Some(of) = schema.indexes.get(*index) else { continue };
+            let Some(of) = schema.index_at(*index) else { continue };
             let list = List { index: of, partition, row: &edit.row, now: context.now };
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);

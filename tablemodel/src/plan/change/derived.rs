@@ -16,8 +16,15 @@ use crate::{
         system::{self},
     },
     rooms::list::Edit,
-    schema::EntitySchema,
 };
+
+/// How a row that is wanted stands before the change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    is_there: bool,
+    /// As it is wanted.
+    is_same: bool,
+}
 
 impl Planner<'_> {
     /// Entries that only `old` wants are deleted, those that `new` wants newly or differently are written: at the
@@ -30,41 +37,54 @@ impl Planner<'_> {
         released: i64,
     ) -> Result<Derived> {
         let mut derived = Derived::default();
-        let Some(image) = new.or(old).filter(|image| image.schema.derived(0).is_some()) else { return Ok(derived) };
+        let Some(image) = new.or(old).filter(|image| image.latest.derived(0).is_some()) else { return Ok(derived) };
         let old_entries = old.map(entries).transpose()?.unwrap_or_default();
         let new_entries = new.map(entries).transpose()?.unwrap_or_default();
-        for entry in &old_entries {
-            // What is not written any more must not stay behind as it was.
-            let shared = is_list(image.schema, entry);
-            let stays = |wanted: &Entry| match self.setting.of(entry.index) {
-                _ if shared => wanted == entry,
-                IndexState::DeleteOnly => wanted == entry,
-                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
-            };
-            if !new_entries.iter().any(stays) {
-                let owner = old.map_or("", |old| &old.key.row);
-                match &entry.away {
-                    None if shared => derived.lists.extend(self.edit(entry, owner, false)),
-                    None => derived.rows.extend(self.removal(entry)),
-                    Some(_) => derived.away.extend(self.removal_away(entry, owner, released)),
-                }
-            }
+        if let Some(old) = old {
+            derived = self.leaving(old, &old_entries, &new_entries, released);
         }
         for entry in new_entries {
-            if is_list(image.schema, &entry) {
+            if is_list(image.latest, &entry) {
                 let is_there = self.setting.of(entry.index) == IndexState::Readable && old_entries.contains(&entry);
                 derived.lists.extend(self.edit(&entry, &image.key.row, true).filter(|_| !is_there));
                 continue;
             }
             let before = old_entries.iter().find(|old| old.is_at(&entry));
+            // The row of another version says so, and is written anew.
+            let is_same = before == Some(&entry) && old.is_some_and(|old| old.schema.version == image.schema.version);
+            let before = Standing { is_there: before.is_some(), is_same };
             if entry.away.is_some() {
                 derived.away.extend(self.writing_away(image, entry, before, sequence));
                 continue;
             }
             let owners = [Some(image), old].map(|image| image.map(|image| image.key.row.as_str()));
-            derived.rows.extend(self.writing(image.schema, entry, before, owners, sequence));
+            derived.rows.extend(self.writing(image, entry, before, owners, sequence));
         }
         Ok(derived)
+    }
+
+    /// The removal of those entries of `old` that are not wanted any more.
+    pub(super) fn leaving(&self, old: &Image, had: &[Entry], wanted: &[Entry], released: i64) -> Derived {
+        let mut leaving = Derived::default();
+        for entry in had {
+            // What is not written any more must not stay behind as it was.
+            let shared = is_list(old.latest, entry);
+            let stays = |wanted: &Entry| match self.setting.of(entry.index) {
+                _ if shared => wanted == entry,
+                IndexState::DeleteOnly => wanted == entry,
+                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
+            };
+            if wanted.iter().any(stays) {
+                continue;
+            }
+            let owner = &old.key.row;
+            match &entry.away {
+                None if shared => leaving.lists.extend(self.edit(entry, owner, false)),
+                None => leaving.rows.extend(self.removal(entry)),
+                Some(_) => leaving.away.extend(self.removal_away(entry, owner, released)),
+            }
+        }
+        leaving
     }
 
     /// The change of a list: the key is put in or taken out.
@@ -88,17 +108,16 @@ impl Planner<'_> {
         &self,
         image: &Image,
         entry: Entry,
-        before: Option<&Entry>,
+        before: Standing,
         sequence: i64,
     ) -> Option<AwayRow> {
         let state = self.setting.of(entry.index);
         match state {
             IndexState::Absent | IndexState::DeleteOnly => return None,
-            IndexState::Readable if before == Some(&entry) => return None,
+            IndexState::Readable if before.is_same => return None,
             IndexState::Readable | IndexState::WriteOnly => {}
         }
-        let was = before.is_some() && state == IndexState::Readable;
-        AwayRow::wanted(image.schema, entry, &image.key.row, sequence, was)
+        AwayRow::wanted(image, entry, sequence, before.is_there && state == IndexState::Readable)
     }
 
     pub(super) fn removal(&self, entry: &Entry) -> Option<PlannedRow> {
@@ -113,17 +132,17 @@ impl Planner<'_> {
 
     pub(super) fn writing(
         &self,
-        schema: &'static EntitySchema,
+        image: &Image,
         entry: Entry,
-        before: Option<&Entry>,
+        before: Standing,
         owners: [Option<&str>; 2],
         sequence: i64,
     ) -> Option<PlannedRow> {
-        let index = schema.derived(entry.index)?;
+        let index = image.kind(&entry)?;
         let there = self.before.row(&entry.row);
         match self.setting.of(entry.index) {
             IndexState::Absent | IndexState::DeleteOnly => return None,
-            IndexState::Readable if before == Some(&entry) && there.is_none() => return None,
+            IndexState::Readable if before.is_same && there.is_none() => return None,
             IndexState::Readable | IndexState::WriteOnly => {}
         }
         let mut properties = entry.properties;
@@ -135,7 +154,7 @@ impl Planner<'_> {
             }
             Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
             Some(None) => Action::Insert(properties),
-            None if before.is_some() && self.setting.of(entry.index) == IndexState::Readable => {
+            None if before.is_there && self.setting.of(entry.index) == IndexState::Readable => {
                 Action::Replace(properties, Condition::Exists)
             }
             None if index.unique => Action::Insert(properties),
