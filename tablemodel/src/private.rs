@@ -46,6 +46,6 @@ pub use crate::{
 #[cfg(feature = "blob")]
 pub use crate::{
     blob::{BlobField, BlobValue},
-    rooms::list::in_blob,
     check::check_blob_field,
+    rooms::list::in_blob,
 };

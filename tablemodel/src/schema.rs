@@ -13,7 +13,9 @@ use tablemodel_store::limits;
 pub(crate) use self::derived::Derived;
 use self::property::{repeats, share_a_name};
 pub use self::{
-    derived::{AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, Store, When},
+    derived::{
+        AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, Store, When,
+    },
     property::{FieldSchema, PropertySchema},
 };
 use crate::{key::Template, rooms::chunked};
