@@ -159,7 +159,9 @@ fn at_url(text: &str, read_only: bool) -> Result<(Arc<dyn ObjectStore>, Option<P
 
 fn no_place() -> Error {
     let remedy = "say where by `Database::builder().blobs(..)` or `.blobs_at(url)`";
-    Error::unsupported(format!("the entity has blobs, or lists in them, and the database has no place for them: {remedy}"))
+    Error::unsupported(format!(
+        "the entity has blobs, or lists in them, and the database has no place for them: {remedy}"
+    ))
 }
 
 /// An error whose type is not known.

@@ -8,19 +8,19 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::DateTime;
 use tablemodel_store::{Action, Row, RowKey};
 
-use crate::{
-    database::{Database, execute::Run},
-    error::{ErrorKind, Result},
-    plan::batch::BatchPlan,
-    rooms::list,
-    schema::{EntitySchema, IndexSchema},
-};
 #[cfg(feature = "blob")]
 use crate::{
     blob::name::{self, Named, Owner},
     database::calls::ATTEMPTS,
     error::Error,
     rooms::list::Content,
+};
+use crate::{
+    database::{Database, execute::Run},
+    error::{ErrorKind, Result},
+    plan::batch::BatchPlan,
+    rooms::list,
+    schema::{EntitySchema, IndexSchema},
 };
 
 /// Blobs of one commit that are put at a time.

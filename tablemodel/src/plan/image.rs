@@ -134,14 +134,6 @@ impl Image {
         Ok(())
     }
 
-    /// Whether it holds blobs, new ones or links.
-    pub(crate) fn has_blobs(&self) -> bool {
-        #[cfg(feature = "blob")]
-        return !self.blobs.is_empty();
-        #[cfg(not(feature = "blob"))]
-        false
-    }
-
     /// The properties of the primary row, without the system's: what the keys hold is not stored twice.
     pub(crate) fn primary_properties(&self) -> Properties {
         self.fields.filtered(|name| !self.schema.in_key(name))

@@ -69,6 +69,36 @@ impl Database {
         Ok(Some((changes, until)))
     }
 
+    /// Settles the blobs of an entity that moves: those that it keeps stay where they are, and it is recorded where their
+    /// links go; new ones are uploaded. Tells until when it may leave.
+    pub(in crate::database) async fn move_blobs(&self, to: &mut Image, was: &Image) -> Result<Option<DateTime>> {
+        if to.blobs.is_empty() {
+            return Ok(None);
+        }
+        self.check_writable()?;
+        let mut until = self.linked_until()?;
+        for pending in std::mem::take(&mut to.blobs) {
+            let [own, ..] = pending.names;
+            let linked = match was.fields.get(own) {
+                Some(ValueRef::String(name)) => Some(name.to_owned()),
+                _ => None,
+            };
+            let task = Task { change: 0, schema: to.schema, key: to.key.clone(), pending, linked };
+            let (task, placed, began) = self.settle_blob(task).await.map_err(Error::alone)?;
+            until = until.min(after(began, self.place()?.grace / 2));
+            if let Placed::Link(link) = &placed
+                && task.linked.as_ref() == Some(&link.name)
+            {
+                self.record_move(&link.name, &to.key).await?;
+            }
+            for (name, value) in placed.properties(task.pending.names) {
+                to.fields.insert(PropertyName::from_static(name), value);
+            }
+        }
+        self.check_uploaded(Some(until))?;
+        Ok(Some(until))
+    }
+
     /// That what was uploaded cannot have been collected yet.
     pub(in crate::database) fn check_uploaded(&self, until: Option<DateTime>) -> Result<()> {
         if until.is_none_or(|until| self.environment().clock.now() < until) {
@@ -261,7 +291,7 @@ fn after(begin: DateTime, time: Duration) -> DateTime {
 fn image(change: &Change) -> Option<&Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
-        // What moves to another key holds no blobs.
+        // What moves to another key has settled its blobs before.
         Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
         Change::Delete { .. }
         | Change::Touch { .. }
@@ -274,7 +304,7 @@ fn image(change: &Change) -> Option<&Image> {
 fn image_mut(change: &mut Change) -> Option<&mut Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
-        // What moves to another key holds no blobs.
+        // What moves to another key has settled its blobs before.
         Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
         Change::Delete { .. }
         | Change::Touch { .. }

@@ -133,7 +133,8 @@ impl<'a> Repair<'a> {
             // What one mend writes on its way, another finds otherwise than it was read.
             let (unmendable, changed): (Vec<_>, Vec<_>) = left.into_iter().partition(|(of, _)| of.mend == Mend::No);
             left = unmendable;
-            let places: BTreeSet<_> = changed.iter().map(|(of, _)| (of.table.clone(), of.key.partition.clone())).collect();
+            let places: BTreeSet<_> =
+                changed.iter().map(|(of, _)| (of.table.clone(), of.key.partition.clone())).collect();
             for (table, partition) in places {
                 left.extend(db.mend_each(db.mendable(&table, &partition).await?).await);
             }

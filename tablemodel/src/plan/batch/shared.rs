@@ -5,6 +5,8 @@
 use tablemodel_store::{Action, Row, RowKey, Value};
 
 use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, is_live};
+#[cfg(feature = "blob")]
+use crate::rooms::list::take_out;
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
@@ -20,8 +22,6 @@ use crate::{
     },
     schema::{EntitySchema, IndexSchema},
 };
-#[cfg(feature = "blob")]
-use crate::rooms::list::take_out;
 
 impl BatchPlan {
     /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
@@ -94,7 +94,12 @@ impl BatchPlan {
 
     /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
     /// read; where none were, the one that the cell says, which then stays.
-    pub(super) fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<String>> {
+    pub(super) fn first(
+        &mut self,
+        into: &aggregate::Into,
+        cell: Option<Rank>,
+        known: &Known,
+    ) -> Result<Option<String>> {
         let prefix = into.prefix();
         let code = |row: &str| aggregate::rank_behind(&prefix, row).map(str::to_owned);
         let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));

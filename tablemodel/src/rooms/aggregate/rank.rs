@@ -165,7 +165,8 @@ mod tests {
             any::<(i32, i32)>().prop_map(|(a, b)| (Value::Int32(a), Value::Int32(b))),
             (floats(), floats()).prop_map(|(a, b)| (Value::Double(a), Value::Double(b))),
             (text(), text()).prop_map(|(a, b)| (Value::String(a), Value::String(b))),
-            any::<(u64, u64)>().prop_map(|(a, b)| (Value::String(format!("{a:020}")), Value::String(format!("{b:020}")))),
+            any::<(u64, u64)>()
+                .prop_map(|(a, b)| (Value::String(format!("{a:020}")), Value::String(format!("{b:020}")))),
             any::<(u32, u32)>().prop_map(|(a, b)| {
                 let at = |ticks: u32| Value::DateTime(DateTime::from_ticks(i64::from(ticks) << 20));
                 (at(a), at(b))

@@ -70,7 +70,8 @@ pub(crate) fn link(row: &Row) -> Result<Option<Link>> {
         (ValueRef::String(name), Some(length), Some(sum)) => Some(Link { name: name.to_owned(), length, sum }),
         _ => None,
     };
-    link.map(Some).ok_or_else(|| Error::corrupt("a row of a list does not say where its keys are").at_key(row.key.clone()))
+    link.map(Some)
+        .ok_or_else(|| Error::corrupt("a row of a list does not say where its keys are").at_key(row.key.clone()))
 }
 
 /// The row with these keys in it.

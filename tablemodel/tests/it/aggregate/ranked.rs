@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 use proptest::prelude::*;
-use tablemodel::{
-    Consistency, ErrorKind, prelude::*,
-    store::{StoreErrorKind, key},
-    testing::{Fault, Script, TestDatabase},
-};
+use tablemodel::{Consistency, ErrorKind, prelude::*, store::key, testing::TestDatabase};
+
+use crate::crashes::enumerate;
 
 /// A note in a book. Its key is raw, and may end in anything.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -308,24 +306,13 @@ async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_ranks_of_it() {
     };
     let mut points = 0;
     for mode in MODES {
-        let db = prepared(mode).await;
-        act(&db).await.unwrap();
-        for call in 0..db.calls().len() {
-            let errors = [StoreErrorKind::Unavailable, StoreErrorKind::Denied].map(Fault::error);
-            for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors) {
-                let told = format!("{mode:?}, {fault:?} at call {call}");
-                let db = prepared(mode).await;
-                db.fail(Script::new().at(call, fault));
-                let result = act(&db).await;
-                db.fail(Script::new());
-                let db = db.reopen::<Model>().await.unwrap();
-                settle(&db).await;
-                assert_exact(&db, &["x"], &told).await;
-                let now = Note::find().shelf("A").id("1|").one(&db).await.unwrap().unwrap();
-                assert!(result.is_err() || now.serial == 9, "{told}: acknowledged");
-                points += 1;
-            }
-        }
+        let of_note =
+            async |db: &TestDatabase| Note::find().shelf("A").id("1|").one(db).await.unwrap().map(Stored::into_inner);
+        let check = async |db: &TestDatabase, told: &str, _| assert_exact(db, &["x"], told).await;
+        let settled = async |db: &TestDatabase| settle(db).await;
+        points +=
+            enumerate::<Model, _>(&format!("{mode:?}"), async || prepared(mode).await, act, settled, of_note, check)
+                .await;
     }
     assert!(points > 40, "{points} points");
 }

@@ -4,6 +4,7 @@ mod collecting;
 mod crashes;
 pub(crate) mod faulty;
 mod files;
+mod moved;
 mod names;
 mod round_trip;
 mod sequences;

@@ -482,7 +482,7 @@ pub(super) fn physical(rows: BTreeMap<Place, Properties>, mut objects: BTreeMap<
     }
     physical.values_mut().for_each(join);
     for names in [["Scan", "Scan_length", "Scan_sum"], ["_keys_in", "_keys_length", "_keys_sum"]] {
-        physical.values_mut().for_each(|fields| fetch(fields, names, &mut objects));
+        physical.iter_mut().for_each(|(place, fields)| fetch(place, fields, names, &mut objects));
     }
     Found { rows: physical, pending, objects: objects.into_keys().collect() }
 }
@@ -495,7 +495,7 @@ fn is_of_live(number: &mut Value) -> bool {
 }
 
 /// Puts a blob in the place of its link.
-fn fetch(fields: &mut Fields, [link, length, sum]: [&str; 3], objects: &mut BTreeMap<String, Vec<u8>>) {
+fn fetch(at: &Place, fields: &mut Fields, [link, length, sum]: [&str; 3], objects: &mut BTreeMap<String, Vec<u8>>) {
     let Some(Value::String(name)) = fields.get(link).cloned() else { return };
     let content = objects.remove(&*name).unwrap_or_else(|| panic!("{name} is not there, or linked twice"));
     let length = fields.remove(length);
@@ -503,7 +503,14 @@ fn fetch(fields: &mut Fields, [link, length, sum]: [&str; 3], objects: &mut BTre
     assert!(fields.remove(sum).is_some(), "{fields:?}");
     let (place, random) = name.split_at(name.rfind('/').map_or(0, |end| end + 1));
     assert!(random.len() == 32 && random.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
-    fields.insert(link.into(), linked(place, &content));
+    let moves = || (1..).map(|number| format!("{name}.moved{number}"));
+    let moves: Vec<_> = moves().map_while(|record| objects.remove(&record)).collect();
+    let own = serde_json::json!({ "PartitionKey": at.1, "RowKey": at.2 }).to_string().into_bytes();
+    let place = match moves.contains(&own) {
+        true => format!("everything/_doc/{}/{}/", in_name(&at.1), in_name(&at.2)),
+        false => place.to_owned(),
+    };
+    fields.insert(link.into(), linked(&place, &content));
 }
 
 fn text(fields: &Fields, name: &str) -> String {

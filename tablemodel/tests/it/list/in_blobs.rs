@@ -16,12 +16,14 @@ use tablemodel::{
         object_store::{ObjectStoreExt, path::Path},
     },
     prelude::*,
-    store::StoreErrorKind,
-    testing::{Fault, Script, TestDatabase},
+    testing::TestDatabase,
 };
 
 use super::rows_in;
-use crate::blob::faulty::{FaultyBlobs, When};
+use crate::{
+    blob::faulty::{FaultyBlobs, When},
+    crashes::{enumerate, is_of_fault},
+};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Members", partition = "{team}", row = "m_{tag}_{id:04}")]
@@ -179,7 +181,8 @@ async fn a_change_reads_and_writes_the_row_and_the_whole_blob() {
 #[tokio::test]
 async fn a_list_in_a_blob_has_no_limit_of_rows() {
     let db = database(Consistency::Atomic).await;
-    let of = |id| Member { tag: format!("{:04}{}", id % 1_000, "t".repeat(900)), city: Some("Rome".into()), ..member(id) };
+    let of =
+        |id| Member { tag: format!("{:04}{}", id % 1_000, "t".repeat(900)), city: Some("Rome".into()), ..member(id) };
     let report = db.bulk().insert_all(futures_util::stream::iter((0..2_000).map(of))).await.unwrap();
     assert_eq!(report.into_result().unwrap().written, 2_000);
     let keys = Member::living_in().team("A").city("Rome").keys(&db).await.unwrap();
@@ -328,26 +331,17 @@ async fn act(db: &TestDatabase, kind: Kind) -> Result<()> {
     }
 }
 
-/// After a restart: old or new, the lists of it, and nothing beside them.
-async fn check(db: &TestDatabase, blobs: &FaultyBlobs, allowed: &[&Vec<Member>], told: &str) {
+/// After a restart: as before, and nothing beside it.
+async fn check(db: &TestDatabase, blobs: &FaultyBlobs, before: &[Member], told: &str) {
     blobs.heal();
-    db.fail(Script::new());
     let db = db.reopen::<Model>().await.unwrap();
-    let now = members(&db).await;
-    assert!(allowed.contains(&&now), "{told}: {now:?}");
+    assert_eq!(members(&db).await, before, "{told}");
     assert_exact(&db, told).await;
     assert_no_litter(&db, told).await;
 }
 
-fn is_typed(error: &tablemodel::Error) -> bool {
-    matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied)
-}
-
 #[tokio::test]
 async fn a_fault_at_any_call_of_either_store_leaves_old_or_new_and_the_lists_of_it() {
-    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
-    let faults: Vec<_> =
-        [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect();
     let mut points = 0;
     for mode in MODES {
         for kind in KINDS {
@@ -355,25 +349,30 @@ async fn a_fault_at_any_call_of_either_store_leaves_old_or_new_and_the_lists_of_
             let before = members(&db).await;
             db.forget_calls();
             act(&db, kind).await.unwrap();
-            let (calls, objects, after) = (db.calls().len(), blobs.calls(), members(&db).await);
+            let (objects, after) = (blobs.calls(), members(&db).await);
             assert!(objects > 0 && before != after, "{kind:?} changes a blob");
-            for (call, fault) in (0..calls).flat_map(|call| faults.iter().map(move |fault| (call, fault))) {
-                let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-                let (db, blobs) = prepared(mode).await;
-                db.fail(Script::new().at(call, fault.clone()));
-                let result = act(&db, kind).await;
-                assert!(result.as_ref().err().is_none_or(is_typed), "{told}: {result:?}");
-                let allowed = if result.is_ok() { vec![&after] } else { vec![&before, &after] };
-                check(&db, &blobs, &allowed, &told).await;
-                points += 1;
-            }
+            let told = format!("{mode:?} {kind:?}");
+            let alone = async || prepared(mode).await.0;
+            let exact = async |db: &TestDatabase, told: &str, _| {
+                assert_exact(db, told).await;
+                assert_no_litter(db, told).await;
+            };
+            points += enumerate::<Model, _>(
+                &told,
+                alone,
+                async |db| act(db, kind).await,
+                async |_| {},
+                async |db| members(db).await,
+                exact,
+            )
+            .await;
             for (call, when) in (0..objects).flat_map(|call| [When::Before, When::After].map(|when| (call, when))) {
                 let told = format!("{mode:?} {kind:?}, {when:?} object call {call} of {objects}");
                 let (db, blobs) = prepared(mode).await;
                 blobs.fail(call, when);
                 let error = act(&db, kind).await.unwrap_err();
-                assert!(is_typed(&error), "{told}: {error}");
-                check(&db, &blobs, &[&before], &told).await;
+                assert!(is_of_fault(&error), "{told}: {error}");
+                check(&db, &blobs, &before, &told).await;
                 points += 1;
             }
         }

@@ -159,7 +159,15 @@ pub(super) struct Saboteur<'a> {
 
 impl<'a> Saboteur<'a> {
     pub(super) fn new(rows: &'a Rows, store: &'a dyn TableStore) -> Self {
-        Self { rows, store, dice: Dice(11), hit: Hit::new(), planted: Planted::new(), before: Rows::new(), lost: Vec::new() }
+        Self {
+            rows,
+            store,
+            dice: Dice(11),
+            hit: Hit::new(),
+            planted: Planted::new(),
+            before: Rows::new(),
+            lost: Vec::new(),
+        }
     }
 
     /// A row of this kind, of an entity that is whole.
