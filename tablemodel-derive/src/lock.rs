@@ -13,6 +13,8 @@ use crate::meant::entity::Entity;
 
 const FILE: &str = "tablemodel.lock";
 const HEADER: &str = "# tablemodel.lock, format 1";
+/// Stands for every crate of the package.
+const ANY_CRATE: &str = "*";
 
 /// What a lock says of an entity.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -83,7 +85,7 @@ fn read(text: &str, entity_type: &str, version: u32, crate_name: Option<&str>) -
             }
         } else if let Some(head) = line.strip_prefix("entity ") {
             let (found, of_crate) = head_of(head)?;
-            let is_meant = crate_name.is_none_or(|own| own == of_crate);
+            let is_meant = of_crate == ANY_CRATE || crate_name.is_none_or(|own| own == of_crate);
             let number = found.strip_prefix(entity_type).and_then(|rest| rest.strip_prefix('@')).filter(|_| is_meant);
             let number: Option<u32> = number.and_then(|number| number.parse().ok());
             is_own = number == Some(version);
@@ -113,7 +115,7 @@ mod tests {
 
     const LOCK: &str = "# tablemodel.lock, format 1\n# more\n\nplan 0001_a 12\n\n\
         entity Employee@1 company 12\n  table A\n\nentity Employee@2 company 13\n  table B\n  adopt\n\n\
-        entity EmployeeCard@7 company 14\n  table C\n\nentity Employee@9 tests 15\n  table D\n";
+        entity EmployeeCard@7 company 14\n  table C\n\nentity Shared@1 * 16\n  table E\n\nentity Employee@9 tests 15\n  table D\n";
 
     #[test]
     fn the_lines_of_the_own_version_are_found_and_sorted() {
@@ -127,6 +129,7 @@ mod tests {
     fn entities_of_other_names_and_crates_are_passed_over() {
         assert_eq!(read(LOCK, "Other", 1, Some("company")), Some(Locked::default()));
         assert_eq!(read(LOCK, "Employee", 1, Some("bench")), Some(Locked::default()));
+        assert_eq!(read(LOCK, "Shared", 1, Some("bench")).unwrap().facts, Some(vec!["table E".into()]));
         assert_eq!(read(LOCK, "Employee", 9, Some("tests")).unwrap().newest, Some(9));
     }
 

@@ -7,10 +7,10 @@ extern crate self as tablemodel; // the derives name this crate, in its own test
 
 #[cfg(feature = "blob")]
 pub mod blob;
-#[cfg(feature = "cli")]
-pub mod cli;
 mod check;
 mod check_copy;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod cursor;
 mod database;
 mod entity;
@@ -25,7 +25,7 @@ mod schema;
 mod stored;
 pub mod upgrade;
 
-/// The program behind `cargo tablemodel`, over a [`TableModel`]: the whole of `src/bin/tablemodel.rs`.
+/// The program behind `cargo tablemodel`, over one or several [`TableModel`]s: the whole of `src/bin/tablemodel.rs`.
 ///
 /// ```ignore
 /// tablemodel::cli!(company::Company);
@@ -35,13 +35,14 @@ pub mod upgrade;
 #[cfg(feature = "cli")]
 #[macro_export]
 macro_rules! cli {
-    ($model:ty) => {
+    ($($model:ty),+ $(,)?) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::cli::main::<$model>(&$crate::cli::Package {
+            let package = $crate::cli::Package {
                 name: ::core::env!("CARGO_PKG_NAME"),
                 folder: ::core::env!("CARGO_MANIFEST_DIR"),
-                model: ::core::stringify!($model),
-            })
+                model: ::core::stringify!($($model),+),
+            };
+            $crate::cli::main(&package, &[$(<$model as $crate::TableModel>::ENTITIES),+])
         }
     };
 }
@@ -50,9 +51,9 @@ macro_rules! cli {
 #[cfg(not(feature = "cli"))]
 #[macro_export]
 macro_rules! cli {
-    ($model:ty) => {
+    ($($model:ty),+ $(,)?) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::__private::without_cli::<$model>()
+            $crate::__private::without_cli(&[$(<$model as $crate::TableModel>::ENTITIES),+])
         }
     };
 }

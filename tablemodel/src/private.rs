@@ -54,7 +54,7 @@ pub use crate::{
 
 /// What `cli!` runs without the feature `cli`.
 #[cfg(not(feature = "cli"))]
-pub fn without_cli<M: TableModel>() -> std::process::ExitCode {
+pub fn without_cli(_: &[&[&EntitySchema]]) -> std::process::ExitCode {
     use std::io::Write;
     let remedy = "run it as `cargo tablemodel`, or first with `--features tablemodel/cli,tablemodel/ungated -- init`\n";
     let _ = std::io::stderr().write_all(remedy.as_bytes());

@@ -55,7 +55,7 @@ fn drift(entity: &Current, lock: &Lock) -> Vec<String> {
     let format = &entity.format;
     let name = &format.entity_type;
     let Some(section) = lock.newest(name) else { return vec![format!("{name}: it is not in the lock")] };
-    if section.crate_name != entity.crate_name {
+    if section.crate_name != "*" && section.crate_name != entity.crate_name {
         let (was, is) = (&section.crate_name, &entity.crate_name);
         return vec![format!("{name}: the lock looks for it in crate `{was}`, and it is in `{is}`")];
     }

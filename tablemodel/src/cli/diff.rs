@@ -71,9 +71,7 @@ fn refused(lines: Vec<String>, steps: &[Step]) -> Outcome {
 }
 
 fn data(steps: &[Step]) -> serde_json::Value {
-    let step = |Step { entity, code, class, change, .. }: &Step| {
-        json!({ "entity": entity, "code": code, "class": class.word(), "change": change })
-    };
+    let step = |Step { entity, code, class, change, .. }: &Step| json!({ "entity": entity, "code": code, "class": class.word(), "change": change });
     json!({ "steps": steps.iter().map(step).collect::<Vec<_>>() })
 }
 
@@ -101,7 +99,10 @@ fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<
     let old = section.format.clone();
     if new.version < old.version {
         let (name, is) = (&new.entity_type, old.version);
-        return Err(Failure(format!("`{name}` has version {}, and the lock has {is}: write `version = {is}`", new.version)));
+        return Err(Failure(format!(
+            "`{name}` has version {}, and the lock has {is}: write `version = {is}`",
+            new.version
+        )));
     }
     let used: BTreeSet<String> =
         lock.versions(&old.entity_type).flat_map(|section| section.format.names()).map(str::to_owned).collect();

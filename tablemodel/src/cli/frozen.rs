@@ -12,9 +12,41 @@ use crate::{
 
 /// Field names that are a path's, or Rust's.
 const TAKEN: [&str; 35] = [
-    "one", "exists", "get_many", "all", "first", "stream", "page", "count", "delete_all", "select", "explain", "keys",
-    "into_query", "as", "async", "await", "box", "const", "crate", "dyn", "else", "enum", "fn", "for", "if", "in", "loop",
-    "match", "mod", "move", "ref", "self", "type", "use", "where",
+    "one",
+    "exists",
+    "get_many",
+    "all",
+    "first",
+    "stream",
+    "page",
+    "count",
+    "delete_all",
+    "select",
+    "explain",
+    "keys",
+    "into_query",
+    "as",
+    "async",
+    "await",
+    "box",
+    "const",
+    "crate",
+    "dyn",
+    "else",
+    "enum",
+    "fn",
+    "for",
+    "if",
+    "in",
+    "loop",
+    "match",
+    "mod",
+    "move",
+    "ref",
+    "self",
+    "type",
+    "use",
+    "where",
 ];
 
 /// `Employee` in version 1: `EmployeeV1`.
@@ -31,12 +63,16 @@ pub(super) fn module(ident: &str, version: u32) -> String {
 pub(super) fn text(ident: &str, format: &Format, previous: Option<u32>) -> String {
     let name = name(ident, format.version);
     let mut lines = vec![
-        format!("//! `{ident}` as version {} stored it. Written by `cargo tablemodel diff`; tablemodel.lock keeps it so.", format.version),
+        format!(
+            "//! `{ident}` as version {} stored it. Written by `cargo tablemodel diff`; tablemodel.lock keeps it so.",
+            format.version
+        ),
+        String::new(),
+        "#![allow(missing_docs, unreachable_pub, reason = \"as rows of this version are\")]".to_owned(),
         String::new(),
         "use tablemodel::prelude::*;".to_owned(),
         String::new(),
         format!("/// Version {} of `{ident}`: rows of it are read by this struct.", format.version),
-        "#[allow(missing_docs, reason = \"the fields are those of the struct that it was\")]".to_owned(),
         "#[derive(Debug, TableEntity)]".to_owned(),
     ];
     lines.extend(container(ident, format, previous));
@@ -65,9 +101,9 @@ fn container(ident: &str, format: &Format, previous: Option<u32>) -> Vec<String>
     let mut words = vec![format!("name = {table:?}, entity_type = {entity_type:?}, version = {version}, frozen")];
     words.extend(adopt.then(|| "adopt".to_owned()));
     words.extend(wide.then(|| "wide".to_owned()));
-    words.extend(previous.map(|previous| {
-        format!("previous = super::{}::{}", module(ident, previous), name(ident, previous))
-    }));
+    words.extend(
+        previous.map(|previous| format!("previous = super::{}::{}", module(ident, previous), name(ident, previous))),
+    );
     vec![
         format!("#[table({})]", words.join(", ")),
         format!("#[table(partition = {:?}, row = {:?})]", template(partition), template(row)),
@@ -93,9 +129,12 @@ fn index(name: &str, index: &IndexFormat) -> String {
         CoverFormat::KeysOnly if !is_list_elsewhere => words.push("keys_only".to_owned()),
         CoverFormat::KeysOnly | CoverFormat::Whole | CoverFormat::List => {}
     }
-    words.extend(index.when.as_ref().map(|when| {
-        format!("when = {}{}", if when.negated { "!" } else { "" }, ident_of(&when.property))
-    }));
+    words.extend(
+        index
+            .when
+            .as_ref()
+            .map(|when| format!("when = {}{}", if when.negated { "!" } else { "" }, ident_of(&when.property))),
+    );
     let what = if is_list_elsewhere || index.cover == CoverFormat::List { "list" } else { "index" };
     format!("#[table({what}({}))]", words.join(", "))
 }
@@ -144,7 +183,9 @@ fn field(property: &str, of: &PropertyFormat, format: &Format) -> (String, Vec<S
 }
 
 fn type_of(property: &str, of: &PropertyFormat, format: &Format) -> String {
-    let civil = |chrono: &str, time: &str| if cfg!(feature = "time") { format!("::time::{time}") } else { format!("::chrono::{chrono}") };
+    let civil = |chrono: &str, time: &str| {
+        if cfg!(feature = "time") { format!("::time::{time}") } else { format!("::chrono::{chrono}") }
+    };
     match of.codec.as_str() {
         own @ ("u8" | "u16" | "u32" | "u64" | "u128" | "i8" | "i16" | "i32" | "i64" | "i128") => own.to_owned(),
         own @ ("bool" | "char" | "f32" | "f64") => own.to_owned(),

@@ -52,7 +52,9 @@ fn write_alias(package: &Package) -> Result<String, Failure> {
 
 /// The configuration with the alias; none if it has one.
 pub(super) fn with_alias(text: &str, package: &str) -> Option<String> {
-    let has_alias = |line: &str| line.trim_start().strip_prefix("tablemodel").is_some_and(|rest| rest.trim_start().starts_with('='));
+    let has_alias = |line: &str| {
+        line.trim_start().strip_prefix("tablemodel").is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
     if text.lines().any(has_alias) {
         return None;
     }

@@ -27,7 +27,7 @@ use self::{
     outcome::Outcome,
     project::Project,
 };
-use crate::TableModel;
+use crate::schema::EntitySchema;
 
 /// Where the program is that the commands are about. [`cli!`](crate::cli!) fills it.
 #[derive(Debug, Clone, Copy)]
@@ -36,19 +36,23 @@ pub struct Package {
     pub name: &'static str,
     /// Its folder.
     pub folder: &'static str,
-    /// The model, as it was written.
+    /// The models, as they were written.
     pub model: &'static str,
 }
 
 /// Runs the command of the program's arguments; what [`cli!`](crate::cli!) calls.
 ///
 /// Gives 0 if all is well, 1 after an error, 2 if something has drifted or is refused.
-pub fn main<M: TableModel>(package: &Package) -> ExitCode {
-    ExitCode::from(run::<M>(package, std::env::args_os()))
+pub fn main(package: &Package, models: &[&[&'static EntitySchema]]) -> ExitCode {
+    ExitCode::from(run(package, models, std::env::args_os()))
 }
 
 /// As [`main`], with these arguments; the first is the program's name.
-pub fn run<M: TableModel>(package: &Package, arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+pub fn run(
+    package: &Package,
+    models: &[&[&'static EntitySchema]],
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> u8 {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -58,7 +62,7 @@ pub fn run<M: TableModel>(package: &Package, arguments: impl IntoIterator<Item =
         }
     };
     let json = arguments.json;
-    let outcome = Project::of(package, M::ENTITIES).and_then(|project| execute(&project, arguments));
+    let outcome = Project::of(package, &models.concat()).and_then(|project| execute(&project, arguments));
     outcome.unwrap_or_else(|error| Outcome::failed(&error)).print(json)
 }
 

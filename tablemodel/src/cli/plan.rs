@@ -23,7 +23,13 @@ pub(super) struct Step {
 impl Step {
     pub(super) fn of(entity: &str, change: &Change) -> Self {
         let (class, needs_plan) = (change.class(), change.needs_version() || change.class() == Class::Unsafe);
-        Self { entity: entity.to_owned(), code: change.code().to_string(), class, change: change.to_string(), needs_plan }
+        Self {
+            entity: entity.to_owned(),
+            code: change.code().to_string(),
+            class,
+            change: change.to_string(),
+            needs_plan,
+        }
     }
 
     /// An entity that the model does not list any more.

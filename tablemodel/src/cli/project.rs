@@ -1,6 +1,9 @@
 //! The program that the commands are about: its model, its lock, and where its files are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::{Package, files, outcome::Failure};
 use crate::{
@@ -42,7 +45,12 @@ impl Project {
             let crate_name = schema.path.split("::").next().unwrap_or_default().to_owned();
             Ok(Current { format: Format::of(schema)?, crate_name, path: schema.path })
         });
-        let entities = entities.collect::<Result<_, Failure>>()?;
+        let entities: Vec<Current> = entities.collect::<Result<_, Failure>>()?;
+        let mut names = BTreeSet::new();
+        if let Some(twice) = entities.iter().find(|entity| !names.insert(&entity.format.entity_type)) {
+            let name = &twice.format.entity_type;
+            return Err(Failure(format!("two entities are called `{name}`: give one another `entity_type`")));
+        }
         Ok(Self { package: *package, folder: folder_of(Path::new(package.folder)), entities })
     }
 

@@ -15,7 +15,9 @@ pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
         let facts = entity.format.lines();
         lines.push(format!("{discriminator} {fingerprint}"));
         lines.extend(facts.iter().map(|fact| format!("  {fact}")));
-        entities.push(json!({ "entity": discriminator, "fingerprint": fingerprint, "struct": entity.path, "facts": facts }));
+        entities.push(
+            json!({ "entity": discriminator, "fingerprint": fingerprint, "struct": entity.path, "facts": facts }),
+        );
     }
     Ok(Outcome { code: DONE, lines, data: json!({ "entities": entities }) })
 }

@@ -1,5 +1,8 @@
 //! The commands over a package in a temporary folder, as they are run by their words.
 
+mod everything_v1;
+mod frozen;
+
 use std::{fs, path::Path};
 
 use super::{Package, run};
@@ -110,7 +113,7 @@ impl Folder {
 
     fn run<M: TableModel>(&self, words: &str) -> u8 {
         let words = std::iter::once("cargo tablemodel").chain(["--json"]).chain(words.split_terminator(' '));
-        run::<M>(&self.package, words)
+        run(&self.package, &[M::ENTITIES], words)
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -173,7 +176,8 @@ fn a_change_is_planned_frozen_and_locked() {
     assert_eq!(folder.run::<second::Model>("check"), 2);
     assert_eq!(folder.run::<second::Model>(RENAMED), 0);
     let plan = folder.read("tablemodel/migrations/0001_quantity.toml");
-    for words in ["id = \"0001_quantity\"", "parent = \"\"", "code = \"TM104\"", "code = \"TM105\"", "code = \"TM101\""] {
+    for words in ["id = \"0001_quantity\"", "parent = \"\"", "code = \"TM104\"", "code = \"TM105\"", "code = \"TM101\""]
+    {
         assert!(plan.contains(words), "{plan}");
     }
     let lock = folder.read("tablemodel.lock");
@@ -249,7 +253,13 @@ fn an_edited_lost_or_reordered_plan_is_found() {
         |folder| folder.edit("tablemodel/migrations/0002_price.toml", "old", "new"),
         |folder| fs::remove_file(folder.path("tablemodel/migrations/0001_quantity.toml")).unwrap(),
         |folder| fs::remove_file(folder.path("tablemodel/migrations/0002_price.toml")).unwrap(),
-        |folder| fs::rename(folder.path("tablemodel/migrations/0001_quantity.toml"), folder.path("tablemodel/migrations/0003_x.toml")).unwrap(),
+        |folder| {
+            fs::rename(
+                folder.path("tablemodel/migrations/0001_quantity.toml"),
+                folder.path("tablemodel/migrations/0003_x.toml"),
+            )
+            .unwrap()
+        },
     ];
     for (number, damage) in damage.iter().enumerate() {
         let folder = Folder::begun();
@@ -299,4 +309,14 @@ fn words_that_are_not_understood_are_errors_and_help_is_none() {
     assert_eq!(folder.run::<first::Model>("dif"), 1);
     assert_eq!(folder.run::<first::Model>("--help"), 0);
     assert_eq!(folder.run::<first::Model>("show"), 0);
+}
+
+#[test]
+fn several_models_share_a_lock_unless_they_share_a_name() {
+    let folder = Folder::new();
+    let run = |models: &[&[&'static crate::EntitySchema]]| run(&folder.package, models, ["", "init"]);
+    assert_eq!(run(&[first::Model::ENTITIES, second::Model::ENTITIES]), 1);
+    assert_eq!(run(&[first::Model::ENTITIES, none::Model::ENTITIES]), 0);
+    let lock = folder.read("tablemodel.lock");
+    assert!(lock.contains("entity Item@1 ") && lock.contains("entity Thing@1 "), "{lock}");
 }

@@ -24,9 +24,20 @@ fn is_computed(change: &Change) -> bool {
     }
 }
 
-/// The line that an implementation begins with; by it, it is found when the version after it is frozen too.
-pub(super) fn head(ident: &str, from: u32, target: &str) -> String {
-    format!("impl tablemodel::Upgrade<{}> for {target} {{", frozen::name(ident, from))
+/// The line that an implementation begins with.
+fn head(ident: &str, from: u32, target: &str) -> String {
+    format!("{}{target} {{", start(ident, from))
+}
+
+fn start(ident: &str, from: u32) -> String {
+    format!("impl tablemodel::Upgrade<{}> for ", frozen::name(ident, from))
+}
+
+/// The same implementation for another target; none where its first line is not as it was written.
+pub(super) fn retargeted(text: &str, ident: &str, from: u32, target: &str) -> Option<String> {
+    let (before, rest) = text.split_once(&start(ident, from))?;
+    let (_, rest) = rest.split_once(" {\n")?;
+    Some(format!("{before}{}\n{rest}", head(ident, from, target)))
 }
 
 /// The whole upgrade, to stand beside the frozen struct.

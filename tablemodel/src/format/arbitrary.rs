@@ -10,8 +10,8 @@ use proptest::{
 use tablemodel_store::EdmType;
 
 use super::{
-    AggregateFormat, CopyFormat, CoverFormat, ElsewhereFormat, Format, FunctionFormat, IndexFormat, KeyFormat, KeyPiece,
-    PropertyFormat, WhenFormat,
+    AggregateFormat, CopyFormat, CoverFormat, ElsewhereFormat, Format, FunctionFormat, IndexFormat, KeyFormat,
+    KeyPiece, PropertyFormat, WhenFormat,
 };
 use crate::{
     key::{Codec, KeyType},
@@ -118,8 +118,11 @@ fn aggregate() -> impl Strategy<Value = AggregateFormat> {
         name().prop_map(FunctionFormat::Min),
         name().prop_map(FunctionFormat::Max),
     ];
-    (function, btree_map(name(), name(), 0..3), when())
-        .prop_map(|(function, key, when)| AggregateFormat { function, key, when })
+    (function, btree_map(name(), name(), 0..3), when()).prop_map(|(function, key, when)| AggregateFormat {
+        function,
+        key,
+        when,
+    })
 }
 
 /// Any format.

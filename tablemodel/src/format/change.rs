@@ -95,7 +95,11 @@ impl Change {
             Self::WideChanged { to: false } | Self::EntityRenamed { .. } => Class::Rewrite,
             Self::TableMoved { .. } => Class::Rekey,
             Self::PartitionChanged { from, to } | Self::RowChanged { from, to } => {
-                if has_same_bytes(from, to) { Class::NoOp } else { Class::Rekey }
+                if has_same_bytes(from, to) {
+                    Class::NoOp
+                } else {
+                    Class::Rekey
+                }
             }
             Self::PropertyChanged { from, to, .. } => property_class(from, to),
             Self::IndexChanged { code, from, to, .. } => index_class(*code, from, to),

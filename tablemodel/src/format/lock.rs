@@ -54,8 +54,8 @@ pub struct LockedPlan {
 pub struct Section {
     /// Its format.
     pub format: Format,
-    /// The crate that has the struct. A struct with the same entity type in another crate of the package, such as a test,
-    /// has no lock.
+    /// The crate that has the struct; `*` for any. A struct with the same entity type in another crate of the package,
+    /// such as a test, has no lock.
     pub crate_name: String,
 }
 

@@ -39,8 +39,12 @@ impl PropertyFormat {
     /// `Edm.Int64 nullable as u32`
     pub(super) fn text(&self) -> String {
         let mut text = self.edm.name().to_owned();
-        let flags =
-            [(self.nullable, "nullable"), (self.default, "default"), (self.aggregate, "aggregate"), (self.chunked, "chunked")];
+        let flags = [
+            (self.nullable, "nullable"),
+            (self.default, "default"),
+            (self.aggregate, "aggregate"),
+            (self.chunked, "chunked"),
+        ];
         for (_, word) in flags.into_iter().filter(|(is_set, _)| *is_set) {
             text.push(' ');
             text.push_str(word);

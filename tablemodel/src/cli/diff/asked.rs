@@ -17,7 +17,8 @@ impl Asked<'_> {
     /// The renamed properties of an entity: the old name, the new one.
     pub(super) fn renames(&self, old: &Format, new: &Format) -> Result<Vec<(String, String)>, Failure> {
         let own = self.renames.iter().filter_map(|(from, to)| {
-            let (entity, from) = from.split_once('.').map_or((None, from.as_str()), |(entity, from)| (Some(entity), from));
+            let (entity, from) =
+                from.split_once('.').map_or((None, from.as_str()), |(entity, from)| (Some(entity), from));
             let is_meant = match entity {
                 Some(entity) => entity == new.entity_type,
                 None => old.properties.contains_key(from) && !new.properties.contains_key(from),
@@ -35,7 +36,8 @@ impl Asked<'_> {
     pub(super) fn check_used(&self, evolutions: &[Evolution<'_>]) -> Result<(), Failure> {
         for (from, to) in self.renames {
             let plain = from.rsplit('.').next().unwrap_or(from);
-            let is = |change: &Change| matches!(change, Change::Renamed { from, to: new } if from == plain && new == to);
+            let is =
+                |change: &Change| matches!(change, Change::Renamed { from, to: new } if from == plain && new == to);
             if !evolutions.iter().any(|evolution| evolution.changes.iter().any(is)) {
                 return Err(Failure(format!("no property was renamed from `{from}` to `{to}`: use stored names")));
             }

@@ -124,14 +124,12 @@ fn begin(
 fn retarget(project: &Project, entity: &Current, from: u32, to: u32, told: &mut Told) -> Result<(), Failure> {
     let ident = entity.ident();
     let target = format!("crate::frozen::{}", frozen::name(ident, to));
-    let (was, is) = (upgrade::head(ident, from, &entity.own_path()), upgrade::head(ident, from, &target));
     let file = format!("{}_upgrade.rs", frozen::module(ident, from));
     for path in [project.frozen().join(&file), project.upgrades().join(&file)] {
         let Some(text) = files::read(&path)? else { continue };
-        if text.contains(&was) {
-            told.write(&path, &text.replace(&was, &is))?;
-        } else if !text.contains(&is) {
-            told.next.push(format!("next: let {} make a `{target}`", path.display()));
+        match upgrade::retargeted(&text, ident, from, &target) {
+            Some(text) => told.write(&path, &text)?,
+            None => told.next.push(format!("next: let {} make a `{target}`", path.display())),
         }
     }
     Ok(())

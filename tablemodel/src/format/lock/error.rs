@@ -52,9 +52,9 @@ impl fmt::Display for LockError {
             LockProblem::Newer(format) => {
                 write!(f, ": the file has format {format}, which this version of tablemodel does not know: update it")
             }
-            LockProblem::Conflict => {
-                f.write_str(": a merge conflict: take one side whole, and run `cargo tablemodel diff` for the other's change")
-            }
+            LockProblem::Conflict => f.write_str(
+                ": a merge conflict: take one side whole, and run `cargo tablemodel diff` for the other's change",
+            ),
             LockProblem::Line(line) => write!(f, ": `{line}` is not understood: {restore}"),
             LockProblem::Twice => write!(f, ": the section is there twice: {restore}"),
             LockProblem::Format(error) => write!(f, ": {error}: {restore}"),

@@ -39,8 +39,8 @@ impl Lock {
             {
                 open.facts.push(fact);
             } else if !line.is_empty() && !line.starts_with('#') {
-                lock.close(open.take())?;
-                open = lock.head(number, line)?;
+                let next = lock.head(number, line)?;
+                lock.close(std::mem::replace(&mut open, next))?;
             }
         }
         lock.close(open)?;
@@ -58,10 +58,19 @@ impl Lock {
                 }
             }
             ["entity", discriminator, crate_name, fingerprint] => {
-                let parts = discriminator.split_once('@').and_then(|(name, version)| Some((name, version.parse().ok()?)));
+                let parts =
+                    discriminator.split_once('@').and_then(|(name, version)| Some((name, version.parse().ok()?)));
                 if let (Some((entity_type, version)), Ok(fingerprint)) = (parts, fingerprint.parse()) {
                     let (line, facts) = (number, Vec::new());
-                    return Ok(Some(Open { line, discriminator, entity_type, version, crate_name, fingerprint, facts }));
+                    return Ok(Some(Open {
+                        line,
+                        discriminator,
+                        entity_type,
+                        version,
+                        crate_name,
+                        fingerprint,
+                        facts,
+                    }));
                 }
             }
             _ => {}
@@ -71,7 +80,8 @@ impl Lock {
     }
 
     fn close(&mut self, open: Option<Open<'_>>) -> Result<(), LockError> {
-        let Some(Open { line, discriminator, entity_type, version, crate_name, fingerprint: said, facts }) = open else {
+        let Some(Open { line, discriminator, entity_type, version, crate_name, fingerprint: said, facts }) = open
+        else {
             return Ok(());
         };
         let problem = |problem| error(line, Some(discriminator), problem);

@@ -53,7 +53,7 @@ fn each_kind_of_damage_is_named_with_its_line_and_remedy() {
         (good.replace("  adopt\n", "<<<<<<< HEAD\n  adopt\n"), 5, "a merge conflict"),
         (good.replace("  adopt\n", "adopt\n"), 5, "`adopt` is not understood"),
         (good.replace("entity Employee@2", "entity Employee"), 4, "is not understood"),
-        (twice, 10, "section `Employee@2`: the section is there twice"),
+        (twice, 9, "section `Employee@2`: the section is there twice"),
     ];
     for (text, line, words) in cases {
         let error = Lock::parse(&text).expect_err(&text);
@@ -68,5 +68,8 @@ fn an_edited_section_tells_both_fingerprints() {
     let error = Lock::parse(&text().replace("Company", "Firm")).unwrap_err();
     let LockProblem::Edited { said, found } = error.problem else { panic!("{error}") };
     assert_ne!(said, found);
-    assert_eq!(Lock::parse(&text().replace("Company", "Firm").replace(&said.to_string(), &found.to_string())).map(|_| ()), Ok(()));
+    assert_eq!(
+        Lock::parse(&text().replace("Company", "Firm").replace(&said.to_string(), &found.to_string())).map(|_| ()),
+        Ok(())
+    );
 }
