@@ -225,7 +225,9 @@ impl FieldWriter {
     pub(crate) fn into_linked(self) -> std::result::Result<Properties, String> {
         let mut properties = self.properties;
         for pending in self.blobs {
-            for (name, value) in pending.placed().ok_or("it makes a blob of what is not at hand")?.properties(pending.names) {
+            for (name, value) in
+                pending.placed().ok_or("it makes a blob of what is not at hand")?.properties(pending.names)
+            {
                 properties.insert(PropertyName::from_static(name), value);
             }
         }

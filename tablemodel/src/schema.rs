@@ -12,11 +12,11 @@ use std::cmp::Ordering;
 use tablemodel_store::limits;
 
 pub(crate) use self::derived::Derived;
-use self::property::{repeats, share_a_name};
 pub(crate) use self::lineage::Convert;
+use self::property::{repeats, share_a_name};
 pub use self::{
-    lineage::Previous,
     derived::{AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, When},
+    lineage::Previous,
     property::{FieldSchema, PropertySchema},
 };
 use crate::{key::Template, rooms::chunked};

@@ -28,7 +28,10 @@ impl Lineage {
     pub(crate) fn resolve(words: &EntityWords, input: &Input, errors: &mut Errors) -> Self {
         let previous = words.previous.get().cloned();
         if let Some(path) = previous.as_ref().filter(|path| path.is_ident(&input.ident)) {
-            errors.at(path.span(), format!("`{}` cannot be the version before itself: name the struct that was", input.ident));
+            errors.at(
+                path.span(),
+                format!("`{}` cannot be the version before itself: name the struct that was", input.ident),
+            );
         }
         if words.previous.is_absent() {
             let remedy = "says what becomes of the version before, and none is named: add `previous = ..`";
@@ -55,11 +58,14 @@ impl Lineage {
     pub(crate) fn schema(&self, ident: &Ident) -> TokenStream {
         let Self { frozen, .. } = self;
         let readable_by = self.readable_by.map_or_else(|| quote!(_tm::None), |(oldest, _)| quote!(_tm::Some(#oldest)));
-        let previous = self.previous.as_ref().map_or_else(|| quote!(_tm::None), |path| {
-            let of = if self.downgrade { quote!(both_ways) } else { quote!(of) };
-            let previous = quote_spanned!(path.span()=> _tm::Previous::#of::<#path, #ident>());
-            quote!(_tm::Some(#previous))
-        });
+        let previous = self.previous.as_ref().map_or_else(
+            || quote!(_tm::None),
+            |path| {
+                let of = if self.downgrade { quote!(both_ways) } else { quote!(of) };
+                let previous = quote_spanned!(path.span()=> _tm::Previous::#of::<#path, #ident>());
+                quote!(_tm::Some(#previous))
+            },
+        );
         quote!(previous: #previous, readable_by: #readable_by, frozen: #frozen,)
     }
 
@@ -69,9 +75,8 @@ impl Lineage {
             let written = path.to_token_stream().to_string().replace(' ', "");
             quote_spanned!(path.span()=> const _: () = _tm::check_previous(#schema, #written);)
         });
-        let readable_by = self.readable_by.map(|(_, span)| {
-            quote_spanned!(span=> const _: () = _tm::check_readable_by(#schema);)
-        });
+        let readable_by =
+            self.readable_by.map(|(_, span)| quote_spanned!(span=> const _: () = _tm::check_readable_by(#schema);));
         quote!(#previous #readable_by)
     }
 }

@@ -21,6 +21,7 @@ mod relay;
 mod staging;
 mod tables;
 mod transfer;
+mod upgrade;
 mod verify;
 mod write;
 

@@ -37,5 +37,6 @@ mod sabotage;
 mod stall;
 mod transfer;
 mod ui;
+mod upgrade;
 mod wide;
 mod writes;

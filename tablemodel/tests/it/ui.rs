@@ -49,3 +49,10 @@ fn every_mistake_in_an_aggregate_is_told_under_its_words() {
         trybuild::TestCases::new().compile_fail("tests/ui/aggregate/*.rs");
     }
 }
+
+#[test]
+fn every_mistake_about_versions_is_told_under_its_words() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/upgrade/*.rs");
+    }
+}
