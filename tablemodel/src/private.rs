@@ -43,7 +43,7 @@ pub use crate::{
         OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
-    upgrade::{check_previous, check_readable_by},
+    upgrade::{check_listed, check_previous, check_readable_by},
 };
 #[cfg(feature = "blob")]
 pub use crate::{

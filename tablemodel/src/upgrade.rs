@@ -7,7 +7,7 @@ use std::{error::Error as StdError, fmt, sync::Arc};
 use tablemodel_store::Properties;
 
 use crate::{
-    check::{fail, same_key},
+    check::{fail, nth, same_key},
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, same},
 };
@@ -183,6 +183,22 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
     }
 }
 
+/// Fails if the entity at this place of a model only tells how rows were.
+#[track_caller]
+pub const fn check_listed(entities: &[(&str, &EntitySchema)], place: usize) {
+    if let Some((name, schema)) = nth(entities, place)
+        && schema.frozen
+    {
+        fail(&[
+            "`",
+            name,
+            "` is frozen, and nothing is kept by it: list the struct of the newest version of `",
+            schema.entity_type,
+            "`",
+        ])
+    }
+}
+
 /// Fails unless programs of every version from `readable_by` on can read what this one writes.
 #[track_caller]
 pub const fn check_readable_by(schema: &EntitySchema) {
@@ -227,7 +243,9 @@ const fn check_reads(schema: &EntitySchema, older: &EntitySchema, keeps: bool) {
 }
 
 const fn reads(wanted: &PropertySchema, own: &PropertySchema) -> bool {
-    same(wanted.codec, own.codec) && wanted.edm as u8 == own.edm as u8 && (wanted.nullable || wanted.default || !own.nullable)
+    same(wanted.codec, own.codec)
+        && wanted.edm as u8 == own.edm as u8
+        && (wanted.nullable || wanted.default || !own.nullable)
 }
 
 const fn property(schema: &EntitySchema, name: &str) -> Option<&'static PropertySchema> {

@@ -333,7 +333,8 @@ impl<'a> Run<'a> {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
-        let setting = |schema| self.db.registered(schema).map(|registered| registered.setting.clone());
+        let setting =
+            |schema| self.db.registered(schema).map(|registered| (registered.schema, registered.setting.clone()));
         plan.close_cells(self.partition, &self.known, context, setting)?;
         plan.close(self.partition, &self.known, context, |schema, key| self.db.list_blob(schema, key))?;
         plan.check_unique(&self.known)?;

@@ -22,6 +22,7 @@ mod relay;
 mod staging;
 mod tables;
 mod transfer;
+mod upgrade;
 mod verify;
 mod write;
 

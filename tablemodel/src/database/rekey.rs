@@ -31,10 +31,10 @@ use crate::{
         entries::entries,
         group::Group,
         image::Image,
-        version::Old,
         known::Known,
         outbox::{Intent, is_tombstone},
         system,
+        version::Old,
     },
     rooms::{
         copy,

@@ -60,8 +60,12 @@ impl Database {
 
     /// The tables that hold rows of the model's entities, without the prefix.
     pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
-        let elsewhere =
-            self.model().iter().flat_map(|schema| schema.lineage()).flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        let elsewhere = self
+            .model()
+            .iter()
+            .flat_map(|schema| schema.lineage())
+            .flat_map(|schema| schema.indexes)
+            .filter_map(|index| index.elsewhere.as_ref());
         self.model().iter().map(|schema| schema.table).chain(elsewhere.map(|elsewhere| elsewhere.table)).collect()
     }
 

@@ -13,8 +13,7 @@ use crate::{
     plan::{
         entries::Entry,
         group::Group,
-        shape,
-        system,
+        shape, system,
         version::{self, Writer},
     },
     schema::{Derived, EntitySchema},
@@ -46,6 +45,12 @@ impl Image {
             );
             return Err(Error::unsupported(detail).of(schema.entity_type));
         }
+        Self::made(entity)
+    }
+
+    /// The same, of a frozen version too: for a look at what it was.
+    pub(crate) fn made<E: TableEntity>(entity: &E) -> Result<Self> {
+        let schema = E::SCHEMA;
         let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
         entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
         let mut image = writer.into_image(schema)?;

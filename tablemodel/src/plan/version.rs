@@ -193,7 +193,9 @@ fn carry(from: &Image, to: &'static EntitySchema, fields: &mut Properties) {
         let text = name.as_str();
         let was_known = from.schema.property(text).is_some() || is_copied(from.schema, text);
         let goes_along = match was_known {
-            true => is_copied(to, text) || (is_total(text) && from.schema.property(text).is_some_and(|own| own.aggregate)),
+            true => {
+                is_copied(to, text) || (is_total(text) && from.schema.property(text).is_some_and(|own| own.aggregate))
+            }
             false => to.property(text).is_none() && !is_copied(to, text),
         };
         if goes_along {
@@ -230,7 +232,8 @@ pub(crate) fn expand(image: &Image, row: &mut Properties) -> Result<()> {
     {
         let from = fields.as_ref().unwrap_or(&image.fields);
         let error = |fault| failed_back(image, previous.schema, fault);
-        let older = settled(downgrade(from).map_err(error)?).map_err(|detail| error(Fault::Refused(crate::UpgradeError::new(detail))))?;
+        let older = settled(downgrade(from).map_err(error)?)
+            .map_err(|detail| error(Fault::Refused(crate::UpgradeError::new(detail))))?;
         for (name, value) in &older {
             let is_free = row.get(name.as_str()).is_none() && !is_own(schema, name.as_str());
             if is_free && !previous.schema.in_key(name.as_str()) {

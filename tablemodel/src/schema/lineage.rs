@@ -162,8 +162,5 @@ impl EntitySchema {
 fn is_same_index(own: &IndexSchema, other: &IndexSchema) -> bool {
     let table = |index: &IndexSchema| index.elsewhere.as_ref().map(|elsewhere| elsewhere.table);
     let is_list = |index: &IndexSchema| index.cover == Cover::List;
-    own.name == other.name
-        && own.unique == other.unique
-        && is_list(own) == is_list(other)
-        && table(own) == table(other)
+    own.name == other.name && own.unique == other.unique && is_list(own) == is_list(other) && table(own) == table(other)
 }

@@ -15,11 +15,11 @@ use crate::{
         entries::{Entry, entries},
         group::Group,
         image::Image,
-        version::Old,
         outbox::OUTBOX,
         part::{self, Parts, Standing},
         states::{IndexState, Setting},
         system::{self, RowKind},
+        version::Old,
     },
     rooms::{
         aggregate::{self, Recount, Totals},

@@ -104,13 +104,7 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn writing_away(
-        &self,
-        image: &Image,
-        entry: Entry,
-        before: Standing,
-        sequence: i64,
-    ) -> Option<AwayRow> {
+    pub(super) fn writing_away(&self, image: &Image, entry: Entry, before: Standing, sequence: i64) -> Option<AwayRow> {
         let state = self.setting.of(entry.index);
         match state {
             IndexState::Absent | IndexState::DeleteOnly => return None,

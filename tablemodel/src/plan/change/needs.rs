@@ -83,7 +83,8 @@ pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> R
     let touches = matches!(change, Change::Touch { .. });
     for (at, own) in wanted.iter().enumerate() {
         let is_other = |other: usize| other != at && !touches;
-        let stays = |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| is_other(other) && all.contains(entry));
+        let stays =
+            |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| is_other(other) && all.contains(entry));
         let changes = |entry: &&Entry| match setting.of(entry.index) {
             IndexState::Absent => false,
             IndexState::Readable => !stays(entry),
