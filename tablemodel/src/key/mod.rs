@@ -28,6 +28,7 @@ mod read;
 mod shape;
 mod template;
 mod text;
+mod values;
 mod write;
 
 pub(crate) mod calendar;
@@ -42,7 +43,11 @@ pub use self::{
     range::Next,
     template::Template,
 };
-pub(crate) use self::{range::beginning_with, read::KeyValue};
+pub(crate) use self::{
+    range::beginning_with,
+    read::KeyValue,
+    values::{KeyValues, NO_VALUES, is_same},
+};
 
 /// Decimal digits of a time's ticks: `DateTime::MAX` has 19.
 const TICK_DIGITS: u8 = 19;

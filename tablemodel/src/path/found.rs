@@ -7,11 +7,11 @@ use tablemodel_store::{PropertyName, Row, RowKey};
 use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
-    key::Template,
+    key::{KeyValues, Template},
     path::query::ReadPlan,
     plan::{
         group::Group,
-        image::{self, KeyValues},
+        image,
         system,
     },
     schema::EntitySchema,
@@ -28,7 +28,17 @@ pub trait Found: Sized + Send + 'static {
     /// Reads it from a primary row, or from a row of the index at this position.
     #[doc(hidden)]
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
+
+    /// Reads it from a primary row at the key that was made from these values.
+    #[doc(hidden)]
+    fn read_asked(rows: Group, _: &Asked<'_>) -> Result<Self> {
+        Self::read(None, rows)
+    }
 }
+
+/// The values of the key that was asked for.
+#[derive(Debug)]
+pub struct Asked<'k>(pub(crate) KeyValues<'k>);
 
 impl<E: TableEntity> Found for Stored<E> {
     type Entity = E;
@@ -36,6 +46,10 @@ impl<E: TableEntity> Found for Stored<E> {
 
     fn read(_index: Option<usize>, rows: Group) -> Result<Self> {
         Self::read(rows)
+    }
+
+    fn read_asked(rows: Group, asked: &Asked<'_>) -> Result<Self> {
+        Self::read_with(rows, &asked.0)
     }
 }
 
@@ -74,8 +88,10 @@ pub(crate) fn project<P: Projection>(index: Option<usize>, rows: &Group) -> Resu
             }
             read_index_key(index.row, row, &row.key.row, &mut keys)?;
             // An element of a list in the key is not the list.
-            keys.retain(|(part, _)| index.each.is_none_or(|each| each.property != part.property));
-            read(&keys)
+            read(&match index.each {
+                Some(each) => keys.without(each.property),
+                None => keys,
+            })
         }
     }
 }
