@@ -7,7 +7,7 @@ use std::{cmp::Ordering, sync::Arc};
 use uuid::Uuid;
 
 use super::{
-    dictionary::{Dictionary, NameId, Wanted},
+    dictionary::{Dictionary, Known, NameId, Wanted},
     property::{Raw, StoredName, StoredProperties},
 };
 use crate::{DateTime, PropertyName, ValueRef};
@@ -19,7 +19,8 @@ pub(crate) struct Packed(Arc<Parts>);
 struct Parts {
     /// In order of name, each name once and with a number.
     slots: Vec<Slot>,
-    /// All texts, one after the other: so they are validated at once, and none is validated again.
+    /// The body as it is stored, but that what is not text is ASCII: so all texts are validated at once, each is known to
+    /// end where it does, and none is validated again.
     texts: String,
     /// All bytes of the values that are bytes.
     bytes: Vec<u8>,
@@ -57,10 +58,12 @@ impl Packed {
     ///
     /// `None` also where a name stands in the body, as in a store whose dictionary is full: there is none to borrow.
     pub(super) fn parse(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
+        u32::try_from(body.len()).ok()?; // so is every place in it
         let mut stored = StoredProperties::of(body)?;
         let mut slots = Vec::with_capacity(stored.len());
-        let (mut texts, mut bytes) = (Vec::with_capacity(body.len()), Vec::new());
-        let mut last = None;
+        let (mut texts, mut bytes) = (body.to_vec(), Vec::new());
+        let mut last: Option<&Known> = None;
+        let mut after_text = 0;
         while stored.len() > 0 {
             let (StoredName::Id(name), tag) = stored.take_name()? else { return None };
             let known = names.known(name)?;
@@ -68,14 +71,20 @@ impl Packed {
                 return None;
             }
             let value = match stored.take_raw(tag)? {
-                Raw::Text(text) => Kept::Text(Run::append(&mut texts, text)?),
+                Raw::Text(text) => {
+                    let end = body.len() - stored.rest().len();
+                    let start = end - text.len();
+                    make_ascii(texts.get_mut(after_text..start)?);
+                    after_text = end;
+                    Kept::Text(Run { start: start as u32, end: end as u32 })
+                }
                 Raw::Value(value) => Kept::of(value, &mut bytes)?,
             };
             slots.push(Slot { name, value });
         }
+        make_ascii(texts.get_mut(after_text..)?);
         let texts = String::from_utf8(texts).ok()?;
-        let parts = Parts { slots, texts, bytes, names: Arc::clone(names) };
-        (stored.is_at_end() && parts.texts_are_apart()).then(|| Self(Arc::new(parts)))
+        stored.is_at_end().then(|| Self(Arc::new(Parts { slots, texts, bytes, names: Arc::clone(names) })))
     }
 
     /// The value under `name`.
@@ -86,16 +95,26 @@ impl Packed {
     /// The value under `name`, looked for at `place` first, which is left behind it.
     #[inline]
     pub(crate) fn get_from(&self, place: &mut usize, name: &'static str) -> Option<ValueRef<'_>> {
-        let id = self.0.names.id_of_constant(name)?; // a name without a number is in no row
-        // The usual cases: it is there, or behind one of those that no field asks for.
-        let near = (*place..*place + 2).find(|at| self.0.slots.get(*at).is_some_and(|slot| slot.name == id));
-        let at = near.or_else(|| self.seek(*place, id, name))?;
+        let parts = &*self.0;
+        let id = parts.names.id_of_constant(name)?; // a name without a number is in no row
+        // The usual case: it is there.
+        if let Some(slot) = parts.slots.get(*place)
+            && slot.name == id
+        {
+            *place += 1;
+            return parts.value(slot.value);
+        }
+        let at = self.seek(*place, id, name)?;
         *place = at + 1;
         self.value(at)
     }
 
     fn seek(&self, place: usize, id: NameId, name: &str) -> Option<usize> {
         const FEW: usize = 32;
+        // Mostly it is behind one of those that no field asks for.
+        if self.0.slots.get(place + 1).is_some_and(|slot| slot.name == id) {
+            return Some(place + 1);
+        }
         if self.0.slots.len() <= FEW {
             return self.0.slots.iter().position(|slot| slot.name == id);
         }
@@ -132,15 +151,13 @@ impl Packed {
     }
 }
 
-impl Parts {
-    /// Whether no character stands in two texts: then each is a text by itself.
-    fn texts_are_apart(&self) -> bool {
-        self.slots.iter().all(|slot| match slot.value {
-            Kept::Text(run) => self.texts.is_char_boundary(run.start as usize),
-            _ => true,
-        })
-    }
+/// Changes bytes that are not ASCII: a text beside them ends there, whatever it ends with.
+#[inline]
+fn make_ascii(bytes: &mut [u8]) {
+    bytes.iter_mut().for_each(|byte| *byte &= 0x7F);
+}
 
+impl Parts {
     #[inline]
     fn value(&self, kept: Kept) -> Option<ValueRef<'_>> {
         Some(match kept {

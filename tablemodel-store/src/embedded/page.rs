@@ -155,7 +155,7 @@ impl<'q> Scan<'q> {
         };
         self.rejected = None;
         self.progress.row_bytes += bytes;
-        self.progress.rows.push(stored.row(row_key, self.names, self.select.as_ref())?);
+        self.progress.rows.push(stored.state(self.names, self.select.as_ref())?.at(row_key));
         Ok(ControlFlow::Continue(()))
     }
 
