@@ -286,6 +286,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_holders(changes).await?;
         for change in changes {
             if matches!(change, Change::Recopy { .. }) {
                 self.known.is_of_copies(&change.key().row);

@@ -12,6 +12,7 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+mod holders;
 mod open;
 mod outbox;
 mod registration;
