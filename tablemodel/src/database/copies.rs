@@ -82,7 +82,7 @@ impl Database {
             for key in page.rows.iter().filter_map(|row| holder(row, by)) {
                 partitions.entry(key.partition.clone()).or_default().push(key);
             }
-            let per_batch = self.holders_per_batch(by.holder)?;
+            let per_batch = self.holders_per_batch(by.holder);
             let batches = partitions.values().flat_map(|keys| keys.chunks(per_batch));
             let written: Vec<_> = batches.map(|keys| self.recopy(by.holder, keys.to_vec())).collect();
             stream::iter(written).buffer_unordered(CONCURRENT_BATCHES).try_collect::<()>().await?;
@@ -92,12 +92,10 @@ impl Database {
     }
 
     /// How many holders surely fit one batch.
-    fn holders_per_batch(&self, holder: &'static EntitySchema) -> Result<usize> {
-        let rows = match follow::is_alone(holder, &self.registered(holder)?.setting) {
-            true => 1,
-            false => rows_each(holder),
-        };
-        Ok((limits::MAX_BATCH_OPERATIONS / rows).max(1))
+    fn holders_per_batch(&self, holder: &'static EntitySchema) -> usize {
+        let is_alone = self.registered(holder).is_ok_and(|holder| follow::is_alone(holder.schema, &holder.setting));
+        let rows = if is_alone { 1 } else { rows_each(holder) };
+        (limits::MAX_BATCH_OPERATIONS / rows).max(1)
     }
 
     /// Brings the copies of holders of one partition up to date. A batch that cannot be written is written again in halves, so

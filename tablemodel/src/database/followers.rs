@@ -8,10 +8,16 @@ use std::{collections::BTreeMap, time::Duration};
 use tablemodel_store::{Batch, Row, RowKey, limits};
 
 use crate::{
-    database::{Registered, bulk::rows_each, copies::holder, execute::Run, holders::Holders},
+    database::{
+        Registered,
+        bulk::rows_each,
+        copies::holder,
+        execute::Run,
+        holders::{Holders, join},
+    },
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, matched, split},
+        batch::BatchPlan,
         change::{self, Change},
         copies::{followed, sources},
     },
@@ -207,21 +213,20 @@ impl Run<'_> {
         let fits = rows <= limits::MAX_BATCH_OPERATIONS && !self.copying.apart;
         match (fits, self.db.is_atomic()) {
             (true, _) => {}
-            (false, true) => self.go_apart(&mut followers)?,
+            (false, true) => self.go_apart(&mut followers),
             (false, false) => followers.beside.clear(), // the outbox sees to them
         }
         Ok(followers)
     }
 
     /// Lets the holders in the same batch follow in others.
-    fn go_apart(&self, followers: &mut Followers) -> Result<()> {
+    fn go_apart(&self, followers: &mut Followers) {
         for change in std::mem::take(&mut followers.beside) {
-            match self.alone(change.schema())? {
+            match self.alone(change.schema()) {
                 Some(registered) => followers.add_alone(&registered, change.key().clone()),
                 None => followers.add_apart(change),
             }
         }
-        Ok(())
     }
 
     /// The holders of one source, by its back-references.
@@ -238,7 +243,7 @@ impl Run<'_> {
             if !is_atomic && !is_same_table {
                 continue;
             }
-            let alone = self.alone(by.holder)?;
+            let alone = self.alone(by.holder);
             let prefix = copy::references_by(source, by.copy, (!is_atomic).then_some(self.partition));
             let mut next = None;
             while let Some(page) = self.db.references(&registered.table, self.partition, &prefix, &mut next).await? {
@@ -373,27 +378,6 @@ impl Run<'_> {
             all.into_iter().for_each(|batch| join(batch, own, to));
         }
         Ok(())
-    }
-}
-
-/// Puts a batch of those that follow behind the others, of which the first are the `own` ones of the changes.
-///
-/// A source that is guarded may be a holder that follows: what was read of it for both is then one write, and if that is not
-/// the same, the guard alone, which fails.
-pub(super) fn join(mut batch: Batch, own: usize, to: &mut Vec<Batch>) {
-    let is_same_place = |other: &&mut Batch| other.partition == batch.partition && other.table == batch.table;
-    for other in to.iter_mut().take(own).filter(is_same_place) {
-        batch.operations.retain(|operation| {
-            let Some(guard) = other.operations.iter_mut().find(|guard| guard.row == operation.row) else { return true };
-            let read = matched(&guard.action);
-            if read.is_some() && read == matched(&operation.action) {
-                guard.action = operation.action.clone();
-            }
-            false
-        });
-    }
-    if !batch.operations.is_empty() {
-        split(batch, to);
     }
 }
 

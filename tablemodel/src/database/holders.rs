@@ -9,14 +9,10 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Batch, KeyRange, Operation, Page, Query, Row, RowKey, RowRange, key::compare, limits};
 
 use crate::{
-    database::{
-        Database, Registered,
-        execute::Run,
-        followers::{Followers, join},
-    },
+    database::{Database, Registered, execute::Run, followers::Followers},
     error::Result,
     plan::{
-        batch::BatchPlan,
+        batch::{BatchPlan, matched, split},
         change::{Change, Context},
         follow::{self, Held},
     },
@@ -49,10 +45,9 @@ impl Followers {
 
 impl Run<'_> {
     /// How the holder is registered, if only its own row changes with its copies, and is to be written without a plan.
-    pub(super) fn alone(&self, holder: &'static EntitySchema) -> Result<Option<Arc<Registered>>> {
-        let registered = self.db.registered(holder)?;
-        let is_alone = !self.copying.plans_each && follow::is_alone(holder, &registered.setting);
-        Ok(is_alone.then_some(registered))
+    pub(super) fn alone(&self, holder: &'static EntitySchema) -> Option<Arc<Registered>> {
+        let registered = self.db.registered(holder).ok().filter(|_| !self.copying.plans_each)?;
+        follow::is_alone(holder, &registered.setting).then_some(registered)
     }
 
     /// Reads the holders among the changes, if they are many.
@@ -161,4 +156,25 @@ fn told<'k>(page: Page, rows: &mut Vec<&'k str>) -> Vec<(&'k str, Option<Row>)> 
         (row, given.next_if(|given| given.key.row == row))
     });
     told.collect()
+}
+
+/// Puts a batch of those that follow behind the others, of which the first are the `own` ones of the changes.
+///
+/// A source that is guarded may be a holder that follows: what was read of it for both is then one write, and if that is not
+/// the same, the guard alone, which fails.
+pub(super) fn join(mut batch: Batch, own: usize, to: &mut Vec<Batch>) {
+    let is_same_place = |other: &&mut Batch| other.partition == batch.partition && other.table == batch.table;
+    for other in to.iter_mut().take(own).filter(is_same_place) {
+        batch.operations.retain(|operation| {
+            let Some(guard) = other.operations.iter_mut().find(|guard| guard.row == operation.row) else { return true };
+            let read = matched(&guard.action);
+            if read.is_some() && read == matched(&operation.action) {
+                guard.action = operation.action.clone();
+            }
+            false
+        });
+    }
+    if !batch.operations.is_empty() {
+        split(batch, to);
+    }
 }

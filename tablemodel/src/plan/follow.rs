@@ -15,7 +15,7 @@ use crate::{
         system,
     },
     rooms::copy::{self, Source},
-    schema::{AggregateSchema, CopySchema, Cover, EntitySchema, Function, IndexSchema},
+    schema::{AggregateSchema, CopySchema, EntitySchema, Function, IndexSchema},
 };
 
 /// Whether a change of its copies changes no row of the holder but its own, and no other entity.
@@ -32,15 +32,7 @@ pub(crate) fn is_alone(schema: &'static EntitySchema, setting: &Setting) -> bool
 
 /// Whether rows of the index depend on a copy.
 fn shows_copies(schema: &EntitySchema, index: &IndexSchema) -> bool {
-    let of_partition = index.elsewhere.iter().flat_map(|elsewhere| elsewhere.partition.parts());
-    let in_keys = index.row.parts().chain(of_partition).map(|part| part.property);
-    let asked = index.when.map(|when| when.property).into_iter().chain(index.each.map(|each| each.property));
-    let kept = match index.cover {
-        Cover::Whole => return true,
-        Cover::Keep(names) => names,
-        Cover::KeysOnly | Cover::List => &[],
-    };
-    in_keys.chain(asked).chain(kept.iter().copied()).any(|name| schema.copy_with(name).is_some())
+    index.made_from().is_none_or(|mut names| names.any(|name| schema.copy_with(name).is_some()))
 }
 
 /// Whether what the entity adds to the aggregate depends on a copy.

@@ -15,8 +15,8 @@ use tablemodel::{
 };
 
 use super::{
-    Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk, employee, note,
-    rows_in, settle,
+    Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk, employee,
+    note, rows_in, settle,
 };
 
 const DESKS: u32 = 330;
