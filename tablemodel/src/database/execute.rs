@@ -289,6 +289,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_holders(changes).await?;
         for change in changes {
             if matches!(change, Change::Recopy { .. }) {
                 self.known.is_of_copies(&change.key().row);
@@ -328,8 +329,9 @@ impl<'a> Run<'a> {
 
     pub(super) fn plan<'c>(&'c self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {
         let context = self.context();
-        let mut plan = BatchPlan::default();
-        for change in changes.into_iter().chain(&self.guests) {
+        let changes = changes.into_iter().chain(&self.guests);
+        let mut plan = BatchPlan::of(changes.size_hint().0);
+        for change in changes {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }

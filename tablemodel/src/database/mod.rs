@@ -12,6 +12,7 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+mod holders;
 mod lists;
 mod open;
 mod outbox;

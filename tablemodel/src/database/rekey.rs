@@ -83,7 +83,7 @@ impl Database {
         } else {
             self.check_movable(&to)?;
             #[cfg(feature = "blob")]
-            let until = self.move_blobs(&mut to, &was).await?;
+            let until = self.move_blobs(&mut to, was.now()).await?;
             #[cfg(not(feature = "blob"))]
             let until = None;
             match self.is_atomic() {

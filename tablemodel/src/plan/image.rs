@@ -146,7 +146,15 @@ impl Image {
 
     /// Takes over what `stored` (all rows put together) holds and this version of the struct does not know.
     pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
-        for (name, value) in system::unknown(self.schema, stored) {
+        // What this version writes it knows: that is most, and both are in order of name.
+        let mut written = self.fields.iter().map(|(name, _)| name).peekable();
+        let mut is_written = |name: &PropertyName| {
+            while written.next_if(|written| *written < name).is_some() {}
+            written.next_if(|written| *written == name).is_some()
+        };
+        let others = stored.iter().filter(|(name, _)| !is_written(name));
+        let unknown: Vec<_> = others.filter(|(name, _)| system::is_unknown(self.schema, name.as_str())).collect();
+        for (name, value) in unknown {
             self.fields.set(name.clone(), value);
         }
     }
