@@ -23,6 +23,7 @@ mod schema;
 mod stored;
 
 pub mod key;
+pub mod migrations;
 pub mod prelude;
 pub mod property;
 pub mod rooms;

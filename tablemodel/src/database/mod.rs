@@ -12,6 +12,8 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+mod leases;
+mod migrate;
 mod open;
 mod outbox;
 mod registration;
@@ -34,6 +36,10 @@ pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
+    migrate::{
+        Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations, Progress,
+        Step,
+    },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
     transfer::Transferred,
@@ -60,6 +66,7 @@ struct Inner {
     environment: Environment,
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
+    lease: leases::Lease,
     observed: Observed,
     deadline: Duration,
     consistency: Consistency,

@@ -107,6 +107,11 @@ impl<'a> Repair<'a> {
         Self(self.0.rows(rows), self.1)
     }
 
+    /// Asks for the rows of an index that is written, and not readable yet, too.
+    pub(in crate::database) fn strict(self) -> Self {
+        Self(self.0.strict(), self.1)
+    }
+
     /// Calls `report` after each partition, with what was found so far.
     pub fn progress(self, report: impl FnMut(&Verified) + Send + 'a) -> Self {
         Self(self.0.progress(report), self.1)
