@@ -60,6 +60,7 @@ macro_rules! cli {
 
 pub mod format;
 pub mod key;
+pub mod migrations;
 pub mod prelude;
 pub mod property;
 pub mod rooms;

@@ -37,6 +37,8 @@ const JSON: &str = "json";
 pub(super) struct Check {
     pub(super) table: &'static str,
     partition: String,
+    /// Whether rows of an index that is written, and not readable yet, must be there too.
+    strict: bool,
     pub(super) rows: u64,
     pub(super) entities: u64,
     pub(super) derived: u64,
@@ -105,9 +107,9 @@ pub(super) struct Guest {
 }
 
 impl Check {
-    pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>) -> Result<Self> {
+    pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Self> {
         let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
-        let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
+        let mut check = Self { table, partition, strict, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
         let is_part = |row: &Row| match system::kind(&row.properties) {
             RowKind::Part { entity, .. } => {
@@ -338,7 +340,8 @@ impl Check {
                 keys.push(image.key.row.clone());
                 continue;
             }
-            let (schema, owner, required) = (image.latest, image.key.clone(), state == IndexState::Readable);
+            let required = state == IndexState::Readable || (self.strict && state == IndexState::WriteOnly);
+            let (schema, owner) = (image.latest, image.key.clone());
             let wanted = Wanted { schema, kind, owner, properties, sequence, required };
             match away {
                 Some(away) => {
