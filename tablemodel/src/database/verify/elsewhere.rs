@@ -10,7 +10,7 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
-    check::{Check, Guest, WantedAway, readable},
+    check::{Check, Guest, Wanted, WantedAway, readable},
     repair::Mend,
 };
 use crate::{
@@ -104,6 +104,10 @@ impl Database {
             None if wanted.required => (ViolationKind::Missing, wanted.missing(), wanted.touch()),
             None => return Ok(None),
             Some(row) => match wanted.misfits(row).first() {
+                Some(_) if self.is_claimed_by_another(wanted, row).await? => {
+                    let detail = format!("{} has this unique value too: change one of them", wanted.owner);
+                    (ViolationKind::Stale, detail, Mend::No)
+                }
                 Some(detail) => (ViolationKind::Stale, (*detail).to_owned(), wanted.rewrite(row)),
                 None => return Ok(None),
             },
@@ -113,6 +117,23 @@ impl Database {
         }
         let (table, key) = (away.table.to_owned(), away.key.clone());
         Ok(Some(Violation { table, key, kind, detail, mend }))
+    }
+
+    /// Whether the row is the claim of another entity, which has the value.
+    async fn is_claimed_by_another(&self, wanted: &Wanted, row: &Row) -> Result<bool> {
+        let owner = system::owner(row).filter(|owner| wanted.kind.unique && *owner != wanted.owner);
+        let (Some(owner), Some(index)) = (owner, wanted.schema.derived_position(&wanted.kind.name)) else {
+            return Ok(false);
+        };
+        let there = match self.read_entity(wanted.schema, &self.table_name(wanted.schema.table), &owner).await {
+            Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(true), // it may well have
+            other => other?.filter(|rows| is_primary(wanted.schema, &rows.head)),
+        };
+        match there.map(|rows| readable(wanted.schema, &rows)) {
+            Some(Ok(image)) => wants(&image, index, &row.key.partition, &row.key.row),
+            Some(Err(_)) => Ok(true),
+            None => Ok(false),
+        }
     }
 
     /// A row of an entity of another partition: that the entity wants it. Whether it holds the right properties is looked
