@@ -77,7 +77,7 @@ impl EntityWords {
             "name" => self.name.fill(word, word.string(errors), errors),
             "entity_type" => self.entity_type.fill(word, word.string(errors), errors),
             "version" => self.version.fill(word, word.number(errors), errors),
-            "previous" => self.previous.fill(word, word.path(errors), errors),
+            "previous" => self.previous.fill(word, previous(word, errors), errors),
             "readable_by" => self.readable_by.fill(word, word.number(errors), errors),
             "downgrade" => self.downgrade.fill(word, word.flag(errors), errors),
             "frozen" => self.frozen.fill(word, word.flag(errors), errors),
@@ -109,6 +109,12 @@ impl EntityWords {
             }
         }
     }
+}
+
+/// `previous = EmployeeV1`
+fn previous(word: &Word, errors: &mut Errors) -> Option<Path> {
+    let path = word.value().and_then(|value| syn::parse2::<Path>(value).ok());
+    path.or_else(|| word.wrong("takes the struct of the version before", "`previous = EmployeeV1`", errors))
 }
 
 /// `rename_all = "PascalCase"`

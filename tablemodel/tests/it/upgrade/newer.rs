@@ -16,7 +16,7 @@ mod old {
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "Notes", entity_type = "Note", partition = "{book}", row = "note_{id:04}", allow_scan)]
     #[table(index(by_title, row = "title_{title}_{id:04}", keep(text)))]
-    #[table(index(anywhere, table = "Titles", partition = "{title}", row = "{book}_{id:04}"))]
+    #[table(index(anywhere, table = "Titles", partition = "{title}", row = "{book}_{id:04}", keep(text)))]
     pub(super) struct Note {
         pub(super) book: String,
         pub(super) id: u32,
@@ -44,8 +44,8 @@ mod new {
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "Notes", version = 2, previous = super::old::Note, readable_by = 1, downgrade)]
     #[table(partition = "{book}", row = "note_{id:04}", allow_scan)]
-    #[table(index(by_title, row = "title_{title}_{id:04}"))]
-    #[table(index(anywhere, table = "Titles", partition = "{title}", row = "{book}_{id:04}"))]
+    #[table(index(by_title, row = "title_{title}_{id:04}", keep(body)))]
+    #[table(index(anywhere, table = "Titles", partition = "{title}", row = "{book}_{id:04}", keep(body)))]
     pub(super) struct Note {
         pub(super) book: String,
         pub(super) id: u32,
@@ -113,7 +113,7 @@ async fn a_row_that_says_so_is_read_by_the_older_program_in_every_way() {
             "not from the newer index row, which has no such property"
         );
         let seen = old::Note::anywhere().title("T1").all(&old).await.unwrap();
-        assert_eq!(seen.into_iter().map(Seen::into_inner).collect::<Vec<_>>(), [older(1)]);
+        assert_eq!(seen.into_iter().map(Stored::into_inner).collect::<Vec<_>>(), [older(1)]);
         // And what the newer program wrote of it follows each of its writes.
         new.patch(new::Note::find().book("B").id(1), new::Note::STARS.set(Some(3))).await.unwrap();
         new.update(new::Note::find().book("B").id(1), |note| Ok(note.body = "three".into())).await.unwrap();

@@ -2,6 +2,7 @@
 
 use tablemodel::{
     Consistency, ViolationKind,
+    prelude::*,
     store::{Action, Batch, Condition},
 };
 

@@ -20,7 +20,6 @@ pub(super) enum Kind {
     Bulk,
     Delete,
     DeleteAll,
-    Recopy,
 }
 
 pub(super) const KINDS: [Kind; 9] = [
@@ -69,7 +68,6 @@ pub(super) async fn run(db: &Database, kind: Kind) -> Result<()> {
             None => Ok(()),
         },
         Kind::DeleteAll => v3::Employee::find().department("Sales").id_between(1..=1).delete_all(db).await.map(drop),
-        Kind::Recopy => Ok(()),
     }
 }
 
@@ -84,11 +82,9 @@ pub(super) async fn prepared(mode: Consistency) -> Programs {
 
 /// A property that no version knows, put there by another program.
 async fn plant_unknown(all: &Programs) {
-    for row in ["empid_000001", "email_E1@X"] {
-        let extra = [("Extra", 7_i32)].into_iter().collect();
-        let batch = Batch::new("Company", "Sales").with(row, Action::Merge(extra, Condition::Exists));
-        all.v1.store().commit(&[batch]).await.unwrap();
-    }
+    let extra = [("Extra", 7_i32)].into_iter().collect();
+    let batch = Batch::new("Company", "Sales").with("empid_000001", Action::Merge(extra, Condition::Exists));
+    all.v1.store().commit(&[batch]).await.unwrap();
 }
 
 #[tokio::test]
@@ -141,7 +137,7 @@ async fn what_only_the_old_version_derived_goes_in_the_same_batch() {
         "Company Sales email_e1@x: Employee.by_email@3",
         "Company Sales empid_000001: Employee@3",
         "Company Sales empid_000002: Employee@1",
-        "Company Sales city_Bonn: Employee.ids_by_city@1",
+        "Company Sales city_Bonn: Employee.ids_by_city@2",
         "Company Sales last_L1_000001: Employee.by_last_name@3",
         "Company Sales name_F2 L2_000002: Employee.by_name@1",
         "Company Sales town_Bonn: Employee.ids_by_town@3",
