@@ -9,11 +9,7 @@ use crate::{
     error::{Error, Result},
     key::{KeyValues, Template},
     path::query::ReadPlan,
-    plan::{
-        group::Group,
-        image,
-        system,
-    },
+    plan::{group::Group, image, system},
     schema::EntitySchema,
     stored::{Seen, Stored},
 };
