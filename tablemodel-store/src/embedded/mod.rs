@@ -57,8 +57,8 @@ pub use self::{
     whole::{EmbeddedStats, TableStats},
 };
 use crate::{
-    Batch, Capabilities, Page, Query, Receipts, Row, RowKey, RowState, StoreError, StoreErrorKind, TableStore, clock::Clock,
-    validate,
+    Batch, Capabilities, Page, Query, Receipts, Row, RowKey, RowState, StoreError, StoreErrorKind, TableStore,
+    clock::Clock, validate,
 };
 
 /// Memory that requests may take while they wait for the writer thread, in units of [`SHARE_BYTES`].

@@ -10,9 +10,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use async_trait::async_trait;
 
 use crate::{
-    Batch, Capabilities, Page, Query, Receipts, Row, StoreError, TableStore,
+    Batch, Capabilities, Page, Query, Receipts, Row, RowState, StoreError, TableStore,
     clock::{Clock, SystemClock},
-    key::RowKey, RowState,
+    key::RowKey,
     validate,
 };
 use tables::Tables;

@@ -118,11 +118,7 @@ impl Template {
             values.push(part, value);
             Ok(())
         })?;
-        if self.repeats_a_property() {
-            self.check_repeated(key, values, first)
-        } else {
-            Ok(())
-        }
+        if self.repeats_a_property() { self.check_repeated(key, values, first) } else { Ok(()) }
     }
 
     /// That all components of one property are written from one value; the key's own are those from `first` on.
@@ -159,7 +155,9 @@ impl Template {
         let mut rest = self.0;
         while let [segment, tail @ ..] = rest {
             if let Segment::Part(part) = segment
-                && tail.iter().any(|other| matches!(other, Segment::Part(other) if is_same(other.property, part.property)))
+                && tail
+                    .iter()
+                    .any(|other| matches!(other, Segment::Part(other) if is_same(other.property, part.property)))
             {
                 return true;
             }

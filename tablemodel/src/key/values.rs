@@ -17,6 +17,15 @@ pub(crate) struct KeyValues<'k> {
     /// The first ones, without a gap.
     few: [Option<InKey<'k>>; FEW],
     more: Vec<InKey<'k>>,
+    /// The marks of all their properties: most of an entity's fields are seen to be in no key by this alone.
+    marks: u64,
+}
+
+/// A bit for a name, not always another for another.
+#[inline]
+fn mark(name: &str) -> u64 {
+    let first = name.as_bytes().first().copied().unwrap_or_default();
+    1 << ((usize::from(first) + 8 * name.len()) % 64)
 }
 
 /// Of an entity whose keys are not looked at.
@@ -24,10 +33,11 @@ pub(crate) static NO_VALUES: KeyValues<'static> = KeyValues::new();
 
 impl<'k> KeyValues<'k> {
     pub(crate) const fn new() -> Self {
-        Self { few: [const { None }; FEW], more: Vec::new() }
+        Self { few: [const { None }; FEW], more: Vec::new(), marks: 0 }
     }
 
     pub(crate) fn push(&mut self, part: &'static Part, value: KeyValue<'k>) {
+        self.marks |= mark(part.property);
         match self.few.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some((part, value)),
             None => self.more.push((part, value)),
@@ -42,13 +52,12 @@ impl<'k> KeyValues<'k> {
     /// The value of a component that holds this property.
     #[inline]
     pub(crate) fn get(&self, property: &str) -> Option<ValueRef<'_>> {
-        for place in &self.few {
-            let (part, value) = place.as_ref()?;
-            if is_same(part.property, property) {
-                return Some(value.as_ref());
-            }
-        }
-        self.more.iter().find(|(part, _)| part.property == property).map(|(_, value)| value.as_ref())
+        if self.marks & mark(property) == 0 { None } else { self.find(property) }
+    }
+
+    fn find(&self, property: &str) -> Option<ValueRef<'_>> {
+        let found = self.iter().find(|(part, _)| part.property == property);
+        found.map(|(_, value)| value.as_ref())
     }
 
     /// The values without those of one property.

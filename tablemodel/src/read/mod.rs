@@ -227,7 +227,9 @@ impl Point {
             Some(index) if F::OF_PRIMARY || query.is_verified() => {
                 let owner = found::owner(schema, &row)?;
                 let primary = db.take_row(&registered.table, owner, schema.entity_type).await?;
-                let Some(primary) = primary.filter(|row| is_primary(schema, row)).map(Group::from) else { return Ok(None) };
+                let Some(primary) = primary.filter(|row| is_primary(schema, row)).map(Group::from) else {
+                    return Ok(None);
+                };
                 if wants(schema, index, &row, &primary)? { F::read(None, primary).map(Some) } else { Ok(None) }
             }
             _ => F::read(index, row.into()).map(Some),

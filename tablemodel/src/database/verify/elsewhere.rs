@@ -130,7 +130,7 @@ impl Database {
             other => other?.filter(|rows| is_primary(wanted.schema, &rows.head)),
         };
         match there.map(|rows| readable(wanted.schema, &rows)) {
-            Some(Ok(image)) => wants(&image, index, &row.key.partition, &row.key.row),
+            Some(Ok(image)) => wants(&image.written, index, &row.key.partition, &row.key.row),
             Some(Err(_)) => Ok(true),
             None => Ok(false),
         }
