@@ -308,3 +308,12 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn a_holder_may_come_between_the_end_of_its_source_and_the_next_life() {
+    let steps = [Step::RepointBadge, Step::InsertDesk, Step::Reborn, Step::InsertBeside];
+    let told = format!("{steps:?}");
+    let field = field(Consistency::Azure, steps.len()).await;
+    race(&field, &steps, [2, 2, 2, 2, 2, 2, 2, 3, 2, 3].into_iter(), &told);
+    settled(&field, &told).await;
+}
