@@ -19,8 +19,7 @@ pub(crate) struct Packed(Arc<Parts>);
 struct Parts {
     /// In order of name, each name once and with a number.
     slots: Slots,
-    /// The body as it is stored, but that what is not text is ASCII: so all texts are validated at once, each is known to
-    /// end where it does, and none is validated again.
+    /// All texts, and what [`Texts`] has between them: so they are validated at once, and none is validated again.
     texts: String,
     /// All bytes of the values that are bytes.
     bytes: Vec<u8>,
@@ -96,37 +95,34 @@ impl Packed {
     ///
     /// `None` also where a name stands in the body, as in a store whose dictionary is full: there is none to borrow.
     pub(super) fn parse(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
-        u32::try_from(body.len()).ok()?; // so is every place in it
         let mut stored = StoredProperties::of(body)?;
         let mut slots = Slots::with_capacity(stored.len());
-        let (mut texts, mut bytes) = (body.to_vec(), Vec::new());
+        let (mut texts, mut bytes) = (Texts::of(body)?, Vec::new());
+        texts.pass(0, stored.place_in(body))?;
         let mut last: Option<&Known> = None;
-        blank(&mut texts, 0, body.len() - stored.rest().len())?;
         while stored.len() > 0 {
-            let at_name = body.len() - stored.rest().len();
+            let at_name = stored.place_in(body);
             let (StoredName::Id(name), tag) = stored.take_name()? else { return None };
-            let at_value = body.len() - stored.rest().len();
-            blank(&mut texts, at_name, at_value)?;
+            let at_value = stored.place_in(body);
+            texts.pass(at_name, at_value)?;
             let known = names.known(name)?;
             if last.replace(known).is_some_and(|last| !last.is_before(known)) {
                 return None;
             }
-            let value = stored.take_raw(tag)?;
-            let end = body.len() - stored.rest().len();
-            let value = match value {
+            let value = match stored.take_raw(tag)? {
                 Raw::Text(text) => {
-                    let start = end - text.len();
-                    blank(&mut texts, at_value, start)?;
-                    Kept::Text(Run { start: start as u32, end: end as u32 })
+                    let end = stored.place_in(body);
+                    texts.pass(at_value, end - text.len())?;
+                    Kept::Text(texts.keep(text, end)?)
                 }
                 Raw::Value(value) => {
-                    blank(&mut texts, at_value, end)?;
+                    texts.pass(at_value, stored.place_in(body))?;
                     Kept::of(value, &mut bytes)?
                 }
             };
             slots.push(Slot { name, value })?;
         }
-        let texts = String::from_utf8(texts).ok()?;
+        let texts = String::from_utf8(texts.bytes).ok()?;
         stored.is_at_end().then(|| Self(Arc::new(Parts { slots, texts, bytes, names: Arc::clone(names) })))
     }
 
@@ -195,16 +191,43 @@ impl Packed {
     }
 }
 
-/// Makes bytes that are no text ASCII: a text beside them ends there, whatever it ends with.
-#[inline(always)]
-fn blank(bytes: &mut [u8], start: usize, end: usize) -> Option<()> {
-    if end - start <= 1 {
-        return Some(()); // a number of one byte is below 128
+/// The texts of a body on their way to be validated at once, with something that is ASCII between them: so a text that is
+/// none is not taken for one because of what it ends or begins with.
+struct Texts {
+    bytes: Vec<u8>,
+    /// Whether these are the whole body, where it stands: of a short one, which is sooner copied than its texts are.
+    is_body: bool,
+}
+
+impl Texts {
+    /// None of them yet. A body is far below 4 GiB.
+    #[inline]
+    fn of(body: &[u8]) -> Option<Self> {
+        const SHORT: usize = 1024;
+        u32::try_from(body.len()).ok()?;
+        let is_body = body.len() <= SHORT;
+        Some(Self { bytes: if is_body { body.to_vec() } else { Vec::new() }, is_body })
     }
-    for byte in bytes.get_mut(start..end)? {
-        *byte &= 0x7F;
+
+    /// The bytes of the body from `start` to `end` are no text.
+    #[inline(always)]
+    fn pass(&mut self, start: usize, end: usize) -> Option<()> {
+        // A number of one byte is ASCII.
+        if self.is_body && end - start > 1 {
+            self.bytes.get_mut(start..end)?.iter_mut().for_each(|byte| *byte &= 0x7F);
+        }
+        Some(())
     }
-    Some(())
+
+    /// Where the text lies that ends at `end` of the body.
+    #[inline(always)]
+    fn keep(&mut self, text: &[u8], end: usize) -> Option<Run> {
+        if self.is_body {
+            return Some(Run { start: (end - text.len()) as u32, end: end as u32 });
+        }
+        self.bytes.push(0);
+        Run::append(&mut self.bytes, text)
+    }
 }
 
 impl Parts {

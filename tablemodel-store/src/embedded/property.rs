@@ -65,10 +65,10 @@ impl<'a> StoredProperties<'a> {
         self.left
     }
 
-    /// The bytes that are not read yet: their number tells where in the body the next one stands.
+    /// Where in `body`, which they are of, the next one stands.
     #[inline(always)]
-    pub(super) fn rest(&self) -> &'a [u8] {
-        self.rest
+    pub(super) fn place_in(&self, body: &[u8]) -> usize {
+        body.len() - self.rest.len()
     }
 
     /// Whether all were read, and nothing follows them.
