@@ -142,7 +142,7 @@ impl Run<'_> {
     /// Whether an entity of the changes has copies, or is copied.
     fn concerns_copies(&self, changes: &[Change]) -> Result<bool> {
         for change in changes {
-            if !change.schema().copies.is_empty() || !self.registered(change)?.setting.copied.is_empty() {
+            if change.schema().has_copies() || !self.registered(change)?.setting.copied.is_empty() {
                 return Ok(true);
             }
         }

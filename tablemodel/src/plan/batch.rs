@@ -46,7 +46,7 @@ impl BatchRow {
         match self.planned.role {
             Role::Primary | Role::Part | Role::List(_) | Role::Cell => None,
             Role::Outbox | Role::Holder | Role::Source => None,
-            Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
+            Role::Index(at) => self.schema.index_at(at).filter(|index| index.unique),
         }
     }
 
@@ -66,7 +66,7 @@ pub(crate) struct BatchAway {
 impl BatchAway {
     /// The index that wants it, if its rows are claims.
     pub(crate) fn claimed(&self) -> Option<&'static IndexSchema> {
-        self.schema.indexes.get(self.row.index).filter(|index| index.is_claim())
+        self.schema.index_at(self.row.index).filter(|index| index.is_claim())
     }
 }
 
@@ -123,6 +123,9 @@ pub(crate) struct BatchPlan {
     positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
+    /// Keys of lists, to be put into blobs before the batch.
+    #[cfg(feature = "blob")]
+    pub(crate) contents: Vec<crate::rooms::list::Content>,
     /// Table and partition, of a plan that follows another.
     place: (String, String),
 }

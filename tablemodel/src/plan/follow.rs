@@ -14,7 +14,7 @@ use crate::{
         group::Group,
         image::Stored,
         states::{IndexState, Setting},
-        system,
+        system, version,
     },
     rooms::copy::{self, Source},
     schema::{AggregateSchema, CopySchema, EntitySchema, Function, IndexSchema},
@@ -26,6 +26,7 @@ pub(crate) fn is_alone(schema: &'static EntitySchema, setting: &Setting) -> bool
     // What is being built is written with every write of its entity.
     (0..kinds).all(|kind| setting.of(kind) == IndexState::Readable)
         && schema.shape.is_none()
+        && !schema.has_ancestors() // a row of an older version is written with all its rows
         && !schema.holds_aggregates()
         && !schema.indexes.iter().any(|index| shows_copies(schema, index))
         && !schema.aggregates.iter().any(|aggregate| adds_copies(schema, aggregate))
@@ -108,6 +109,7 @@ pub(crate) fn write(
     if !is_primary(schema, &row) {
         return Ok(None);
     }
+    version::check_writable(schema, &row)?;
     let holder = Group::from(row);
     let fields = Stored::of(schema, &holder)?;
     let mut own = Vec::with_capacity(1);

@@ -22,3 +22,4 @@ pub(crate) mod short_hash;
 pub(crate) mod states;
 pub(crate) mod system;
 pub(crate) mod table;
+pub(crate) mod version;

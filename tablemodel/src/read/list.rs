@@ -80,6 +80,10 @@ async fn whole(db: &Database, query: &PathQuery, head: &RowKey) -> Result<Vec<St
         if rows.first().is_some_and(|first| first.key != *head) {
             rows.clear(); // chunks that belong to nothing
         }
+        if rows.first().is_some_and(rooms::list::is_outside) {
+            rows.truncate(1); // chunks beside it belong to nothing
+            rows = db.with_keys(&table, rows.pop()).await?.into_iter().collect();
+        }
         let cut = rows.first().and_then(rooms::list::cut_of);
         let again = match pages {
             0 | 1 => cut.clone(),

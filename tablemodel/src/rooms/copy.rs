@@ -148,11 +148,14 @@ pub(crate) fn expires(properties: &Properties) -> Option<DateTime> {
     }
 }
 
-/// Whether the image wants the back-reference at this place; `position` is that of the copy behind the indexes.
+/// Whether the image wants the back-reference at this place; `position` is the number of the copy in the latest schema.
 pub(crate) fn wants(image: &Image, position: usize, table: &str, key: &RowKey) -> Result<bool> {
-    let Some(place) = position.checked_sub(image.schema.indexes.len()) else { return Ok(false) };
     let mut wanted = Vec::new();
-    entries(image, place, &mut wanted)?;
+    for copy in 0..image.schema.copies.len() {
+        if image.latest.position_of(image.schema, image.schema.indexes.len() + copy) == position {
+            entries(image, copy, &mut wanted)?;
+        }
+    }
     Ok(wanted.iter().any(|entry| {
         let away = entry.away.as_ref();
         let (wanted_table, partition) =
@@ -170,7 +173,12 @@ pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> R
     fill(&mut filled, copy, row)?;
     // What changes of the source do not concern the copy leave its number behind.
     let says = |image: &Image, name: &str| image.fields.get(copy.stored(name).as_str()).map(|value| value.to_value());
-    Ok(copy.properties.iter().any(|name| says(&filled, name) != says(image, name)))
+    let is_as = |filled: &Image| copy.properties.iter().all(|name| says(filled, name) == says(image, name));
+    let Some(row) = row.filter(|row| is_primary((copy.source)(), row) && !is_as(&filled)) else { return Ok(!is_as(&filled)) };
+    // A source of an older version may have been copied as it stands, by a program of that version.
+    let from = Image::written((copy.source)(), &row.clone().into())?;
+    put(&mut filled, copy, &from, 0);
+    Ok(!is_as(&filled))
 }
 
 /// Whether the back-reference stands for a holder that was written.
@@ -207,13 +215,7 @@ pub(crate) fn taken(copy: &CopySchema, row: Option<&Row>) -> Result<Properties> 
     let schema = (copy.source)();
     let number = system::sequence(&row.properties);
     if is_primary(schema, row) {
-        let from = Image::stored(schema, &row.clone().into())?;
-        for name in copy.properties {
-            if let Some(value) = from.fields.get(name) {
-                taken.set(copy.stored(name), value);
-            }
-        }
-        taken.insert(copy.stored(COPIED_SEQUENCE), number.max(1));
+        copied(copy, &Image::stored(schema, &row.clone().into())?, number, &mut taken);
     } else if is_tombstone(row) {
         taken.insert(copy.stored(COPIED_SEQUENCE), number.saturating_neg());
     }
@@ -223,6 +225,21 @@ pub(crate) fn taken(copy: &CopySchema, row: Option<&Row>) -> Result<Properties> 
 /// Whether the copy becomes what its source is, be it gone; else it stays as it was.
 pub(crate) fn follows(copy: &CopySchema, row: Option<&Row>) -> bool {
     row.is_some_and(|row| is_primary((copy.source)(), row)) || (copy.optional && copy.on_delete == OnDelete::Clear)
+}
+
+fn put(image: &mut Image, copy: &CopySchema, from: &Image, number: i64) {
+    clear(image, copy);
+    copied(copy, from, number, &mut image.fields);
+}
+
+/// What the copy holds of this source.
+fn copied(copy: &CopySchema, from: &Image, number: i64, to: &mut Properties) {
+    for name in copy.properties {
+        if let Some(value) = from.fields.get(name) {
+            to.set(copy.stored(name), value);
+        }
+    }
+    to.insert(copy.stored(COPIED_SEQUENCE), number.max(1));
 }
 
 /// Takes the copy over from an earlier image of the same entity, if that names the same source.
@@ -269,8 +286,10 @@ pub(crate) fn differs(copied: &[CopiedBy], old: &Properties, new: &Properties) -
 /// Whether this holder names the source.
 pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Result<bool> {
     let Some(row) = holder.filter(|row| is_primary(by.holder, row)) else { return Ok(false) };
-    let image = Image::stored(by.holder, &row.clone().into())?;
-    Ok(self::source(&image, by.copy)?.is_some_and(|named| named.key == *source))
+    let image = Image::written(by.holder, &row.clone().into())?;
+    let is_same = |own: &&CopySchema| own.name == by.copy.name;
+    let Some(copy) = image.schema.copies.iter().find(is_same) else { return Ok(false) };
+    Ok(self::source(&image, copy)?.is_some_and(|named| named.key == *source))
 }
 
 /// The refusal to delete what is copied.

@@ -2,6 +2,8 @@
 //!
 //! In this module nothing is read or written: it only says what is to be.
 
+#[cfg(feature = "blob")]
+mod outside;
 mod pieces;
 mod texts;
 
@@ -10,12 +12,16 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde_json::Value as Json;
 use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, ValueRef, key::compare};
 
+#[cfg(feature = "blob")]
+pub use self::outside::in_blob;
+#[cfg(feature = "blob")]
+pub(crate) use self::outside::{Content, link, put_back, take_out};
 use self::pieces::{Chunk, apply_all, free_number, is_after, pieces, place, separator};
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyType, Part},
     plan::{known::Known, system},
-    schema::IndexSchema,
+    schema::{IndexSchema, Store},
 };
 
 /// The last components of a key in a list of another partition: whose it is.
@@ -33,6 +39,9 @@ const KEYS: &str = "_keys";
 const CHUNKS: &str = "_chunks";
 /// On the head: the keys in the whole list.
 const COUNT: &str = "_count";
+
+/// On the head of a list in a blob: its name.
+const OUTSIDE: &str = "_keys_in";
 
 /// UTF-16 code units of the list of chunks: about 1,300 of them, and over half a million keys of 12 characters.
 const MAX_CHUNKS_UNITS: usize = 32_000;
@@ -151,6 +160,11 @@ fn difference(of: &[String], from: &[String]) -> usize {
     of.iter().filter(|key| from.binary_search_by(|other| compare(other, key)).is_err()).count()
 }
 
+/// Whether the keys of the list stand in a blob that this row, its first, links.
+pub(crate) fn is_outside(row: &Row) -> bool {
+    row.properties.get(OUTSIDE).is_some()
+}
+
 /// The head row that this row of a list belongs to: itself, or what stands before the number of a chunk.
 pub(crate) fn head_of(row: &str) -> &str {
     row.rsplit_once(" ~~").map_or(row, |(head, _)| head)
@@ -176,7 +190,6 @@ impl List<'_> {
     }
 
     /// The rows that a list of these keys is made of, over its head as it is: for repair.
-    #[expect(dead_code, reason = "repair asks for it")]
     pub(crate) fn rebuilt(&self, keys: Vec<String>, head: Option<&Row>) -> Result<Vec<(String, Action)>> {
         match keys.is_empty() {
             true => Ok(head.map(|head| (self.row.to_owned(), Action::Delete(matching(head)))).into_iter().collect()),
@@ -207,7 +220,10 @@ impl List<'_> {
         head: Option<&Row>,
     ) -> Result<Vec<(String, Action)>> {
         let count = keys.len() as u64;
-        let mut pieces = pieces(keys, appended);
+        let mut pieces = match self.index.store {
+            Store::Rows => pieces(keys, appended),
+            Store::Blob { .. } => vec![keys], // those that do not fit the row are taken out of it
+        };
         if pieces.len() == 1 {
             let keys = pieces.pop().unwrap_or_default();
             return Ok(vec![(self.row.to_owned(), self.put(head, self.head_of_keys(&keys, count)))]);

@@ -60,6 +60,20 @@ pub struct IndexSchema {
     pub when: Option<When>,
     /// Whether its reads look at the entity before they give a row.
     pub verified: bool,
+    /// Of a list in the entity's partition: where its keys go when they outgrow their row.
+    pub store: Store,
+}
+
+/// Where the keys of a list go when they outgrow their row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    /// Into chunks: rows behind it.
+    Rows,
+    /// Into a blob, once they are so many UTF-16 code units of JSON.
+    Blob {
+        /// Fewer stay in the row.
+        inline_below: usize,
+    },
 }
 
 /// Properties of another entity, kept on the rows of this one.

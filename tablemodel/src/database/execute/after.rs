@@ -106,7 +106,7 @@ impl Run<'_> {
         let (schema, change) = (failed.schema, failed.change);
         let key = self.key(&failed.planned.row);
         let found = self.learn(&failed.planned.row).await?.cloned();
-        if let (Some(row), Some(index)) = (&found, schema.indexes.get(at).filter(|index| index.unique))
+        if let (Some(row), Some(index)) = (&found, schema.index_at(at).filter(|index| index.unique))
             && !plan.rows.iter().any(|mine| system::owner_row(&row.properties) == Some(mine.planned.row.as_str()))
         {
             return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
