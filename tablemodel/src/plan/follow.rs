@@ -12,7 +12,7 @@ use crate::{
     plan::{
         change::{Context, is_primary, next_sequence},
         group::Group,
-        image::Stored,
+        image::{Fields, Stored},
         states::{IndexState, Setting},
         system, version,
     },
@@ -82,7 +82,7 @@ impl Held {
     }
 
     fn is_of(&self, holder: &Stored<'_>) -> Result<bool> {
-        let values = || self.copy.key.iter().map(|pair| holder.constant(pair.holder));
+        let values = || self.copy.key.iter().map(|pair| holder.get(pair.holder));
         if self.named_by.get().is_some_and(|known| values().eq(known.iter().map(|value| Some(value.as_ref())))) {
             return Ok(true);
         }

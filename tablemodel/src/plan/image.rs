@@ -202,12 +202,6 @@ impl<'a> Stored<'a> {
         }
         Ok(Self { schema, key, in_key: key_values(schema, key)?, others: shape::whole(schema, rows)? })
     }
-
-    /// As `get`, of a constant of the program.
-    pub(crate) fn constant(&self, property: &'static str) -> Option<ValueRef<'_>> {
-        let in_key = self.in_key.iter().find(|(part, _)| part.property == property);
-        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.others.get_constant(property))
-    }
 }
 
 impl Fields for Stored<'_> {
