@@ -27,6 +27,7 @@ pub(crate) fn is_alone(schema: &'static EntitySchema, setting: &Setting) -> bool
     (0..kinds).all(|kind| setting.of(kind) == IndexState::Readable)
         && schema.shape.is_none()
         && !schema.has_ancestors() // a row of an older version is written with all its rows
+        && schema.readable_by.is_none() // with what older programs read of it
         && !schema.holds_aggregates()
         && !schema.indexes.iter().any(|index| shows_copies(schema, index))
         && !schema.aggregates.iter().any(|aggregate| adds_copies(schema, aggregate))
