@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tablemodel_store::{KeyRange, Page, Query, Row, RowKey, limits};
 
 use crate::{
@@ -65,10 +65,11 @@ impl Database {
         if !outgoing.intent.copied {
             return Ok(());
         }
+        let mut delivered = Ok(());
         for by in &registered.setting.copied {
-            self.deliver_to_holders(outgoing, *by).await?;
+            delivered = delivered.and(self.deliver_to_holders(outgoing, *by).await);
         }
-        Ok(())
+        delivered
     }
 
     /// Rewrites the holders of one copy. Cost: a query of 1,000 back-references; for each 100 holders of one partition a query, or
@@ -76,7 +77,7 @@ impl Database {
     async fn deliver_to_holders(&self, outgoing: &Outgoing, by: CopiedBy) -> Result<()> {
         let owner = outgoing.owner();
         let prefix = copy::references_by(&owner.row, by.copy, None);
-        let mut next = None;
+        let (mut next, mut delivered) = (None, Ok(()));
         while let Some(page) = self.references(&outgoing.table, &owner.partition, &prefix, &mut next).await? {
             let mut partitions: BTreeMap<String, Vec<RowKey>> = BTreeMap::new();
             for key in page.rows.iter().filter_map(|row| holder(row, by)) {
@@ -85,10 +86,11 @@ impl Database {
             let per_batch = self.holders_per_batch(by.holder);
             let batches = partitions.values().flat_map(|keys| keys.chunks(per_batch));
             let written: Vec<_> = batches.map(|keys| self.recopy(by.holder, keys.to_vec())).collect();
-            stream::iter(written).buffer_unordered(CONCURRENT_BATCHES).try_collect::<()>().await?;
+            let written: Vec<_> = stream::iter(written).buffer_unordered(CONCURRENT_BATCHES).collect().await;
+            delivered = written.into_iter().fold(delivered, Result::and);
             self.clear_expired(outgoing, by, &page.rows).await?;
         }
-        Ok(())
+        delivered
     }
 
     /// How many holders surely fit one batch.

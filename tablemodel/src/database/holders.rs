@@ -101,8 +101,14 @@ impl Database {
     ) -> Result<Batch> {
         let partition = keys.first().map_or("", |key| &key.partition);
         let mut batch = Batch::new(registered.table.as_str(), partition);
-        let rows = keys.iter().map(|key| key.row.as_str()).collect();
-        for (row, found) in self.rows_at(&registered.table, partition, rows).await? {
+        let found = match keys {
+            [key] => vec![(key.row.as_str(), self.get_row(&registered.table, key).await?)],
+            _ => {
+                let rows = keys.iter().map(|key| key.row.as_str()).collect();
+                self.rows_at(&registered.table, partition, rows).await?
+            }
+        };
+        for (row, found) in found {
             let Some(found) = found else { continue };
             if let Some(action) = follow::write(registered.schema, found, held, context)? {
                 batch.operations.push(Operation { row: row.to_owned(), action });

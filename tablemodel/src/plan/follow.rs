@@ -3,14 +3,16 @@
 //!
 //! What a copy holds is the room's to say. Nothing is read or written here.
 
-use tablemodel_store::{Action, Condition, Properties, Row, RowKey};
+use std::sync::OnceLock;
+
+use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, Value};
 
 use crate::{
     error::Result,
     plan::{
         change::{Context, is_primary, next_sequence},
         group::Group,
-        image::Stored,
+        image::{Fields, Stored},
         states::{IndexState, Setting},
         system, version,
     },
@@ -25,6 +27,7 @@ pub(crate) fn is_alone(schema: &'static EntitySchema, setting: &Setting) -> bool
     (0..kinds).all(|kind| setting.of(kind) == IndexState::Readable)
         && schema.shape.is_none()
         && !schema.has_ancestors() // a row of an older version is written with all its rows
+        && schema.readable_by.is_none() // with what older programs read of it
         && !schema.holds_aggregates()
         && !schema.indexes.iter().any(|index| shows_copies(schema, index))
         && !schema.aggregates.iter().any(|aggregate| adds_copies(schema, aggregate))
@@ -54,6 +57,8 @@ pub(crate) struct Held {
     source: RowKey,
     /// Under the holder's names.
     properties: Properties,
+    /// By which values of its fields a holder named the source: another with these names it too.
+    named_by: OnceLock<Vec<Value>>,
 }
 
 impl Held {
@@ -74,11 +79,19 @@ impl Held {
         if !copy::follows(copy, row) {
             return Ok(None);
         }
-        Ok(Some(Self { copy, source, properties: copy::taken(copy, row)? }))
+        Ok(Some(Self { copy, source, properties: copy::taken(copy, row)?, named_by: OnceLock::new() }))
     }
 
     fn is_of(&self, holder: &Stored<'_>) -> Result<bool> {
-        Ok(copy::source(holder, self.copy)?.is_some_and(|source| source.key == self.source))
+        let values = || self.copy.key.iter().map(|pair| holder.get(pair.holder));
+        if self.named_by.get().is_some_and(|known| values().eq(known.iter().map(|value| Some(value.as_ref())))) {
+            return Ok(true);
+        }
+        let names_it = copy::source(holder, self.copy)?.is_some_and(|source| source.key == self.source);
+        if names_it {
+            self.named_by.get_or_init(|| values().flatten().map(|value| value.to_value()).collect());
+        }
+        Ok(names_it)
     }
 
     fn is_in(&self, properties: &Properties) -> bool {
@@ -110,10 +123,20 @@ pub(crate) fn write(
     if own.iter().all(|held| held.is_in(before)) {
         return Ok(None);
     }
-    let mut after = before.filtered(|name| !own.iter().any(|held| held.copy.holds(name)));
-    own.iter().for_each(|held| after.merge(&held.properties));
+    let mut after = replaced(before, &own);
     let sequence = next_sequence(before, context.now);
     let operations = context.operation.map(|operation| system::with_operation(Some(before), operation));
     system::stamp(&mut after, schema.discriminator, sequence, operations);
     Ok(Some(Action::Replace(after, Condition::Match(holder.head.etag.clone()))))
+}
+
+/// The properties, with what the copies are to hold in place of what they held: put in order of name, which is cheapest.
+fn replaced(before: &Properties, own: &[&Held]) -> Properties {
+    let stays = |name: &PropertyName| !own.iter().any(|held| held.copy.holds(name.as_str()));
+    let mut all: Vec<_> = before.iter().filter(|(name, _)| stays(name)).collect();
+    all.extend(own.iter().flat_map(|held| held.properties.iter()));
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut after = Properties::with_capacity(all.len());
+    all.into_iter().for_each(|(name, value)| after.set(name.clone(), value));
+    after
 }
