@@ -156,14 +156,14 @@ mod tests {
     use crate::{UpgradeError, prelude::*};
 
     #[derive(TableEntity)]
-    #[table(name = "T", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
+    #[table(name = "Things", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
     struct ThingV1 {
         p: String,
         id: u32,
     }
 
     #[derive(Debug, TableEntity)]
-    #[table(name = "T", version = 2, previous = ThingV1, partition = "{p}", row = "{id}")]
+    #[table(name = "Things", version = 2, previous = ThingV1, partition = "{p}", row = "{id}")]
     struct Thing {
         p: String,
         id: u32,
