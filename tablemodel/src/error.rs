@@ -69,6 +69,14 @@ pub enum ErrorKind {
         /// The index, as declared.
         index: &'static str,
     },
+    /// This program could not tell the store for too long that it is there, and may not write until it can: the states of
+    /// indexes may have moved on. Nothing was done; try again.
+    LeaseExpired,
+    /// Another program is at work on a migration of this store.
+    MigrationRunning {
+        /// The migration.
+        migration: String,
+    },
     /// Nothing was done, and the same call may succeed later.
     Unavailable,
     /// The store refuses: read-only, locked by another process, disk full, no permission.
@@ -173,7 +181,7 @@ impl Error {
 
     /// Whether the same call may succeed when repeated unchanged.
     pub fn is_retryable(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Unavailable)
+        matches!(self.0.kind, ErrorKind::Unavailable | ErrorKind::LeaseExpired)
     }
 }
 

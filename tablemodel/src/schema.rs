@@ -15,7 +15,9 @@ pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
 use self::property::{repeats, share_a_name};
 pub use self::{
-    derived::{AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, When},
+    derived::{
+        AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, Store, When,
+    },
     lineage::Previous,
     property::{FieldSchema, PropertySchema},
 };
@@ -54,6 +56,10 @@ pub struct EntitySchema {
     pub adopt: bool,
     /// How the entity is cut into several rows; none for one that is always one row.
     pub shape: Option<Shape>,
+    /// Names of removed properties and indexes, which may never return.
+    pub reserved: &'static [&'static str],
+    /// Where the struct is in the program, for generated code: `company::model::Employee`. Not stored.
+    pub path: &'static str,
     /// The version before this one, whose rows are read as this one's.
     pub previous: Option<Previous>,
     /// The oldest version whose programs may read rows of this one.
@@ -338,9 +344,12 @@ const fn same_table(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
 }
 
-/// The order of bytes, in a constant.
 const fn compare(a: &str, b: &str) -> Ordering {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
+    order(a.as_bytes(), b.as_bytes())
+}
+
+/// The order of bytes, in a constant.
+pub(crate) const fn order(a: &[u8], b: &[u8]) -> Ordering {
     let mut i = 0;
     while i < a.len() && i < b.len() {
         if *at(a, i) != *at(b, i) {

@@ -10,6 +10,7 @@ use crate::{
     database::Database,
     entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
+    key::{KeyValues, NO_VALUES},
     plan::{
         group::Group,
         image,
@@ -83,7 +84,7 @@ impl<T: TableEntity> Stored<T> {
     /// Takes over the rows that a write left: copies were filled, and aggregates are not as the caller left them.
     pub(crate) fn set_rows(&mut self, rows: Group) {
         // What is copied from a source that cannot be read stays as it is: the next read tells.
-        let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &[]));
+        let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &NO_VALUES));
         self.rows = rows;
         if T::SCHEMA.holds_aggregates()
             && let Ok(value) = image::decode(&self.rows)
@@ -94,6 +95,11 @@ impl<T: TableEntity> Stored<T> {
 
     pub(crate) fn read(rows: Group) -> Result<Self> {
         Ok(Self { value: image::decode(&rows)?, rows })
+    }
+
+    /// Reads it from rows at the keys that were made from these values.
+    pub(crate) fn read_with(rows: Group, keys: &KeyValues<'_>) -> Result<Self> {
+        Ok(Self { value: image::decode_with(&rows, keys)?, rows })
     }
 }
 

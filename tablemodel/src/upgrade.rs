@@ -9,6 +9,7 @@ use tablemodel_store::Properties;
 use crate::{
     check::{fail, nth, same_key},
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
+    key::NO_VALUES,
     schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, same},
 };
 
@@ -137,12 +138,12 @@ impl Previous {
 }
 
 fn upgrade<Old: TableEntity, New: TableEntity + Upgrade<Old>>(fields: &Properties) -> Result<FieldWriter, Fault> {
-    let old = Old::read_fields(&FieldReader::new(fields, &[])).map_err(Fault::Read)?;
+    let old = Old::read_fields(&FieldReader::new(fields, &NO_VALUES)).map_err(Fault::Read)?;
     written(&New::upgrade(old).map_err(Fault::Refused)?)
 }
 
 fn downgrade<Old: TableEntity, New: TableEntity + Downgrade<Old>>(fields: &Properties) -> Result<FieldWriter, Fault> {
-    let new = New::read_fields(&FieldReader::new(fields, &[])).map_err(Fault::Read)?;
+    let new = New::read_fields(&FieldReader::new(fields, &NO_VALUES)).map_err(Fault::Read)?;
     written(&new.downgrade())
 }
 

@@ -28,6 +28,7 @@ pub(crate) struct EntityWords {
     pub(crate) aggregates: Vec<AggregateWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
+    pub(crate) reserved: Slot<Vec<LitStr>>,
     pub(crate) wide: Slot<()>,
     pub(crate) allow_scan: Slot<()>,
     pub(crate) append_hotspot: Slot<()>,
@@ -35,7 +36,7 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 22] = [
+const LEGAL: [&str; 23] = [
     "name",
     "entity_type",
     "version",
@@ -54,6 +55,7 @@ const LEGAL: [&str; 22] = [
     "rename_all",
     "wide",
     "adopt",
+    "reserved",
     "allow_scan",
     "allow",
     "find",
@@ -86,6 +88,7 @@ impl EntityWords {
             "count" | "sum" | "min" | "max" => self.aggregates.extend(AggregateWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
+            "reserved" => self.reserved.fill(word, word.texts(errors), errors),
             "wide" => self.wide.fill(word, word.flag(errors), errors),
             "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),
             "allow" => self.allow(word, errors),

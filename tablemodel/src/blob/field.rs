@@ -190,7 +190,7 @@ mod tests {
 
     fn taken<T: BlobValue>(properties: &[(&'static str, Value)]) -> std::result::Result<T, FieldError> {
         let properties: Properties = properties.iter().cloned().collect();
-        FieldReader::new(&properties, &[]).take_blob(NAMES, T::from_blob)
+        FieldReader::new(&properties, &crate::key::NO_VALUES).take_blob(NAMES, T::from_blob)
     }
 
     #[test]

@@ -7,13 +7,9 @@ use tablemodel_store::{PropertyName, Row, RowKey};
 use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
-    key::Template,
+    key::{KeyValues, Template},
     path::query::{ReadPlan, row_type},
-    plan::{
-        group::Group,
-        image::{self, KeyValues},
-        system, version,
-    },
+    plan::{group::Group, image, system, version},
     schema::EntitySchema,
     stored::{Seen, Stored},
 };
@@ -28,6 +24,12 @@ pub trait Found: Sized + Send + 'static {
     /// Reads it from a primary row, or from a row of the index at this position, which is of the program's own version.
     #[doc(hidden)]
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
+
+    /// Reads it from a primary row at the key that was made from these values.
+    #[doc(hidden)]
+    fn read_asked(rows: Group, _: &Asked<'_>) -> Result<Self> {
+        Self::read(None, rows)
+    }
 }
 
 /// Whether the result can be read from the path's own row. An index row of another version, or some properties of one, do
@@ -37,12 +39,20 @@ pub(crate) fn is_shown_by<F: Found>(index: Option<usize>, row: &Row) -> bool {
     F::OF_PRIMARY || version::is_current(schema, row_type(schema, index), row)
 }
 
+/// The values of the key that was asked for.
+#[derive(Debug)]
+pub struct Asked<'k>(pub(crate) KeyValues<'k>);
+
 impl<E: TableEntity> Found for Stored<E> {
     type Entity = E;
     const OF_PRIMARY: bool = true;
 
     fn read(_index: Option<usize>, rows: Group) -> Result<Self> {
         Self::read(rows)
+    }
+
+    fn read_asked(rows: Group, asked: &Asked<'_>) -> Result<Self> {
+        Self::read_with(rows, &asked.0)
     }
 }
 
@@ -82,8 +92,10 @@ pub(crate) fn project<P: Projection>(index: Option<usize>, rows: &Group) -> Resu
             }
             read_index_key(index.row, row, &row.key.row, &mut keys)?;
             // An element of a list in the key is not the list.
-            keys.retain(|(part, _)| index.each.is_none_or(|each| each.property != part.property));
-            read(&keys)
+            read(&match index.each {
+                Some(each) => keys.without(each.property),
+                None => keys,
+            })
         }
     }
 }

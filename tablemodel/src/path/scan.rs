@@ -159,10 +159,10 @@ fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {
 
 fn matches(schema: &'static EntitySchema, rows: &Group, test: &Test) -> Result<bool> {
     let fields = image::Stored::of(schema, rows)?;
-    Ok(holds(&|property: &str| fields.get(property), test))
+    Ok(holds(&|property| fields.get(property), test))
 }
 
-fn holds<'a>(value_of: &impl Fn(&str) -> Option<ValueRef<'a>>, test: &Test) -> bool {
+fn holds<'a>(value_of: &impl Fn(&'static str) -> Option<ValueRef<'a>>, test: &Test) -> bool {
     match test {
         Test::Compare { property, comparison, value } => compare(value_of(property), *comparison, value),
         Test::And(a, b) => holds(value_of, a) && holds(value_of, b),

@@ -76,6 +76,9 @@ pub(crate) trait Before {
 
     /// What was read before the batch.
     fn known(&self) -> &Known;
+
+    /// Whether nothing is known of any row.
+    fn is_blank(&self) -> bool;
 }
 
 impl Before for Known {
@@ -89,6 +92,10 @@ impl Before for Known {
 
     fn known(&self) -> &Known {
         self
+    }
+
+    fn is_blank(&self) -> bool {
+        Self::is_blank(self)
     }
 }
 

@@ -164,8 +164,7 @@ impl Planner<'_> {
         for copy in schema.copies {
             let source = copy::source(&new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(&new, source));
-            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
-            if live.is_some() || (copy.optional && copy.on_delete == OnDelete::Clear) {
+            if copy::follows(copy, row.as_deref()) {
                 copy::fill(&mut new, copy, row.as_deref())?;
             }
         }

@@ -59,9 +59,14 @@ pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) ->
 
 /// Every derived row of an image: by the format of the version that wrote it, under the numbers of the latest one.
 pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
+    entries_without(image, |_| false)
+}
+
+/// The same, without those of some indexes.
+pub(crate) fn entries_without(image: &Image, is_left_out: impl Fn(usize) -> bool) -> Result<Vec<Entry>> {
     let indexes = image.schema.indexes.len();
     let mut entries = Vec::with_capacity(indexes);
-    for index in 0..indexes {
+    for index in (0..indexes).filter(|index| !is_left_out(*index)) {
         rooms::index::entries(image, index, &mut entries)?;
     }
     for copy in 0..image.schema.copies.len() {

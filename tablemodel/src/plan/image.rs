@@ -9,7 +9,7 @@ use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value, ValueRef};
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     error::{Error, ErrorKind, Result},
-    key::{KeyError, KeyFault, KeyValue, Part, Template},
+    key::{KeyError, KeyFault, KeyValues, NO_VALUES, Template},
     plan::{
         entries::Entry,
         group::Group,
@@ -90,7 +90,7 @@ impl Image {
         if schema.has_ancestors() {
             fields.retain(|name| !version::is_former(schema, name));
         }
-        for (part, value) in key_values(schema, &rows.head.key)? {
+        for (part, value) in key_values(schema, &rows.head.key)?.iter() {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
         Ok(Self { latest, ..Self::with(schema, rows.head.key.clone(), fields) })
@@ -139,14 +139,6 @@ impl Image {
         Ok(())
     }
 
-    /// Whether it holds blobs, new ones or links.
-    pub(crate) fn has_blobs(&self) -> bool {
-        #[cfg(feature = "blob")]
-        return !self.blobs.is_empty();
-        #[cfg(not(feature = "blob"))]
-        false
-    }
-
     /// The properties of the primary row, without the system's: what the keys hold is not stored twice.
     pub(crate) fn primary_properties(&self) -> Properties {
         self.fields.filtered(|name| !self.schema.in_key(name))
@@ -154,7 +146,15 @@ impl Image {
 
     /// Takes over what `stored` (all rows put together) holds and this version of the struct does not know.
     pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
-        for (name, value) in system::unknown(self.schema, stored) {
+        // What this version writes it knows: that is most, and both are in order of name.
+        let mut written = self.fields.iter().map(|(name, _)| name).peekable();
+        let mut is_written = |name: &PropertyName| {
+            while written.next_if(|written| *written < name).is_some() {}
+            written.next_if(|written| *written == name).is_some()
+        };
+        let others = stored.iter().filter(|(name, _)| !is_written(name));
+        let unknown: Vec<_> = others.filter(|(name, _)| system::is_unknown(self.schema, name.as_str())).collect();
+        for (name, value) in unknown {
             self.fields.set(name.clone(), value);
         }
     }
@@ -167,7 +167,7 @@ pub(crate) trait Fields {
     /// Its key.
     fn key(&self) -> &RowKey;
     /// The value of the property with this name.
-    fn get(&self, property: &str) -> Option<ValueRef<'_>>;
+    fn get(&self, property: &'static str) -> Option<ValueRef<'_>>;
 }
 
 impl Fields for Image {
@@ -179,8 +179,8 @@ impl Fields for Image {
         &self.key
     }
 
-    fn get(&self, property: &str) -> Option<ValueRef<'_>> {
-        self.fields.get(property)
+    fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
+        self.fields.get_constant(property)
     }
 }
 
@@ -213,9 +213,8 @@ impl Fields for Stored<'_> {
         self.key
     }
 
-    fn get(&self, property: &str) -> Option<ValueRef<'_>> {
-        let in_key = self.in_key.iter().find(|(part, _)| part.property == property);
-        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.others.get(property))
+    fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
+        self.in_key.get(property).or_else(|| self.others.get_constant(property))
     }
 }
 
@@ -227,12 +226,9 @@ fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, 
     key.ok_or_else(|| Error::new(ErrorKind::Invalid, "a field of the primary key has no value").of(schema.entity_type))
 }
 
-/// Values that stand in keys, each with its component.
-pub(crate) type KeyValues<'k> = Vec<(&'static Part, KeyValue<'k>)>;
-
 /// The values that the primary keys hold.
 pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> Result<KeyValues<'k>> {
-    let mut values = Vec::with_capacity(4);
+    let mut values = KeyValues::new();
     for (template, text) in [(schema.partition, &key.partition), (schema.row, &key.row)] {
         template.read(text, &mut values).map_err(|error| {
             Error::corrupt("the keys of the row are not in the form of its type; another program wrote it, or a key template changed")
@@ -246,12 +242,18 @@ pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> 
 
 /// Reads an entity from its primary row.
 pub(crate) fn decode<E: TableEntity>(rows: &Group) -> Result<E> {
-    let row = &rows.head;
-    if let Some(image) = version::upgraded(E::SCHEMA, rows)? {
-        return read_image(&image, row, E::read_fields);
+    match version::upgraded(E::SCHEMA, rows)? {
+        Some(image) => read_image(&image, &rows.head, E::read_fields),
+        None => read_whole(E::SCHEMA, rows, &key_values(E::SCHEMA, &rows.head.key)?, E::read_fields),
     }
-    let keys = key_values(E::SCHEMA, &row.key)?;
-    read_whole(E::SCHEMA, rows, &keys, E::read_fields)
+}
+
+/// As [`decode`], where it is known what the keys hold.
+pub(crate) fn decode_with<E: TableEntity>(rows: &Group, keys: &KeyValues<'_>) -> Result<E> {
+    match version::upgraded(E::SCHEMA, rows)? {
+        Some(image) => read_image(&image, &rows.head, E::read_fields),
+        None => read_whole(E::SCHEMA, rows, keys, E::read_fields),
+    }
 }
 
 /// Reads fields from all rows of an entity.
@@ -276,7 +278,7 @@ pub(crate) fn read_image<T>(
     row: &Row,
     read: fn(&FieldReader<'_>) -> std::result::Result<T, FieldError>,
 ) -> Result<T> {
-    read(&FieldReader::new(&image.fields, &[])).map_err(|error| corrupt(image.schema, row, error))
+    read(&FieldReader::new(&image.fields, &NO_VALUES)).map_err(|error| corrupt(image.schema, row, error))
 }
 
 /// A stored value that does not fit its field: never read as a default.

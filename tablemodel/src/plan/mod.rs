@@ -9,6 +9,7 @@ pub(crate) mod copies;
 pub(crate) mod entries;
 pub(crate) mod exact;
 pub(crate) mod fold;
+pub(crate) mod follow;
 pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod join;

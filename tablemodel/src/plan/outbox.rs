@@ -229,7 +229,8 @@ pub(crate) struct Target {
 
 /// What the affected rows are to be, by the primary row as it is now.
 ///
-/// Where the entity is gone they become tombstones, at the intent's sequence or that of the entity's own tombstone.
+/// Where the entity is gone they become tombstones, at the intent's sequence or that of the entity's own tombstone. A row that
+/// the entity wants, of an index that is not written yet, is left to those who write it: a tombstone would outrank theirs.
 pub(crate) fn targets(
     schema: &'static EntitySchema,
     setting: &Setting,
@@ -245,15 +246,17 @@ pub(crate) fn targets(
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
         let index = schema.derived_position(&entry.index);
-        let written = |wanted: &&Entry| setting.of(wanted.index) >= IndexState::WriteOnly;
-        let found = wanted.iter().filter(written).find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
+        let found = wanted.iter().find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
+        if found.is_some_and(|wanted| setting.of(wanted.index) < IndexState::WriteOnly) {
+            return None;
+        }
         let row = found.zip(image.as_ref());
         let row = row.and_then(|(entry, image)| AwayRow::wanted(image, entry.clone(), sequence, false));
         let is_live = row.is_some();
         let properties = row.and_then(|row| row.want).unwrap_or_else(|| dead(schema, entry, owner, sequence));
-        Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live }
+        Some(Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live })
     };
-    Ok(intent.entries.iter().map(target).collect())
+    Ok(intent.entries.iter().filter_map(target).collect())
 }
 
 fn is_at(wanted: &Entry, key: &AwayKey) -> bool {

@@ -206,13 +206,9 @@ pub(crate) fn is_system(name: &str) -> bool {
     name == ENTITY_TYPE || (name.starts_with('_') && UNDERSCORED.contains(&name))
 }
 
-/// The stored properties that this version of the struct does not know: they are written back as they are.
-pub(crate) fn unknown<'a>(
-    schema: &'static EntitySchema,
-    stored: &'a Properties,
-) -> impl Iterator<Item = (&'a PropertyName, ValueRef<'a>)> {
-    let is_known = |name: &str| schema.property(name).is_some() || schema.copy_with(name).is_some();
-    stored.iter().filter(move |(name, _)| !is_system(name.as_str()) && !is_known(name.as_str()))
+/// Whether this version of the struct does not know the stored property: such are written back as they are.
+pub(crate) fn is_unknown(schema: &'static EntitySchema, name: &str) -> bool {
+    !is_system(name) && schema.property(name).is_none() && schema.copy_with(name).is_none()
 }
 
 /// The system properties of a row.

@@ -21,6 +21,7 @@ mod bulk;
 mod bulk_shared;
 mod claims;
 mod copy;
+mod crashes;
 mod derives;
 mod elsewhere;
 mod entities;

@@ -38,7 +38,7 @@ impl Run<'_> {
             return self.recognise(plan).await.map(Next::Done);
         }
         if let Some(at) = error.failed_at().filter(|at| at.batch > 0) {
-            self.copying.repair |= at.batch >= own;
+            self.copying.refused(at.batch, own);
             return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
@@ -144,7 +144,7 @@ impl Run<'_> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty();
+        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty() || self.copying.alone_from.is_some();
         let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
         match self.missing.len() > missing || self.claims != claims || rests_on_copies {
             true => Ok(Next::Again),

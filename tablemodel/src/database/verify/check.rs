@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tablemodel_store::{EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{ETag, EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
 
-use super::{Violation, ViolationKind, repair::Mend};
+use super::{Violation, ViolationKind, relist::Relist, repair::Mend};
 use crate::{
     database::Database,
     error::Result,
@@ -37,6 +37,8 @@ const JSON: &str = "json";
 pub(super) struct Check {
     pub(super) table: &'static str,
     partition: String,
+    /// Whether rows of an index that is written, and not readable yet, must be there too.
+    strict: bool,
     pub(super) rows: u64,
     pub(super) entities: u64,
     pub(super) derived: u64,
@@ -57,12 +59,14 @@ pub(super) struct Check {
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
     pub(super) dead: Vec<(&'static EntitySchema, Row)>,
+    /// Those of them that nobody needs.
+    pub(super) litter: Vec<(RowKey, ETag)>,
     /// Row keys that reservations hold for entities that move here. Who wants one takes it over: none is ever swept.
     held: BTreeSet<String>,
     /// The rows of lists, by the row of their first.
     lists: BTreeMap<String, Vec<Row>>,
-    /// The keys that the entities want in lists, and the entities' type.
-    members: BTreeMap<String, (&'static str, Vec<String>)>,
+    /// The keys that the entities want in lists, with the entities' type and the list among its indexes.
+    members: BTreeMap<String, (&'static str, usize, Vec<String>)>,
     /// The cells of aggregates, the entities that hold such, and what their sources come to.
     cells: BTreeMap<String, Row>,
     targets: BTreeMap<String, Properties>,
@@ -103,9 +107,9 @@ pub(super) struct Guest {
 }
 
 impl Check {
-    pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>) -> Result<Self> {
+    pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Self> {
         let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
-        let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
+        let mut check = Self { table, partition, strict, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
         let is_part = |row: &Row| match system::kind(&row.properties) {
             RowKind::Part { entity, .. } => {
@@ -159,7 +163,7 @@ impl Check {
         let mut members = std::mem::take(&mut self.members);
         let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
         for row in rows {
-            let (entity, mut keys) = members.remove(&row).unwrap_or_default();
+            let (entity, index, mut keys) = members.remove(&row).unwrap_or_default();
             let found = lists.remove(&row).unwrap_or_default();
             // An entity that cannot be read may well want to be where it is.
             let there = list::keys(&found).ok().flatten().unwrap_or_default();
@@ -170,8 +174,9 @@ impl Check {
             if let Some(fault) = list::fault(&row, &found, &keys) {
                 let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
                 let rows = found.into_iter().map(|row| (row.key, row.etag)).collect();
-                let members = keys.into_iter().map(|key| RowKey::new(self.partition.clone(), key)).collect();
-                let mend = if is_told { Mend::Relist { entity, rows, members } } else { Mend::No };
+                let members = keys;
+                let relist = Relist { entity, index, rows, members };
+                let mend = if is_told { Mend::Relist(relist) } else { Mend::No };
                 self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
             }
         }
@@ -330,12 +335,13 @@ impl Check {
             }
             let Entry { away, row, properties, .. } = entry;
             if is_list && away.is_none() {
-                let (entity, keys) = self.members.entry(row).or_default();
-                *entity = image.schema.entity_type;
+                let (entity, index, keys) = self.members.entry(row).or_default();
+                (*entity, *index) = (image.schema.entity_type, entry.index);
                 keys.push(image.key.row.clone());
                 continue;
             }
-            let (schema, owner, required) = (image.latest, image.key.clone(), state == IndexState::Readable);
+            let required = state == IndexState::Readable || (self.strict && state == IndexState::WriteOnly);
+            let (schema, owner) = (image.latest, image.key.clone());
             let wanted = Wanted { schema, kind, owner, properties, sequence, required };
             match away {
                 Some(away) => {
@@ -420,7 +426,10 @@ impl Wanted {
     pub(super) fn rewrite(&self, row: &Row) -> Mend {
         // A contribution is taken away with what it adds.
         let is_counted = aggregate::is_contribution(&row.properties);
-        match is_counted || system::sequence(&row.properties) > self.sequence {
+        // A number is one of its owner's: another's says nothing, and who owns a value is decided by claiming it.
+        let is_claim = self.kind.unique && self.kind.table.is_some();
+        let is_anothers = is_claim && system::owner(row).as_ref() != Some(&self.owner);
+        match is_counted || (!is_anothers && system::sequence(&row.properties) > self.sequence) {
             true => Mend::Rewrite(row.etag.clone(), self.schema.entity_type, self.owner.clone()),
             false => self.touch(),
         }

@@ -9,13 +9,14 @@ use super::{Derived, PlannedRow, Planner, Role, is_list};
 use crate::{
     error::Result,
     plan::{
-        entries::{Entry, entries},
+        entries::{Entry, entries_without},
         image::Image,
         outbox::AwayRow,
         states::IndexState,
         system::{self},
     },
     rooms::list::Edit,
+    schema::IndexSchema,
 };
 
 /// How a row that is wanted stands before the change.
@@ -38,8 +39,9 @@ impl Planner<'_> {
     ) -> Result<Derived> {
         let mut derived = Derived::default();
         let Some(image) = new.or(old).filter(|image| image.latest.derived(0).is_some()) else { return Ok(derived) };
-        let old_entries = old.map(entries).transpose()?.unwrap_or_default();
-        let new_entries = new.map(entries).transpose()?.unwrap_or_default();
+        let stays_alone = |index| self.stays_alone(old, new, index);
+        let wanted = |image: Option<&Image>| image.map(|image| entries_without(image, stays_alone)).transpose();
+        let (old_entries, new_entries) = (wanted(old)?.unwrap_or_default(), wanted(new)?.unwrap_or_default());
         if let Some(old) = old {
             derived = self.leaving(old, &old_entries, &new_entries, released);
         }
@@ -85,6 +87,18 @@ impl Planner<'_> {
             }
         }
         leaving
+    }
+
+    /// Whether the rows of the index are left as they are, by what they are made from alone.
+    fn stays_alone(&self, old: Option<&Image>, new: Option<&Image>, index: usize) -> bool {
+        let (Some(old), Some(new)) = (old, new) else { return false };
+        let is_usual = old.is_current()
+            && old.key == new.key
+            && self.before.is_blank()
+            && self.setting.of(index) == IndexState::Readable;
+        let is_same = |name| old.fields.get(name) == new.fields.get(name);
+        let made_from = new.schema.indexes.get(index).filter(|_| is_usual).and_then(IndexSchema::made_from);
+        made_from.is_some_and(|mut names| names.all(is_same))
     }
 
     /// The change of a list: the key is put in or taken out.
