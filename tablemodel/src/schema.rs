@@ -182,7 +182,7 @@ impl EntitySchema {
 
     /// Whether the row could hold more properties than a store takes.
     pub const fn has_too_many_properties(&self) -> bool {
-        let mut count = self.property_count() + SYSTEM_PROPERTIES;
+        let mut count = self.property_count() + SYSTEM_PROPERTIES + self.readable_by.is_some() as usize;
         let mut rest = self.copies;
         while let [copy, tail @ ..] = rest {
             count += copy.properties.len() + 1; // and the sequence number

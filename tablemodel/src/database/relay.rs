@@ -58,7 +58,8 @@ pub struct RelayReport {
     pub delivered: u64,
     /// Outbox rows whose work failed: they are tried again later.
     pub failed: u64,
-    /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago.
+    /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago. Those of newer
+    /// versions too: a relay of such a program sees to them.
     pub waiting: u64,
     /// Outbox rows that failed too often: see [`Relay::poisoned`].
     pub poisoned: u64,
@@ -324,7 +325,8 @@ impl Relay {
             round.report.poisoned += 1;
             return Ok(());
         }
-        if self.is_beyond(schema, row)? {
+        // What a newer version names is not known here: it is for a relay of that version.
+        if is_of_newer(schema, row) || self.is_beyond(schema, row)? {
             round.report.waiting += 1;
             return Ok(());
         }
@@ -341,6 +343,10 @@ impl Relay {
         match self.work(dirty, row, schema, is_done).await {
             Ok(()) if is_done => round.report.swept += 1,
             Ok(()) => round.report.delivered += 1,
+            Err(error) if *error.kind() == ErrorKind::UnknownVersion => {
+                round.report.waiting += 1;
+                tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "left to a newer program");
+            }
             Err(error) => {
                 round.report.failed += 1;
                 tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "an outbox row was not delivered");
@@ -456,4 +462,9 @@ impl Relay {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a newer version of the entity wrote the outbox row.
+pub(super) fn is_of_newer(schema: &EntitySchema, row: &Row) -> bool {
+    matches!(system::kind(&row.properties), RowKind::Derived { version, .. } if version > schema.version)
 }

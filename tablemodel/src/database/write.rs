@@ -151,7 +151,7 @@ impl Database {
     ///
     /// Only properties that no key and no derived row is made from have a `set`. Cost: one point read and a batch of
     /// one row; `None` values need the row to be replaced as a whole. Of an entity of [several rows](crate::rooms::wide):
-    /// one range read, and those rows that it changes.
+    /// one range read, and those rows that it changes. A row of an older version is [written as a whole](crate::upgrade).
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -163,7 +163,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `NotFound`; `UnknownVersion` for a row of another version; `Invalid` for a value that cannot be stored.
+    /// `NotFound`; `UnknownVersion` for a row of a newer version; `UpgradeFailed`; `Invalid` for a value that cannot be stored.
     pub async fn patch<P>(&self, path: P, patch: Patch<EntityOf<P>>) -> Result<()>
     where
         P: Path,

@@ -17,6 +17,7 @@ use crate::{
     database::{
         Database,
         outbox::{Outgoing, due},
+        relay::is_of_newer,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -306,6 +307,10 @@ impl Database {
     async fn deliver_overdue(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
         let table = self.table_name(schema.table);
         let Some(row) = self.get_row(&table, key).await? else { return Ok(()) };
+        if is_of_newer(schema, &row) {
+            let detail = "a newer version of the entity left this to be done: repair with that program";
+            return Err(Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(key.clone()));
+        }
         self.mark_dirty(schema, &key.partition).await?;
         let since = self.environment().clock.monotonic();
         let intent = Intent::read(&row)?;

@@ -13,7 +13,7 @@ macro_rules! upgrade {
 }
 
 #[derive(TableEntity)]
-#[table(name = "T", frozen, partition = "{p}", row = "{id}")]
+#[table(name = "Things", frozen, partition = "{p}", row = "{id}")]
 struct Old {
     p: String,
     id: u32,
@@ -21,7 +21,7 @@ struct Old {
 }
 
 #[derive(TableEntity)]
-#[table(name = "T", version = 2, previous = Old, partition = "{p}", row = "{id}")]
+#[table(name = "Things", version = 2, previous = Old, partition = "{p}", row = "{id}")]
 struct OtherType {
     p: String,
     id: u32,
@@ -29,7 +29,7 @@ struct OtherType {
 upgrade!(Old => OtherType);
 
 #[derive(TableEntity)]
-#[table(name = "T", entity_type = "Old", version = 1, previous = Old, partition = "{p}", row = "{id}")]
+#[table(name = "Things", entity_type = "Old", version = 1, previous = Old, partition = "{p}", row = "{id}")]
 struct SameVersion {
     p: String,
     id: u32,
@@ -37,7 +37,7 @@ struct SameVersion {
 upgrade!(Old => SameVersion);
 
 #[derive(TableEntity)]
-#[table(name = "T", entity_type = "Old", version = 2, previous = Old, partition = "{p}", row = "{id:06}")]
+#[table(name = "Things", entity_type = "Old", version = 2, previous = Old, partition = "{p}", row = "{id:06}")]
 struct OtherKey {
     p: String,
     id: u32,
@@ -45,7 +45,7 @@ struct OtherKey {
 upgrade!(Old => OtherKey);
 
 #[derive(TableEntity)]
-#[table(name = "U", entity_type = "Old", version = 2, previous = Old, partition = "{p}", row = "{id}")]
+#[table(name = "Others", entity_type = "Old", version = 2, previous = Old, partition = "{p}", row = "{id}")]
 struct OtherTable {
     p: String,
     id: u32,
@@ -53,7 +53,7 @@ struct OtherTable {
 upgrade!(Old => OtherTable);
 
 #[derive(TableEntity)]
-#[table(name = "T", entity_type = "Old", version = 2, previous = Old, readable_by = 1, partition = "{p}", row = "{id}")]
+#[table(name = "Things", entity_type = "Old", version = 2, previous = Old, readable_by = 1, partition = "{p}", row = "{id}")]
 struct Unreadable {
     p: String,
     id: u32,
@@ -61,14 +61,14 @@ struct Unreadable {
 upgrade!(Old => Unreadable);
 
 #[derive(TableEntity)]
-#[table(name = "T", entity_type = "Wide", frozen, wide, partition = "{p}", row = "wide_{id}")]
+#[table(name = "Things", entity_type = "Wide", frozen, wide, partition = "{p}", row = "wide_{id}")]
 struct WideV1 {
     p: String,
     id: u32,
 }
 
 #[derive(TableEntity)]
-#[table(name = "T", entity_type = "Wide", version = 2, previous = WideV1, partition = "{p}", row = "wide_{id}")]
+#[table(name = "Things", entity_type = "Wide", version = 2, previous = WideV1, partition = "{p}", row = "wide_{id}")]
 struct Narrow {
     p: String,
     id: u32,

@@ -3,28 +3,28 @@
 use tablemodel::prelude::*;
 
 #[derive(TableEntity)]
-#[table(name = "T", version = 2, previous = Own, partition = "{p}", row = "{id}")]
+#[table(name = "Things", version = 2, previous = Own, partition = "{p}", row = "{id}")]
 struct Own {
     p: String,
     id: u32,
 }
 
 #[derive(TableEntity)]
-#[table(name = "T", downgrade, readable_by = 1, partition = "{p}", row = "{id}")]
+#[table(name = "Things", downgrade, readable_by = 1, partition = "{p}", row = "{id}")]
 struct Alone {
     p: String,
     id: u32,
 }
 
 #[derive(TableEntity)]
-#[table(name = "T", previous = Alone, downgrade, partition = "{p}", row = "{id}")]
+#[table(name = "Things", previous = Alone, downgrade, partition = "{p}", row = "{id}")]
 struct First {
     p: String,
     id: u32,
 }
 
 #[derive(TableEntity)]
-#[table(name = "T", version = 2, previos = Alone, frozen = true, partition = "{p}", row = "{id}")]
+#[table(name = "Things", version = 2, previos = Alone, frozen = true, partition = "{p}", row = "{id}")]
 struct Misspelt {
     p: String,
     id: u32,
