@@ -1,6 +1,6 @@
 //! Tombstones that stand for what is not there: of those that nobody waits for, a repair takes away each, and no other.
 
-use tablemodel::{Properties, ValueRef, prelude::*, testing::TestDatabase};
+use tablemodel::{Properties, ValueRef, testing::TestDatabase};
 
 use super::{fan, sponsor, stage};
 use crate::everything::{Fan, Model};
