@@ -34,6 +34,7 @@ use crate::{
         known::Known,
         outbox::{Intent, is_tombstone},
         system,
+        version::Old,
     },
     rooms::{
         copy,
@@ -71,10 +72,10 @@ impl Database {
     pub async fn rekey<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.registered(E::SCHEMA)?;
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
-        let was = Image::stored(E::SCHEMA, &old)?;
-        to.keep_unknown(&was.fields);
+        let was = Old::of(E::SCHEMA, &old)?;
+        to.keep_unknown(&was.now().fields);
         for copy in E::SCHEMA.copies {
-            copy::carry(&mut to, copy, &was)?;
+            copy::carry(&mut to, copy, was.now())?;
         }
         let stays = old.key().partition == to.key.partition;
         let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
@@ -82,7 +83,7 @@ impl Database {
         } else {
             self.check_movable(&to)?;
             #[cfg(feature = "blob")]
-            let until = self.move_blobs(&mut to, &was).await?;
+            let until = self.move_blobs(&mut to, was.now()).await?;
             #[cfg(not(feature = "blob"))]
             let until = None;
             match self.is_atomic() {
@@ -117,7 +118,7 @@ impl Database {
         let (schema, since) = (registered.schema, self.environment().clock.monotonic());
         let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
         let moving = Move { id, from: old.key().clone(), to };
-        let was = Image::stored(schema, &old)?;
+        let was = Image::written(schema, &old)?;
         self.check_fits(registered, &moving).await?;
         self.mark_moving(schema, &moving.from.partition).await?;
         self.mark_moving(schema, &moving.to.key.partition).await?;
@@ -246,7 +247,7 @@ impl Database {
         let Some(held) = failed.and_then(|at| held.get(at)) else { return Ok(()) };
         let key = RowKey::new(key.partition.clone(), held.row.clone());
         let holder = self.get_row(&self.table_name(schema.table), &key).await?;
-        match (holder, schema.indexes.get(held.index)) {
+        match (holder, schema.index_at(held.index)) {
             (Some(holder), Some(index)) => Err(violation(schema, index, &holder)),
             _ => Ok(()),
         }

@@ -28,6 +28,7 @@ mod read;
 mod shape;
 mod template;
 mod text;
+mod values;
 mod write;
 
 pub(crate) mod calendar;
@@ -42,7 +43,11 @@ pub use self::{
     range::Next,
     template::Template,
 };
-pub(crate) use self::{range::beginning_with, read::KeyValue};
+pub(crate) use self::{
+    range::beginning_with,
+    read::KeyValue,
+    values::{KeyValues, NO_VALUES, is_same},
+};
 
 /// A text as it stands at the end of a key: without `!`, and read back by [`text_of_code`].
 pub(crate) fn text_code(text: &str) -> String {

@@ -24,8 +24,11 @@ struct Member {
 
 /// The keys of the entities in the list, in key order.
 pub(crate) async fn keys(db: &Database, query: PathQuery) -> Result<Vec<RowKey>> {
-    let members = members(db, query).await?;
-    Ok(members.into_iter().map(|member| member.entity).collect())
+    let Some(head) = query.list_row()? else {
+        return Ok(members(db, query).await?.into_iter().map(|member| member.entity).collect());
+    };
+    let keys = whole(db, &query, &head).await?;
+    Ok(keys.into_iter().map(|row| RowKey { partition: head.partition.clone(), row }).collect())
 }
 
 /// The entities in the list that still want to be in it.

@@ -323,16 +323,32 @@ fn check_length(image: &Image, into: &Into, row: &str) -> Result<()> {
     Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()))
 }
 
-/// What changes in aggregates beside an entity when it was `old` and is `new`; `is_kept` tells of an aggregate whether it is
-/// kept.
+/// The aggregates beside an entity that it adds to, by their numbers in the latest schema.
+fn beside(image: &Image) -> impl Iterator<Item = (usize, &'static AggregateSchema)> {
+    let (schema, latest) = (image.schema, image.latest);
+    let first = schema.indexes.len() + schema.copies.len();
+    let own = schema.aggregates.iter().enumerate().filter(|(_, aggregate)| aggregate.is_beside(schema));
+    own.map(move |(at, aggregate)| match schema.version == latest.version {
+        true => (first + at, aggregate),
+        false => (latest.position_of(schema, first + at), aggregate),
+    })
+}
+
+/// What changes in aggregates beside an entity when it was `old` and is `new`; `is_kept` tells of an aggregate, by its number
+/// in the latest schema, whether it is kept.
 pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(usize) -> bool) -> Result<Vec<Edit>> {
-    let Some(schema) = new.or(old).map(|image| image.schema) else { return Ok(Vec::new()) };
+    let kept = |image: Option<&Image>| -> Vec<_> {
+        image.into_iter().flat_map(beside).filter(|(position, _)| is_kept(*position)).collect()
+    };
+    let (earlier, later) = (kept(old), kept(new));
+    let only_earlier = earlier.iter().filter(|(at, _)| later.iter().all(|(other, _)| at != other));
     let mut edits = Vec::new();
-    let kept =
-        schema.aggregates.iter().enumerate().filter(|(at, aggregate)| is_kept(*at) && aggregate.is_beside(schema));
-    for (_, aggregate) in kept {
-        let before = old.map(|image| term(image, aggregate)).transpose()?.flatten();
-        let after = new.map(|image| term(image, aggregate)).transpose()?.flatten();
+    for (position, _) in later.iter().chain(only_earlier) {
+        let of = |all: &[(usize, &'static AggregateSchema)], image: Option<&Image>| {
+            let own = all.iter().find(|(at, _)| at == position).zip(image);
+            own.map(|((_, aggregate), image)| term(image, aggregate)).transpose().map(Option::flatten)
+        };
+        let (before, after) = (of(&earlier, old)?, of(&later, new)?);
         match (before, after) {
             (None, None) => {}
             (Some((into, loss)), Some((other, gain))) if into.is(&other) => {

@@ -5,8 +5,9 @@
 #[cfg(feature = "blob")]
 mod outside;
 mod pieces;
+mod texts;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::Value as Json;
 use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, ValueRef, key::compare};
@@ -15,7 +16,7 @@ use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey,
 pub use self::outside::in_blob;
 #[cfg(feature = "blob")]
 pub(crate) use self::outside::{Content, link, put_back, take_out};
-use self::pieces::{Chunk, apply, free_number, is_after, pieces, place, separator};
+use self::pieces::{Chunk, apply_all, free_number, is_after, pieces, place, separator};
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyType, Part},
@@ -67,8 +68,8 @@ pub(crate) struct List<'a> {
 
 /// What the head of a list holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Head {
-    Keys(Vec<String>),
+enum Head<'r> {
+    Keys(Vec<Cow<'r, str>>),
     Chunks(Vec<Chunk>),
 }
 
@@ -83,7 +84,9 @@ pub(crate) fn rows(row: &str) -> RowRange {
 /// The next row that must be read before the list can be changed at this key.
 pub(crate) fn need(index: &IndexSchema, row: &str, key: &str, known: &Known) -> Result<Option<String>> {
     let Some(head) = known.get(row) else { return Ok(Some(row.to_owned())) };
-    let head = head.as_ref().map(|head| Head::of(index, head)).transpose()?;
+    // What its keys are is of no interest yet.
+    let head = head.as_ref().filter(|head| head.properties.get(CHUNKS).is_some());
+    let head = head.map(|head| Head::of(index, head)).transpose()?;
     let Some(Head::Chunks(chunks)) = head else { return Ok(None) };
     let chunk = chunks.get(place(&chunks, key)).map(|chunk| chunk_row(row, chunk.number));
     Ok(chunk.filter(|chunk| !known.contains_key(chunk)))
@@ -110,14 +113,14 @@ pub(crate) fn cut_of(head: &Row) -> Option<String> {
 pub(crate) fn keys(rows: &[Row]) -> Result<Option<Vec<String>>> {
     let Some((head, rest)) = rows.split_first() else { return Ok(Some(Vec::new())) };
     let chunks = match Head::read(head)? {
-        Head::Keys(keys) => return Ok(Some(keys)),
+        Head::Keys(keys) => return Ok(Some(keys.into_iter().map(Cow::into_owned).collect())),
         Head::Chunks(chunks) => chunks,
     };
     let mut keys = Vec::new();
     for chunk in chunks {
         let row = chunk_row(&head.key.row, chunk.number);
         let Some(found) = rest.iter().find(|other| other.key.row == row) else { return Ok(None) };
-        keys.extend(texts(found)?);
+        keys.extend(texts(found)?.into_iter().map(Cow::into_owned));
     }
     Ok(Some(keys))
 }
@@ -194,24 +197,28 @@ impl List<'_> {
         }
     }
 
-    fn over_keys(
+    fn over_keys<'k>(
         &self,
-        before: Vec<String>,
-        edits: &BTreeMap<&str, bool>,
+        before: Vec<Cow<'k, str>>,
+        edits: &BTreeMap<&'k str, bool>,
         head: Option<&Row>,
     ) -> Result<Vec<(String, Action)>> {
-        let mut keys = before.clone();
-        edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
-        match (keys == before, keys.is_empty(), head) {
-            (true, ..) => Ok(Vec::new()),
+        let (appended, mut keys) = (is_after(&before, edits), before);
+        match (apply_all(&mut keys, edits), keys.is_empty(), head) {
+            (false, ..) => Ok(Vec::new()),
             (_, true, Some(head)) => Ok(vec![(self.row.to_owned(), Action::Delete(matching(head)))]),
             (_, true, None) => Ok(Vec::new()),
-            _ => self.put_keys(keys, is_after(&before, edits), head),
+            _ => self.put_keys(keys, appended, head),
         }
     }
 
     /// The head with the keys in it, or with chunks where they are too many.
-    fn put_keys(&self, keys: Vec<String>, appended: bool, head: Option<&Row>) -> Result<Vec<(String, Action)>> {
+    fn put_keys(
+        &self,
+        keys: Vec<impl AsRef<str>>,
+        appended: bool,
+        head: Option<&Row>,
+    ) -> Result<Vec<(String, Action)>> {
         let count = keys.len() as u64;
         let mut pieces = match self.index.store {
             Store::Rows => pieces(keys, appended),
@@ -244,19 +251,18 @@ impl List<'_> {
             let Some(chunk) = chunks.get(at) else { continue };
             let row = known.get(&chunk_row(self.row, chunk.number)).and_then(Option::as_ref);
             let Some(row) = row else { return Err(self.torn()) };
-            let before = texts(row)?;
-            let mut keys = before.clone();
-            edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
-            if keys == before {
+            let mut keys = texts(row)?;
+            let (before, is_after) = (keys.len() as u64, is_after(&keys, &edits));
+            if !apply_all(&mut keys, &edits) {
                 continue;
             }
-            count = count.saturating_add(keys.len() as u64).saturating_sub(before.len() as u64);
+            count = count.saturating_add(keys.len() as u64).saturating_sub(before);
             left.retain(|other| other.number != chunk.number);
             if keys.is_empty() {
                 writes.push((row.key.row.clone(), Action::Delete(matching(row))));
                 continue;
             }
-            let appended = at + 1 == chunks.len() && is_after(&before, &edits);
+            let appended = at + 1 == chunks.len() && is_after;
             self.place_pieces(pieces(keys, appended), &chunk.from, Some((chunk.number, row)), &mut left, &mut writes);
         }
         left.sort_by(|a, b| compare(&a.from, &b.from));
@@ -274,7 +280,7 @@ impl List<'_> {
     /// Writes pieces of keys as chunks: the first as the chunk that it was cut from, others under free numbers.
     fn place_pieces(
         &self,
-        pieces: Vec<Vec<String>>,
+        pieces: Vec<Vec<impl AsRef<str>>>,
         from: &str,
         mut old: Option<(u32, &Row)>,
         chunks: &mut Vec<Chunk>,
@@ -284,9 +290,9 @@ impl List<'_> {
         let mut before: Option<String> = None;
         for keys in pieces {
             if let (Some(before), Some(first)) = (&before, keys.first()) {
-                least = separator(before, first);
+                least = separator(before, first.as_ref());
             }
-            before = keys.last().cloned();
+            before = keys.last().map(|key| key.as_ref().to_owned());
             let (number, row) = match old.take() {
                 Some((number, row)) => (number, Some(row)),
                 None => (free_number(chunks), None),
@@ -301,7 +307,7 @@ impl List<'_> {
         }
     }
 
-    fn head_of_keys(&self, keys: &[String], count: u64) -> Properties {
+    fn head_of_keys(&self, keys: &[impl AsRef<str>], count: u64) -> Properties {
         let mut properties = keys_property(keys);
         properties.insert(PropertyName::from_static(COUNT), i64::try_from(count).unwrap_or(i64::MAX));
         properties
@@ -348,9 +354,9 @@ impl List<'_> {
     }
 }
 
-impl Head {
+impl<'r> Head<'r> {
     /// The head, if it is a row of this list.
-    fn of(index: &IndexSchema, row: &Row) -> Result<Self> {
+    fn of(index: &IndexSchema, row: &'r Row) -> Result<Self> {
         if !system::is_of_type(&row.properties, index.discriminator) {
             let detail = format!("a row of another type has the key of list `{}`", index.name);
             return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(row.key.clone()));
@@ -358,7 +364,7 @@ impl Head {
         Self::read(row)
     }
 
-    fn read(row: &Row) -> Result<Self> {
+    fn read(row: &'r Row) -> Result<Self> {
         let Some(text) = cut_of(row) else { return texts(row).map(Self::Keys) };
         let chunks: Option<Vec<(u32, String)>> = serde_json::from_str(&text).ok();
         let chunks = chunks.filter(|chunks| !chunks.is_empty()).ok_or_else(|| unreadable(row))?;
@@ -367,12 +373,12 @@ impl Head {
 }
 
 /// The keys that stand in a row.
-fn texts(row: &Row) -> Result<Vec<String>> {
-    let keys: Option<Vec<String>> = match row.properties.get(KEYS) {
-        Some(ValueRef::String(text)) => serde_json::from_str(text).ok(),
+fn texts(row: &Row) -> Result<Vec<Cow<'_, str>>> {
+    let keys = match row.properties.get(KEYS) {
+        Some(ValueRef::String(text)) => texts::read(text),
         _ => None,
     };
-    let ascend = |keys: &Vec<String>| keys.is_sorted_by(|a, b| compare(a, b).is_lt());
+    let ascend = |keys: &Vec<Cow<'_, str>>| keys.is_sorted_by(|a, b| compare(a, b).is_lt());
     keys.filter(ascend).ok_or_else(|| unreadable(row))
 }
 
@@ -380,10 +386,9 @@ fn unreadable(row: &Row) -> Error {
     Error::corrupt("a row of a list cannot be read").at_key(row.key.clone())
 }
 
-fn keys_property(keys: &[String]) -> Properties {
-    let text: Json = keys.iter().map(|key| Json::from(key.as_str())).collect();
+fn keys_property(keys: &[impl AsRef<str>]) -> Properties {
     let mut properties = Properties::new();
-    properties.insert(PropertyName::from_static(KEYS), text.to_string());
+    properties.insert(PropertyName::from_static(KEYS), texts::write(keys));
     properties
 }
 

@@ -181,6 +181,19 @@ impl When {
 }
 
 impl IndexSchema {
+    /// The stored names of the properties that its rows are made from; nothing where that is the whole entity.
+    pub(crate) fn made_from(&self) -> Option<impl Iterator<Item = &'static str>> {
+        let kept = match self.cover {
+            Cover::Whole => return None,
+            Cover::Keep(names) => names,
+            Cover::KeysOnly | Cover::List => &[],
+        };
+        let of_partition = self.elsewhere.iter().flat_map(|elsewhere| elsewhere.partition.parts());
+        let in_keys = self.row.parts().chain(of_partition).map(|part| part.property);
+        let asked = self.when.map(|when| when.property).into_iter().chain(self.each.map(|each| each.property));
+        Some(in_keys.chain(asked).chain(kept.iter().copied()))
+    }
+
     /// Whether its rows are claims: unique values in other partitions.
     pub(crate) const fn is_claim(&self) -> bool {
         self.unique && self.elsewhere.is_some()

@@ -38,5 +38,6 @@ mod sabotage;
 mod stall;
 mod transfer;
 mod ui;
+mod upgrade;
 mod wide;
 mod writes;

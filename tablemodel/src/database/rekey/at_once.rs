@@ -21,6 +21,8 @@ impl Database {
         let from = old.key().clone();
         let mut leaving = Run::new(self, registered, &from.partition);
         let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
+        // An entity that follows both keys is found by its plans.
+        (leaving.copying.plans_each, arriving.copying.plans_each) = (true, true);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         for attempt in 0..ATTEMPTS {
             let Some((first, second)) = prepared(&mut leaving, &leave, &mut arriving, &arrive).await? else { continue };

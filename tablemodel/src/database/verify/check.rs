@@ -19,6 +19,7 @@ use crate::{
         part::{self, Parts, Standing},
         states::{IndexState, Setting},
         system::{self, RowKind},
+        version::Old,
     },
     rooms::{
         aggregate::{self, Recount, Totals},
@@ -36,6 +37,8 @@ const JSON: &str = "json";
 pub(super) struct Check {
     pub(super) table: &'static str,
     partition: String,
+    /// Whether rows of an index that is written, and not readable yet, must be there too.
+    strict: bool,
     pub(super) rows: u64,
     pub(super) entities: u64,
     pub(super) derived: u64,
@@ -104,9 +107,9 @@ pub(super) struct Guest {
 }
 
 impl Check {
-    pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>) -> Result<Self> {
+    pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Self> {
         let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
-        let mut check = Self { table, partition, rows: rows.len() as u64, ..Self::default() };
+        let mut check = Self { table, partition, strict, rows: rows.len() as u64, ..Self::default() };
         let mut derived = Vec::new();
         let is_part = |row: &Row| match system::kind(&row.properties) {
             RowKind::Part { entity, .. } => {
@@ -203,10 +206,12 @@ impl Check {
 
     /// What an entity adds to aggregates, and those that it holds.
     fn total(&mut self, db: &Database, image: &Image, setting: &Setting) -> Result<()> {
-        let schema = image.schema;
-        self.totals.add(image, |at| setting.keeps(schema, at))?;
+        let schema = image.latest;
+        self.totals.add(image, |at| setting.keeps(at))?;
         for into in aggregate::held(schema, &image.key.row) {
-            if is_kept(db, schema, into.property.property)? {
+            // A version that does not hold it leaves that to its cell.
+            let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);
+            if holds && is_kept(db, schema, into.property.property)? {
                 self.totals.add_target(into);
                 self.targets.insert(image.key.row.clone(), image.fields.clone());
             }
@@ -242,7 +247,7 @@ impl Check {
             }
             _ if schema.table.eq_ignore_ascii_case(self.table) => {
                 self.derived += 1;
-                let is_list = schema.index(&name).is_some_and(|index| index.cover == Cover::List);
+                let is_list = schema.index_named(&name).is_some_and(|index| index.cover == Cover::List);
                 match is_absent(db, schema, &name)? {
                     true => {}
                     false if is_list => {
@@ -286,11 +291,15 @@ impl Check {
         let setting = &db.registered(schema)?.setting;
         let found = part::settled(rows.clone()).map_err(|torn| (torn.key, torn.detail.into_owned()));
         match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key, detail))) {
-            Ok(image) => {
+            Ok(old) => {
+                let image = &old.written;
                 #[cfg(feature = "blob")]
-                self.links.extend(crate::database::blobs::links(&image));
-                self.total(db, &image, setting)?;
-                self.want(&image, setting, system::sequence(&rows.head.properties))
+                self.links.extend(crate::database::blobs::links(image));
+                self.total(db, image, setting)?;
+                if !old.now().schema.copies.is_empty() {
+                    self.holders.push(old.now().clone());
+                }
+                self.want(image, setting, system::sequence(&rows.head.properties))
             }
             Err((key, detail)) => {
                 self.untold |= !schema.aggregates.is_empty() || schema.holds_aggregates();
@@ -316,14 +325,11 @@ impl Check {
     }
 
     fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) -> Result<()> {
-        if !image.schema.copies.is_empty() {
-            self.holders.push(image.clone());
-        }
         for entry in entries(image)? {
-            let (state, Some(kind)) = (setting.of(entry.index), image.schema.derived(entry.index)) else {
+            let (state, Some(kind)) = (setting.of(entry.index), image.kind(&entry)) else {
                 continue;
             };
-            let is_list = image.schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List);
+            let is_list = image.latest.index_at(entry.index).is_some_and(|index| index.cover == Cover::List);
             if state == IndexState::Absent {
                 continue;
             }
@@ -334,7 +340,8 @@ impl Check {
                 keys.push(image.key.row.clone());
                 continue;
             }
-            let (schema, owner, required) = (image.schema, image.key.clone(), state == IndexState::Readable);
+            let required = state == IndexState::Readable || (self.strict && state == IndexState::WriteOnly);
+            let (schema, owner) = (image.latest, image.key.clone());
             let wanted = Wanted { schema, kind, owner, properties, sequence, required };
             match away {
                 Some(away) => {
@@ -443,8 +450,9 @@ fn own_fields(properties: &Properties) -> impl Iterator<Item = (&PropertyName, V
 fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Result<bool> {
     for source in db.model().iter().copied() {
         let is_it = |of: &AggregateSchema| of.target.entity_type == target.entity_type && of.into == property;
+        let first = source.indexes.len() + source.copies.len();
         if let Some(at) = source.aggregates.iter().position(is_it)
-            && !db.registered(source)?.setting.keeps(source, at)
+            && !db.registered(source)?.setting.keeps(first + at)
         {
             return Ok(false);
         }
@@ -459,18 +467,18 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }
 
-/// The image of an entity whose rows are as the schema says, or what is wrong with it.
-pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Image, String> {
-    let image = Image::stored(schema, rows).map_err(|error| error.to_string())?;
-    if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property)))
-    {
+/// An entity whose rows are as the schema of the version that wrote them says, or what is wrong with it.
+pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Old, String> {
+    let old = Old::of(schema, rows).map_err(|error| error.to_string())?;
+    let (image, by) = (&old.written, old.written.schema);
+    if let Some(wrong) = by.properties().find_map(|property| misfit(property, image.fields.get(property.property))) {
         return Err(wrong);
     }
-    let again = Image::new(schema, image.fields.clone()).map_err(|error| error.to_string())?;
+    let again = Image::new(by, image.fields.clone()).map_err(|error| error.to_string())?;
     if again.key != image.key {
         return Err(format!("the key of its fields is {}", again.key));
     }
-    Ok(image)
+    Ok(old)
 }
 
 /// What is wrong with a stored value, by its type alone. Other programs' integers and texts are taken as reading does.

@@ -130,7 +130,7 @@ impl Database {
             other => other?.filter(|rows| is_primary(wanted.schema, &rows.head)),
         };
         match there.map(|rows| readable(wanted.schema, &rows)) {
-            Some(Ok(image)) => wants(&image, index, &row.key.partition, &row.key.row),
+            Some(Ok(image)) => wants(&image.written, index, &row.key.partition, &row.key.row),
             Some(Err(_)) => Ok(true),
             None => Ok(false),
         }
@@ -172,7 +172,7 @@ impl Database {
             Ok(image) => image,
             Err(_) => return Ok(None), // the same: what it wants cannot be told
         };
-        let is_wanted = match &image {
+        let is_wanted = match image.as_ref().map(|old| &old.written) {
             Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
             Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,

@@ -119,6 +119,11 @@ impl<'a> Repair<'a> {
         Self(self.0.rows(rows), self.1)
     }
 
+    /// Asks for the rows of an index that is written, and not readable yet, too.
+    pub(in crate::database) fn strict(self) -> Self {
+        Self(self.0.strict(), self.1)
+    }
+
     /// Calls `report` after each partition, with what was found so far.
     pub fn progress(self, report: impl FnMut(&Verified) + Send + 'a) -> Self {
         Self(self.0.progress(report), self.1)
@@ -185,7 +190,7 @@ impl Database {
     async fn mendable(&self, table: &str, partition: &str) -> Result<Vec<Violation>> {
         let Some(table) = self.entity_tables().into_iter().find(|known| *known == table) else { return Ok(Vec::new()) };
         let rows = self.read_partition(table, partition).await?;
-        let mut violations = self.check_partition(table, rows).await?.violations;
+        let mut violations = self.check_partition(table, rows, false).await?.violations;
         violations.retain(|violation| violation.mend != Mend::No);
         Ok(violations)
     }

@@ -23,6 +23,9 @@ use crate::{
     schema::{EntitySchema, IndexSchema},
 };
 
+/// How an entity is kept: its newest format, and its setting.
+pub(crate) type Kept = (&'static EntitySchema, Setting);
+
 impl BatchPlan {
     /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
     pub(crate) fn close_cells(
@@ -30,7 +33,7 @@ impl BatchPlan {
         partition: &str,
         known: &Known,
         context: Context,
-        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+        setting: impl Fn(&'static EntitySchema) -> Result<Kept>,
     ) -> Result<()> {
         let edits = std::mem::take(&mut self.cells);
         let mut refreshed: Vec<(usize, Change)> = Vec::new();
@@ -124,11 +127,16 @@ impl BatchPlan {
         number: usize,
         change: Change,
         known: &Known,
-        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+        setting: impl Fn(&'static EntitySchema) -> Result<Kept>,
         context: Context,
     ) -> Result<()> {
-        let (schema, key) = (change.schema(), change.key().clone());
-        let (setting, context) = (setting(schema)?, Context { fresh: None, ..context });
+        let key = change.key().clone();
+        let ((schema, setting), context) = (setting(change.schema())?, Context { fresh: None, ..context });
+        // An older version of the source may know an older one of the target.
+        let change = match change {
+            Change::Refresh { key, sets, .. } => Change::Refresh { schema, key, sets },
+            other => other,
+        };
         let before = Earlier { known, plan: self, partition: &key.partition };
         let planned = change::plan(change, &before, &setting, context)?;
         if self.left_at(&key.row).is_none() {
@@ -170,7 +178,7 @@ impl BatchPlan {
             }
         }
         for BatchEdit { index, edit, change, schema } in lists {
-            let Some(of) = schema.indexes.get(*index) else { continue };
+            let Some(of) = schema.index_at(*index) else { continue };
             let list = List { index: of, partition, row: &edit.row, now: context.now };
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
