@@ -10,7 +10,7 @@ use std::{
     pin::Pin,
 };
 
-use tablemodel_store::{Action, Batch, Condition, ETag, RowKey};
+use tablemodel_store::{Action, Batch, Condition, ETag, RowKey, StoreErrorKind};
 
 use super::{Checkpoint, Verified, Verify, Violation, relist::Relist};
 use crate::{
@@ -292,15 +292,34 @@ impl Database {
         if primary.is_some() {
             return self.touch(schema, owner, vec![entry]).await;
         }
-        let (owner_row, sequence) = (owner.row.clone(), sequence.saturating_add(1));
-        let intent = Intent { owner: owner_row, sequence, entries: vec![entry], copied: false };
         self.mark_dirty(schema, &owner.partition).await?;
-        let properties = intent.properties(schema, due(self.environment().clock.now()));
-        let row = RowKey::new(owner.partition.clone(), intent.row());
-        let batch = Batch::new(&registered.table, row.partition.clone())
-            .with(row.row.clone(), Action::InsertOrReplace(properties));
-        self.commit_store(&[batch], 0).await?;
+        let row = self.put_release(schema, owner, sequence, &entry).await?;
         self.deliver_row(schema, row).await
+    }
+
+    /// Puts the outbox row of a release, at the first sequence number of the owner's that is free: another row of the owner may
+    /// have been released before, and its outbox row sweeps that one's tombstone.
+    async fn put_release(
+        &self,
+        schema: &'static EntitySchema,
+        owner: &RowKey,
+        sequence: i64,
+        entry: &AwayKey,
+    ) -> Result<RowKey> {
+        let table = self.table_name(schema.table);
+        for sequence in sequence.saturating_add(1).. {
+            let (owner_row, entries) = (owner.row.clone(), vec![entry.clone()]);
+            let intent = Intent { owner: owner_row, sequence, entries, copied: false };
+            let properties = intent.properties(schema, due(self.environment().clock.now()));
+            let row = RowKey::new(owner.partition.clone(), intent.row());
+            let batch = Batch::new(&table, row.partition.clone()).with(row.row.clone(), Action::Insert(properties));
+            match self.commit_store(&[batch], 0).await {
+                Ok(_) => return Ok(row),
+                Err(error) if error.kind() == StoreErrorKind::RowExists => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::new(ErrorKind::Overflow, "there is no sequence number left").at_key(owner.clone()))
     }
 
     /// Delivers an outbox row, poisoned or not, and sees to it that relays find what is left of it.

@@ -32,7 +32,7 @@ async fn a_tombstone_in_the_place_of_a_source_stays_while_somebody_waits_for_it_
     db.save(&mut first).await.unwrap();
     assert_eq!(swept(&db).await, 0, "one each");
     db.delete(second).await.unwrap();
-    assert_eq!(swept(&db).await, 1, "none for the one");
+    assert_eq!(swept(&db).await, 2, "none for the one, and none for the team of who went");
     assert_eq!(tombstones(&db).await, ["008"]);
     db.insert(&sponsor(8)).await.unwrap();
     assert_eq!(tombstones(&db).await, Vec::<String>::new());
