@@ -210,7 +210,7 @@ impl Database {
             Some(row) => Action::Replace(tombstone, Condition::Match(row.etag.clone())),
         };
         let entries = AwayKey::new(wish.index, &wish.key).into_iter().collect();
-        let intent = Intent { owner: owner.row.clone(), sequence, entries, copied: false };
+        let intent = Intent { owner: owner.row.clone(), sequence, entries, ..Intent::default() };
         let outbox = Action::Insert(intent.properties(schema, due(now)));
         self.check_held(since)?;
         let batch = Batch::new(self.table_name(schema.table), owner.partition.clone());
@@ -234,7 +234,7 @@ impl Database {
     ) -> Result<Option<Properties>> {
         let registered = self.registered(schema)?;
         let entries = AwayKey::new(index, key).into_iter().collect();
-        let intent = Intent { owner: primary.key().row.clone(), sequence: 0, entries, copied: false };
+        let intent = Intent { owner: primary.key().row.clone(), sequence: 0, entries, ..Intent::default() };
         let targets = targets(schema, &registered.setting, &intent, primary.key(), Some(primary))?;
         Ok(targets.into_iter().find(|target| target.is_live).map(|target| target.properties))
     }

@@ -59,7 +59,7 @@ impl Database {
     pub(super) async fn deliver_copies(&self, registered: &Registered, outgoing: &Outgoing) -> Result<()> {
         let schema = registered.schema;
         let is_of_copy = |name: &str| schema.derived_position(name).is_some_and(|at| schema.copy(at).is_some());
-        if outgoing.intent.entries.iter().any(|entry| is_of_copy(&entry.index)) {
+        if outgoing.intent.copies || outgoing.intent.entries.iter().any(|entry| is_of_copy(&entry.index)) {
             self.recopy(schema, vec![outgoing.owner()]).await?;
         }
         if !outgoing.intent.copied {

@@ -296,7 +296,7 @@ impl Database {
             self.mark_dirty(schema, &key.partition).await?;
             let sequence = system::sequence(&row.properties).saturating_add(1);
             // By its outbox row it is swept once the fence has passed.
-            let intent = Intent { owner: key.row.clone(), sequence, entries: Vec::new(), copied: false };
+            let intent = Intent { owner: key.row.clone(), sequence, ..Intent::default() };
             let outbox = Action::Insert(intent.properties(schema, due(self.environment().clock.now())));
             let tombstone = Action::Replace(system::tombstone(schema, sequence, None), as_read);
             batch.with(key.row.clone(), tombstone).with(intent.row(), outbox)

@@ -16,12 +16,12 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::{self, Before, Change, Context, Planned, PlannedRow, Role, stale_etag, violation},
-        copies::Guard,
+        copies::{Guard, Place},
         entries::Away,
         fold::{Folded, fold},
         group::Group,
         known::Known,
-        outbox::{AwayRow, Intent, intents},
+        outbox::{AwayRow, Intent, intents, look_again},
         short_hash::ShortHash,
         states::Setting,
         system::{self, RowKind},
@@ -105,7 +105,7 @@ pub(crate) struct BatchPlan {
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
     /// Entities of other partitions that must be as they were read, to be written in the same commit.
-    pub(crate) guards: Vec<Guard>,
+    pub(crate) guards: Vec<(Place, Action)>,
     /// Claims that are to follow later, of those in `outgoing`.
     pub(crate) claims: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
@@ -214,15 +214,22 @@ impl BatchPlan {
         context: Context,
     ) -> Result<(Option<Properties>, Vec<Row>)> {
         let buried = planned.rows.iter().find_map(buried);
+        let primary = planned.rows.iter().find(|row| row.role == Role::Primary && is_live(row));
+        let primary = primary.map(|row| row.row.clone());
         for row in planned.rows {
             if row.role == Role::Cell {
                 self.shared.insert(row.row.clone()); // read, as what several meet in is
             }
             self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
-        for Guard { away, row, action } in planned.guards {
+        let mut looks_again = false;
+        for guard in planned.guards {
+            let Guard::Unchanged(Place { away, row }, action) = guard else {
+                looks_again = true;
+                continue;
+            };
             if away.partition != partition || !away.table.eq_ignore_ascii_case(schema.table) {
-                self.guards.push(Guard { away, row, action });
+                self.guards.push((Place { away, row }, action));
                 continue;
             }
             let planned = PlannedRow { row, action, role: Role::Source };
@@ -234,10 +241,13 @@ impl BatchPlan {
         match setting.deferred {
             true => {
                 let mut intents = intents(schema, &planned.away, &planned.copied);
+                if let Some((owner, after)) = primary.zip(planned.after.as_ref()).filter(|_| looks_again) {
+                    look_again(&mut intents, owner, system::sequence(after));
+                }
                 // A tombstone is swept by its outbox row, also where nothing else is to follow.
                 let nothing_follows = |(row, _): &(String, i64)| intents.iter().all(|intent| intent.owner != *row);
                 if let Some((owner, sequence)) = buried.filter(nothing_follows) {
-                    intents.push(Intent { owner, sequence, entries: Vec::new(), copied: false });
+                    intents.push(Intent { owner, sequence, ..Intent::default() });
                 }
                 self.defer(number, schema, intents, context, owner, known)?;
                 let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });

@@ -22,12 +22,20 @@ use crate::{
     schema::{CopySchema, EntitySchema, OnDelete},
 };
 
-/// A write that fails unless an entity of another partition is as it was read.
+/// What keeps a copy from staying as a source was that changed meanwhile.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Guard {
+pub(crate) enum Guard {
+    /// A write that fails unless the source is as it was read.
+    Unchanged(Place, Action),
+    /// An outbox row: its delivery looks at the source again.
+    Again,
+}
+
+/// Where a source stands.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
     pub(crate) away: Away,
     pub(crate) row: String,
-    pub(crate) action: Action,
 }
 
 /// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known.
@@ -138,12 +146,13 @@ impl Planner<'_> {
         }
     }
 
-    /// The write that fails unless the source is as it was read; none where a later delivery looks at it again.
+    /// What guards a copy of this source; nothing where the holder's outbox row looks at it again in any case, for its
+    /// back-reference in another partition.
     fn guard(&self, holder: &Image, source: &Source, row: Option<&Row>) -> Option<Guard> {
         let is_live = row.is_some_and(|row| is_primary(source.schema, row));
         let beside = source.is_beside(holder.schema, &holder.key.partition);
         if self.setting.deferred && !(beside && is_live) {
-            return None;
+            return beside.then_some(Guard::Again);
         }
         let action = match row {
             Some(row) => Action::Replace(row.properties.clone(), Condition::Match(row.etag.clone())),
@@ -151,7 +160,7 @@ impl Planner<'_> {
             None => Action::Insert(system::tombstone(source.schema, self.context.now, None)),
         };
         let away = Away { table: source.schema.table, partition: source.key.partition.clone() };
-        Some(Guard { away, row: source.key.row.clone(), action })
+        Some(Guard::Unchanged(Place { away, row: source.key.row.clone() }, action))
     }
 
     /// Brings the entity's copies to what their sources are.

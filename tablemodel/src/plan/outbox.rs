@@ -28,6 +28,8 @@ pub(crate) const OUTBOX: &str = "~~out|";
 const ENTRIES: &str = "_entries";
 /// Whether copies of the entity may have to follow.
 const COPIED: &str = "_copied";
+/// Whether the entity's own copies are to be looked at again.
+const COPIES: &str = "_copies";
 /// How often delivery failed.
 pub(crate) const ATTEMPTS: &str = "_attempts";
 /// When delivery is due.
@@ -140,7 +142,7 @@ impl AwayKey {
 }
 
 /// "This entity changed at this sequence; these rows of other partitions may be affected."
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Intent {
     /// The row key of the entity.
     pub(crate) owner: String,
@@ -148,6 +150,8 @@ pub(crate) struct Intent {
     pub(crate) entries: Vec<AwayKey>,
     /// Whether copies of the entity, wherever they are, may have to follow.
     pub(crate) copied: bool,
+    /// Whether a source of the entity's own copies may have changed while it was written.
+    pub(crate) copies: bool,
 }
 
 /// The intents of a change: one for each entity that it leaves or takes away. `copied` are those whose copies may have to
@@ -156,8 +160,8 @@ pub(crate) fn intents(schema: &'static EntitySchema, rows: &[AwayRow], copied: &
     let first = |(owner, sequence): &(String, i64)| Intent {
         owner: owner.clone(),
         sequence: *sequence,
-        entries: Vec::new(),
         copied: true,
+        ..Intent::default()
     };
     let mut intents: Vec<Intent> = copied.iter().map(first).collect();
     for row in rows {
@@ -166,11 +170,19 @@ pub(crate) fn intents(schema: &'static EntitySchema, rows: &[AwayRow], copied: &
             Some(intent) => intent.entries.push(entry),
             None => {
                 let (owner, sequence) = (row.owner.clone(), row.sequence);
-                intents.push(Intent { owner, sequence, entries: vec![entry], copied: false });
+                intents.push(Intent { owner, sequence, entries: vec![entry], ..Intent::default() });
             }
         }
     }
     intents
+}
+
+/// Lets the intent of this entity say that its own copies are to be looked at again.
+pub(crate) fn look_again(intents: &mut Vec<Intent>, owner: String, sequence: i64) {
+    match intents.iter_mut().find(|intent| intent.owner == owner) {
+        Some(intent) => intent.copies = true,
+        None => intents.push(Intent { owner, sequence, copies: true, ..Intent::default() }),
+    }
 }
 
 impl Intent {
@@ -193,8 +205,8 @@ impl Intent {
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.owner.clone());
         properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
         properties.insert(PropertyName::from_static(DUE), due);
-        if self.copied {
-            properties.insert(PropertyName::from_static(COPIED), true);
+        for (_, name) in [(self.copied, COPIED), (self.copies, COPIES)].into_iter().filter(|(is_set, _)| *is_set) {
+            properties.insert(PropertyName::from_static(name), true);
         }
         properties
     }
@@ -208,8 +220,9 @@ impl Intent {
         let entries = entries.and_then(|list| list.iter().map(AwayKey::from_json).collect::<Option<Vec<_>>>());
         match (entries, system::owner_row(&row.properties)) {
             (Some(entries), Some(owner)) => {
-                let copied = matches!(row.properties.get(COPIED), Some(ValueRef::Boolean(true)));
-                Ok(Self { owner: owner.to_owned(), sequence: system::sequence(&row.properties), entries, copied })
+                let is_set = |name| matches!(row.properties.get(name), Some(ValueRef::Boolean(true)));
+                let (owner, sequence) = (owner.to_owned(), system::sequence(&row.properties));
+                Ok(Self { owner, sequence, entries, copied: is_set(COPIED), copies: is_set(COPIES) })
             }
             _ => Err(Error::corrupt("an outbox row cannot be read").at_key(row.key.clone())),
         }

@@ -309,7 +309,7 @@ impl Database {
         let table = self.table_name(schema.table);
         for sequence in sequence.saturating_add(1).. {
             let (owner_row, entries) = (owner.row.clone(), vec![entry.clone()]);
-            let intent = Intent { owner: owner_row, sequence, entries, copied: false };
+            let intent = Intent { owner: owner_row, sequence, entries, ..Intent::default() };
             let properties = intent.properties(schema, due(self.environment().clock.now()));
             let row = RowKey::new(owner.partition.clone(), intent.row());
             let batch = Batch::new(&table, row.partition.clone()).with(row.row.clone(), Action::Insert(properties));

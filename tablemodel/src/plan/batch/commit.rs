@@ -57,8 +57,8 @@ impl BatchPlan {
         });
         // Two changes may guard one entity.
         let mut guarded = HashSet::new();
-        let guards = self.guards.iter().filter(|guard| guarded.insert((&guard.away, &guard.row)));
-        let guards = guards.map(|guard| (guard.away.clone(), guard.row.clone(), guard.action.clone()));
+        let guards = self.guards.iter().filter(|guard| guarded.insert(&guard.0));
+        let guards = guards.map(|(place, action)| (place.away.clone(), place.row.clone(), action.clone()));
         let mut places = HashMap::new();
         for (place, row, action) in claims.chain(self.folded_away(missing)?).chain(guards) {
             let at = *places.entry(place).or_insert_with_key(|place| {
