@@ -140,7 +140,7 @@ const fn differs(schema: &EntitySchema, is_frozen: bool, facts: &[u8], locked: &
     message.texts(&[":\n"]);
     let lines = Compared { facts, locked, is_frozen };
     let differences = lines.gone(0, &mut message);
-    let differences = lines.new(differences, &mut message);
+    let differences = lines.come(differences, &mut message);
     if differences > SHOWN {
         message.texts(&["  and "]);
         message.number(differences - SHOWN);
@@ -183,7 +183,7 @@ impl Compared<'_> {
     }
 
     /// Shows the lines that only the program has.
-    const fn new(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
+    const fn come(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
         let mut rest = self.facts;
         while let Some((line, tail)) = first_line(rest) {
             if !is_remark(line, self.is_frozen) && !is_among(line, self.locked) {
@@ -248,7 +248,7 @@ mod tests {
         let mut message = Lines::new(&mut room);
         let lines = Compared { facts: &lines(&["b", "c"]), locked: &["a", "b"], is_frozen: false };
         let shown = lines.gone(0, &mut message);
-        assert_eq!(lines.new(shown, &mut message), 2);
+        assert_eq!(lines.come(shown, &mut message), 2);
         let length = message.length();
         assert_eq!(&room[..length], b"  - a\n  + c\n");
     }
