@@ -70,12 +70,15 @@ use proc_macro::TokenStream;
 /// | `row = "empid_{id:06}"` | the template of the row key. Required |
 /// | `entity_type = "Employee"` | the stored name of the entity; the struct's name unless given. Say it before you rename the struct |
 /// | `version = 2` | the version of the stored format; 1 unless given |
+/// | `previous = EmployeeV1` | the struct of the version before, with `impl Upgrade<EmployeeV1>`: its rows are read as this version's |
+/// | `frozen` | the struct only tells how rows of an older version are: nothing is written or found by it |
+/// | `readable_by = 1` | programs from this older version on may read the rows (never write them) |
+/// | `downgrade` | rows also hold what the version before reads, by `impl Downgrade<EmployeeV1>` |
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
 /// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
 /// | `count(..)`, `sum(..)` | the number of these entities, or the sum of a field, kept in another entity; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
 /// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
-/// | `frozen` | the struct is an old version, kept to read rows of it: see `format` |
 /// | `reserved("OldName")` | stored names of removed properties and indexes, which may not be used again |
 /// | `adopt` | rows that other programs wrote are read as version 1 |
 /// | `allow_scan` | scans of whole partitions and of the table may be written |

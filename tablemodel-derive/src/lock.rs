@@ -39,7 +39,7 @@ pub(crate) fn gate(entity: &Entity) -> TokenStream {
 }
 
 fn emit(entity: &Entity, locked: Option<Locked>) -> TokenStream {
-    let (ident, frozen) = (&entity.ident, entity.frozen);
+    let (ident, frozen) = (&entity.ident, entity.lineage.frozen);
     let schema = quote!(<#ident as _tm::TableEntity>::SCHEMA);
     let facts = match locked {
         None => return quote_spanned!(ident.span()=> const _: () = _tm::gate_unreadable();),

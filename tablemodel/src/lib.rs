@@ -23,6 +23,7 @@ mod read;
 mod row_json;
 mod schema;
 mod stored;
+pub mod upgrade;
 
 /// The program behind `cargo tablemodel`, over one or several [`TableModel`]s: the whole of `src/bin/tablemodel.rs`.
 ///
@@ -59,6 +60,7 @@ macro_rules! cli {
 
 pub mod format;
 pub mod key;
+pub mod migrations;
 pub mod prelude;
 pub mod property;
 pub mod rooms;
@@ -99,7 +101,8 @@ pub use crate::{
     property::Property,
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, Previous, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
+    upgrade::{Downgrade, Upgrade, UpgradeError},
 };

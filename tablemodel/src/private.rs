@@ -40,14 +40,16 @@ pub use crate::{
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
+    upgrade::{check_listed, check_previous, check_readable_by},
 };
 #[cfg(feature = "blob")]
 pub use crate::{
     blob::{BlobField, BlobValue},
     check::check_blob_field,
+    rooms::list::in_blob,
 };
 
 /// What `cli!` runs without the feature `cli`.

@@ -25,6 +25,9 @@ fn expand(entity: &Entity) -> TokenStream {
     let arrays = array::markers(&entity.fields);
     let checks = checks::checks(entity);
     let gate = lock::gate(entity);
+    if entity.lineage.frozen {
+        return hidden(&entity.runtime, &quote!(#arrays #implementation #checks #gate));
+    }
     let types = path::paths(entity, &paths);
     let handles = handles::handles(entity, &paths);
     hidden(&entity.runtime, &quote!(#arrays #implementation #checks #gate #types #handles))

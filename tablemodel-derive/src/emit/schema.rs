@@ -26,6 +26,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let copies = entity.copies.iter().map(|copy| copy.schema(entity));
     let aggregates = entity.aggregates.iter().map(Aggregate::schema);
     let shape = wide::shape(entity);
+    let lineage = entity.lineage.schema(&entity.ident);
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -39,6 +40,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             shape: #shape,
             reserved: &[#(#reserved),*],
             path: ::core::concat!(::core::module_path!(), #name),
+            #lineage
         }
     }
 }

@@ -120,6 +120,11 @@ impl Word {
         }
     }
 
+    /// `name = word` or `name = word(..)`: what stands behind the equals sign.
+    pub(crate) fn value_word(&self, errors: &mut Errors) -> Option<Word> {
+        cut(self.value()?, errors).into_iter().next()
+    }
+
     /// Whether the word stands alone.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self.given, Given::Alone)

@@ -6,7 +6,7 @@ use tablemodel_store::{EdmType, Properties, PropertyName, Value, ValueRef};
 
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
-    key::{KeyPart, KeyType},
+    key::{KeyPart, KeyType, NO_VALUES},
     path::{KeyForm, Other},
     property::{Property, ValueError, variant::variant_text},
 };
@@ -79,5 +79,5 @@ pub fn carry<Old: TableEntity, New: TableEntity>(old: &Old, renames: &[(&str, &s
     let renamed = |name: &str| renames.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| *to).to_owned();
     let properties: Properties =
         stored.iter().map(|(name, value)| (PropertyName::from(renamed(name.as_str())), value.to_value())).collect();
-    New::read_fields(&FieldReader::new(&properties, &[]))
+    New::read_fields(&FieldReader::new(&properties, &NO_VALUES))
 }

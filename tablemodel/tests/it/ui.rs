@@ -66,3 +66,10 @@ fn a_format_that_is_not_the_locked_one_does_not_compile() {
         cases.compile_fail("tests/ui/versions/*.rs");
     }
 }
+
+#[test]
+fn every_mistake_about_versions_is_told_under_its_words() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/upgrade/*.rs");
+    }
+}
