@@ -84,8 +84,8 @@ impl Database {
     ///
     /// `LeaseExpired` where it could not be refreshed for as long as it holds.
     pub(super) async fn hold_lease(&self) -> Result<()> {
-        let is_due =
-            self.is_leased() && self.0.lease.is_due(self.environment().clock.monotonic(), self.0.registry.enter().epoch);
+        let is_due = self.is_leased()
+            && self.0.lease.is_due(self.environment().clock.monotonic(), self.0.registry.enter().epoch);
         // Boxed: the futures of writes stay small.
         if is_due { Box::pin(self.renew_lease()).await } else { Ok(()) }
     }
@@ -149,9 +149,10 @@ impl Database {
     }
 
     async fn write_lease(&self, epoch: i64) -> Result<()> {
-        let indexes = self.model().iter().flat_map(|schema| {
-            followers(schema).map(|name| Json::from(index_row(schema.entity_type, &name)))
-        });
+        let indexes = self
+            .model()
+            .iter()
+            .flat_map(|schema| followers(schema).map(|name| Json::from(index_row(schema.entity_type, &name))));
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());
         properties.insert("Epoch", epoch);
         properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());

@@ -9,10 +9,7 @@ use crate::{
     error::{Error, Result},
     key::{KeyValues, Template},
     path::query::{ReadPlan, row_type},
-    plan::{
-        group::Group,
-        image, system, version,
-    },
+    plan::{group::Group, image, system, version},
     schema::EntitySchema,
     stored::{Seen, Stored},
 };

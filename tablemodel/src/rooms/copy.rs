@@ -174,7 +174,9 @@ pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> R
     // What changes of the source do not concern the copy leave its number behind.
     let says = |image: &Image, name: &str| image.fields.get(copy.stored(name).as_str()).map(|value| value.to_value());
     let is_as = |filled: &Image| copy.properties.iter().all(|name| says(filled, name) == says(image, name));
-    let Some(row) = row.filter(|row| is_primary((copy.source)(), row) && !is_as(&filled)) else { return Ok(!is_as(&filled)) };
+    let Some(row) = row.filter(|row| is_primary((copy.source)(), row) && !is_as(&filled)) else {
+        return Ok(!is_as(&filled));
+    };
     // A source of an older version may have been copied as it stands, by a program of that version.
     let from = Image::written((copy.source)(), &row.clone().into())?;
     put(&mut filled, copy, &from, 0);

@@ -148,7 +148,8 @@ impl Backfill<'_, '_> {
 
     /// Whether the range stands as it was to be written, since a reply was lost.
     async fn reread(&self, range: &mut Range) -> Result<bool> {
-        let there = record::ranges(self.db(), &self.owned.id).await?.into_iter().find(|there| there.number == range.number);
+        let there =
+            record::ranges(self.db(), &self.owned.id).await?.into_iter().find(|there| there.number == range.number);
         let Some(there) = there else { return Ok(false) };
         let is_same = Range { etag: None, ..there.clone() } == Range { etag: None, ..range.clone() };
         range.etag = there.etag;
@@ -274,12 +275,7 @@ fn same(schema: &'static EntitySchema, old: Group) -> Result<Change> {
 
 /// Writes entities of one partition once more, in one batch, or in halves where one of them is refused. Whether the store was
 /// busy meanwhile.
-async fn touch(
-    db: &Database,
-    id: &str,
-    schema: &'static EntitySchema,
-    groups: Vec<Group>,
-) -> Result<(Touched, bool)> {
+async fn touch(db: &Database, id: &str, schema: &'static EntitySchema, groups: Vec<Group>) -> Result<(Touched, bool)> {
     let registered = db.registered(schema)?;
     let (mut sum, mut busy) = (Touched::default(), false);
     let mut rest = vec![groups];

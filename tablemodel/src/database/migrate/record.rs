@@ -70,7 +70,10 @@ impl Record {
 
     pub(super) fn properties(&self, now: DateTime) -> Properties {
         let mut properties = stamped("~migration@1", now.ticks());
-        properties.insert("Steps", Json::from(self.steps.iter().map(|(a, b)| Json::from(vec![a.as_str(), b])).collect::<Vec<_>>()).to_string());
+        properties.insert(
+            "Steps",
+            Json::from(self.steps.iter().map(|(a, b)| Json::from(vec![a.as_str(), b])).collect::<Vec<_>>()).to_string(),
+        );
         properties.insert("Started", self.started);
         properties.insert("Undo", self.undo);
         properties.insert("Surveyed", self.surveyed);

@@ -92,7 +92,10 @@ impl Planner<'_> {
     /// Whether the rows of the index are left as they are, by what they are made from alone.
     fn stays_alone(&self, old: Option<&Image>, new: Option<&Image>, index: usize) -> bool {
         let (Some(old), Some(new)) = (old, new) else { return false };
-        let is_usual = old.is_current() && old.key == new.key && self.before.is_blank() && self.setting.of(index) == IndexState::Readable;
+        let is_usual = old.is_current()
+            && old.key == new.key
+            && self.before.is_blank()
+            && self.setting.of(index) == IndexState::Readable;
         let is_same = |name| old.fields.get(name) == new.fields.get(name);
         let made_from = new.schema.indexes.get(index).filter(|_| is_usual).and_then(IndexSchema::made_from);
         made_from.is_some_and(|mut names| names.all(is_same))
