@@ -348,21 +348,25 @@ const fn compare(a: &str, b: &str) -> Ordering {
     order(a.as_bytes(), b.as_bytes())
 }
 
-/// The order of bytes, in a constant.
-pub(crate) const fn order(a: &[u8], b: &[u8]) -> Ordering {
-    let mut i = 0;
-    while i < a.len() && i < b.len() {
-        if *at(a, i) != *at(b, i) {
-            return if *at(a, i) < *at(b, i) { Ordering::Less } else { Ordering::Greater };
+/// The order of bytes, in a constant: 16 at a time, since a constant is evaluated step by step.
+pub(crate) const fn order(mut a: &[u8], mut b: &[u8]) -> Ordering {
+    while let (Some((first, a_tail)), Some((second, b_tail))) = (a.split_first_chunk(), b.split_first_chunk()) {
+        let (first, second) = (u128::from_be_bytes(*first), u128::from_be_bytes(*second));
+        if first != second {
+            return if first < second { Ordering::Less } else { Ordering::Greater };
         }
-        i += 1;
+        (a, b) = (a_tail, b_tail);
     }
-    if a.len() < b.len() {
-        Ordering::Less
-    } else if a.len() == b.len() {
-        Ordering::Equal
-    } else {
-        Ordering::Greater
+    while let ([first, a_tail @ ..], [second, b_tail @ ..]) = (a, b) {
+        if *first != *second {
+            return if *first < *second { Ordering::Less } else { Ordering::Greater };
+        }
+        (a, b) = (a_tail, b_tail);
+    }
+    match (a, b) {
+        ([], []) => Ordering::Equal,
+        ([], _) => Ordering::Less,
+        _ => Ordering::Greater,
     }
 }
 

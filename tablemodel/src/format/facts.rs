@@ -86,10 +86,14 @@ pub(crate) const fn write_facts(schema: &EntitySchema, to: &mut Lines<'_>) {
         to.line(&["reserved ", name]);
         reserved = tail;
     }
-    let mut place = 0;
-    while place < schema.property_count() {
-        property(schema.property_at(place), schema.shape.as_ref(), to);
-        place += 1;
+    let mut fields = schema.fields;
+    while let [field, tail @ ..] = fields {
+        let mut properties = field.properties();
+        while let [own, rest @ ..] = properties {
+            property(own, schema.shape.as_ref(), to);
+            properties = rest;
+        }
+        fields = tail;
     }
     derived(schema, to);
 }

@@ -94,15 +94,30 @@ const fn is_among(line: &[u8], sorted: &[&str]) -> bool {
 
 const fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut end = 0;
-    while end < text.len() {
-        if *at(text, end) == b'\n' {
-            let (line, rest) = text.split_at(end);
-            let (_, rest) = rest.split_at(1);
-            return Some((line, rest));
+    let mut rest = text;
+    // Eight bytes at a time: a constant is evaluated step by step.
+    while let Some((eight, tail)) = rest.split_first_chunk()
+        && !has_line_feed(*eight)
+    {
+        end += eight.len();
+        rest = tail;
+    }
+    while let [byte, tail @ ..] = rest {
+        if *byte == b'\n' {
+            let (line, _) = text.split_at(end);
+            return Some((line, tail));
         }
         end += 1;
+        rest = tail;
     }
     None
+}
+
+/// Whether one of the bytes is a line feed: one that is 0 after the exclusive or borrows from its highest bit.
+const fn has_line_feed(eight: [u8; 8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let others = u64::from_ne_bytes(eight) ^ u64::from_ne_bytes([b'\n'; 8]);
+    others.wrapping_sub(ONES) & !others & (ONES << 7) != 0
 }
 
 #[track_caller]
@@ -140,7 +155,7 @@ const fn differs(schema: &EntitySchema, is_frozen: bool, facts: &[u8], locked: &
     message.texts(&[":\n"]);
     let lines = Compared { facts, locked, is_frozen };
     let differences = lines.gone(0, &mut message);
-    let differences = lines.new(differences, &mut message);
+    let differences = lines.come(differences, &mut message);
     if differences > SHOWN {
         message.texts(&["  and "]);
         message.number(differences - SHOWN);
@@ -183,7 +198,7 @@ impl Compared<'_> {
     }
 
     /// Shows the lines that only the program has.
-    const fn new(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
+    const fn come(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
         let mut rest = self.facts;
         while let Some((line, tail)) = first_line(rest) {
             if !is_remark(line, self.is_frozen) && !is_among(line, self.locked) {
@@ -243,12 +258,24 @@ mod tests {
     }
 
     #[test]
+    fn a_line_ends_at_the_first_line_feed_wherever_it_is() {
+        for length in 0..40 {
+            for next in ["", "\n", "\x0b\x09\n", "b\nc\n"] {
+                let text = format!("{}\n{next}", "é\x0b".repeat(length));
+                let (line, rest) = first_line(text.as_bytes()).unwrap();
+                assert_eq!((line, rest), ("é\x0b".repeat(length).as_bytes(), next.as_bytes()));
+            }
+            assert_eq!(first_line("a".repeat(length).as_bytes()), None);
+        }
+    }
+
+    #[test]
     fn what_is_gone_and_what_is_new_is_shown() {
         let mut room = [0; 100];
         let mut message = Lines::new(&mut room);
         let lines = Compared { facts: &lines(&["b", "c"]), locked: &["a", "b"], is_frozen: false };
         let shown = lines.gone(0, &mut message);
-        assert_eq!(lines.new(shown, &mut message), 2);
+        assert_eq!(lines.come(shown, &mut message), 2);
         let length = message.length();
         assert_eq!(&room[..length], b"  - a\n  + c\n");
     }

@@ -13,7 +13,7 @@ use super::{
     },
     Evolution,
 };
-use crate::format::{Fingerprint, Format, Lock, LockedPlan, Section};
+use crate::format::{Class, Fingerprint, Format, Lock, LockedPlan, Section};
 
 /// Writes all of it; tells what was written, and what is to be done next.
 pub(super) fn write(
@@ -84,7 +84,12 @@ fn freeze(project: &Project, lock: &Lock, evolution: &Evolution<'_>, told: &mut 
     }
     told.write(&folder.join(format!("{module}.rs")), &frozen::text(ident, old, before))?;
     let missing = upgrade::missing(old, changes);
-    if missing.is_empty() {
+    if changes.iter().any(|change| change.class() == Class::Rekey) {
+        told.next.push(format!(
+            "next: the keys of `{}` change: an upgrade leaves rows where they are; move them",
+            entity.path
+        ));
+    } else if missing.is_empty() {
         let text = upgrade::whole(ident, old.version, &entity.own_path(), changes);
         told.write(&folder.join(format!("{module}_upgrade.rs")), &text)?;
     } else {

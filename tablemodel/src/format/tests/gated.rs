@@ -90,6 +90,16 @@ fn a_schema_is_what_its_format_says() {
     assert_eq!(lines, expected);
 }
 
+proptest::proptest! {
+    #[test]
+    fn bytes_have_the_order_of_slices(a in "[ab]{0,40}", b in "[ab]{0,40}", rest in "[a-zé]{0,40}") {
+        let (a, b) = (a + &rest, b + &rest);
+        proptest::prop_assert_eq!(crate::schema::order(a.as_bytes(), b.as_bytes()), a.as_bytes().cmp(b.as_bytes()));
+        let (a, b) = (rest.clone() + &a, rest + &b);
+        proptest::prop_assert_eq!(crate::schema::order(a.as_bytes(), b.as_bytes()), a.as_bytes().cmp(b.as_bytes()));
+    }
+}
+
 fn outcome(is_frozen: bool, newest: u32, locked: Option<&[&str]>) -> Result<(), String> {
     const LENGTH: usize = facts_length(Employee::SCHEMA);
     let gate = || gate::<LENGTH>(Employee::SCHEMA, is_frozen, newest, locked);
