@@ -135,7 +135,7 @@ fn replaced(before: &Properties, own: &[&Held]) -> Properties {
     let stays = |name: &PropertyName| !own.iter().any(|held| held.copy.holds(name.as_str()));
     let mut all: Vec<_> = before.iter().filter(|(name, _)| stays(name)).collect();
     all.extend(own.iter().flat_map(|held| held.properties.iter()));
-    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all.sort_by_key(|(name, _)| *name);
     let mut after = Properties::with_capacity(all.len());
     all.into_iter().for_each(|(name, value)| after.set(name.clone(), value));
     after
