@@ -214,6 +214,25 @@ impl FieldWriter {
         self.blobs.push(blob);
     }
 
+    /// The properties of what was written, where nothing is to be uploaded.
+    pub(crate) fn into_properties(self) -> Properties {
+        self.properties
+    }
+
+    /// The properties of what was written, with links to blobs and contents as they are.
+    #[cfg(feature = "blob")]
+    pub(crate) fn into_linked(self) -> std::result::Result<Properties, String> {
+        let mut properties = self.properties;
+        for pending in self.blobs {
+            for (name, value) in
+                pending.placed().ok_or("it makes a blob of what is not at hand")?.properties(pending.names)
+            {
+                properties.insert(PropertyName::from_static(name), value);
+            }
+        }
+        Ok(properties)
+    }
+
     /// The image of what was written.
     pub(crate) fn into_image(self, schema: &'static EntitySchema) -> Result<Image> {
         let image = Image::new(schema, self.properties)?;

@@ -54,12 +54,28 @@ pub enum ErrorKind {
     TooMany,
     /// An entity of another partition was put into a batch.
     WrongPartition,
-    /// The row was written by a version that this program does not know.
+    /// The row was written by a version that this program does not know, or may only read.
     UnknownVersion,
+    /// An [`Upgrade`](crate::Upgrade) refused a row of an older version, or made what cannot be stored. Nothing writes the row
+    /// before that is mended.
+    UpgradeFailed {
+        /// The version of the row.
+        from: u32,
+        /// The version that it was to become.
+        to: u32,
+    },
     /// The index is not complete yet.
     IndexNotReady {
         /// The index, as declared.
         index: &'static str,
+    },
+    /// This program could not tell the store for too long that it is there, and may not write until it can: the states of
+    /// indexes may have moved on. Nothing was done; try again.
+    LeaseExpired,
+    /// Another program is at work on a migration of this store.
+    MigrationRunning {
+        /// The migration.
+        migration: String,
     },
     /// Nothing was done, and the same call may succeed later.
     Unavailable,
@@ -165,7 +181,7 @@ impl Error {
 
     /// Whether the same call may succeed when repeated unchanged.
     pub fn is_retryable(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Unavailable)
+        matches!(self.0.kind, ErrorKind::Unavailable | ErrorKind::LeaseExpired)
     }
 }
 

@@ -11,7 +11,11 @@ use crate::{
     entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
     key::{KeyValues, NO_VALUES},
-    plan::{group::Group, image, system},
+    plan::{
+        group::Group,
+        image,
+        system::{self, RowKind},
+    },
 };
 
 /// An entity as it was read or written: its value, its ETag, and the stored image that `save` compares with.
@@ -42,6 +46,14 @@ impl<T> Stored<T> {
     /// The entity's sequence number: raised by every write. 0 if another program wrote it.
     pub fn sequence(&self) -> i64 {
         system::sequence(&self.rows.head.properties)
+    }
+
+    /// The version of the type that wrote it: the next write makes it that of the program. None if another program wrote it.
+    pub fn version(&self) -> Option<u32> {
+        match system::kind(&self.rows.head.properties) {
+            RowKind::Primary { version, .. } => Some(version),
+            RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } | RowKind::Foreign => None,
+        }
     }
 
     /// The value alone.

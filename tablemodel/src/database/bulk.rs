@@ -284,7 +284,7 @@ impl Writing<'_> {
 
 /// The work, begun at once as a task of its own where there is a runtime of tokio, so that several are planned at a time;
 /// else as a part of its caller. Dropped, it ends at its next wait, as any future does.
-fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
+pub(super) fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
     let Ok(runtime) = Handle::try_current() else { return work.boxed() };
     let mut task = JoinSet::new();
     task.spawn_on(work, &runtime);
@@ -341,5 +341,6 @@ pub(super) fn rows_each(schema: &'static EntitySchema) -> usize {
     // least or greatest a contribution.
     let contributions = schema.aggregates.iter().filter(|aggregate| aggregate.is_extreme()).count();
     let others = 2 * (schema.copies.len() + schema.aggregates.len()) + contributions;
-    own + here + lists + others + usize::from(schema.has_rows_elsewhere())
+    let former = schema.former().count(); // taken away with the first write of an older row
+    own + here + lists + others + former + usize::from(schema.has_rows_elsewhere())
 }

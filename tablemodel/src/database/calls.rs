@@ -93,6 +93,16 @@ impl Database {
         batches: &[Batch],
         attempt: u32,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
+        self.check_lease()?;
+        self.commit_unleased(batches, attempt).await
+    }
+
+    /// As [`Database::commit_store`], of rows that leases do not concern: the leases themselves.
+    pub(super) async fn commit_unleased(
+        &self,
+        batches: &[Batch],
+        attempt: u32,
+    ) -> std::result::Result<Vec<Receipts>, StoreError> {
         self.check_writable()?;
         let result = self.by_deadline(StoreErrorKind::OutcomeUnknown, self.0.store.commit(batches)).await;
         self.tell(&result, || StoreCall {

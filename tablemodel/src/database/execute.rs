@@ -9,7 +9,7 @@ mod doubt;
 
 use self::{after::written, contributions::Places};
 
-use std::{borrow::Cow, collections::HashSet, time::Duration};
+use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
 
 use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError, Written, limits};
 
@@ -19,6 +19,7 @@ use crate::{
         calls::ATTEMPTS,
         followers::{Copying, Prepared},
         outbox,
+        registry::Generation,
         staging::Staging,
     },
     error::{Error, ErrorKind, Result},
@@ -122,7 +123,7 @@ pub(super) struct Asked {
 /// One batch on its way through its attempts.
 pub(super) struct Run<'a> {
     pub(super) db: &'a Database,
-    pub(super) registered: &'a Registered,
+    pub(super) registered: Cow<'a, Registered>,
     pub(super) partition: &'a str,
     pub(super) known: Known,
     /// How copies follow in the same commit.
@@ -149,12 +150,12 @@ pub(super) struct Run<'a> {
     /// The same, of partitions whose entities follow in the commit.
     hosted: Places,
     /// What the commit writes for contributions in other partitions.
-    places: Vec<BatchPlan>,
+    pub(super) places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
     /// No attempt is made after this.
     #[cfg(feature = "blob")]
-    until: Option<tablemodel_store::DateTime>,
+    pub(super) until: Option<tablemodel_store::DateTime>,
 }
 
 impl<'a> Run<'a> {
@@ -162,7 +163,7 @@ impl<'a> Run<'a> {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
         Self {
             db,
-            registered,
+            registered: Cow::Borrowed(registered),
             partition,
             known: Known::new(),
             copying: Copying::default(),
@@ -187,6 +188,7 @@ impl<'a> Run<'a> {
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
         for attempt in 0..ATTEMPTS {
+            let states = self.enter().await?;
             let prepared = match self.prepare_all(changes).await {
                 Err(error) => Box::pin(self.doubt(error, changes)).await.map(|()| None)?,
                 Ok(prepared) => prepared,
@@ -196,6 +198,8 @@ impl<'a> Run<'a> {
                 return Ok(changes.iter().map(|_| None).collect());
             }
             self.check_registered()?;
+            #[cfg(feature = "blob")]
+            self.put_lists(std::iter::once(&plan).chain(&follows)).await?;
             #[cfg(feature = "blob")]
             self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
@@ -207,6 +211,9 @@ impl<'a> Run<'a> {
                     Next::Done(outcomes) => return Ok(outcomes),
                     Next::Again | Next::Later => continue,
                 }
+            }
+            if states.is_lapsed() {
+                continue; // the program stood still for longer than its lease
             }
             let outcomes = match self.db.commit_store(&batches, attempt).await {
                 Ok(_) if !self.asked.told => Vec::new(),
@@ -228,6 +235,17 @@ impl<'a> Run<'a> {
             return Ok(outcomes.into_iter().take(changes.len()).collect());
         }
         Err(self.exhausted())
+    }
+
+    /// The states of indexes that an attempt is planned on, held until it is over.
+    async fn enter(&mut self) -> Result<Arc<Generation>> {
+        self.db.hold_lease().await?;
+        let states = self.db.0.registry.enter();
+        if self.registered.epoch != states.epoch {
+            let registered = self.db.registered(self.registered.schema)?;
+            self.registered = Cow::Owned(Registered::clone(&registered));
+        }
+        Ok(states)
     }
 
     /// The same, with rows that are taken as read.
@@ -271,6 +289,7 @@ impl<'a> Run<'a> {
 
     pub(super) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
+        let found = self.db.with_keys(&self.registered.table, found).await?;
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
 
@@ -286,6 +305,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_holders(changes).await?;
         for change in changes {
             if matches!(change, Change::Recopy { .. }) {
                 self.known.is_of_copies(&change.key().row);
@@ -312,7 +332,7 @@ impl<'a> Run<'a> {
     /// The table and index states of the change's own entity: a batch may hold several types.
     pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
         if change.schema().entity_type == self.registered.entity_type {
-            return Ok(Cow::Borrowed(self.registered));
+            return Ok(self.registered.clone()); // a reference, unless the states moved on
         }
         self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
     }
@@ -325,14 +345,16 @@ impl<'a> Run<'a> {
 
     pub(super) fn plan<'c>(&'c self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {
         let context = self.context();
-        let mut plan = BatchPlan::default();
-        for change in changes.into_iter().chain(&self.guests) {
+        let changes = changes.into_iter().chain(&self.guests);
+        let mut plan = BatchPlan::of(changes.size_hint().0);
+        for change in changes {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
-        let setting = |schema| self.db.registered(schema).map(|registered| registered.setting.clone());
+        let setting =
+            |schema| self.db.registered(schema).map(|registered| (registered.schema, registered.setting.clone()));
         plan.close_cells(self.partition, &self.known, context, setting)?;
-        plan.close(self.partition, &self.known, context)?;
+        plan.close(self.partition, &self.known, context, |schema, key| self.db.list_blob(schema, key))?;
         plan.check_unique(&self.known)?;
         Ok(plan)
     }

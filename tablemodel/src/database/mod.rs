@@ -12,6 +12,10 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+mod holders;
+mod leases;
+mod lists;
+mod migrate;
 mod open;
 mod outbox;
 mod registration;
@@ -21,6 +25,7 @@ mod relay;
 mod staging;
 mod tables;
 mod transfer;
+mod upgrade;
 mod verify;
 mod write;
 
@@ -34,6 +39,10 @@ pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
+    migrate::{
+        Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations, Progress,
+        Step,
+    },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
     transfer::Transferred,
@@ -60,6 +69,7 @@ struct Inner {
     environment: Environment,
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
+    lease: leases::Lease,
     observed: Observed,
     deadline: Duration,
     consistency: Consistency,

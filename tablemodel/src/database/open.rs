@@ -10,7 +10,7 @@ use tablemodel_store::{
 };
 
 use crate::{
-    database::{Database, Inner, outbox::Markers, registry::Registry},
+    database::{Database, Inner, leases::Lease, outbox::Markers, registry::Registry},
     entity::TableModel,
     environment::{Environment, Random},
     error::{Error, Result},
@@ -195,6 +195,7 @@ impl DatabaseBuilder {
             environment: self.environment,
             model: M::ENTITIES,
             registry: Registry::default(),
+            lease: Lease::default(),
             observed: self.observed,
             deadline: self.deadline,
             read_only: self.read_only,
@@ -212,6 +213,7 @@ impl Inner {
         }
         let database = Database(Arc::new(self));
         database.load_registry().await?;
+        database.try_lease().await;
         if database.0.consistency == Consistency::Atomic && !database.0.read_only {
             database.relay().drain().await?;
         }

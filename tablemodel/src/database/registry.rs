@@ -5,7 +5,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tablemodel_store::{Action, Batch, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef};
@@ -28,7 +31,9 @@ use crate::{
 /// The table that holds the registry, after the prefix.
 pub(crate) const SCHEMA_TABLE: &str = "tmschema";
 /// Its one partition: all changes of states are one batch.
-const PARTITION: &str = "s";
+pub(super) const PARTITION: &str = "s";
+/// The row that counts the changes of states.
+pub(super) const EPOCH: &str = "epoch";
 const FORMAT: i64 = 1;
 
 /// What the store knows of an entity.
@@ -44,19 +49,75 @@ pub(crate) struct Registered {
     pub(crate) rows: usize,
     /// How it is kept.
     pub(crate) setting: Setting,
+    /// Indexes that the store keeps of it and the program's model does not name.
+    pub(crate) beyond: Vec<String>,
+    /// The changes of states that this knows of.
+    pub(crate) epoch: i64,
 }
 
-/// The registered entities, by name.
+/// The states of indexes as of one epoch. Who plans a write holds it until the write is over.
 #[derive(Debug, Default)]
-pub(super) struct Registry(RwLock<BTreeMap<&'static str, Arc<Registered>>>);
+pub(super) struct Generation {
+    pub(super) epoch: i64,
+    /// Whether the program may have missed later ones: nothing that was planned may be committed.
+    lapsed: AtomicBool,
+}
+
+impl Generation {
+    pub(super) fn is_lapsed(&self) -> bool {
+        self.lapsed.load(Ordering::SeqCst)
+    }
+}
+
+/// The registered entities, by name, as of the newest epoch that this program knows.
+#[derive(Debug, Default)]
+pub(super) struct Registry(RwLock<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    entities: BTreeMap<&'static str, Arc<Registered>>,
+    generation: Arc<Generation>,
+    /// Those before it that something may still be planned on.
+    earlier: Vec<Weak<Generation>>,
+}
 
 impl Registry {
     pub(super) fn get(&self, schema: &'static EntitySchema) -> Option<Arc<Registered>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(schema.entity_type).cloned()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).entities.get(schema.entity_type).cloned()
     }
 
-    fn set(&self, entities: BTreeMap<&'static str, Arc<Registered>>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = entities;
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
+    }
+
+    /// The states as they are now, to be held while a write is planned and made.
+    pub(super) fn enter(&self) -> Arc<Generation> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).generation.clone()
+    }
+
+    /// The oldest epoch that a write of this program is still planned on.
+    pub(super) fn oldest(&self) -> i64 {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let earlier = known.earlier.iter().filter_map(Weak::upgrade).map(|generation| generation.epoch);
+        earlier.min().unwrap_or(known.generation.epoch).min(known.generation.epoch)
+    }
+
+    /// What was planned so far may not be committed.
+    pub(super) fn lapse(&self) {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.generation.lapsed.store(true, Ordering::SeqCst);
+        known.earlier.iter().filter_map(Weak::upgrade).for_each(|earlier| earlier.lapsed.store(true, Ordering::SeqCst));
+    }
+
+    fn set(&self, entities: BTreeMap<&'static str, Arc<Registered>>, epoch: i64) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.entities = entities;
+        if known.generation.epoch != epoch || known.generation.is_lapsed() {
+            let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });
+            let last = std::mem::replace(&mut known.generation, next);
+            known.earlier.retain(|earlier| earlier.strong_count() > 0);
+            known.earlier.push(Arc::downgrade(&last));
+        }
     }
 }
 
@@ -69,7 +130,10 @@ impl Database {
             let registered = registered(self, schema, &rows)?;
             Ok((schema.entity_type, Arc::new(registered)))
         });
-        self.0.registry.set(entities.collect::<Result<_>>()?);
+        self.0.registry.set(entities.collect::<Result<_>>()?, epoch(&rows));
+        if self.0.registry.is_empty() {
+            self.0.lease.forget();
+        }
         Ok(())
     }
 
@@ -101,12 +165,12 @@ impl Database {
         Err(Error::new(ErrorKind::Unavailable, "the store is busy; call `ensure_tables` again").of(schema.entity_type))
     }
 
-    fn registry_table(&self) -> String {
+    pub(super) fn registry_table(&self) -> String {
         format!("{}{SCHEMA_TABLE}", self.0.prefix)
     }
 
     /// The registry's rows by row key; none when the table is not there.
-    async fn registry_rows(&self) -> Result<HashMap<String, Row>> {
+    pub(super) async fn registry_rows(&self) -> Result<HashMap<String, Row>> {
         let mut query = Query::new(self.registry_table(), KeyRange::rows(PARTITION, RowRange::all()));
         let mut rows = HashMap::new();
         loop {
@@ -123,22 +187,34 @@ impl Database {
     }
 }
 
-fn entity_row(schema: &EntitySchema) -> String {
+pub(super) fn entity_row(schema: &EntitySchema) -> String {
     format!("entity|{}", schema.entity_type)
 }
 
-fn index_row(schema: &EntitySchema, index: &str) -> String {
-    format!("index|{}|{index}", schema.entity_type)
+pub(super) fn index_row(entity: &str, index: &str) -> String {
+    format!("index|{entity}|{index}")
+}
+
+/// The number of changes of states so far.
+pub(super) fn epoch(rows: &HashMap<String, Row>) -> i64 {
+    rows.get(EPOCH).map_or(0, epoch_of)
+}
+
+pub(super) fn epoch_of(row: &Row) -> i64 {
+    match row.properties.get("Epoch") {
+        Some(ValueRef::Int64(epoch)) => epoch,
+        _ => 0,
+    }
 }
 
 /// The names of what follows an entity, each with a state of its own: its indexes, then its aggregates.
-fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = String> {
+pub(super) fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = String> {
     let aggregates = schema.aggregates.iter().map(|of| format!("~{}.{}", of.target.entity_type, of.into));
     schema.indexes.iter().map(|index| index.name.to_owned()).chain(aggregates)
 }
 
 fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Registered> {
-    let states = followers(schema).map(|name| match rows.get(&index_row(schema, &name)) {
+    let states = followers(schema).map(|name| match rows.get(&index_row(schema.entity_type, &name)) {
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
@@ -146,6 +222,9 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
     // What a copy keeps beside its source is part of it from the start.
     let copies = schema.indexes.len();
     states.splice(copies..copies, schema.copies.iter().map(|_| IndexState::Readable));
+    for (older, at) in schema.former() {
+        states.push(former_state(older, at, rows)?);
+    }
     let copied = copied(db.model(), schema);
     let deferred = db.0.consistency == Consistency::Azure;
     let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
@@ -160,7 +239,34 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
             tombstones: deferred && (schema.has_rows_elsewhere() || !copied.is_empty()),
             copied,
         },
+        beyond: beyond(schema, rows)?,
+        epoch: epoch(rows),
     })
+}
+
+/// The state of what only an older version has: as its programs left it.
+fn former_state(older: &'static EntitySchema, at: usize, rows: &HashMap<String, Row>) -> Result<IndexState> {
+    let is_copy = (older.indexes.len()..older.indexes.len() + older.copies.len()).contains(&at);
+    let name = older.derived(at).map_or_else(String::new, |kind| kind.name.into_owned());
+    match rows.get(&index_row(older.entity_type, &name)) {
+        _ if is_copy => Ok(IndexState::Readable),
+        Some(row) => state(row),
+        None => Ok(IndexState::Absent),
+    }
+}
+
+/// The indexes of the entity that are kept, or were, and that its schema does not name.
+pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
+    let own = index_row(schema.entity_type, "");
+    let mut beyond = Vec::new();
+    for (key, row) in rows {
+        let Some(name) = key.strip_prefix(&own) else { continue };
+        if !followers(schema).any(|known| known == name) && state(row)? != IndexState::Absent {
+            beyond.push(name.to_owned());
+        }
+    }
+    beyond.sort_unstable();
+    Ok(beyond)
 }
 
 /// The copies that the model's entities have of this one.
@@ -169,7 +275,7 @@ fn copied(model: &'static [&'static EntitySchema], source: &EntitySchema) -> Vec
     copies.filter(|copied| copied.copy.source_type == source.entity_type).collect()
 }
 
-fn state(row: &Row) -> Result<IndexState> {
+pub(super) fn state(row: &Row) -> Result<IndexState> {
     match row.properties.get("State") {
         Some(ValueRef::String(word)) => IndexState::from_word(word),
         _ => None,
@@ -203,17 +309,25 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
         batch = batch.with(entity_row(schema), Action::Insert(properties));
     }
     for name in followers(schema) {
-        let row = index_row(schema, &name);
+        let row = index_row(schema.entity_type, &name);
         if !rows.contains_key(&row) {
             let mut properties = record("~index@1", now);
             properties.insert("State", state.word());
+            if let Some(table) = place(schema, &name) {
+                properties.insert("Table", table);
+            }
             batch = batch.with(row, Action::Insert(properties));
         }
     }
     batch
 }
 
-fn record(kind: &'static str, now: i64) -> Properties {
+/// The table of the rows of an index that stand elsewhere: so that they are found when no model names it any more.
+fn place(schema: &'static EntitySchema, name: &str) -> Option<&'static str> {
+    Some(schema.index(name)?.elsewhere.as_ref()?.table)
+}
+
+pub(super) fn record(kind: &'static str, now: i64) -> Properties {
     let mut properties = Properties::new();
     system::stamp(&mut properties, kind, now, None);
     properties

@@ -107,6 +107,8 @@ struct Round {
     report: RelayReport,
     /// Whether rows are taken that are not due, and tombstones that are not past the fence: nobody else is at work.
     alone: bool,
+    /// Whether rows are taken that are not due, or were set aside.
+    hurried: bool,
     /// The store's time, once it was asked for.
     now: Option<DateTime>,
 }
@@ -135,7 +137,7 @@ impl Relay {
     ///
     /// Those of the store while it looks for work; what fails in delivery is counted.
     pub async fn run_once(&self) -> Result<RelayReport> {
-        self.round(false).await
+        self.round(false, false).await
     }
 
     /// Delivers everything, whether it is due or not. In the atomic mode, where nothing is delivered later, tombstones go
@@ -145,7 +147,12 @@ impl Relay {
     ///
     /// Those of [`Relay::run_once`].
     pub async fn drain(&self) -> Result<RelayReport> {
-        self.round(true).await
+        self.round(true, true).await
+    }
+
+    /// Delivers everything that there is, whether it is due or not, beside others who write and deliver.
+    pub(super) async fn hurry(&self) -> Result<RelayReport> {
+        self.round(false, true).await
     }
 
     /// Rounds for ever. Give it a task of its own, and drop the task to end it: nothing is lost at any point.
@@ -232,9 +239,10 @@ impl Relay {
         }
     }
 
-    async fn round(&self, alone: bool) -> Result<RelayReport> {
-        let mut round = Round { report: RelayReport::default(), alone, now: None };
+    async fn round(&self, alone: bool, hurried: bool) -> Result<RelayReport> {
+        let mut round = Round { report: RelayReport::default(), alone, hurried, now: None };
         self.db.check_writable()?;
+        self.db.hold_lease().await?;
         for dirty in self.dirty().await? {
             self.partition(&dirty, &mut round).await?;
         }
@@ -312,8 +320,12 @@ impl Relay {
     async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {
         let Some(schema) = self.schema_of(&dirty.table, row) else { return Ok(()) };
         let progress = Progress::of(row);
-        if progress.poison.is_some() && !round.alone {
+        if progress.poison.is_some() && !round.hurried {
             round.report.poisoned += 1;
+            return Ok(());
+        }
+        if self.is_beyond(schema, row)? {
+            round.report.waiting += 1;
             return Ok(());
         }
         let is_done = progress.delivered.is_some();
@@ -322,7 +334,7 @@ impl Relay {
             return Ok(());
         }
         let now = self.db.environment().clock.now();
-        if !is_done && !round.alone && progress.due.is_some_and(|due| now < due) {
+        if !is_done && !round.hurried && progress.due.is_some_and(|due| now < due) {
             round.report.waiting += 1;
             return Ok(());
         }
@@ -336,6 +348,16 @@ impl Relay {
             }
         }
         Ok(())
+    }
+
+    /// Whether the row names an index that this program does not have: what is wanted of it only a newer one knows.
+    fn is_beyond(&self, schema: &'static EntitySchema, row: &Row) -> Result<bool> {
+        let registered = self.db.registered(schema)?;
+        if registered.beyond.is_empty() || row.key.row.starts_with(INTENT) {
+            return Ok(false);
+        }
+        let names = |intent: Intent| intent.entries.iter().any(|entry| registered.beyond.contains(&entry.index));
+        Ok(Intent::read(row).is_ok_and(names))
     }
 
     fn schema_of(&self, table: &str, row: &Row) -> Option<&'static EntitySchema> {

@@ -13,7 +13,8 @@ impl Database {
     /// Creates the model's tables where they are missing, and records entities and indexes that the store does not know.
     ///
     /// The indexes of an entity new to the store are readable at once; one added later is recorded as absent, and its
-    /// paths answer `IndexNotReady` until it is built. Safe to call at every start, by any number of programs.
+    /// paths answer `IndexNotReady` until [a migration](Database::migrations) has built it; in the atomic mode that is done
+    /// here, if there are at most 200 entities. Safe to call at every start, by any number of programs.
     /// Cost: one request a table and two an entity.
     ///
     /// ```
@@ -33,12 +34,16 @@ impl Database {
         for table in self.table_names() {
             self.create_missing(&table).await?;
         }
-        self.record_registry().await
+        self.record_registry().await?;
+        self.try_lease().await;
+        self.build_small().await
     }
 
     /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
     pub async fn drop_tables(&self) -> Result<()> {
         self.check_writable()?;
+        // Also where no entity has rows elsewhere a move has left markers.
+        self.delete_existing(&self.dirty_table()).await?;
         for table in self.table_names() {
             self.delete_existing(&table).await?;
         }
@@ -58,8 +63,12 @@ impl Database {
 
     /// The tables that hold rows of the model's entities, without the prefix.
     pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
-        let elsewhere =
-            self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        let elsewhere = self
+            .model()
+            .iter()
+            .flat_map(|schema| schema.lineage())
+            .flat_map(|schema| schema.indexes)
+            .filter_map(|index| index.elsewhere.as_ref());
         self.model().iter().map(|schema| schema.table).chain(elsewhere.map(|elsewhere| elsewhere.table)).collect()
     }
 

@@ -13,6 +13,8 @@ use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
+        leases::INSTANCE,
+        registry::SCHEMA_TABLE,
     },
     error::{Error, ErrorKind, Result},
     row_json,
@@ -67,10 +69,10 @@ impl Database {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(0),
                 other => other?,
             };
-            for row in &page.rows {
+            for row in page.rows.iter().filter(|row| !is_lease(name, row)) {
                 writeln!(to, "{}", row_json::to_line(name, row)).map_err(unwritten)?;
+                count += 1;
             }
-            count += page.rows.len() as u64;
             match page.continuation {
                 Some(next) => query.continuation = Some(next),
                 None => return Ok(count),
@@ -245,4 +247,9 @@ fn unreadable(number: u64, error: std::io::Error) -> Error {
 
 fn unwritten(error: std::io::Error) -> Error {
     Error::new(ErrorKind::Denied, "the export cannot be written").caused_by(error)
+}
+
+/// Whether the row is a lease of a program: of no meaning in another store.
+fn is_lease(table: &str, row: &Row) -> bool {
+    table.eq_ignore_ascii_case(SCHEMA_TABLE) && row.key.row.starts_with(INSTANCE)
 }

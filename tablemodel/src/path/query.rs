@@ -4,7 +4,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use tablemodel_store::{Filter, KeyRange, Row, RowKey, RowRange, Value, ValueRef};
+use tablemodel_store::{Comparison, Filter, KeyRange, Row, RowKey, RowRange, Value, ValueRef};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -364,10 +364,16 @@ impl ReadPlan {
     pub(crate) fn condition(&self) -> Option<Filter> {
         let of_type = self.heads_condition()?;
         Some(match &self.filter {
+            // What an older row says is known once it is upgraded.
+            Some(filter) if self.schema.has_ancestors() => of_type.and(filter.clone().or(self.of_another_version())),
             Some(filter) => of_type.and(filter.clone()),
             None if self.is_cut() => of_type.or(system::part_condition(self.schema.entity_type)),
             None => of_type,
         })
+    }
+
+    fn of_another_version(&self) -> Filter {
+        Filter::compare(system::ENTITY_TYPE, Comparison::NotEqual, self.row_type())
     }
 
     /// The same, without the parts of entities.

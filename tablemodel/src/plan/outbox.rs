@@ -70,17 +70,12 @@ impl AwayRow {
     }
 
     /// A row that is to be as the entry says.
-    pub(crate) fn wanted(
-        schema: &'static EntitySchema,
-        entry: Entry,
-        owner: &str,
-        sequence: i64,
-        was: bool,
-    ) -> Option<Self> {
+    pub(crate) fn wanted(image: &Image, entry: Entry, sequence: i64, was: bool) -> Option<Self> {
+        let discriminator = image.kind(&entry)?.discriminator;
         let mut properties = entry.properties;
-        system::stamp(&mut properties, schema.derived(entry.index)?.discriminator, sequence, None);
+        system::stamp(&mut properties, discriminator, sequence, None);
         let (index, away, row) = (entry.index, entry.away?, entry.row);
-        Some(Self { index, away, row, owner: owner.to_owned(), sequence, want: Some(properties), was })
+        Some(Self { index, away, row, owner: image.key.row.clone(), sequence, want: Some(properties), was })
     }
 
     /// Whether both are the same row.
@@ -234,7 +229,8 @@ pub(crate) struct Target {
 
 /// What the affected rows are to be, by the primary row as it is now.
 ///
-/// Where the entity is gone they become tombstones, at the intent's sequence or that of the entity's own tombstone.
+/// Where the entity is gone they become tombstones, at the intent's sequence or that of the entity's own tombstone. A row that
+/// the entity wants, of an index that is not written yet, is left to those who write it: a tombstone would outrank theirs.
 pub(crate) fn targets(
     schema: &'static EntitySchema,
     setting: &Setting,
@@ -243,21 +239,24 @@ pub(crate) fn targets(
     primary: Option<&Group>,
 ) -> Result<Vec<Target>> {
     let live = primary.filter(|rows| is_primary(schema, &rows.head));
-    let image = live.map(|rows| Image::stored(schema, rows)).transpose()?;
+    let image = live.map(|rows| Image::written(schema, rows)).transpose()?;
     let wanted = image.as_ref().map(entries).transpose()?.unwrap_or_default();
     let ours = primary.map(|rows| &rows.head).filter(|head| live.is_some() || is_tombstone(head));
     let now = ours.map_or(0, |head| system::sequence(&head.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
         let index = schema.derived_position(&entry.index);
-        let written = |wanted: &&Entry| setting.of(wanted.index) >= IndexState::WriteOnly;
-        let found = wanted.iter().filter(written).find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
-        let row = found.cloned().and_then(|entry| AwayRow::wanted(schema, entry, &owner.row, sequence, false));
+        let found = wanted.iter().find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
+        if found.is_some_and(|wanted| setting.of(wanted.index) < IndexState::WriteOnly) {
+            return None;
+        }
+        let row = found.zip(image.as_ref());
+        let row = row.and_then(|(entry, image)| AwayRow::wanted(image, entry.clone(), sequence, false));
         let is_live = row.is_some();
         let properties = row.and_then(|row| row.want).unwrap_or_else(|| dead(schema, entry, owner, sequence));
-        Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live }
+        Some(Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live })
     };
-    Ok(intent.entries.iter().map(target).collect())
+    Ok(intent.entries.iter().filter_map(target).collect())
 }
 
 fn is_at(wanted: &Entry, key: &AwayKey) -> bool {
@@ -294,7 +293,7 @@ impl AwayKey {
 
     /// The index, if its rows are claims.
     pub(crate) fn claimed(&self, schema: &'static EntitySchema) -> Option<&'static IndexSchema> {
-        schema.index(&self.index).filter(|index| index.is_claim())
+        schema.index_named(&self.index).filter(|index| index.is_claim())
     }
 }
 

@@ -255,11 +255,15 @@ pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
 async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Group) -> Result<Option<F>> {
     match index {
         // Boxed: the futures of primary reads stay small, which is cheaper to make.
-        Some(index) if F::OF_PRIMARY || verified => {
+        Some(index) if F::OF_PRIMARY || verified || !found::is_shown_by::<F>(Some(index), &row.head) => {
             match Box::pin(load(db, <F::Entity as TableEntity>::SCHEMA, index, row.head)).await? {
                 Some(primary) => F::read(None, primary).map(Some),
                 None => Ok(None),
             }
+        }
+        None if !found::is_shown_by::<F>(None, &row.head) => {
+            let primary = Box::pin(db.primary_rows(<F::Entity as TableEntity>::SCHEMA, row.key())).await?;
+            primary.map(|primary| F::read(None, primary)).transpose()
         }
         _ => F::read(index, row).map(Some),
     }
@@ -272,7 +276,8 @@ async fn resolve_all<F: Found>(
     rows: Vec<Group>,
     to: &mut Vec<F>,
 ) -> Result<()> {
-    if index.is_none() || !(F::OF_PRIMARY || verified) {
+    let is_shown = |rows: &[Group]| rows.iter().all(|row| found::is_shown_by::<F>(index, &row.head));
+    if (index.is_none() || !(F::OF_PRIMARY || verified)) && is_shown(&rows) {
         to.reserve(rows.len());
         for row in rows {
             to.push(F::read(index, row)?);

@@ -6,11 +6,12 @@
 
 mod check;
 mod elsewhere;
+mod relist;
 mod repair;
 
 use std::{collections::BTreeSet, fmt, future::IntoFuture, pin::Pin};
 
-use tablemodel_store::{KeyRange, Query, Row, RowKey, StoreErrorKind};
+use tablemodel_store::{ETag, KeyRange, Query, Row, RowKey, StoreErrorKind};
 
 pub use self::repair::{Repair, Repaired};
 use self::{check::Check, repair::Mend};
@@ -36,6 +37,8 @@ pub struct Verified {
     pub violations: Vec<Violation>,
     /// Where to go on, if the walk stopped before the end.
     pub next: Option<Checkpoint>,
+    /// Tombstones that a repair may take away, though nothing is wrong with them.
+    litter: Vec<(&'static str, RowKey, ETag)>,
 }
 
 impl Verified {
@@ -113,6 +116,8 @@ pub struct Verify<'a> {
     db: Database,
     from: Option<Checkpoint>,
     rows: u64,
+    /// Whether rows of an index that is written, and not readable yet, must be there too.
+    strict: bool,
     progress: Option<Progress<'a>>,
 }
 
@@ -145,7 +150,7 @@ impl Database {
     ///
     /// Those of the store. Violations are not errors: they are in the report.
     pub fn verify<'a>(&self) -> Verify<'a> {
-        Verify { db: self.clone(), from: None, rows: u64::MAX, progress: None }
+        Verify { db: self.clone(), from: None, rows: u64::MAX, strict: false, progress: None }
     }
 }
 
@@ -170,6 +175,12 @@ impl<'a> Verify<'a> {
     /// ```
     pub fn rows(mut self, rows: u64) -> Self {
         self.rows = rows;
+        self
+    }
+
+    /// Asks for the rows of an index that is written, and not readable yet, too.
+    pub(in crate::database) fn strict(mut self) -> Self {
+        self.strict = true;
         self
     }
 
@@ -228,10 +239,10 @@ impl<'a> Verify<'a> {
     /// Checks the rows of a partition; where something is wrong, once more on a fresh read.
     async fn partition(&mut self, table: &'static str, rows: Vec<Row>, verified: &mut Verified) -> Result<()> {
         let Some(partition) = rows.first().map(|row| row.key.partition.clone()) else { return Ok(()) };
-        let mut check = self.db.check_partition(table, rows).await?;
+        let mut check = self.db.check_partition(table, rows, self.strict).await?;
         if !check.violations.is_empty() {
             let again = self.db.read_partition(table, &partition).await?;
-            let again = self.db.check_partition(table, again).await?;
+            let again = self.db.check_partition(table, again, self.strict).await?;
             check.violations.retain(|violation| again.violations.contains(violation));
         }
         #[cfg(feature = "blob")]
@@ -243,6 +254,7 @@ impl<'a> Verify<'a> {
         verified.pending += check.pending;
         verified.foreign += check.foreign;
         verified.violations.append(&mut check.violations);
+        verified.litter.extend(check.litter.into_iter().map(|(key, etag)| (table, key, etag)));
         if let Some(progress) = &mut self.progress {
             progress(verified);
         }
@@ -260,8 +272,9 @@ impl<'a> IntoFuture for Verify<'a> {
 }
 
 impl Database {
-    async fn check_partition(&self, table: &'static str, rows: Vec<Row>) -> Result<Check> {
-        let mut check = Check::of(self, table, rows)?;
+    async fn check_partition(&self, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Check> {
+        let rows = self.with_readable_keys(table, rows).await?;
+        let mut check = Check::of(self, table, rows, strict)?;
         self.check_elsewhere(&mut check).await?;
         Ok(check)
     }

@@ -15,14 +15,16 @@
 //! | [`restrict`] | deletes that are refused | 5 | that such a back-reference is a claim |
 //! | [`rekey`] | an entity that moves to another partition | | why its new key is claimed first |
 //! | [`handover`] | the unique value of an entity that moves | 4 | what an intent that stands counts as |
+//! | [`building`] | an index that is built while programs write | | what the scrub stands in for |
 //!
 //! To see the shortest way to what goes wrong without a rule: `cargo test -p tablemodel --test it protocol:: -- --nocapture`.
 //! In each family, `control` names for every rule the smallest scenario in which its absence shows. Rules whose absence shows
 //! nowhere are named in a test of their own, with what stands in for them.
 //!
-//! What the model leaves out: the parts of wide entities, index states and migrations, the atomic mode (rule 9), the bodies of
+//! What the model leaves out: the parts of wide entities, the atomic mode (rule 9), the bodies of
 //! rows, and clocks beyond what each family says of time.
 
+mod building;
 mod cast;
 mod checker;
 mod claims;

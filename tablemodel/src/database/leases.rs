@@ -1,0 +1,172 @@
+//! Instance leases: each program that writes a store which it shares tells that it is there, and which states of indexes it
+//! knows; where it cannot, it stops writing.
+//!
+//! So a migration knows whom it waits for. Refreshed in passing by writes; a program that is idle has no lease, and takes a
+//! new one with its next write. No two clocks are compared: each side counts by its own.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde_json::Value as Json;
+use tablemodel_store::{Action, Batch, RowKey, StoreError, StoreErrorKind};
+
+use crate::{
+    database::{
+        Consistency, Database,
+        calls::is_transient,
+        registry::{EPOCH, PARTITION, epoch_of, followers, index_row, record},
+    },
+    error::{Error, ErrorKind, Result},
+};
+
+/// What the row keys of leases begin with.
+pub(super) const INSTANCE: &str = "app|";
+/// After how long a lease is refreshed.
+const REFRESH: Duration = Duration::from_secs(20);
+/// For how long it holds.
+const LEASE: Duration = Duration::from_secs(60);
+/// How soon a program that knows of newer states than it told tries to tell so.
+const URGENT: Duration = Duration::from_secs(1);
+/// How long a request may be under way: what is sent just before a lease ends lands within it.
+pub(super) const REQUEST: Duration = Duration::from_secs(30);
+/// After how long without a change of its lease a program is taken for gone: its lease, a request and a margin.
+pub(super) const GONE: Duration = Duration::from_secs(120);
+
+/// The lease of this program.
+#[derive(Debug, Default)]
+pub(super) struct Lease(Mutex<Times>);
+
+#[derive(Debug, Default)]
+struct Times {
+    /// What the program is called in this store.
+    id: Option<String>,
+    /// When it was last refreshed, by the monotonic clock.
+    refreshed: Option<Duration>,
+    tried: Option<Duration>,
+    /// The epoch that it was last told to know.
+    reported: i64,
+}
+
+impl Lease {
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_held(&self, now: Duration) -> bool {
+        self.times().refreshed.is_some_and(|at| now.saturating_sub(at) < LEASE)
+    }
+
+    fn is_due(&self, now: Duration, epoch: i64) -> bool {
+        let times = self.times();
+        let Some(refreshed) = times.refreshed else { return true };
+        let since = |at: Duration| now.saturating_sub(at);
+        since(refreshed) >= REFRESH || (times.reported < epoch && times.tried.is_none_or(|at| since(at) >= URGENT))
+    }
+
+    /// The store knows nothing of it any more.
+    pub(super) fn forget(&self) {
+        let mut times = self.times();
+        *times = Times { id: times.id.take(), ..Times::default() };
+    }
+}
+
+impl Database {
+    /// Whether others may write the store, so that all have leases. Nobody has one before anything is registered.
+    fn is_leased(&self) -> bool {
+        self.0.consistency == Consistency::Azure && !self.0.read_only && !self.0.registry.is_empty()
+    }
+
+    /// That the program may write: refreshes its lease where that is due. Cost: nothing, or one read and one write each 20 s.
+    ///
+    /// # Errors
+    ///
+    /// `LeaseExpired` where it could not be refreshed for as long as it holds.
+    pub(super) async fn hold_lease(&self) -> Result<()> {
+        let is_due =
+            self.is_leased() && self.0.lease.is_due(self.environment().clock.monotonic(), self.0.registry.enter().epoch);
+        // Boxed: the futures of writes stay small.
+        if is_due { Box::pin(self.renew_lease()).await } else { Ok(()) }
+    }
+
+    /// The same, for those who go on without it.
+    pub(super) async fn try_lease(&self) {
+        if let Err(error) = self.hold_lease().await {
+            tracing::warn!(%error, "this program has no lease yet");
+        }
+    }
+
+    /// That the lease holds now.
+    pub(super) fn check_lease(&self) -> std::result::Result<(), StoreError> {
+        if !self.is_leased() || self.0.lease.is_held(self.environment().clock.monotonic()) {
+            return Ok(());
+        }
+        let detail = "this program's lease is over, and the states of indexes may have moved on";
+        Err(StoreError::new(StoreErrorKind::Unavailable, detail))
+    }
+
+    async fn renew_lease(&self) -> Result<()> {
+        let since = self.environment().clock.monotonic();
+        self.0.lease.times().tried = Some(since);
+        let Err(error) = self.refresh_lease(since).await else { return Ok(()) };
+        if self.0.lease.is_held(self.environment().clock.monotonic()) {
+            tracing::warn!(%error, "the lease of this program could not be refreshed; it is tried again");
+            return Ok(());
+        }
+        let detail = "this program could not refresh its lease, and may not write before it has; try again";
+        Err(Error::new(ErrorKind::LeaseExpired, detail).caused_by(error))
+    }
+
+    /// The lease is written before the states are read: whoever moves them on has seen it, or they are read as moved.
+    async fn refresh_lease(&self, since: Duration) -> Result<()> {
+        let (lease, registry) = (&self.0.lease, &self.0.registry);
+        let lapsed = !lease.is_held(since);
+        let told = if lapsed { 0 } else { registry.oldest() };
+        self.write_lease(told).await?;
+        if lapsed {
+            registry.lapse();
+        }
+        if lapsed || self.stored_epoch().await? != registry.enter().epoch {
+            self.load_registry().await?;
+        }
+        let refreshed = |reported| {
+            let mut times = lease.times();
+            (times.refreshed, times.reported) = (Some(since), reported);
+        };
+        refreshed(told);
+        let known = registry.oldest();
+        if known != told {
+            self.write_lease(known).await?;
+            refreshed(known);
+        }
+        Ok(())
+    }
+
+    async fn stored_epoch(&self) -> Result<i64> {
+        let row = self.get_row(&self.registry_table(), &RowKey::new(PARTITION, EPOCH)).await?;
+        Ok(row.as_ref().map_or(0, epoch_of))
+    }
+
+    async fn write_lease(&self, epoch: i64) -> Result<()> {
+        let indexes = self.model().iter().flat_map(|schema| {
+            followers(schema).map(|name| Json::from(index_row(schema.entity_type, &name)))
+        });
+        let mut properties = record("~instance@1", self.environment().clock.now().ticks());
+        properties.insert("Epoch", epoch);
+        properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());
+        let row = format!("{INSTANCE}{}", self.instance());
+        let batches = [Batch::new(self.registry_table(), PARTITION).with(row, Action::InsertOrReplace(properties))];
+        match self.commit_unleased(&batches, 0).await {
+            Err(error) if is_transient(&error) => Ok(self.commit_unleased(&batches, 1).await.map(drop)?),
+            other => Ok(other.map(drop)?),
+        }
+    }
+
+    /// What this program is called in its leases.
+    pub(super) fn instance(&self) -> String {
+        let random = &self.environment().random;
+        let mut times = self.0.lease.times();
+        times.id.get_or_insert_with(|| format!("{:016x}{:016x}", random.next(), random.next())).clone()
+    }
+}

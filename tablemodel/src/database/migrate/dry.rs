@@ -1,0 +1,144 @@
+//! A backfill that writes nothing: what it would meet, and what it would cost.
+
+use std::{collections::HashMap, time::Duration};
+
+use tablemodel_store::{KeyRange, Query, StoreErrorKind, limits};
+
+use super::{
+    Failure, Step,
+    survey::{survey, tables, target},
+};
+use crate::{
+    database::{Database, bulk::rows_each},
+    error::Result,
+    plan::{entries::entries, group::Group, image::Image},
+    schema::EntitySchema,
+};
+
+/// Failures that are told in full.
+const TOLD: usize = 100;
+
+/// What an application would do. Made by [`Apply::dry_run`](super::Apply::dry_run).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DryRun {
+    /// The indexes that would be built.
+    pub steps: Vec<Step>,
+    /// Entities that would be written once more.
+    pub entities: u64,
+    /// Entities that were read: all, or the sample.
+    pub read: u64,
+    /// Rows of the new indexes, of all entities; reckoned, where a sample was read.
+    pub rows: u64,
+    /// Requests, reckoned.
+    pub requests: u64,
+    /// How many of those that were read would be set aside.
+    pub failed: u64,
+    /// The first hundred of them.
+    pub failures: Vec<Failure>,
+    /// How long it would take at the rate that was asked for.
+    pub time: Option<Duration>,
+}
+
+/// What was met so far.
+struct Dry<'a> {
+    db: &'a Database,
+    steps: &'a [Step],
+    report: DryRun,
+    /// Who has a unique value, by index, partition and row.
+    taken: HashMap<(String, String, String), String>,
+}
+
+pub(super) async fn run(
+    db: &Database,
+    steps: &[Step],
+    targets: &[&'static EntitySchema],
+    sample: Option<u64>,
+    rate: Option<f64>,
+) -> Result<DryRun> {
+    let report = DryRun { steps: steps.to_vec(), ..DryRun::default() };
+    let mut dry = Dry { db, steps, report, taken: HashMap::new() };
+    for table in tables(targets) {
+        dry.table(table, targets, sample.unwrap_or(u64::MAX)).await?;
+    }
+    let mut report = dry.report;
+    report.entities = match sample {
+        Some(_) => survey(db, targets).await?.entities,
+        None => report.read,
+    };
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    let scaled = |of: u64| (of as f64 * report.entities as f64 / report.read.max(1) as f64).round() as u64;
+    (report.rows, report.requests) = (scaled(report.rows), scaled(report.requests));
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let time = rate.and_then(|rate| Duration::try_from_secs_f64(report.entities as f64 / rate).ok());
+    report.time = time;
+    Ok(report)
+}
+
+impl Dry<'_> {
+    async fn table(&mut self, table: &str, targets: &[&'static EntitySchema], sample: u64) -> Result<()> {
+        let mut query = Query::new(self.db.table_name(table), KeyRange::table());
+        let (mut seen, mut batch) = (0, (String::new(), 0));
+        loop {
+            let page = match self.db.query_store(&query).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(()),
+                other => other?,
+            };
+            for row in page.rows {
+                let Some(schema) = target(targets, table, &row) else { continue };
+                if seen >= sample {
+                    return Ok(());
+                }
+                seen += 1;
+                self.report.read += 1;
+                if batch.0 != row.key.partition || batch.1 + rows_each(schema) > limits::MAX_BATCH_OPERATIONS {
+                    batch = (row.key.partition.clone(), 0);
+                    self.report.requests += 1;
+                }
+                batch.1 += rows_each(schema);
+                let group = match schema.shape {
+                    None => Group::from(row),
+                    Some(_) => match self.db.read_entity(schema, &self.db.table_name(table), &row.key).await? {
+                        Some(group) => group,
+                        None => continue,
+                    },
+                };
+                self.entity(schema, &group);
+            }
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn entity(&mut self, schema: &'static EntitySchema, group: &Group) {
+        let wanted = Image::stored(schema, group).and_then(|image| Ok((entries(&image)?, image)));
+        let (wanted, image) = match wanted {
+            Ok(wanted) => wanted,
+            Err(error) => return self.fail(schema, group, error.to_string()),
+        };
+        for entry in wanted {
+            let Some(index) = schema.indexes.get(entry.index) else { continue };
+            if !self.steps.iter().any(|step| step.entity == schema.entity_type && step.index == index.name) {
+                continue;
+            }
+            self.report.rows += 1;
+            // In another partition: read, written; the entity's outbox row put and taken away.
+            self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };
+            let place = (index.name.to_owned(), entry.partition(&image).to_owned(), entry.row.clone());
+            if index.unique
+                && let Some(first) = self.taken.insert(place, group.key().to_string())
+            {
+                self.fail(schema, group, format!("unique index `{}`: {first} has the same value", index.name));
+            }
+        }
+    }
+
+    fn fail(&mut self, schema: &'static EntitySchema, group: &Group, error: String) {
+        self.report.failed += 1;
+        if self.report.failures.len() < TOLD {
+            let entity = schema.entity_type.to_owned();
+            self.report.failures.push(Failure { entity, key: group.key().clone(), error });
+        }
+    }
+}

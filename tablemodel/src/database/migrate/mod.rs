@@ -1,0 +1,327 @@
+//! Migrations: what users call and are told; how it is done is in the files beside.
+//!
+//! Nothing is written here. The page for users is [`crate::migrations`].
+
+mod apply;
+mod backfill;
+mod dry;
+mod record;
+mod settle;
+mod states;
+mod survey;
+mod throttle;
+mod undo;
+
+use std::time::Duration;
+
+use tablemodel_store::{DateTime, RowKey};
+
+pub use self::{apply::Apply, dry::DryRun};
+use self::{
+    record::{Control, Record},
+    states::Rows,
+};
+use crate::{
+    database::{Database, Violation},
+    error::{Error, ErrorKind, Result},
+    plan::states::IndexState,
+};
+
+/// What the store needs to be as the model says, and the ways to bring it there. Made by [`Database::migrations`].
+#[derive(Debug, Clone)]
+pub struct Migrations {
+    db: Database,
+}
+
+/// An index that is not readable yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The entity type.
+    pub entity: String,
+    /// The index or list, as declared; of an aggregate `~TARGET.PROPERTY`.
+    pub index: String,
+    /// How far it is built.
+    pub state: IndexState,
+}
+
+/// An index that the store keeps and the model no longer names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedIndex {
+    /// The entity type.
+    pub entity: String,
+    /// The index, as it was declared.
+    pub index: String,
+    /// How far it is built.
+    pub state: IndexState,
+}
+
+/// What a store needs to be as the model says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MigrationPlan {
+    /// What [`Migrations::apply`] builds.
+    pub steps: Vec<Step>,
+    /// What [`Migrations::contract`] takes away.
+    pub dropped: Vec<DroppedIndex>,
+    /// What cannot be built beside writers: aggregates of an entity that has rows.
+    pub unsupported: Vec<Step>,
+    /// The migration that was begun and is not finished.
+    pub unfinished: Option<String>,
+}
+
+impl MigrationPlan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.dropped.is_empty()
+    }
+}
+
+/// What an application did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Applied {
+    /// The migration; none where there was nothing to do.
+    pub migration: Option<String>,
+    /// The indexes that it builds, as they are now.
+    pub steps: Vec<Step>,
+    /// Entities that this call wrote once more.
+    pub touched: u64,
+    /// Entities that were set aside: see [`Migrations::failures`].
+    pub failed: u64,
+    /// Rows that nobody wanted, or that were missing, and were put right before the end.
+    pub scrubbed: u64,
+    /// What is still wrong with rows of the model's tables.
+    pub violations: Vec<Violation>,
+    /// Whether it stopped since it is [paused](Migrations::pause).
+    pub paused: bool,
+}
+
+impl Applied {
+    /// Whether every index is readable.
+    pub fn is_complete(&self) -> bool {
+        self.steps.iter().all(|step| step.state == IndexState::Readable)
+    }
+}
+
+/// How far a migration is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MigrationStatus {
+    /// The migration.
+    pub migration: String,
+    /// The indexes that it builds, or takes away, as they are now.
+    pub steps: Vec<Step>,
+    /// When it was begun.
+    pub started: DateTime,
+    /// When it was finished, or rolled back.
+    pub finished: Option<DateTime>,
+    /// Whether it is, or was, rolled back or a contraction.
+    pub undone: bool,
+    /// Entities to be written once more, as counted before.
+    pub entities: u64,
+    /// Entities that were.
+    pub touched: u64,
+    /// Entities that were set aside.
+    pub failed: u64,
+    /// Ranges of the tables, and how many of them are done.
+    pub ranges: (u64, u64),
+    /// Whether it is paused.
+    pub paused: bool,
+    /// The limit that [`Migrations::set_rate`] set, in entities a second.
+    pub rate: Option<f64>,
+}
+
+/// An entity that was set aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The entity type.
+    pub entity: String,
+    /// The entity.
+    pub key: RowKey,
+    /// Why it could not be written.
+    pub error: String,
+}
+
+/// How far an application is, as told while it runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Entities to be written once more.
+    pub entities: u64,
+    /// Entities written or passed over, by earlier calls too.
+    pub done: u64,
+    /// Entities set aside.
+    pub failed: u64,
+    /// Entities a second, by this call.
+    pub rate: f64,
+    /// How long it will take at this rate, where that can be told.
+    pub left: Option<Duration>,
+}
+
+/// What was taken away.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contracted {
+    /// The migration; none where there was nothing to do.
+    pub migration: Option<String>,
+    /// The indexes, as they are now.
+    pub steps: Vec<Step>,
+    /// Their rows, deleted by this call.
+    pub rows: u64,
+}
+
+impl Database {
+    /// What the store needs to be as the model says; see [`migrations`](crate::migrations).
+    pub fn migrations(&self) -> Migrations {
+        Migrations { db: self.clone() }
+    }
+
+    /// Builds what was added to a store that nobody else writes, if it is small.
+    pub(super) async fn build_small(&self) -> Result<()> {
+        if !self.is_atomic() || self.migrations().plan().await?.steps.is_empty() {
+            return Ok(());
+        }
+        if !self.migrations().is_small().await? {
+            return Ok(());
+        }
+        match self.migrations().apply().await {
+            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. }) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+}
+
+impl Migrations {
+    /// What [`Migrations::apply`] and [`Migrations::contract`] would do. Cost: one request.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert!(db.migrations().plan().await?.is_empty());
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn plan(&self) -> Result<MigrationPlan> {
+        Rows::read(&self.db).await?.plan(&self.db)
+    }
+
+    /// Builds every index that is not readable; await it to run it. See [`migrations`](crate::migrations).
+    pub fn apply<'a>(&self) -> Apply<'a> {
+        Apply::new(self.db.clone())
+    }
+
+    /// How far the last migration is; none where there never was one. Cost: two requests.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn status(&self) -> Result<Option<MigrationStatus>> {
+        let rows = Rows::read(&self.db).await?;
+        let Some(record) = rows.last()? else { return Ok(None) };
+        let control = rows.control(&record.id);
+        let ranges = record::ranges(&self.db, &record.id).await?;
+        Ok(Some(MigrationStatus {
+            steps: rows.steps(&record)?,
+            started: record.started,
+            finished: record.finished,
+            undone: record.undo,
+            entities: record.entities,
+            touched: ranges.iter().map(|range| range.touched).sum(),
+            failed: self.failures().await?.len() as u64,
+            ranges: (ranges.len() as u64, ranges.iter().filter(|range| range.done).count() as u64),
+            paused: control.paused,
+            rate: control.rate,
+            migration: record.id,
+        }))
+    }
+
+    /// Has whoever applies the migration stop after the batch at hand; it stays as it is until it is
+    /// [resumed](Migrations::resume) and applied again. Cost: two requests.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where no migration is unfinished; those of the store.
+    pub async fn pause(&self) -> Result<()> {
+        self.control(|control| control.paused = true).await
+    }
+
+    /// Takes a pause back.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Migrations::pause`].
+    pub async fn resume(&self) -> Result<()> {
+        self.control(|control| control.paused = false).await
+    }
+
+    /// Limits whoever applies the migration to so many entities a second, from the next batch on; `None` lifts the limit.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a limit that is not above 0; those of [`Migrations::pause`].
+    pub async fn set_rate(&self, rate: Option<f64>) -> Result<()> {
+        if rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
+            return Err(Error::new(ErrorKind::Invalid, "a rate is a number of entities a second, above 0"));
+        }
+        self.control(|control| control.rate = rate).await
+    }
+
+    async fn control(&self, change: impl Fn(&mut Control)) -> Result<()> {
+        let rows = Rows::read(&self.db).await?;
+        let Some(record) = rows.unfinished()? else {
+            return Err(Error::new(ErrorKind::NotFound, "no migration is unfinished"));
+        };
+        let mut control = rows.control(&record.id);
+        change(&mut control);
+        record::write_control(&self.db, &record.id, &control).await
+    }
+
+    /// The entities of the last migration that were set aside. Cost: two requests, and one per 1,000 of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn failures(&self) -> Result<Vec<Failure>> {
+        match Rows::read(&self.db).await?.last()? {
+            Some(record) => Ok(record::failures(&self.db, &record.id).await?.into_iter().map(|(_, found)| found).collect()),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Writes the entities that were set aside once more; gives how many are left. Those that have gone are forgotten.
+    /// [Apply](Migrations::apply) goes on once none is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn retry_failures(&self) -> Result<u64> {
+        let Some(record) = Rows::read(&self.db).await?.last()? else { return Ok(0) };
+        backfill::retry(&self.db, &record.id).await
+    }
+
+    /// Takes the last migration back, finished or not: its indexes go back through their states, each of which waits
+    /// until every live program knows of it, and then their rows are deleted. What stops may be called again.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where no migration is to be taken back; `MigrationRunning`; `Unavailable` while other programs do not
+    /// learn of the states; those of the store.
+    pub async fn rollback(&self) -> Result<Contracted> {
+        undo::Undo::rollback(&self.db).await
+    }
+
+    /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
+    /// back but to build it anew.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Migrations::rollback`], but for `NotFound`.
+    pub async fn contract(&self) -> Result<Contracted> {
+        undo::Undo::contract(&self.db).await
+    }
+}
+
+/// That the migration is another program's.
+fn running(record: &Record) -> Error {
+    let detail = format!("another program is at work on migration {}; wait for it, or try again in a minute", record.id);
+    Error::new(ErrorKind::MigrationRunning { migration: record.id.clone() }, detail)
+}

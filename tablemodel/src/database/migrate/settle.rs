@@ -1,0 +1,84 @@
+//! Before an index is readable: the outbox is drained, and the tables are walked; what nobody wants is taken away, and what is
+//! missing is written, until a walk finds nothing.
+//!
+//! The walk is `verify`'s, which takes an index that is being written for one that must be complete.
+
+use super::states::Owned;
+use crate::{
+    database::{Database, Violation, ViolationKind, calls::ATTEMPTS},
+    error::{Error, ErrorKind, Result},
+};
+
+/// How often the tables are walked.
+const ROUNDS: u32 = 5;
+/// Rows of a walk after which the migration is kept.
+const ROWS: u64 = 20_000;
+
+/// What the walks did.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    pub(super) scrubbed: u64,
+    /// What is still wrong.
+    pub(super) violations: Vec<Violation>,
+}
+
+/// Drains, scrubs and checks.
+pub(super) async fn settle(owned: &Owned) -> Result<Settled> {
+    let mut settled = Settled::default();
+    for _ in 0..ROUNDS {
+        drain(&owned.db).await?;
+        settled.violations.clear();
+        settled.scrubbed += walk(owned, &mut settled.violations).await?;
+        if settled.violations.is_empty() {
+            break;
+        }
+    }
+    Ok(settled)
+}
+
+/// One walk: puts right what it finds, and tells how much that was.
+async fn walk(owned: &Owned, found: &mut Vec<Violation>) -> Result<u64> {
+    let (mut repaired, mut next) = (0, None);
+    loop {
+        let mut repair = owned.db.repair().strict().rows(ROWS);
+        if let Some(checkpoint) = next.take() {
+            repair = repair.from(checkpoint);
+        }
+        let round = repair.await?;
+        repaired += round.repaired;
+        found.extend(round.found.violations.into_iter().filter(concerns_indexes));
+        owned.keep().await?;
+        match round.found.next {
+            Some(checkpoint) => next = Some(checkpoint),
+            None => return Ok(repaired),
+        }
+    }
+}
+
+/// Whether reads of an index could be wrong by it.
+fn concerns_indexes(violation: &Violation) -> bool {
+    match violation.kind {
+        ViolationKind::Missing | ViolationKind::Dangling | ViolationKind::Stale | ViolationKind::Corrupt => true,
+        ViolationKind::Orphan
+        | ViolationKind::MissingBlob
+        | ViolationKind::DamagedBlob
+        | ViolationKind::Undelivered
+        | ViolationKind::Leftover => false,
+    }
+}
+
+/// Delivers what the outbox holds now; what others write meanwhile is theirs to deliver.
+pub(super) async fn drain(db: &Database) -> Result<()> {
+    if db.is_atomic() {
+        return Ok(());
+    }
+    for attempt in 0..ATTEMPTS {
+        let report = db.relay().hurry().await?;
+        if report.failed + report.poisoned == 0 {
+            return Ok(());
+        }
+        db.pause(attempt).await;
+    }
+    let detail = "outbox rows could not be delivered, see `db.relay().poisoned()`; apply again once they are";
+    Err(Error::new(ErrorKind::Unavailable, detail))
+}

@@ -1,0 +1,153 @@
+//! The survey: how many entities a backfill will touch, and where the tables are cut into ranges of about as many rows each.
+//!
+//! Reads keys and types alone; writes nothing. A range is whole partitions, so that no batch crosses one.
+
+use std::collections::BTreeSet;
+
+use tablemodel_store::{KeyRange, PropertyName, Query, Row, RowKey, StoreErrorKind};
+
+use super::{Migrations, record::Range};
+use crate::{
+    database::Database,
+    error::Result,
+    plan::{change::is_primary, system},
+    schema::EntitySchema,
+};
+
+/// Ranges of a table, at most; half of that, at least, where it has enough partitions.
+const RANGES: usize = 32;
+/// Rows of a range, at least.
+const FIRST_STEP: u64 = 1_000;
+/// Entities of a store that is migrated when its tables are ensured, at most.
+const SMALL: u64 = 200;
+
+/// What a backfill will find.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) entities: u64,
+    pub(super) ranges: Vec<Range>,
+}
+
+/// Where a table may be cut: behind this row, before this partition.
+type Cut = (RowKey, String);
+
+#[derive(Default)]
+struct Cuts {
+    cuts: Vec<Cut>,
+    step: u64,
+    rows: u64,
+    last: Option<RowKey>,
+}
+
+impl Cuts {
+    fn pass(&mut self, key: RowKey) {
+        self.rows += 1;
+        if let Some(last) = self.last.take().filter(|last| last.partition != key.partition && self.rows > self.step) {
+            self.cuts.push((last, key.partition.clone()));
+            self.rows = 0;
+        }
+        if self.cuts.len() >= RANGES {
+            let mut at = 0;
+            self.cuts.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+            self.step *= 2;
+        }
+        self.last = Some(key);
+    }
+}
+
+/// The tables of the entities, each once.
+pub(super) fn tables(targets: &[&'static EntitySchema]) -> BTreeSet<&'static str> {
+    targets.iter().map(|schema| schema.table).collect()
+}
+
+/// The entity that the row is the head of, if it is to be touched.
+pub(super) fn target(targets: &[&'static EntitySchema], table: &str, row: &Row) -> Option<&'static EntitySchema> {
+    let mut targets = targets.iter().copied().filter(|schema| schema.table.eq_ignore_ascii_case(table));
+    targets.find(|schema| is_primary(schema, row) && !row.key.row.starts_with("~~"))
+}
+
+/// Counts, and cuts.
+pub(super) async fn survey(db: &Database, targets: &[&'static EntitySchema]) -> Result<Survey> {
+    let mut survey = Survey::default();
+    for table in tables(targets) {
+        let mut cuts = Cuts { step: FIRST_STEP, ..Cuts::default() };
+        walk(db, table, &mut |row| {
+            survey.entities += u64::from(target(targets, table, &row).is_some());
+            cuts.pass(row.key);
+            true
+        })
+        .await?;
+        let mut after = None;
+        for (last, before) in cuts.cuts {
+            let number = survey.ranges.len() as u32;
+            survey.ranges.push(Range::new(number, table, after.replace(last), Some(before)));
+        }
+        survey.ranges.push(Range::new(survey.ranges.len() as u32, table, after, None));
+    }
+    Ok(survey)
+}
+
+/// The heads of a table's rows, until `visit` has seen enough.
+async fn walk(db: &Database, table: &str, visit: &mut (dyn FnMut(Row) -> bool + Send)) -> Result<()> {
+    let mut query = Query::new(db.table_name(table), KeyRange::table());
+    query.select = Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]);
+    loop {
+        let page = match db.query_store(&query).await {
+            Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(()),
+            other => other?,
+        };
+        for row in page.rows {
+            if !visit(row) {
+                return Ok(());
+            }
+        }
+        match page.continuation {
+            Some(next) => query.continuation = Some(next),
+            None => return Ok(()),
+        }
+    }
+}
+
+impl Migrations {
+    /// Whether the entities that a migration would touch are few. Cost: one request an entity type's table, of many rows.
+    pub(in crate::database) async fn is_small(&self) -> Result<bool> {
+        let mut entities = 0;
+        let targets = self.db.model();
+        for table in tables(targets) {
+            walk(&self.db, table, &mut |row| {
+                entities += u64::from(target(targets, table, &row).is_some());
+                entities <= SMALL
+            })
+            .await?;
+        }
+        Ok(entities <= SMALL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_cut_between_partitions_into_ranges_of_about_the_same_rows() {
+        let mut cuts = Cuts { step: FIRST_STEP, ..Cuts::default() };
+        for partition in 0..10_000 {
+            (0..50).for_each(|row| cuts.pass(RowKey::new(format!("{partition:05}"), format!("{row}"))));
+        }
+        assert!((RANGES / 2 - 1..RANGES).contains(&cuts.cuts.len()), "{}", cuts.cuts.len());
+        for (last, next) in &cuts.cuts {
+            assert!(last.partition < *next);
+        }
+        assert!(cuts.cuts.is_sorted_by(|a, b| a.1 < b.1));
+    }
+
+    #[test]
+    fn one_partition_is_not_cut() {
+        let mut cuts = Cuts { step: FIRST_STEP, ..Cuts::default() };
+        (0..100_000).for_each(|row| cuts.pass(RowKey::new("p", format!("{row:06}"))));
+        assert!(cuts.cuts.is_empty());
+    }
+}

@@ -1,0 +1,171 @@
+//! The way back: of an index that was built, or is being built, and of one that the model dropped. States first, one at a
+//! time; then its rows.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use tablemodel_store::{
+    Action, Batch, Comparison, Condition, Filter, KeyRange, Operation, PropertyName, Query, Row, StoreErrorKind, limits,
+};
+
+use super::{
+    Contracted, record, running,
+    settle::drain,
+    states::{Owned, Rows, Waiting},
+};
+use crate::{
+    database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race},
+    error::{Error, ErrorKind, Result},
+    plan::{states::IndexState, system},
+};
+
+/// How long other programs are waited for.
+const WAIT: Duration = Duration::from_secs(300);
+/// How often rows are looked for before it is given up.
+const ROUNDS: u32 = 8;
+
+/// A migration that is taken back, or takes something away.
+pub(super) struct Undo;
+
+impl Undo {
+    pub(super) async fn rollback(db: &Database) -> Result<Contracted> {
+        let wanted = |rows: &Rows| match rows.last()? {
+            Some(last) if !last.undo => Ok(Some((last.steps, true))),
+            _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
+        };
+        let Some(owned) = Owned::take(db, &wanted).await? else { return Ok(Contracted::default()) };
+        owned.change(|record| record.undo = true).await?;
+        Self::run(&owned).await
+    }
+
+    pub(super) async fn contract(db: &Database) -> Result<Contracted> {
+        if let Some(record) = Rows::read(db).await?.unfinished()?
+            && !record.undo
+        {
+            return Err(running(&record)); // finish it, or take it back
+        }
+        let wanted = |rows: &Rows| {
+            let dropped = rows.plan(db)?.dropped;
+            let dropped: Vec<_> = dropped.into_iter().map(|dropped| (dropped.entity, dropped.index)).collect();
+            Ok((!dropped.is_empty()).then_some((dropped, true)))
+        };
+        match Owned::take(db, &wanted).await? {
+            Some(owned) => Self::run(&owned).await,
+            None => Ok(Contracted::default()),
+        }
+    }
+
+    async fn run(owned: &Owned) -> Result<Contracted> {
+        match Self::take_away(owned).await {
+            Ok(contracted) => Ok(contracted),
+            Err(error) => {
+                // Whoever goes on need not wait for the lease; a store that is gone cannot be told.
+                let _ = owned.release().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn take_away(owned: &Owned) -> Result<Contracted> {
+        let db = &owned.db;
+        let (_, record) = owned.rows().await?;
+        let named = |(entity, index): &&(String, String)| {
+            let schema = db.model().iter().find(|schema| schema.entity_type == entity);
+            schema.is_none_or(|schema| schema.derived_position(index).is_none())
+        };
+        let dropped: Vec<_> = record.steps.iter().filter(named).cloned().collect();
+        let what = "have an index in their model that is taken away, or have not learnt of the states yet";
+        let waiting = Waiting { indexes: &dropped, knows: Some(false), what, time: WAIT };
+        let down = [
+            (IndexState::Readable, IndexState::WriteOnly),
+            (IndexState::WriteOnly, IndexState::DeleteOnly),
+            (IndexState::DeleteOnly, IndexState::Absent),
+        ];
+        for (from, to) in down {
+            let (rows, record) = owned.rows().await?;
+            if rows.steps(&record)?.iter().any(|step| step.state == from) {
+                owned.settle(&waiting).await?;
+                owned.shift(from, to).await?;
+            }
+        }
+        owned.settle(&waiting).await?;
+        drain(db).await?;
+        let mut contracted = Contracted { migration: Some(record.id.clone()), ..Contracted::default() };
+        for (entity, index) in &record.steps {
+            contracted.rows += remove_rows(owned, entity, index).await?;
+        }
+        record::forget(db, &record.id).await?;
+        owned.finish(None).await?;
+        contracted.steps = Rows::read(db).await?.steps(&record)?;
+        Ok(contracted)
+    }
+}
+
+/// Deletes the rows of an index that nobody writes any more; gives how many there were.
+async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
+    let db = &owned.db;
+    let rows = Rows::read(db).await?;
+    let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+    let place = schema.and_then(|schema| Some(schema.derived(schema.derived_position(index)?)?.table.unwrap_or(schema.table)));
+    let tables: BTreeSet<&str> = match rows.table(entity, index).or(place) {
+        Some(table) => BTreeSet::from([table]),
+        None => db.entity_tables(),
+    };
+    let mut removed = 0;
+    for _ in 0..ROUNDS {
+        let mut found = 0;
+        for table in &tables {
+            let (rows, gone) = remove_once(owned, &db.table_name(table), &format!("{entity}.{index}")).await?;
+            (found, removed) = (found + rows, removed + gone);
+        }
+        if found == 0 {
+            return Ok(removed);
+        }
+    }
+    Err(Error::new(ErrorKind::Unavailable, format!("rows of index `{index}` keep coming; a program writes it still")))
+}
+
+/// One walk over the rows of a kind: how many it found, and how many it deleted.
+async fn remove_once(owned: &Owned, table: &str, kind: &str) -> Result<(u64, u64)> {
+    let at_least = Filter::compare(system::ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{kind}@"));
+    let filter = at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{kind}A")));
+    let mut query = Query::new(table, KeyRange::table()).filtered(filter);
+    query.select = Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]);
+    let (mut found, mut removed) = (0, 0);
+    loop {
+        let page = match owned.db.query_store(&query).await {
+            Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok((found, removed)),
+            other => other?,
+        };
+        found += page.rows.len() as u64;
+        for rows in page.rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
+            for rows in rows.chunks(limits::MAX_BATCH_OPERATIONS) {
+                removed += remove(&owned.db, table, rows).await?;
+            }
+        }
+        owned.keep().await?;
+        match page.continuation {
+            Some(next) => query.continuation = Some(next),
+            None => return Ok((found, removed)),
+        }
+    }
+}
+
+/// Deletes rows of one partition, if they are as they were read; gives how many.
+async fn remove(db: &Database, table: &str, rows: &[Row]) -> Result<u64> {
+    let Some(first) = rows.first() else { return Ok(0) };
+    let delete = |row: &Row| Operation {
+        row: row.key.row.clone(),
+        action: Action::Delete(Condition::Match(row.etag.clone())),
+    };
+    let operations = rows.iter().map(delete).collect();
+    let batches = [Batch { operations, ..Batch::new(table, first.key.partition.clone()) }];
+    for attempt in 0..ATTEMPTS {
+        match db.commit_store(&batches, attempt).await {
+            Ok(_) => return Ok(rows.len() as u64),
+            Err(error) if is_race(error.kind()) => return Ok(0), // found again, as they are by then
+            Err(error) if is_transient(&error) => db.pause(attempt).await,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(0)
+}
