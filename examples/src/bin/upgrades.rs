@@ -10,7 +10,7 @@ use tablemodel::{
     store::{MemoryStore, TableStore},
 };
 
-/// The program as it was.
+/// The program as it was. Later, only its struct is left, marked `frozen`: what reading old rows needs.
 mod before {
     use tablemodel::prelude::*;
 
@@ -31,20 +31,8 @@ mod before {
     }
 }
 
-/// As rows of version 1 are: what reading them needs.
-#[derive(TableEntity)]
-#[table(name = "Company", entity_type = "Employee", frozen, partition = "{department}", row = "empid_{id:06}")]
-#[table(index(by_name, row = "name_{name}_{id:06}", keys_only))]
-#[table(index(by_email, row = "email_{email}", unique))]
-struct EmployeeV1 {
-    department: String,
-    id: u32,
-    name: String,
-    email: String,
-}
-
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Company", version = 2, previous = EmployeeV1, partition = "{department}", row = "empid_{id:06}")]
+#[table(name = "Company", version = 2, previous = before::Employee, partition = "{department}", row = "empid_{id:06}")]
 #[table(index(by_email, row = "email_{email}", unique, keep(last_name)))]
 struct Employee {
     department: String,
@@ -54,9 +42,9 @@ struct Employee {
     email: String,
 }
 
-impl Upgrade<EmployeeV1> for Employee {
-    fn upgrade(old: EmployeeV1) -> Result<Self, UpgradeError> {
-        let EmployeeV1 { department, id, name, email } = old;
+impl Upgrade<before::Employee> for Employee {
+    fn upgrade(old: before::Employee) -> Result<Self, UpgradeError> {
+        let before::Employee { department, id, name, email } = old;
         let (first, last) = name.split_once(' ').ok_or_else(|| UpgradeError::new("the name has no space"))?;
         Ok(Self { department, id, first_name: first.to_owned(), last_name: last.to_owned(), email })
     }
@@ -89,7 +77,11 @@ async fn main() -> tablemodel::Result<()> {
     println!("read: {jones:?}");
     assert_eq!(jones.as_ref().map(|jones| (jones.version(), jones.last_name.as_str())), Some((Some(1), "Jones")));
 
-    db.update(sales().id(1), |jones| Ok(jones.last_name = "Smith".into())).await?;
+    db.update(sales().id(1), |jones| {
+        jones.last_name = "Smith".into();
+        Ok(())
+    })
+    .await?;
     let mut byron = Employee::by_email().department("Sales").email("2@contoso.com").one(&db).await?;
     if let Some(byron) = &mut byron {
         assert!(db.upgrade(byron).await?, "it was of version 1");

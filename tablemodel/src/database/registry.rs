@@ -261,7 +261,8 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
     let mut beyond = Vec::new();
     for (key, row) in rows {
         let Some(name) = key.strip_prefix(&own) else { continue };
-        if !followers(schema).any(|known| known == name) && state(row)? != IndexState::Absent {
+        let is_known = schema.lineage().any(|version| followers(version).any(|known| known == name));
+        if !is_known && state(row)? != IndexState::Absent {
             beyond.push(name.to_owned());
         }
     }

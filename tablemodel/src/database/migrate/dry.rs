@@ -123,7 +123,7 @@ impl Dry<'_> {
             Err(error) => return self.fail(schema, group, error.to_string()),
         };
         for entry in wanted {
-            let Some(index) = schema.indexes.get(entry.index) else { continue };
+            let Some(index) = schema.index_at(entry.index) else { continue };
             if !self.steps.iter().any(|step| step.entity == schema.entity_type && step.index == index.name) {
                 continue;
             }

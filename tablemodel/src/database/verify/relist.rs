@@ -30,7 +30,7 @@ impl Database {
     /// batch at a time, its rows are taken away and its entities written once more, one by one.
     pub(super) async fn relist(&self, violation: &Violation, relist: &Relist) -> Result<()> {
         let of = self.model().iter().find(|schema| schema.entity_type == relist.entity);
-        let of = of.and_then(|schema| schema.indexes.get(relist.index)).filter(|_| !relist.members.is_empty());
+        let of = of.and_then(|schema| schema.index_at(relist.index)).filter(|_| !relist.members.is_empty());
         let Some(index) = of else { return self.unlist(violation, relist).await };
         let mut batches = Vec::new();
         split(self.rebuilt(violation, relist, index).await?, &mut batches);

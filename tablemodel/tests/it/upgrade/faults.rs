@@ -50,7 +50,10 @@ async fn the_row_is_old_or_new_and_has_exactly_the_rows_of_that() {
                         Err(error) => assert!(
                             matches!(
                                 error.kind(),
-                                ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
+                                ErrorKind::OutcomeUnknown
+                                    | ErrorKind::Unavailable
+                                    | ErrorKind::Denied
+                                    | ErrorKind::LeaseExpired
                             ),
                             "{told}: {error}"
                         ),
