@@ -27,6 +27,7 @@ struct Parts {
 }
 
 /// Slots: in place where they are few, as those of most rows are.
+#[expect(clippy::large_enum_variant, reason = "a row behind one pointer takes no further allocation for its slots")]
 enum Slots {
     Few([Slot; FEW], usize),
     Many(Vec<Slot>),
