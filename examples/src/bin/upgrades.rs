@@ -71,7 +71,6 @@ async fn main() -> tablemodel::Result<()> {
 
     // The program is deployed anew, over the same store.
     let db = Database::builder().with_store::<Company>(store).await?;
-    db.ensure_tables().await?;
     let sales = || Employee::find().department("Sales");
     let jones = sales().id(1).one(&db).await?;
     println!("read: {jones:?}");
