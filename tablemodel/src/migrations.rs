@@ -1,5 +1,6 @@
 #![doc = include_str!("../docs/migrations.md")]
 
 pub use crate::database::{
-    Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations, Progress, Step,
+    Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations, Progress,
+    Step,
 };

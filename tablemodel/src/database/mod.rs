@@ -37,8 +37,8 @@ pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
     migrate::{
-        Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations, Progress,
-        Step,
+        Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations,
+        Progress, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},

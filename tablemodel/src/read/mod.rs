@@ -52,9 +52,8 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Plans the query; an index that is not readable is refused.
-    pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
-        let registered = db.registered(query.schema())?;
-        query.check_ready(&registered.setting.states)?;
+    pub(crate) async fn new(db: &Database, query: PathQuery) -> Result<Self> {
+        let registered = ready(db, &query).await?;
         let plan = query.plan()?;
         let (index, verified) = (plan.index, query.is_verified());
         let rows = Groups::new(db.clone(), &registered, plan);
@@ -190,20 +189,21 @@ pub(crate) enum Single {
         verified: bool,
         key: RowKey,
     },
-    /// The key has several places to be looked for.
-    Planned(Box<Reader>),
+    /// The key has several places to be looked for, or the states of indexes are to be looked at before.
+    Planned(Box<PathQuery>),
 }
 
 impl Single {
-    /// Errors in the values, and an index that is not readable, are met here, before anything is read.
+    /// Errors in the values are met here, before anything is read.
     pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
         let (schema, index) = (query.schema(), query.index());
         let registered = db.registered(schema)?;
-        query.check_ready(&registered.setting.states)?;
+        let is_ready =
+            index.is_none() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
         let verified = query.is_verified();
         Ok(match query.point()? {
-            Some(key) => Self::Point { registered, schema, index, verified, key },
-            None => Self::Planned(Box::new(Reader::new(db, query)?)),
+            Some(key) if is_ready => Self::Point { registered, schema, index, verified, key },
+            _ => Self::Planned(Box::new(query)),
         })
     }
 
@@ -211,7 +211,7 @@ impl Single {
     pub(crate) async fn found<F: Found>(self, db: &Database) -> Result<Option<F>> {
         let (registered, schema, index, verified, key) = match self {
             Self::Point { registered, schema, index, verified, key } => (registered, schema, index, verified, key),
-            Self::Planned(reader) => return Box::pin(reader.first_found()).await,
+            Self::Planned(query) => return Box::pin(first_of(db, *query)).await,
         };
         let row = db.get_row(&registered.table, &key).await;
         match row.map_err(|error| error.of(schema.entity_type).at_key(key))? {
@@ -219,6 +219,22 @@ impl Single {
             _ => Ok(None),
         }
     }
+}
+
+async fn first_of<F: Found>(db: &Database, query: PathQuery) -> Result<Option<F>> {
+    Reader::new(db, query).await?.first_found().await
+}
+
+/// The entity as the store keeps it; that the query's index is readable, by states that were looked at not long ago.
+async fn ready(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
+    let registered = db.registered(query.schema())?;
+    let ready = query.check_ready(&registered.setting.states);
+    if query.index().is_none() || (ready.is_ok() && !db.may_have_moved()) {
+        return ready.map(|()| registered);
+    }
+    db.look_at_states().await?;
+    let registered = db.registered(query.schema())?;
+    query.check_ready(&registered.setting.states).map(|()| registered)
 }
 
 /// The entities of a plan that was made elsewhere.
@@ -273,7 +289,7 @@ async fn load(db: &Database, schema: &'static EntitySchema, index: usize, row: R
 
 /// The results one by one.
 pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<Item = Result<F>> + Send + 'static {
-    futures_stream::once(async move { Reader::new(&db, query) })
+    futures_stream::once(async move { Reader::new(&db, query).await })
         .map_ok(|reader| {
             futures_stream::try_unfold(reader, |mut reader| async move {
                 let results = reader.next_results::<F>().await?;
@@ -294,7 +310,7 @@ pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Re
 /// The primary key behind a full key: the key itself, or the owner of the index row.
 pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<RowKey> {
     let schema = query.schema();
-    let mut reader = Reader::new(db, query.clone())?;
+    let mut reader = Reader::new(db, query.clone()).await?;
     match (reader.index, reader.rows.plan().point()) {
         (None, Some(key)) => Ok(key),
         (None, None) if reader.rows.plan().is_cut() => query.exact_key(),

@@ -153,7 +153,11 @@ impl<'a> Apply<'a> {
     /// Through the states in which rows are only deleted, and written, to where every live program writes them.
     async fn write_states(&self, owned: &Owned, indexes: &[(String, String)]) -> Result<()> {
         let learn = Waiting { indexes, knows: None, what: "have not learnt of the states yet", time: self.wait };
-        let know = Waiting { knows: Some(true), what: "do not have the indexes in their model, or have not learnt of the states yet", ..learn };
+        let know = Waiting {
+            knows: Some(true),
+            what: "do not have the indexes in their model, or have not learnt of the states yet",
+            ..learn
+        };
         let is_any = async |state| {
             let (rows, record) = owned.rows().await?;
             Ok::<_, Error>(rows.steps(&record)?.iter().any(|step| step.state == state))

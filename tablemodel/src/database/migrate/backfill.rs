@@ -148,7 +148,8 @@ impl Backfill<'_, '_> {
 
     /// Whether the range stands as it was to be written, since a reply was lost.
     async fn reread(&self, range: &mut Range) -> Result<bool> {
-        let there = record::ranges(self.db(), &self.owned.id).await?.into_iter().find(|there| there.number == range.number);
+        let there =
+            record::ranges(self.db(), &self.owned.id).await?.into_iter().find(|there| there.number == range.number);
         let Some(there) = there else { return Ok(false) };
         let is_same = Range { etag: None, ..there.clone() } == Range { etag: None, ..range.clone() };
         range.etag = there.etag;
@@ -274,12 +275,7 @@ fn same(schema: &'static EntitySchema, old: Group) -> Result<Change> {
 
 /// Writes entities of one partition once more, in one batch, or in halves where one of them is refused. Whether the store was
 /// busy meanwhile.
-async fn touch(
-    db: &Database,
-    id: &str,
-    schema: &'static EntitySchema,
-    groups: Vec<Group>,
-) -> Result<(Touched, bool)> {
+async fn touch(db: &Database, id: &str, schema: &'static EntitySchema, groups: Vec<Group>) -> Result<(Touched, bool)> {
     let registered = db.registered(schema)?;
     let (mut sum, mut busy) = (Touched::default(), false);
     let mut rest = vec![groups];
@@ -352,7 +348,7 @@ pub(super) async fn retry(db: &Database, id: &str) -> Result<u64> {
         let schema = db.model().iter().copied().find(|schema| schema.entity_type == failure.entity);
         let Some(schema) = schema else { continue };
         match write_again(db, schema, &failure.key).await {
-            Ok(_) => db.remove_row(&db.registry_table(), &row).await?,
+            Ok(_) => record::remove(db, &row).await?,
             Err(error) if is_fatal(&error) || *error.kind() == ErrorKind::Unavailable => return Err(error),
             Err(error) => {
                 left += 1;

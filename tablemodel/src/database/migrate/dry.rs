@@ -65,7 +65,12 @@ pub(super) async fn run(
         Some(_) => survey(db, targets).await?.entities,
         None => report.read,
     };
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
     let scaled = |of: u64| (of as f64 * report.entities as f64 / report.read.max(1) as f64).round() as u64;
     (report.rows, report.requests) = (scaled(report.rows), scaled(report.requests));
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]

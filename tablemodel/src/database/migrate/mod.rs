@@ -282,7 +282,9 @@ impl Migrations {
     /// Those of the store.
     pub async fn failures(&self) -> Result<Vec<Failure>> {
         match Rows::read(&self.db).await?.last()? {
-            Some(record) => Ok(record::failures(&self.db, &record.id).await?.into_iter().map(|(_, found)| found).collect()),
+            Some(record) => {
+                Ok(record::failures(&self.db, &record.id).await?.into_iter().map(|(_, found)| found).collect())
+            }
             None => Ok(Vec::new()),
         }
     }
@@ -322,6 +324,7 @@ impl Migrations {
 
 /// That the migration is another program's.
 fn running(record: &Record) -> Error {
-    let detail = format!("another program is at work on migration {}; wait for it, or try again in a minute", record.id);
+    let detail =
+        format!("another program is at work on migration {}; wait for it, or try again in a minute", record.id);
     Error::new(ErrorKind::MigrationRunning { migration: record.id.clone() }, detail)
 }

@@ -13,7 +13,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row,
 
 use super::{
     DroppedIndex, MigrationPlan, Step,
-    record::{Control, MIGRATION, Record, control_key},
+    record::{self, Control, MIGRATION, Record, control_key},
     running,
 };
 use crate::{
@@ -77,7 +77,8 @@ impl Rows {
     }
 
     pub(super) fn plan(&self, db: &Database) -> Result<MigrationPlan> {
-        let mut plan = MigrationPlan { unfinished: self.unfinished()?.map(|record| record.id), ..MigrationPlan::default() };
+        let mut plan =
+            MigrationPlan { unfinished: self.unfinished()?.map(|record| record.id), ..MigrationPlan::default() };
         for schema in db.model() {
             let entity = schema.entity_type.to_owned();
             if !self.0.contains_key(&registry::entity_row(schema)) {
@@ -151,7 +152,8 @@ impl Owned {
                     (new_record(format!("{id:04}"), steps, undo, now), None)
                 }
             };
-            let owned = Self { db: db.clone(), id: record.id.clone(), me: me.clone(), kept: Mutex::new(Duration::ZERO) };
+            let owned =
+                Self { db: db.clone(), id: record.id.clone(), me: me.clone(), kept: Mutex::new(Duration::ZERO) };
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));
             }
@@ -250,7 +252,8 @@ impl Owned {
             };
             let mut properties = there.properties.clone();
             properties.insert("State", state.word());
-            operations.push(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) });
+            operations
+                .push(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) });
         }
         let mut properties = registry::record("~epoch@1", now);
         properties.insert("Epoch", registry::epoch(&rows.0) + 1);
@@ -348,7 +351,7 @@ impl Owned {
             }
             let is_gone = now.saturating_sub(*since) >= GONE;
             if is_gone {
-                self.db.remove_row(&self.db.registry_table(), &row).await?;
+                record::remove(&self.db, &row).await?;
             } else if registry::epoch_of(&row) < epoch || !allowed.lets(&row) {
                 behind.push(id.to_owned());
             }

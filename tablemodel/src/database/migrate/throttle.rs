@@ -59,7 +59,8 @@ impl Throttle {
             bucket.good += 1;
             if bucket.good >= GOOD {
                 bucket.good = 0;
-                bucket.pace = bucket.pace.map(|pace| pace * 1.05).filter(|pace| bucket.limit.is_none_or(|limit| *pace < limit));
+                bucket.pace =
+                    bucket.pace.map(|pace| pace * 1.05).filter(|pace| bucket.limit.is_none_or(|limit| *pace < limit));
             }
         });
     }

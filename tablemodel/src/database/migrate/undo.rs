@@ -105,7 +105,8 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
     let db = &owned.db;
     let rows = Rows::read(db).await?;
     let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
-    let place = schema.and_then(|schema| Some(schema.derived(schema.derived_position(index)?)?.table.unwrap_or(schema.table)));
+    let place =
+        schema.and_then(|schema| Some(schema.derived(schema.derived_position(index)?)?.table.unwrap_or(schema.table)));
     let tables: BTreeSet<&str> = match rows.table(entity, index).or(place) {
         Some(table) => BTreeSet::from([table]),
         None => db.entity_tables(),
@@ -153,10 +154,8 @@ async fn remove_once(owned: &Owned, table: &str, kind: &str) -> Result<(u64, u64
 /// Deletes rows of one partition, if they are as they were read; gives how many.
 async fn remove(db: &Database, table: &str, rows: &[Row]) -> Result<u64> {
     let Some(first) = rows.first() else { return Ok(0) };
-    let delete = |row: &Row| Operation {
-        row: row.key.row.clone(),
-        action: Action::Delete(Condition::Match(row.etag.clone())),
-    };
+    let delete =
+        |row: &Row| Operation { row: row.key.row.clone(), action: Action::Delete(Condition::Match(row.etag.clone())) };
     let operations = rows.iter().map(delete).collect();
     let batches = [Batch { operations, ..Batch::new(table, first.key.partition.clone()) }];
     for attempt in 0..ATTEMPTS {

@@ -24,9 +24,17 @@ impl Program {
 pub(crate) enum Relay {
     Idle,
     /// Has read the outbox row and what its program knew.
-    Look { slot: u8, knows: Knows },
+    Look {
+        slot: u8,
+        knows: Knows,
+    },
     /// Has read the entity; entries to be seen to, as bits.
-    Write { slot: u8, knows: Knows, entity: Entity, todo: u8 },
+    Write {
+        slot: u8,
+        knows: Knows,
+        entity: Entity,
+        todo: u8,
+    },
 }
 
 /// The backfill of the one entity.

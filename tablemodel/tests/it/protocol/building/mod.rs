@@ -126,8 +126,7 @@ impl Protocol for Building {
 
     fn start(&self) -> State {
         let entity = Entity { value: 0, seq: 0 };
-        let rows =
-            Rows { entity, outbox: [0; WRITES], entry: [None; VALUES], state: Knows::Absent, readable: false };
+        let rows = Rows { entity, outbox: [0; WRITES], entry: [None; VALUES], state: Knows::Absent, readable: false };
         let program = |left| Program { knows: Knows::Absent, left, read: None };
         State {
             rows,
