@@ -222,7 +222,7 @@ impl Owned {
                 // Its last write may have been this one, and its reply was lost.
                 Err(_) if attempt > 0 && rows.record(&self.id)?.is_some_and(|(record, _)| record.owner.is_none()) => {
                     self.db.load_registry().await?;
-                    return Ok(rows.record(&self.id)?.map(|(record, _)| record).ok_or_else(busy)?);
+                    return rows.record(&self.id)?.map(|(record, _)| record).ok_or_else(busy);
                 }
                 other => other?,
             };
