@@ -7,6 +7,7 @@
 //! | `rooms` | the parts of both, and of the schema, that belong to one modelling pattern |
 //! | `emit` | the generated code: constants, one-line bodies, and the types of the paths |
 //! | `template`, `codec`, `names` | the grammar of keys, the words of codecs, the forms of names |
+//! | `lock` | what `tablemodel.lock` says of an entity |
 //! | `errors` | all mistakes of one struct, each under its words |
 //!
 //! A derive reads all it can before it reports, reports everything at once, and leaves impls behind that keep other
@@ -16,6 +17,7 @@
 mod codec;
 mod emit;
 mod errors;
+mod lock;
 mod meant;
 mod names;
 mod rooms;
@@ -68,11 +70,16 @@ use proc_macro::TokenStream;
 /// | `row = "empid_{id:06}"` | the template of the row key. Required |
 /// | `entity_type = "Employee"` | the stored name of the entity; the struct's name unless given. Say it before you rename the struct |
 /// | `version = 2` | the version of the stored format; 1 unless given |
+/// | `previous = EmployeeV1` | the struct of the version before, with `impl Upgrade<EmployeeV1>`: its rows are read as this version's |
+/// | `frozen` | the struct only tells how rows of an older version are: nothing is written or found by it |
+/// | `readable_by = 1` | programs from this older version on may read the rows (never write them) |
+/// | `downgrade` | rows also hold what the version before reads, by `impl Downgrade<EmployeeV1>` |
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
 /// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
 /// | `count(..)`, `sum(..)` | the number of these entities, or the sum of a field, kept in another entity; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
 /// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
+/// | `reserved("OldName")` | stored names of removed properties and indexes, which may not be used again |
 /// | `adopt` | rows that other programs wrote are read as version 1 |
 /// | `allow_scan` | scans of whole partitions and of the table may be written |
 /// | `allow(append_hotspot)` | the partition key may be constant, or led by time: one server then takes every write |

@@ -19,6 +19,9 @@ pub(crate) struct Flat {
     unused: usize,
 }
 
+/// Bytes of the text of a short property.
+const BYTES_EACH: usize = 24;
+
 /// A property.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
@@ -42,14 +45,21 @@ enum Slot {
 impl Flat {
     /// No properties yet, with room for `count` short ones.
     pub(crate) fn with_capacity(count: usize) -> Self {
-        const BYTES_EACH: usize = 16;
-        let texts = String::with_capacity(BYTES_EACH * count);
-        Self { entries: Vec::with_capacity(count), texts, ..Self::default() }
+        Self::with_room(count, BYTES_EACH * count)
     }
 
-    /// Copies of properties that come in order of name, with room for `more` short ones.
-    pub(crate) fn copy_of<'a>(properties: impl Iterator<Item = (&'a PropertyName, ValueRef<'a>)>, more: usize) -> Self {
-        let mut copy = Self::with_capacity(properties.size_hint().1.unwrap_or_default() + more);
+    fn with_room(count: usize, bytes: usize) -> Self {
+        Self { entries: Vec::with_capacity(count), texts: String::with_capacity(bytes), ..Self::default() }
+    }
+
+    /// Copies of properties that come in order of name, with room for `more` short ones, and for `bytes` of texts at least.
+    pub(crate) fn copy_of<'a>(
+        properties: impl Iterator<Item = (&'a PropertyName, ValueRef<'a>)>,
+        more: usize,
+        bytes: usize,
+    ) -> Self {
+        let count = properties.size_hint().1.unwrap_or_default() + more;
+        let mut copy = Self::with_room(count, (BYTES_EACH * count).max(bytes + BYTES_EACH * more));
         for (name, value) in properties {
             let slot = copy.slot(value);
             copy.entries.push(Entry { name: name.clone(), slot });
@@ -97,6 +107,11 @@ impl Flat {
         FlatIter { of: self, rest: self.entries.iter() }
     }
 
+    /// At least the bytes of all texts and binaries.
+    pub(crate) fn texts_at_most(&self) -> usize {
+        self.texts.len() + self.binaries.len()
+    }
+
     fn position(&self, name: &str) -> Result<usize, usize> {
         self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name))
     }
@@ -142,7 +157,7 @@ impl Flat {
             self.unused += place.len();
         }
         if self.unused > FEW + (self.texts.len() + self.binaries.len()) / 2 {
-            *self = Self::copy_of(self.iter(), 0);
+            *self = Self::copy_of(self.iter(), 0, 0);
         }
     }
 }

@@ -58,7 +58,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
 /// Bytes whose plain order is the order of keys: UTF-8, with characters beyond U+FFFF written as
 /// their two surrogates (CESU-8).
 pub fn order_bytes(key: &str) -> Cow<'_, [u8]> {
-    if !key.bytes().any(|byte| byte >= 0xF0) {
+    // The usual case, and the cheapest to see.
+    if key.is_ascii() || !key.bytes().any(|byte| byte >= 0xF0) {
         return Cow::Borrowed(key.as_bytes());
     }
     let mut bytes = Vec::with_capacity(key.len() + key.len() / 2);

@@ -59,7 +59,7 @@ pub use crate::{
     port::{Capabilities, TableStore},
     properties::{Properties, PropertiesIter},
     query::{Continuation, Page, Query},
-    row::Row,
+    row::{Row, RowState},
     value::{EdmType, Value, ValueRef},
 };
 pub use uuid::Uuid;

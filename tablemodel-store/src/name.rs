@@ -18,6 +18,15 @@ impl PropertyName {
         Self(Text::Static(name))
     }
 
+    /// The constant of the program that it is, if it is one.
+    #[cfg(feature = "embedded")]
+    pub(crate) const fn constant(&self) -> Option<&'static str> {
+        match self.0 {
+            Text::Static(name) => Some(name),
+            Text::Shared(_) => None,
+        }
+    }
+
     /// The text.
     #[inline]
     pub fn as_str(&self) -> &str {

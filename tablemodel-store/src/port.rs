@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 
-use crate::{Batch, Page, Query, Receipts, Row, StoreError, key::RowKey};
+use crate::{Batch, Page, Query, Receipts, Row, RowState, StoreError, key::RowKey};
 
 /// What a store can do beyond the contract, and what it cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,14 @@ pub trait TableStore: Send + Sync + 'static {
 
     /// The row at `key`, or `None`. One point read. Errors: `TableNotFound`.
     async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError>;
+
+    /// What [`get`](Self::get) gives, told at once, by a store that never waits for a point read: no future is made then.
+    /// `None`: `get` has to be asked.
+    ///
+    /// Need not be implemented. A store around another must not pass it on, unless what it adds to `get` is in it too.
+    fn get_at_once(&self, _table: &str, _key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
+        None
+    }
 
     /// One page of a query. Follow `continuation` until it is absent: an empty page is not the end.
     ///

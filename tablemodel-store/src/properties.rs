@@ -134,7 +134,7 @@ impl Properties {
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
         const A_FEW: usize = 4;
         let kept = self.iter().filter(|(name, _)| keep(name.as_str()));
-        Self(Repr::Flat(Arc::new(Flat::copy_of(kept, A_FEW))))
+        Self(Repr::Flat(Arc::new(Flat::copy_of(kept, A_FEW, self.texts_at_most().unwrap_or_default()))))
     }
 
     /// All properties, in order of name.
@@ -148,11 +148,21 @@ impl Properties {
         })
     }
 
+    /// At least the bytes of all texts and binaries, where that is known.
+    pub(crate) fn texts_at_most(&self) -> Option<usize> {
+        match &self.0 {
+            Repr::Empty => Some(0),
+            Repr::Flat(flat) => Some(flat.texts_at_most()),
+            #[cfg(feature = "embedded")]
+            Repr::Packed(_) => None,
+        }
+    }
+
     /// Changes the properties, which no clone shares then.
     fn change(&mut self, work: impl FnOnce(&mut Flat)) {
         let mut flat = match std::mem::take(&mut self.0) {
             Repr::Flat(flat) => flat,
-            other => Arc::new(Flat::copy_of(Self(other).iter(), 1)),
+            other => Arc::new(Flat::copy_of(Self(other).iter(), 1, 0)),
         };
         work(Arc::make_mut(&mut flat));
         self.0 = Repr::Flat(flat);

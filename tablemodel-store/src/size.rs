@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::{Action, Batch, Condition, DateTime, Operation, Properties, ValueRef};
+use crate::{Action, Batch, Condition, DateTime, Operation, Properties, ValueRef, limits};
 
 /// Bytes that the multipart frame of one batch takes: its two boundaries, opened and closed, with their headers.
 pub const BATCH_OVERHEAD_BYTES: usize = 512;
@@ -63,9 +63,13 @@ pub fn batch_bytes(batch: &Batch) -> usize {
 
 /// [`batch_bytes`] of a batch that has over `limit` of them; costs little where it is far below.
 pub fn batch_bytes_over(batch: &Batch, limit: usize) -> Option<usize> {
-    let extent = |operation: &Operation| operation.action.properties().map_or(Extent::default(), Extent::of);
-    let bounds = batch.operations.iter().map(|it| extent(it).operation_bytes_bound(&batch.table, &batch.partition, it));
-    if BATCH_OVERHEAD_BYTES + bounds.sum::<usize>() <= limit {
+    let is_within = |extent: fn(&Properties) -> Extent| {
+        let of = |operation: &Operation| operation.action.properties().map_or(Extent::default(), extent);
+        let operations = batch.operations.iter();
+        let bounds = operations.map(|it| of(it).operation_bytes_bound(&batch.table, &batch.partition, it));
+        BATCH_OVERHEAD_BYTES + bounds.sum::<usize>() <= limit
+    };
+    if is_within(Extent::at_most) || is_within(Extent::of) {
         return None;
     }
     Some(batch_bytes(batch)).filter(|bytes| *bytes > limit)
@@ -101,6 +105,15 @@ impl Extent {
         let mut extent = Self::default();
         properties.iter().for_each(|(name, value)| extent.add(name.as_str(), value));
         extent
+    }
+
+    /// At least that, mostly without a walk.
+    fn at_most(properties: &Properties) -> Self {
+        const LONGEST_NAME: usize = 3 * limits::MAX_PROPERTY_NAME_CHARS;
+        match properties.texts_at_most() {
+            Some(texts) => Self { count: properties.len(), names: LONGEST_NAME * properties.len(), texts },
+            None => Self::of(properties),
+        }
     }
 
     /// Counts one more property.

@@ -5,6 +5,7 @@
 use crate::{
     key::{Codec, KeyType, Part, Problem, Segment, Template},
     path::field::{AggregateValue, Field, HoldsAggregate},
+    plan::contributed::same_codec,
     schema::{EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
@@ -257,6 +258,46 @@ const fn literal(segment: Option<&Segment>) -> &'static str {
     match segment {
         Some(Segment::Literal(text)) => text,
         Some(Segment::Part(_)) | None => "",
+    }
+}
+
+/// Whether the templates make the same keys of the same values, by whatever names those are stored.
+pub(crate) const fn same_key(a: &Template, b: &Template) -> bool {
+    let (mut a, mut b) = (a.0, b.0);
+    loop {
+        match (a, b) {
+            ([], []) => return true,
+            ([Segment::Literal(one), rest @ ..], [Segment::Literal(other), tail @ ..]) if same(one, other) => {
+                (a, b) = (rest, tail);
+            }
+            ([Segment::Part(one), rest @ ..], [Segment::Part(other), tail @ ..])
+                if same_codec(one.codec, other.codec) && same_type(one, other) =>
+            {
+                (a, b) = (rest, tail);
+            }
+            _ => return false,
+        }
+    }
+}
+
+const fn same_type(a: &Part, b: &Part) -> bool {
+    match (a.key_type, b.key_type) {
+        // So many digits, whatever the type.
+        (KeyType::Unsigned(_) | KeyType::Signed(_), KeyType::Unsigned(_) | KeyType::Signed(_))
+            if matches!(a.codec, Codec::Width(_)) =>
+        {
+            true
+        }
+        (KeyType::Unsigned(a), KeyType::Unsigned(b)) | (KeyType::Signed(a), KeyType::Signed(b)) => a == b,
+        (KeyType::Text | KeyType::Enum { .. }, KeyType::Text | KeyType::Enum { .. })
+        | (KeyType::Float, KeyType::Float)
+        | (KeyType::Bool, KeyType::Bool)
+        | (KeyType::Uuid, KeyType::Uuid)
+        | (KeyType::Ulid, KeyType::Ulid)
+        | (KeyType::Date, KeyType::Date)
+        | (KeyType::Time, KeyType::Time)
+        | (KeyType::Binary, KeyType::Binary) => true,
+        _ => false,
     }
 }
 

@@ -10,7 +10,7 @@ use tablemodel_store::{Properties, PropertyName, Row, Value, ValueRef};
 
 use crate::{
     error::Result,
-    key::{KeyValue, Part},
+    key::{KeyValues, NO_VALUES},
     plan::{group::Group, image::Image},
     property::{ValueError, json},
     schema::{COPIED_SEQUENCE, EntitySchema, PropertySchema},
@@ -98,7 +98,7 @@ impl<P: Projection> CopyOf<P::Of> for P {
 
     fn read_copy(from: Option<&Properties>) -> std::result::Result<Self, ValueError> {
         let properties = from.ok_or(ValueError::Missing)?;
-        P::read_fields(&FieldReader::new(properties, &[])).map_err(|error| error.error)
+        P::read_fields(&FieldReader::new(properties, &NO_VALUES)).map_err(|error| error.error)
     }
 }
 
@@ -214,6 +214,25 @@ impl FieldWriter {
         self.blobs.push(blob);
     }
 
+    /// The properties of what was written, where nothing is to be uploaded.
+    pub(crate) fn into_properties(self) -> Properties {
+        self.properties
+    }
+
+    /// The properties of what was written, with links to blobs and contents as they are.
+    #[cfg(feature = "blob")]
+    pub(crate) fn into_linked(self) -> std::result::Result<Properties, String> {
+        let mut properties = self.properties;
+        for pending in self.blobs {
+            for (name, value) in
+                pending.placed().ok_or("it makes a blob of what is not at hand")?.properties(pending.names)
+            {
+                properties.insert(PropertyName::from_static(name), value);
+            }
+        }
+        Ok(properties)
+    }
+
     /// The image of what was written.
     pub(crate) fn into_image(self, schema: &'static EntitySchema) -> Result<Image> {
         let image = Image::new(schema, self.properties)?;
@@ -253,7 +272,7 @@ type ReadValue<T> = fn(Option<ValueRef<'_>>) -> std::result::Result<T, ValueErro
 #[derive(Debug)]
 pub struct FieldReader<'a> {
     properties: &'a Properties,
-    keys: &'a [(&'static Part, KeyValue<'a>)],
+    keys: &'a KeyValues<'a>,
     /// How far it has come in the properties.
     place: Cell<usize>,
     /// The further rows of an entity that is more than one.
@@ -262,24 +281,27 @@ pub struct FieldReader<'a> {
 
 impl<'a> FieldReader<'a> {
     /// Reads from stored properties, and from the values that the keys hold.
-    pub(crate) fn new(properties: &'a Properties, keys: &'a [(&'static Part, KeyValue<'a>)]) -> Self {
+    pub(crate) fn new(properties: &'a Properties, keys: &'a KeyValues<'a>) -> Self {
         Self { properties, keys, place: Cell::new(0), others: Vec::new() }
     }
 
     /// Reads from further rows of the entity too.
     pub(crate) fn with(mut self, others: impl Iterator<Item = &'a Properties>) -> Self {
-        self.others = others.map(|properties| Self::new(properties, &[])).collect();
+        self.others = others.map(|properties| Self::new(properties, &NO_VALUES)).collect();
         self
     }
 
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
-        if let Some((_, value)) = self.keys.iter().find(|(part, _)| part.property == property) {
-            return Some(value.as_ref());
+        if let Some(value) = self.keys.get(property) {
+            return Some(value);
         }
         let mut place = self.place.get();
         let value = self.properties.get_from(&mut place, property);
         self.place.set(place);
-        value.or_else(|| self.others.iter().find_map(|other| other.value(property)))
+        if value.is_some() || self.others.is_empty() {
+            return value;
+        }
+        self.others.iter().find_map(|other| other.value(property))
     }
 
     /// A field that is one property, by its type's `from_value`.
@@ -343,7 +365,7 @@ mod tests {
             asked in prop::collection::vec(0..NAMES.len(), 0..12),
         ) {
             let properties: Properties = stored.iter().map(|(name, value)| (NAMES[*name], *value)).collect();
-            let reader = FieldReader::new(&properties, &[]);
+            let reader = FieldReader::new(&properties, &NO_VALUES);
             for name in asked {
                 let found = reader.take_or(NAMES[name], i32::from_value, || -1);
                 prop_assert_eq!(found.unwrap(), stored.get(&name).copied().unwrap_or(-1));

@@ -54,8 +54,16 @@ pub enum ErrorKind {
     TooMany,
     /// An entity of another partition was put into a batch.
     WrongPartition,
-    /// The row was written by a version that this program does not know.
+    /// The row was written by a version that this program does not know, or may only read.
     UnknownVersion,
+    /// An [`Upgrade`](crate::Upgrade) refused a row of an older version, or made what cannot be stored. Nothing writes the row
+    /// before that is mended.
+    UpgradeFailed {
+        /// The version of the row.
+        from: u32,
+        /// The version that it was to become.
+        to: u32,
+    },
     /// The index is not complete yet.
     IndexNotReady {
         /// The index, as declared.

@@ -9,6 +9,8 @@ extern crate self as tablemodel; // the derives name this crate, in its own test
 pub mod blob;
 mod check;
 mod check_copy;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod cursor;
 mod database;
 mod entity;
@@ -21,7 +23,42 @@ mod read;
 mod row_json;
 mod schema;
 mod stored;
+pub mod upgrade;
 
+/// The program behind `cargo tablemodel`, over one or several [`TableModel`]s: the whole of `src/bin/tablemodel.rs`.
+///
+/// ```ignore
+/// tablemodel::cli!(company::Company);
+/// ```
+///
+/// See the module `cli` (feature `cli`), which the cargo alias switches on.
+#[cfg(feature = "cli")]
+#[macro_export]
+macro_rules! cli {
+    ($($model:ty),+ $(,)?) => {
+        fn main() -> ::std::process::ExitCode {
+            let package = $crate::cli::Package {
+                name: ::core::env!("CARGO_PKG_NAME"),
+                folder: ::core::env!("CARGO_MANIFEST_DIR"),
+                model: ::core::stringify!($($model),+),
+            };
+            $crate::cli::main(&package, &[$(<$model as $crate::TableModel>::ENTITIES),+])
+        }
+    };
+}
+
+/// The program behind `cargo tablemodel`; without the feature `cli` it says how to start it.
+#[cfg(not(feature = "cli"))]
+#[macro_export]
+macro_rules! cli {
+    ($($model:ty),+ $(,)?) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::__private::without_cli(&[$(<$model as $crate::TableModel>::ENTITIES),+])
+        }
+    };
+}
+
+pub mod format;
 pub mod key;
 pub mod migrations;
 pub mod prelude;
@@ -64,7 +101,8 @@ pub use crate::{
     property::Property,
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, Previous, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
+    upgrade::{Downgrade, Upgrade, UpgradeError},
 };

@@ -1,7 +1,7 @@
 //! What generated code names. Not part of the public API: it changes without notice, with the derive of the same
 //! version.
 //!
-//! Nothing is defined here.
+//! Nothing is defined here but what stands for a part that is switched off.
 
 pub use core::{
     default::Default,
@@ -23,6 +23,7 @@ pub use crate::{
     entity::{
         CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
     },
+    format::{facts_length, gate, gate_unreadable},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
@@ -39,12 +40,23 @@ pub use crate::{
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, PropertySchema, Shape, When,
+        OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
+    upgrade::{check_listed, check_previous, check_readable_by},
 };
 #[cfg(feature = "blob")]
 pub use crate::{
     blob::{BlobField, BlobValue},
     check::check_blob_field,
+    rooms::list::in_blob,
 };
+
+/// What `cli!` runs without the feature `cli`.
+#[cfg(not(feature = "cli"))]
+pub fn without_cli(_: &[&[&EntitySchema]]) -> std::process::ExitCode {
+    use std::io::Write;
+    let remedy = "run it as `cargo tablemodel`, or first with `--features tablemodel/cli,tablemodel/ungated -- init`\n";
+    let _ = std::io::stderr().write_all(remedy.as_bytes());
+    std::process::ExitCode::FAILURE
+}

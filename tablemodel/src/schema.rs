@@ -4,6 +4,7 @@
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
 mod derived;
+mod lineage;
 mod property;
 
 use std::cmp::Ordering;
@@ -11,9 +12,13 @@ use std::cmp::Ordering;
 use tablemodel_store::limits;
 
 pub(crate) use self::derived::Derived;
+pub(crate) use self::lineage::Convert;
 use self::property::{repeats, share_a_name};
 pub use self::{
-    derived::{AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, When},
+    derived::{
+        AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, Store, When,
+    },
+    lineage::Previous,
     property::{FieldSchema, PropertySchema},
 };
 use crate::{key::Template, rooms::chunked};
@@ -51,6 +56,16 @@ pub struct EntitySchema {
     pub adopt: bool,
     /// How the entity is cut into several rows; none for one that is always one row.
     pub shape: Option<Shape>,
+    /// Names of removed properties and indexes, which may never return.
+    pub reserved: &'static [&'static str],
+    /// Where the struct is in the program, for generated code: `company::model::Employee`. Not stored.
+    pub path: &'static str,
+    /// The version before this one, whose rows are read as this one's.
+    pub previous: Option<Previous>,
+    /// The oldest version whose programs may read rows of this one.
+    pub readable_by: Option<u32>,
+    /// Whether it only tells how rows were once: nothing is written or found by it.
+    pub frozen: bool,
 }
 
 /// How an entity is cut into several rows: a head at its keys, and parts behind it. See [`rooms::wide`](crate::rooms::wide).
@@ -89,14 +104,15 @@ impl EntitySchema {
         self.indexes.iter().find(|index| index.name == name)
     }
 
-    /// The kind of derived row at this position: indexes first, then copies, then aggregates.
-    pub(crate) fn derived(&self, position: usize) -> Option<Derived> {
+    /// The kind of derived row at this position of its own.
+    fn own_kind(&self, position: usize) -> Option<Derived> {
         if let Some(index) = self.indexes.get(position) {
             let IndexSchema { name, discriminator, unique, .. } = *index;
             let table = index.elsewhere.as_ref().map(|elsewhere| elsewhere.table);
             return Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique });
         }
-        let Some(copy) = self.copy(position) else { return self.contributed(position) };
+        let copy = position.checked_sub(self.indexes.len()).and_then(|at| self.copies.get(at));
+        let Some(copy) = copy else { return self.contributed(position) };
         let discriminator = copy.discriminator;
         let name =
             discriminator.split_once('.').and_then(|(_, name)| name.rsplit_once('@')).map_or("", |(name, _)| name);
@@ -104,16 +120,11 @@ impl EntitySchema {
         Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique: false })
     }
 
-    /// The position of the kind of derived row with this name.
-    pub(crate) fn derived_position(&self, name: &str) -> Option<usize> {
+    /// The position of the kind of derived row with this name, among its own.
+    fn own_position(&self, name: &str) -> Option<usize> {
         let before = self.indexes.len() + self.copies.len();
-        let position = (0..before).find(|at| self.derived(*at).is_some_and(|kind| kind.name == name));
+        let position = (0..before).find(|at| self.own_kind(*at).is_some_and(|kind| kind.name == name));
         position.or_else(|| Some(before + self.aggregates.iter().position(|aggregate| aggregate.is_named(name))?))
-    }
-
-    /// The copy at this position, behind the indexes.
-    pub(crate) fn copy(&self, position: usize) -> Option<&'static CopySchema> {
-        self.copies.get(position.checked_sub(self.indexes.len())?)
     }
 
     /// The copy that this stored property is part of.
@@ -217,12 +228,22 @@ impl EntitySchema {
 
     /// Whether some of its rows hold something of several entities.
     pub(crate) fn has_shared_rows(&self) -> bool {
-        !self.aggregates.is_empty() || self.has_lists()
+        self.has_aggregates() || self.has_lists()
     }
 
-    /// Whether it stands in lists.
+    /// Whether it adds to aggregates, or an older version of it did.
+    pub(crate) fn has_aggregates(&self) -> bool {
+        self.lineage().any(|schema| !schema.aggregates.is_empty())
+    }
+
+    /// Whether it keeps copies, or an older version of it did.
+    pub(crate) fn has_copies(&self) -> bool {
+        self.lineage().any(|schema| !schema.copies.is_empty())
+    }
+
+    /// Whether it stands in lists, or an older version of it did.
     pub(crate) fn has_lists(&self) -> bool {
-        self.indexes.iter().any(|index| index.cover == Cover::List)
+        self.lineage().flat_map(|schema| schema.indexes).any(|index| index.cover == Cover::List)
     }
 
     /// Whether some of its properties hold aggregates.
@@ -230,9 +251,14 @@ impl EntitySchema {
         self.properties().any(|property| property.aggregate)
     }
 
-    /// Whether some of its rows stand outside its own partition.
+    /// Whether some of its rows stand outside its own partition, or those of an older version did.
     pub const fn has_rows_elsewhere(&self) -> bool {
         let mut rest = self.indexes;
+        if let Some(previous) = &self.previous
+            && previous.schema.has_rows_elsewhere()
+        {
+            return true;
+        }
         while let [index, tail @ ..] = rest {
             if index.elsewhere.is_some() {
                 return true;
@@ -242,9 +268,9 @@ impl EntitySchema {
         !self.copies.is_empty() || self.has_aggregates_elsewhere()
     }
 
-    /// Whether it has values that are unique over several partitions.
+    /// Whether it has values that are unique over several partitions, or an older version of it had.
     pub(crate) fn has_claims(&self) -> bool {
-        self.indexes.iter().any(IndexSchema::is_claim)
+        self.lineage().flat_map(|schema| schema.indexes).any(IndexSchema::is_claim)
     }
 
     /// Where rows stand: primary ones for 0, those of the index before this number for others.
@@ -318,9 +344,12 @@ const fn same_table(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
 }
 
-/// The order of bytes, in a constant.
 const fn compare(a: &str, b: &str) -> Ordering {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
+    order(a.as_bytes(), b.as_bytes())
+}
+
+/// The order of bytes, in a constant.
+pub(crate) const fn order(a: &[u8], b: &[u8]) -> Ordering {
     let mut i = 0;
     while i < a.len() && i < b.len() {
         if *at(a, i) != *at(b, i) {

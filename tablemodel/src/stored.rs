@@ -10,7 +10,12 @@ use crate::{
     database::Database,
     entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
-    plan::{group::Group, image, system},
+    key::{KeyValues, NO_VALUES},
+    plan::{
+        group::Group,
+        image,
+        system::{self, RowKind},
+    },
 };
 
 /// An entity as it was read or written: its value, its ETag, and the stored image that `save` compares with.
@@ -43,6 +48,14 @@ impl<T> Stored<T> {
         system::sequence(&self.rows.head.properties)
     }
 
+    /// The version of the type that wrote it: the next write makes it that of the program. None if another program wrote it.
+    pub fn version(&self) -> Option<u32> {
+        match system::kind(&self.rows.head.properties) {
+            RowKind::Primary { version, .. } => Some(version),
+            RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } | RowKind::Foreign => None,
+        }
+    }
+
     /// The value alone.
     pub fn into_inner(self) -> T {
         self.value
@@ -71,7 +84,7 @@ impl<T: TableEntity> Stored<T> {
     /// Takes over the rows that a write left: copies were filled, and aggregates are not as the caller left them.
     pub(crate) fn set_rows(&mut self, rows: Group) {
         // What is copied from a source that cannot be read stays as it is: the next read tells.
-        let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &[]));
+        let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &NO_VALUES));
         self.rows = rows;
         if T::SCHEMA.holds_aggregates()
             && let Ok(value) = image::decode(&self.rows)
@@ -82,6 +95,11 @@ impl<T: TableEntity> Stored<T> {
 
     pub(crate) fn read(rows: Group) -> Result<Self> {
         Ok(Self { value: image::decode(&rows)?, rows })
+    }
+
+    /// Reads it from rows at the keys that were made from these values.
+    pub(crate) fn read_with(rows: Group, keys: &KeyValues<'_>) -> Result<Self> {
+        Ok(Self { value: image::decode_with(&rows, keys)?, rows })
     }
 }
 

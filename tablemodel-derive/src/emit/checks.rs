@@ -37,7 +37,8 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     });
     let chunked = chunked::checks(entity);
     let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
-    quote!(#partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked #(#copies)*)
+    let lineage = entity.lineage.checks(&schema);
+    quote!(#lineage #partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked #(#copies)*)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{array, checks, fallback, fields, handles, hidden, path, schema};
-use crate::{errors::Errors, meant::entity::Entity, written::Input};
+use crate::{errors::Errors, lock, meant::entity::Entity, written::Input};
 
 /// `#[derive(TableEntity)]`
 pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
@@ -24,9 +24,13 @@ fn expand(entity: &Entity) -> TokenStream {
     let implementation = implementation(entity);
     let arrays = array::markers(&entity.fields);
     let checks = checks::checks(entity);
+    let gate = lock::gate(entity);
+    if entity.lineage.frozen {
+        return hidden(&entity.runtime, &quote!(#arrays #implementation #checks #gate));
+    }
     let types = path::paths(entity, &paths);
     let handles = handles::handles(entity, &paths);
-    hidden(&entity.runtime, &quote!(#arrays #implementation #checks #types #handles))
+    hidden(&entity.runtime, &quote!(#arrays #implementation #checks #gate #types #handles))
 }
 
 fn implementation(entity: &Entity) -> TokenStream {

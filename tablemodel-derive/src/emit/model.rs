@@ -101,7 +101,7 @@ fn copies(model: &Model<'_>) -> TokenStream {
     });
     let count = model.entities.len();
     let checks = model.entities.iter().enumerate().map(
-        |(place, listed)| quote_spanned!(listed.variant.span()=> const _: () = _tm::check_copies(&__ENTITIES, #place);),
+        |(place, listed)| quote_spanned!(listed.variant.span()=> const _: () = { _tm::check_listed(&__ENTITIES, #place); _tm::check_copies(&__ENTITIES, #place); };),
     );
     quote!(const __ENTITIES: [(&str, &_tm::EntitySchema); #count] = [#(#entities),*]; #(#checks)*)
 }

@@ -17,7 +17,8 @@ use crate::{
 
 /// `_tm::EntitySchema { .. }`
 pub(crate) fn entity(entity: &Entity) -> TokenStream {
-    let Entity { entity_type, version, table, adopt, .. } = entity;
+    let Entity { entity_type, version, table, adopt, reserved, .. } = entity;
+    let name = format!("::{}", entity.name());
     let discriminator = format!("{entity_type}@{version}");
     let fields = entity.fields.iter().filter_map(|field| field_schema(field));
     let (partition, row) = (template(&entity.partition), template(&entity.row));
@@ -25,6 +26,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let copies = entity.copies.iter().map(|copy| copy.schema(entity));
     let aggregates = entity.aggregates.iter().map(Aggregate::schema);
     let shape = wide::shape(entity);
+    let lineage = entity.lineage.schema(&entity.ident);
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -36,6 +38,9 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             aggregates: &[#(#aggregates),*],
             adopt: #adopt,
             shape: #shape,
+            reserved: &[#(#reserved),*],
+            path: ::core::concat!(::core::module_path!(), #name),
+            #lineage
         }
     }
 }

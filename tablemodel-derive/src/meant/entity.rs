@@ -10,6 +10,7 @@ use syn::{LitStr, Visibility};
 use super::{
     field::{Field, resolve_all},
     key::Key,
+    lineage::Lineage,
     names, rules,
 };
 use crate::{
@@ -33,7 +34,10 @@ pub(crate) struct Entity {
     pub(crate) table: String,
     pub(crate) entity_type: String,
     pub(crate) version: u32,
+    pub(crate) lineage: Lineage,
     pub(crate) adopt: bool,
+    /// Stored names that were removed.
+    pub(crate) reserved: Vec<String>,
     /// Whether it may have more properties than a row takes.
     pub(crate) wide: bool,
     pub(crate) allow_scan: bool,
@@ -69,10 +73,12 @@ impl Entity {
             table: table(&words, input, errors),
             entity_type: entity_type(&words, input, errors),
             version: words.version.get().copied().unwrap_or(1),
+            lineage: Lineage::resolve(&words, input, errors),
             adopt: words.adopt.is_given(),
+            reserved: words.reserved.get().into_iter().flatten().map(LitStr::value).collect(),
             wide: words.wide.is_given(),
             allow_scan: words.allow_scan.is_given(),
-            append_hotspot: !words.append_hotspot.is_absent(),
+            append_hotspot: !words.append_hotspot.is_absent() || words.frozen.is_given(),
             find: words.find.get().cloned().unwrap_or_else(|| format_ident!("find")),
             fields,
             partition,

@@ -4,6 +4,7 @@
 pub(crate) mod entity;
 pub(crate) mod field;
 pub(crate) mod key;
+pub(crate) mod lineage;
 pub(crate) mod model;
 pub(crate) mod names;
 pub(crate) mod path;

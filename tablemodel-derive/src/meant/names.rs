@@ -35,6 +35,21 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     check_handles(entity, errors);
     check_methods(entity, errors);
     check_functions(entity, errors);
+    check_reserved(entity, errors);
+}
+
+/// A removed name does not return.
+fn check_reserved(entity: &Entity, errors: &mut Errors) {
+    let is_reserved = |name: &String| entity.reserved.contains(name);
+    let remedy = "rows that were written before may have it with another meaning: choose another name";
+    for field in &entity.fields {
+        if let Some(name) = field.stored_names().into_iter().find(is_reserved) {
+            errors.at(field.property_span, format!("`{name}` is reserved: {remedy} with `rename = \"..\"`"));
+        }
+    }
+    for index in entity.indexes.iter().filter(|index| is_reserved(&index.name.to_string())) {
+        errors.at(index.name.span(), format!("`{}` is reserved: {remedy}", index.name));
+    }
 }
 
 /// No two fields are one property.

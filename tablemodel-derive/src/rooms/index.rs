@@ -11,6 +11,7 @@ use syn::{LitStr, ext::IdentExt, spanned::Spanned};
 
 pub(crate) use self::words::IndexWords;
 pub(super) use self::words::{WhenWord, when};
+use super::list::Store;
 use crate::{
     emit::schema,
     errors::Errors,
@@ -36,6 +37,8 @@ pub(crate) struct Index {
     pub(crate) when: Option<When>,
     /// Whether it is a list of keys, whose path gives no rows.
     pub(crate) is_list: bool,
+    /// Where the keys of a list go when they outgrow their row.
+    pub(super) store: Store,
 }
 
 /// A partition other than the entity's.
@@ -89,6 +92,7 @@ impl Index {
             cover: cover(words, fields, errors),
             when,
             is_list: false,
+            store: Store::Rows,
         }
     }
 
@@ -140,11 +144,12 @@ impl Index {
                 quote!(Keep(&[#(#kept),*]))
             }
         };
-        let when = when_schema(self.when.as_ref());
+        let (when, store) = (when_schema(self.when.as_ref()), super::list::store_schema(self.store));
         quote! {
             _tm::IndexSchema {
                 name: #name, discriminator: #discriminator, elsewhere: #elsewhere, row: #row, each: #each,
                 cover: _tm::Cover::#cover, unique: #unique, when: #when, verified: #verified,
+                store: #store,
             }
         }
     }

@@ -1,10 +1,12 @@
-//! Lists of keys: `list(ids_by_last_name, row = "ids_{last_name}")`, and with `partition` in other partitions.
+//! Lists of keys: `list(ids_by_last_name, row = "ids_{last_name}")`, with `partition` in other partitions, and with
+//! `store = blob` in blobs once they are long.
 //! A list is an index of which one row holds many keys, or whose rows end with the keys; how it is kept is the runtime's.
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::LitInt;
 
 use super::index::{Cover, Index, IndexWords, not_held};
 use crate::{
@@ -17,8 +19,19 @@ use crate::{
 /// The words of a list, as written.
 pub(crate) struct ListWords {
     index: IndexWords,
-    store: Slot<()>,
+    store: Slot<Store>,
 }
+
+/// Where the keys of a list go when they outgrow their row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Store {
+    Rows,
+    /// Into a blob, once they are so many characters.
+    Blob(usize, Span),
+}
+
+/// A list in a blob stands in its row while its keys are fewer characters, unless told otherwise: what a row takes.
+const INLINE_BELOW: usize = 16_000;
 
 const LEGAL: [&str; 6] = ["row", "partition", "table", "when", "each", "store"];
 
@@ -46,19 +59,44 @@ impl ListWords {
     }
 }
 
-/// `store = rows`
-fn store(word: &Word, errors: &mut Errors) -> Option<()> {
-    let value = word.value().and_then(|value| syn::parse2::<Ident>(value).ok());
-    match value.map(|value| value.to_string()).as_deref() {
-        Some("rows") => Some(()),
-        Some("blob") => {
-            errors.at(
-                word.span(),
-                "lists in blobs are not supported yet in this version of tablemodel: write `store = rows`",
-            );
-            None
+/// `store = rows`, `store = blob` or `store = blob(inline_below = 1000)`
+fn store(word: &Word, errors: &mut Errors) -> Option<Store> {
+    let value = word.value_word(errors);
+    let text = value.as_ref().map(Word::text);
+    match (value, text.as_deref()) {
+        (Some(value), Some("rows")) if value.is_alone() => Some(Store::Rows),
+        (Some(value), Some("blob")) if value.is_alone() => Some(Store::Blob(INLINE_BELOW, word.span())),
+        (Some(value), Some("blob")) => {
+            let mut limit = Some(INLINE_BELOW);
+            for inner in value.words(errors)? {
+                match inner.text().as_str() {
+                    "inline_below" => limit = inline_below(&inner, errors),
+                    _ => {
+                        limit = None;
+                        unknown_word(&inner, "in `blob(..)`", &["inline_below"], errors);
+                    }
+                }
+            }
+            limit.map(|limit| Store::Blob(limit, word.span()))
         }
-        _ => word.wrong("says where the keys are kept", "`store = rows`", errors),
+        _ => word.wrong("says where the keys are kept", "`store = rows` or `store = blob`", errors),
+    }
+}
+
+fn inline_below(word: &Word, errors: &mut Errors) -> Option<usize> {
+    let literal: Option<LitInt> = word.value().and_then(|value| syn::parse2(value).ok());
+    let limit = literal.and_then(|literal| literal.base10_parse().ok()).filter(|limit| *limit <= INLINE_BELOW);
+    limit.or_else(|| word.wrong("takes a number of characters up to 16000", "`inline_below = 1000`", errors))
+}
+
+/// `_tm::Store::Rows`, or a call that is there only with the cargo feature `blob`.
+pub(super) fn store_schema(store: Store) -> TokenStream {
+    match store {
+        Store::Rows => quote!(_tm::Store::Rows),
+        Store::Blob(limit, span) => {
+            let in_blob = quote_spanned!(span=> _tm::in_blob);
+            quote!(#in_blob(#limit))
+        }
     }
 }
 
@@ -67,6 +105,14 @@ pub(crate) fn resolve(words: &ListWords, fields: &[Rc<Field>], errors: &mut Erro
     let mut list = Index::resolve(&words.index, fields, errors);
     list.is_list = true;
     list.cover = if list.elsewhere.is_some() { Cover::KeysOnly } else { Cover::List };
+    match (words.store.get(), &list.elsewhere) {
+        (Some(Store::Blob(_, span)), Some(_)) => {
+            let message = "a list in other partitions has a row for each key, and none to outgrow";
+            errors.at(*span, format!("{message}: remove `store`, or `partition`"));
+        }
+        (Some(store), _) => list.store = *store,
+        (None, _) => {}
+    }
     list
 }
 

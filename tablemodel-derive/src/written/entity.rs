@@ -17,6 +17,10 @@ pub(crate) struct EntityWords {
     pub(crate) name: Slot<LitStr>,
     pub(crate) entity_type: Slot<LitStr>,
     pub(crate) version: Slot<u32>,
+    pub(crate) previous: Slot<Path>,
+    pub(crate) readable_by: Slot<u32>,
+    pub(crate) downgrade: Slot<()>,
+    pub(crate) frozen: Slot<()>,
     pub(crate) partition: Slot<LitStr>,
     pub(crate) row: Slot<LitStr>,
     pub(crate) indexes: Vec<IndexWords>,
@@ -24,6 +28,7 @@ pub(crate) struct EntityWords {
     pub(crate) aggregates: Vec<AggregateWords>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
+    pub(crate) reserved: Slot<Vec<LitStr>>,
     pub(crate) wide: Slot<()>,
     pub(crate) allow_scan: Slot<()>,
     pub(crate) append_hotspot: Slot<()>,
@@ -31,10 +36,14 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 18] = [
+const LEGAL: [&str; 23] = [
     "name",
     "entity_type",
     "version",
+    "previous",
+    "readable_by",
+    "downgrade",
+    "frozen",
     "partition",
     "row",
     "index",
@@ -46,6 +55,7 @@ const LEGAL: [&str; 18] = [
     "rename_all",
     "wide",
     "adopt",
+    "reserved",
     "allow_scan",
     "allow",
     "find",
@@ -67,6 +77,10 @@ impl EntityWords {
             "name" => self.name.fill(word, word.string(errors), errors),
             "entity_type" => self.entity_type.fill(word, word.string(errors), errors),
             "version" => self.version.fill(word, word.number(errors), errors),
+            "previous" => self.previous.fill(word, previous(word, errors), errors),
+            "readable_by" => self.readable_by.fill(word, word.number(errors), errors),
+            "downgrade" => self.downgrade.fill(word, word.flag(errors), errors),
+            "frozen" => self.frozen.fill(word, word.flag(errors), errors),
             "partition" => self.partition.fill(word, word.string(errors), errors),
             "row" => self.row.fill(word, word.string(errors), errors),
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
@@ -74,6 +88,7 @@ impl EntityWords {
             "count" | "sum" | "min" | "max" => self.aggregates.extend(AggregateWords::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
+            "reserved" => self.reserved.fill(word, word.texts(errors), errors),
             "wide" => self.wide.fill(word, word.flag(errors), errors),
             "allow_scan" => self.allow_scan.fill(word, word.flag(errors), errors),
             "allow" => self.allow(word, errors),
@@ -94,6 +109,12 @@ impl EntityWords {
             }
         }
     }
+}
+
+/// `previous = EmployeeV1`
+fn previous(word: &Word, errors: &mut Errors) -> Option<Path> {
+    let path = word.value().and_then(|value| syn::parse2::<Path>(value).ok());
+    path.or_else(|| word.wrong("takes the struct of the version before", "`previous = EmployeeV1`", errors))
 }
 
 /// `rename_all = "PascalCase"`

@@ -2,7 +2,7 @@
 //! No word has a meaning here.
 
 use proc_macro2::{Delimiter, Ident, Punct, Span, TokenStream, TokenTree};
-use syn::{Attribute, LitInt, LitStr, Meta, Path, ext::IdentExt};
+use syn::{Attribute, LitInt, LitStr, Meta, Path, Token, ext::IdentExt, parse::Parser, punctuated::Punctuated};
 
 use crate::errors::{Errors, unknown};
 
@@ -120,6 +120,11 @@ impl Word {
         }
     }
 
+    /// `name = word` or `name = word(..)`: what stands behind the equals sign.
+    pub(crate) fn value_word(&self, errors: &mut Errors) -> Option<Word> {
+        cut(self.value()?, errors).into_iter().next()
+    }
+
     /// Whether the word stands alone.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self.given, Given::Alone)
@@ -147,6 +152,16 @@ impl Word {
         let words = self.words(errors)?;
         let names = words.iter().filter_map(|word| word.flag(errors).map(|()| word.name.clone())).collect();
         Some(names)
+    }
+
+    /// `name("a", "b")`
+    pub(crate) fn texts(&self, errors: &mut Errors) -> Option<Vec<LitStr>> {
+        let read = |inside: &TokenStream| {
+            let texts = Punctuated::<LitStr, Token![,]>::parse_terminated.parse2(inside.clone()).ok()?;
+            (!texts.is_empty()).then(|| texts.into_iter().collect())
+        };
+        let texts = if let Given::List(inside) = &self.given { read(inside) } else { None };
+        texts.or_else(|| self.wrong("takes texts in parentheses", &format!("`{}(\"..\")`", self.name), errors))
     }
 
     /// Reports a value of the wrong kind.

@@ -108,6 +108,12 @@ impl Table<'_> {
         self.store.get(&self.name, &RowKey::new(partition, row)).await
     }
 
+    /// One row as the store tells it at once, if it does.
+    pub(super) fn get_at_once(&self, key: &RowKey) -> Result<Option<Option<Row>>, StoreError> {
+        let told = self.store.get_at_once(&self.name, key).transpose()?;
+        Ok(told.map(|row| row.map(|row| row.at(key.clone()))))
+    }
+
     /// One row that must be there.
     pub(super) async fn row(&self, partition: &str, row: &str) -> Result<Row, Broken> {
         let found = self.get(partition, row).await?;

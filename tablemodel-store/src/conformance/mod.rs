@@ -167,6 +167,7 @@ macro_rules! __conformance_clauses {
                 a_row_reads_back_with_its_receipts_etag_and_timestamp,
                 a_row_without_properties_is_a_row,
                 a_point_read_shows_the_last_acknowledged_write,
+                a_row_told_at_once_is_the_row,
             }
             actions Nothing {
                 an_insert_needs_a_missing_row,

@@ -60,3 +60,20 @@ pub(super) async fn a_point_read_shows_the_last_acknowledged_write(bench: &Bench
     }
     Ok(())
 }
+
+pub(super) async fn a_row_told_at_once_is_the_row(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let [there, gone] = [RowKey::new("p", "r"), RowKey::new("p", "s")];
+    table.insert("p", "s", n(1)).await?;
+    table.act("p", "s", Action::Delete(Condition::Exists)).await?;
+    for number in 0..3 {
+        table.act("p", "r", Action::InsertOrReplace(n(number))).await?;
+        if let Some(told) = table.get_at_once(&there)? {
+            ensure_eq!(told, table.get("p", "r").await?, "the row told at once, against the row");
+        }
+        if let Some(told) = table.get_at_once(&gone)? {
+            ensure_eq!(told, None, "a deleted row");
+        }
+    }
+    Ok(())
+}

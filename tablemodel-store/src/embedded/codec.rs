@@ -12,7 +12,7 @@ use super::{
     seal::{Digest, SEAL_BYTES, damaged},
     wire::put_varint,
 };
-use crate::{DateTime, ETag, Properties, PropertyName, Row, RowKey, StoreError, ValueRef};
+use crate::{DateTime, ETag, Properties, PropertyName, RowState, StoreError, ValueRef};
 
 /// The first byte of each row's value; another layout takes another.
 const ROW_VERSION: u8 = 1;
@@ -138,15 +138,10 @@ impl<'a> StoredRow<'a> {
         stored.is_at_end().then_some(properties)
     }
 
-    /// The whole row.
-    pub(super) fn row(
-        self,
-        key: RowKey,
-        names: &Arc<Dictionary>,
-        select: Option<&Selection>,
-    ) -> Result<Row, StoreError> {
+    /// The row without its key.
+    pub(super) fn state(self, names: &Arc<Dictionary>, select: Option<&Selection>) -> Result<RowState, StoreError> {
         let properties = self.properties(names, select)?;
-        Ok(Row { key, etag: self.etag(), timestamp: self.timestamp(), properties })
+        Ok(RowState { etag: self.etag(), timestamp: self.timestamp(), properties })
     }
 }
 

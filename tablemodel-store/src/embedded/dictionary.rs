@@ -226,6 +226,12 @@ impl<'n> Numbers<'_, 'n> {
 type ById<'d> = RwLockReadGuard<'d, HashMap<PropertyName, NameId, NameHash>>;
 
 fn look_up<'d>(names: &'d Dictionary, known: &mut Option<ById<'d>>, name: &PropertyName) -> Option<NameId> {
+    // Without a lock for the first, and without a hash for most: but a name that is new may ask for the lock it holds.
+    if known.is_none()
+        && let Some(id) = name.constant().and_then(|constant| names.id_of_constant(constant))
+    {
+        return Some(id);
+    }
     let read = known.get_or_insert_with(|| names.by_name.read().unwrap_or_else(PoisonError::into_inner));
     if let Some(id) = read.get(name) {
         return Some(*id);

@@ -57,8 +57,8 @@ pub use self::{
     whole::{EmbeddedStats, TableStats},
 };
 use crate::{
-    Batch, Capabilities, Page, Query, Receipts, Row, RowKey, StoreError, StoreErrorKind, TableStore, clock::Clock,
-    validate,
+    Batch, Capabilities, Page, Query, Receipts, Row, RowKey, RowState, StoreError, StoreErrorKind, TableStore,
+    clock::Clock, validate,
 };
 
 /// Memory that requests may take while they wait for the writer thread, in units of [`SHARE_BYTES`].
@@ -279,7 +279,11 @@ impl TableStore for EmbeddedStore {
     }
 
     async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.0.views.current()?.get(table, key)
+        Ok(self.0.views.current()?.get(table, key)?.map(|row| row.at(key.clone())))
+    }
+
+    fn get_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
+        Some(self.0.views.current().and_then(|view| view.get(table, key)))
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {

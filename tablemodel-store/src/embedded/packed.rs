@@ -7,7 +7,7 @@ use std::{cmp::Ordering, sync::Arc};
 use uuid::Uuid;
 
 use super::{
-    dictionary::{Dictionary, NameId, Wanted},
+    dictionary::{Dictionary, Known, NameId, Wanted},
     property::{Raw, StoredName, StoredProperties},
 };
 use crate::{DateTime, PropertyName, ValueRef};
@@ -18,13 +18,23 @@ pub(crate) struct Packed(Arc<Parts>);
 
 struct Parts {
     /// In order of name, each name once and with a number.
-    slots: Vec<Slot>,
-    /// All texts, one after the other: so they are validated at once, and none is validated again.
+    slots: Slots,
+    /// The body as it is stored, but that what is not text is ASCII: so all texts are validated at once, each is known to
+    /// end where it does, and none is validated again.
     texts: String,
     /// All bytes of the values that are bytes.
     bytes: Vec<u8>,
     names: Arc<Dictionary>,
 }
+
+/// Slots: in place where they are few, as those of most rows are.
+enum Slots {
+    Few([Slot; FEW], usize),
+    Many(Vec<Slot>),
+}
+
+/// Slots that stand in place.
+const FEW: usize = 16;
 
 #[derive(Clone, Copy)]
 struct Slot {
@@ -51,31 +61,73 @@ struct Run {
     end: u32,
 }
 
+impl Slots {
+    #[inline]
+    fn with_capacity(count: usize) -> Self {
+        const NONE: Slot = Slot { name: NameId(0), value: Kept::Boolean(false) };
+        if count <= FEW { Self::Few([NONE; FEW], 0) } else { Self::Many(Vec::with_capacity(count)) }
+    }
+
+    /// Adds one; `None` if there are more than was said.
+    #[inline]
+    fn push(&mut self, slot: Slot) -> Option<()> {
+        match self {
+            Self::Few(slots, len) => {
+                *slots.get_mut(*len)? = slot;
+                *len += 1;
+            }
+            Self::Many(slots) => slots.push(slot),
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[Slot] {
+        match self {
+            Self::Few(slots, len) => slots.get(..*len).unwrap_or_default(),
+            Self::Many(slots) => slots,
+        }
+    }
+}
+
 impl Packed {
     /// The properties of `body`; `None` unless it is whole: every name known and in its order, every value of its type,
     /// and nothing after them.
     ///
     /// `None` also where a name stands in the body, as in a store whose dictionary is full: there is none to borrow.
     pub(super) fn parse(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
+        u32::try_from(body.len()).ok()?; // so is every place in it
         let mut stored = StoredProperties::of(body)?;
-        let mut slots = Vec::with_capacity(stored.len());
-        let (mut texts, mut bytes) = (Vec::with_capacity(body.len()), Vec::new());
-        let mut last = None;
+        let mut slots = Slots::with_capacity(stored.len());
+        let (mut texts, mut bytes) = (body.to_vec(), Vec::new());
+        let mut last: Option<&Known> = None;
+        blank(&mut texts, 0, body.len() - stored.rest().len())?;
         while stored.len() > 0 {
+            let at_name = body.len() - stored.rest().len();
             let (StoredName::Id(name), tag) = stored.take_name()? else { return None };
+            let at_value = body.len() - stored.rest().len();
+            blank(&mut texts, at_name, at_value)?;
             let known = names.known(name)?;
             if last.replace(known).is_some_and(|last| !last.is_before(known)) {
                 return None;
             }
-            let value = match stored.take_raw(tag)? {
-                Raw::Text(text) => Kept::Text(Run::append(&mut texts, text)?),
-                Raw::Value(value) => Kept::of(value, &mut bytes)?,
+            let value = stored.take_raw(tag)?;
+            let end = body.len() - stored.rest().len();
+            let value = match value {
+                Raw::Text(text) => {
+                    let start = end - text.len();
+                    blank(&mut texts, at_value, start)?;
+                    Kept::Text(Run { start: start as u32, end: end as u32 })
+                }
+                Raw::Value(value) => {
+                    blank(&mut texts, at_value, end)?;
+                    Kept::of(value, &mut bytes)?
+                }
             };
-            slots.push(Slot { name, value });
+            slots.push(Slot { name, value })?;
         }
         let texts = String::from_utf8(texts).ok()?;
-        let parts = Parts { slots, texts, bytes, names: Arc::clone(names) };
-        (stored.is_at_end() && parts.texts_are_apart()).then(|| Self(Arc::new(parts)))
+        stored.is_at_end().then(|| Self(Arc::new(Parts { slots, texts, bytes, names: Arc::clone(names) })))
     }
 
     /// The value under `name`.
@@ -84,27 +136,38 @@ impl Packed {
     }
 
     /// The value under `name`, looked for at `place` first, which is left behind it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get_from(&self, place: &mut usize, name: &'static str) -> Option<ValueRef<'_>> {
-        let id = self.0.names.id_of_constant(name)?; // a name without a number is in no row
-        // The usual cases: it is there, or behind one of those that no field asks for.
-        let near = (*place..*place + 2).find(|at| self.0.slots.get(*at).is_some_and(|slot| slot.name == id));
-        let at = near.or_else(|| self.seek(*place, id, name))?;
-        *place = at + 1;
-        self.value(at)
+        let parts = &*self.0;
+        let id = parts.names.id_of_constant(name)?; // a name without a number is in no row
+        let slots = parts.slots.as_slice();
+        let slot = match slots.get(*place) {
+            Some(slot) if slot.name == id => slot, // the usual case
+            _ => {
+                *place = self.seek(*place, id, name)?;
+                slots.get(*place)?
+            }
+        };
+        *place += 1;
+        parts.value(slot.value)
     }
 
     fn seek(&self, place: usize, id: NameId, name: &str) -> Option<usize> {
-        const FEW: usize = 32;
-        if self.0.slots.len() <= FEW {
-            return self.0.slots.iter().position(|slot| slot.name == id);
+        const SOON_SEARCHED: usize = 32;
+        let slots = self.0.slots.as_slice();
+        // Mostly it is behind one of those that no field asks for.
+        if slots.get(place + 1).is_some_and(|slot| slot.name == id) {
+            return Some(place + 1);
+        }
+        if slots.len() <= SOON_SEARCHED {
+            return slots.iter().position(|slot| slot.name == id);
         }
         self.position_near(place, &Wanted::new(name)).ok()
     }
 
     /// As [`position`](Self::position): sooner where the name would be at `place`, as one that is absent mostly is.
     fn position_near(&self, place: usize, wanted: &Wanted<'_>) -> Result<usize, usize> {
-        let sorts = |at, order| self.0.slots.get(at).is_none_or(|slot| self.order(slot, wanted) == order);
+        let sorts = |at, order| self.0.slots.as_slice().get(at).is_none_or(|slot| self.order(slot, wanted) == order);
         if sorts(place, Ordering::Greater) && place.checked_sub(1).is_none_or(|before| sorts(before, Ordering::Less)) {
             return Err(place);
         }
@@ -113,7 +176,7 @@ impl Packed {
 
     /// Where the name is, or would be.
     fn position(&self, wanted: &Wanted<'_>) -> Result<usize, usize> {
-        self.0.slots.binary_search_by(|slot| self.order(slot, wanted))
+        self.0.slots.as_slice().binary_search_by(|slot| self.order(slot, wanted))
     }
 
     #[inline]
@@ -122,26 +185,30 @@ impl Packed {
     }
 
     fn value(&self, at: usize) -> Option<ValueRef<'_>> {
-        self.0.value(self.0.slots.get(at)?.value)
+        self.0.value(self.0.slots.as_slice().get(at)?.value)
     }
 
     /// All, in order of name.
     #[inline]
     pub(crate) fn iter(&self) -> PackedIter<'_> {
-        PackedIter { slots: self.0.slots.iter(), parts: &self.0 }
+        PackedIter { slots: self.0.slots.as_slice().iter(), parts: &self.0 }
     }
 }
 
-impl Parts {
-    /// Whether no character stands in two texts: then each is a text by itself.
-    fn texts_are_apart(&self) -> bool {
-        self.slots.iter().all(|slot| match slot.value {
-            Kept::Text(run) => self.texts.is_char_boundary(run.start as usize),
-            _ => true,
-        })
+/// Makes bytes that are no text ASCII: a text beside them ends there, whatever it ends with.
+#[inline(always)]
+fn blank(bytes: &mut [u8], start: usize, end: usize) -> Option<()> {
+    if end - start <= 1 {
+        return Some(()); // a number of one byte is below 128
     }
+    for byte in bytes.get_mut(start..end)? {
+        *byte &= 0x7F;
+    }
+    Some(())
+}
 
-    #[inline]
+impl Parts {
+    #[inline(always)]
     fn value(&self, kept: Kept) -> Option<ValueRef<'_>> {
         Some(match kept {
             Kept::Text(run) => ValueRef::String(self.texts.get(run.range())?),

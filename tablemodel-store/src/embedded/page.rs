@@ -155,13 +155,13 @@ impl<'q> Scan<'q> {
         };
         self.rejected = None;
         self.progress.row_bytes += bytes;
-        self.progress.rows.push(stored.row(row_key, self.names, self.select.as_ref())?);
+        self.progress.rows.push(stored.state(self.names, self.select.as_ref())?.at(row_key));
         Ok(ControlFlow::Continue(()))
     }
 
     /// The key of the row, if it satisfies the filter.
-    fn accepted(&self, key: &[u8], stored: StoredRow<'_>) -> Result<Option<RowKey>, StoreError> {
-        let Some(filter) = &self.filter else { return row_key(key).map(Some) };
+    fn accepted(&mut self, key: &[u8], stored: StoredRow<'_>) -> Result<Option<RowKey>, StoreError> {
+        let Some(filter) = &mut self.filter else { return row_key(key).map(Some) };
         if !filter.needs_key {
             return if filter.holds(stored, None)? { row_key(key).map(Some) } else { Ok(None) };
         }
@@ -186,7 +186,12 @@ struct Condition<'q> {
     ids: Vec<(&'q str, Option<NameId>)>,
     /// Whether it names a key: else the key need not be decoded.
     needs_key: bool,
+    /// The last value of its only property, if a short text, and whether it held: many rows are of one type.
+    last: Option<(String, bool)>,
 }
+
+/// The longest text that is compared before a filter is asked about it.
+const SHORT_TEXT: usize = 64;
 
 impl<'q> Condition<'q> {
     fn new(filter: &'q Filter, names: &Dictionary) -> Self {
@@ -197,11 +202,11 @@ impl<'q> Condition<'q> {
             }
         });
         let needs_key = ids.iter().any(|(name, _)| matches!(*name, "PartitionKey" | "RowKey"));
-        Self { filter, ids, needs_key }
+        Self { filter, ids, needs_key, last: None }
     }
 
     /// Errors: `Corrupt`. A property that cannot be told is not an absent one.
-    fn holds<'a>(&self, stored: StoredRow<'a>, key: Option<&'a RowKey>) -> Result<bool, StoreError> {
+    fn holds<'a>(&mut self, stored: StoredRow<'a>, key: Option<&'a RowKey>) -> Result<bool, StoreError> {
         let operand = |property: &str| {
             Ok(match property {
                 "PartitionKey" => key.map(|key| ValueRef::String(&key.partition)),
@@ -213,7 +218,7 @@ impl<'q> Condition<'q> {
         // The usual case: the range of types that belong to a path. The row is searched once.
         if let [(only, _)] = self.ids.as_slice() {
             let value = operand(only)?;
-            return Ok(self.filter.holds(&|_| value));
+            return Ok(holds_again(self.filter, value, &mut self.last));
         }
         let failure = Cell::new(None);
         let holds = self.filter.holds(&|property| {
@@ -228,6 +233,26 @@ impl<'q> Condition<'q> {
     fn id(&self, name: &str) -> Option<NameId> {
         self.ids.iter().find(|(known, _)| *known == name).and_then(|(_, id)| *id)
     }
+}
+
+/// Whether a filter on one property holds of this value of it; `last` is what it was asked before.
+fn holds_again(filter: &Filter, value: Option<ValueRef<'_>>, last: &mut Option<(String, bool)>) -> bool {
+    let short = match value {
+        Some(ValueRef::String(text)) if text.len() <= SHORT_TEXT => Some(text),
+        _ => None,
+    };
+    if let (Some(text), Some((asked, held))) = (short, &*last)
+        && text == asked
+    {
+        return *held;
+    }
+    let holds = filter.holds(&|_| value);
+    if let Some(text) = short {
+        let (asked, held) = last.get_or_insert_default();
+        text.clone_into(asked);
+        *held = holds;
+    }
+    holds
 }
 
 fn each_property<'q>(filter: &'q Filter, see: &mut impl FnMut(&'q str)) {

@@ -65,6 +65,12 @@ impl<'a> StoredProperties<'a> {
         self.left
     }
 
+    /// The bytes that are not read yet: their number tells where in the body the next one stands.
+    #[inline(always)]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Whether all were read, and nothing follows them.
     pub(super) fn is_at_end(&self) -> bool {
         self.left == 0 && self.rest.is_empty()

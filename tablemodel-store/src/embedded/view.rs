@@ -11,7 +11,7 @@ use super::{
     engine::{Engine, Snapshot},
     keys::LookupKey,
 };
-use crate::{Row, RowKey, StoreError, StoreErrorKind};
+use crate::{RowKey, RowState, StoreError, StoreErrorKind};
 
 /// One state of the store.
 pub(super) struct View<S> {
@@ -22,8 +22,8 @@ pub(super) struct View<S> {
 }
 
 impl<S: Snapshot> View<S> {
-    /// The row at `key`.
-    pub(super) fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+    /// The row at `key`, without the key.
+    pub(super) fn get(&self, table: &str, key: &RowKey) -> Result<Option<RowState>, StoreError> {
         let space = self.catalogue.rows(table)?;
         // No stored key holds U+0000, and one that does could have the bytes of another.
         if key.partition.contains('\0') {
@@ -31,7 +31,7 @@ impl<S: Snapshot> View<S> {
         }
         let bytes = LookupKey::new(&key.partition, &key.row);
         let bytes = bytes.as_slice();
-        let decode = |value: &[u8]| StoredRow::checked(space, bytes, value)?.row(key.clone(), &self.names, None);
+        let decode = |value: &[u8]| StoredRow::checked(space, bytes, value)?.state(&self.names, None);
         self.snapshot.get(space, bytes, decode)?.transpose()
     }
 }

@@ -38,14 +38,15 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 
 #[inline(always)]
 pub(super) fn take_varint(rest: &mut &[u8]) -> Option<u64> {
-    match **rest {
-        [first @ 0..0x80, ref tail @ ..] => {
-            *rest = tail;
-            Some(u64::from(first))
-        }
-        [first, second @ 0..0x80, ref tail @ ..] => {
-            *rest = tail;
-            Some(u64::from(first & 0x7F) | u64::from(second) << 7)
+    let (first, after) = rest.split_first()?;
+    if *first < 0x80 {
+        *rest = after;
+        return Some(u64::from(*first));
+    }
+    match after.split_first() {
+        Some((second @ 0..0x80, after)) => {
+            *rest = after;
+            Some(u64::from(*first & 0x7F) | u64::from(*second) << 7)
         }
         _ => take_long_varint(rest),
     }

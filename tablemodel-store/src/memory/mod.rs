@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use async_trait::async_trait;
 
 use crate::{
-    Batch, Capabilities, Page, Query, Receipts, Row, StoreError, TableStore,
+    Batch, Capabilities, Page, Query, Receipts, Row, RowState, StoreError, TableStore,
     clock::{Clock, SystemClock},
     key::RowKey,
     validate,
@@ -125,6 +125,11 @@ impl TableStore for MemoryStore {
 
     async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
         self.read().get(table, key)
+    }
+
+    fn get_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
+        let state = |Row { etag, timestamp, properties, .. }| RowState { etag, timestamp, properties };
+        Some(self.read().get(table, key).map(|row| row.map(state)))
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {

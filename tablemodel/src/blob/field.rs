@@ -26,6 +26,12 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
+    /// As it stands, without an upload: a link, or content at hand.
+    pub(crate) fn placed(&self) -> Option<Placed> {
+        let link = self.blob.link().map(Placed::Link);
+        link.or_else(|| self.blob.at_hand().map(|bytes| Placed::Value(bytes.to_vec())))
+    }
+
     /// Its length in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.blob.at_hand().map_or(0, |bytes| bytes.len())
@@ -184,7 +190,7 @@ mod tests {
 
     fn taken<T: BlobValue>(properties: &[(&'static str, Value)]) -> std::result::Result<T, FieldError> {
         let properties: Properties = properties.iter().cloned().collect();
-        FieldReader::new(&properties, &[]).take_blob(NAMES, T::from_blob)
+        FieldReader::new(&properties, &crate::key::NO_VALUES).take_blob(NAMES, T::from_blob)
     }
 
     #[test]

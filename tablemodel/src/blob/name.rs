@@ -17,6 +17,8 @@ const LONG: &str = "long";
 const KEYS: &str = ".keys";
 /// Ends the name of the mark on a blob that was found without a link.
 const GONE: &str = ".gone";
+/// Ends, with a number from 1, the names of the records of the keys that the blob's link has moved to.
+const MOVED: &str = ".moved";
 /// Names that Windows keeps for itself.
 const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
@@ -34,7 +36,7 @@ pub(crate) struct Owner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
     Blob(Owner),
-    /// The record of a blob's keys.
+    /// The record of a blob's keys, or of those that its link has moved to.
     Keys,
     /// The mark on the blob of this name.
     Gone(String),
@@ -61,6 +63,11 @@ pub(crate) fn keys_of(blob: &str) -> String {
     format!("{blob}{KEYS}")
 }
 
+/// The record of the keys that the blob's link has moved to, of this number from 1.
+pub(crate) fn moved_of(blob: &str, number: u32) -> String {
+    format!("{blob}{MOVED}{number}")
+}
+
 /// The mark on this blob.
 pub(crate) fn mark_of(blob: &str) -> String {
     format!("{blob}{GONE}")
@@ -71,7 +78,8 @@ pub(crate) fn parse(name: &str) -> Option<Named> {
     if let Some(blob) = name.strip_suffix(GONE) {
         return owner(blob).map(|_| Named::Gone(blob.to_owned()));
     }
-    match name.strip_suffix(KEYS) {
+    let moved = || name.rsplit_once(MOVED).filter(|(_, number)| number.parse::<u32>().is_ok()).map(|(blob, _)| blob);
+    match name.strip_suffix(KEYS).or_else(moved) {
         Some(blob) => owner(blob).map(|_| Named::Keys),
         None => owner(name).map(Named::Blob),
     }
@@ -206,6 +214,7 @@ mod tests {
                 prop_assert_eq!(key, &RowKey::new(partition, row));
             }
             prop_assert_eq!(parse(&mark_of(&name)), Some(Named::Gone(name.clone())));
+            prop_assert_eq!(parse(&moved_of(&name, 12)), Some(Named::Keys));
             prop_assert_eq!(parse(&name), Some(Named::Blob(owner)));
         }
 

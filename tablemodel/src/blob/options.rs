@@ -16,7 +16,7 @@ use crate::{
     database::DatabaseBuilder,
     environment::Environment,
     error::{Error, ErrorKind, Result},
-    schema::{BLOB, EntitySchema},
+    schema::{BLOB, EntitySchema, IndexSchema, Store},
 };
 
 /// What the builder was told of blobs.
@@ -129,7 +129,8 @@ pub(crate) fn folder_beside(file: &Path) -> PathBuf {
 }
 
 fn has_blobs(schema: &'static EntitySchema) -> bool {
-    schema.properties().any(|property| property.codec == BLOB)
+    let in_blob = |index: &IndexSchema| index.store != Store::Rows;
+    schema.properties().any(|property| property.codec == BLOB) || schema.indexes.iter().any(in_blob)
 }
 
 /// A folder whose files are on the disk before a row links them.
@@ -158,7 +159,9 @@ fn at_url(text: &str, read_only: bool) -> Result<(Arc<dyn ObjectStore>, Option<P
 
 fn no_place() -> Error {
     let remedy = "say where by `Database::builder().blobs(..)` or `.blobs_at(url)`";
-    Error::unsupported(format!("the entity has blobs, and the database has no place for them: {remedy}"))
+    Error::unsupported(format!(
+        "the entity has blobs, or lists in them, and the database has no place for them: {remedy}"
+    ))
 }
 
 /// An error whose type is not known.

@@ -5,7 +5,7 @@
 use std::{future::Future, time::Duration};
 
 use futures_util::future::{Either, select};
-use tablemodel_store::{Batch, Page, Query, Receipts, Row, RowKey, StoreError, StoreErrorKind};
+use tablemodel_store::{Batch, Page, Query, Receipts, Row, RowKey, RowState, StoreError, StoreErrorKind};
 
 use crate::{
     database::{Database, registry::Generation},
@@ -22,17 +22,37 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 impl Database {
     /// One point read of any row; retried while the store is busy.
     pub(crate) async fn get_row(&self, table: &str, key: &RowKey) -> Result<Option<Row>> {
+        match self.row_at_once(table, key) {
+            Some(told) => Ok(told?.map(|row| row.at(key.clone()))),
+            None => self.wait_for_row(table, key).await,
+        }
+    }
+
+    /// The same for who gives the key away; the error names it, and the entity of this type.
+    pub(crate) async fn take_row(&self, table: &str, key: RowKey, entity_type: &'static str) -> Result<Option<Row>> {
+        let told = match self.row_at_once(table, &key) {
+            Some(Ok(told)) => return Ok(told.map(|row| row.at(key))),
+            Some(Err(error)) => Err(error),
+            None => Box::pin(self.wait_for_row(table, &key)).await,
+        };
+        told.map_err(|error| error.of(entity_type).at_key(key))
+    }
+
+    /// The row, where the store tells it at once, and is not busy.
+    fn row_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>>> {
+        let result = self.0.store.get_at_once(table, key)?;
+        self.tell(&result, || point_read(table, 0, matches!(result, Ok(Some(_)))));
+        match result {
+            Err(error) if is_transient(&error) => None,
+            other => Some(other.map_err(Into::into)),
+        }
+    }
+
+    async fn wait_for_row(&self, table: &str, key: &RowKey) -> Result<Option<Row>> {
         let mut attempt = 0;
         loop {
             let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.get(table, key)).await;
-            self.tell(&result, || StoreCall {
-                operation: "get",
-                table: table.to_owned(),
-                class: Some(CostClass::Point),
-                rows: result.as_ref().map_or(0, |row| usize::from(row.is_some())),
-                attempt,
-                error: None,
-            });
+            self.tell(&result, || point_read(table, attempt, matches!(result, Ok(Some(_)))));
             match result {
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
                 other => return Ok(other?),
@@ -183,6 +203,11 @@ impl Database {
             self.0.observed.tell(&StoreCall { error: result.as_ref().err().map(StoreError::kind), ..call() });
         }
     }
+}
+
+fn point_read(table: &str, attempt: u32, is_there: bool) -> StoreCall {
+    let (table, class) = (table.to_owned(), Some(CostClass::Point));
+    StoreCall { operation: "get", table, class, rows: usize::from(is_there), attempt, error: None }
 }
 
 /// A call that changes nothing twice, and failed so, may succeed when repeated.

@@ -344,8 +344,8 @@ fn wants(schema: &'static EntitySchema, index: &IndexSchema, primary: &Group, ke
     if !is_primary(schema, &primary.head) {
         return Ok(false);
     }
-    let image = Image::stored(schema, primary)?;
-    let position = schema.indexes.iter().position(|other| other.name == index.name);
+    let image = Image::written(schema, primary)?;
+    let position = image.schema.indexes.iter().position(|other| other.name == index.name);
     match position {
         Some(position) => rooms::index::wants(&image, position, &key.partition, &key.row),
         None => Ok(false),

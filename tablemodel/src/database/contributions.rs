@@ -70,6 +70,7 @@ impl Database {
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(());
             }
+            run.put_lists([&plan]).await?;
             if !plan.outgoing.is_empty() {
                 self.mark_dirty(registered.schema, partition).await?;
             }

@@ -12,15 +12,13 @@ use crate::{
     database::{Database, Registered, bulk::rows_each, followers::Copying, outbox::Outgoing},
     error::Result,
     key::beginning_with,
-    plan::{change::Change, states::CopiedBy},
+    plan::{change::Change, follow, states::CopiedBy},
     rooms::copy,
     schema::EntitySchema,
 };
 
 /// Batches of one delivery that are written at the same time.
 const CONCURRENT_BATCHES: usize = 8;
-/// Holders in one batch of a delivery.
-const HOLDERS_PER_BATCH: usize = 20;
 
 /// The holder that a back-reference of this copy names, unless it has let it go.
 pub(super) fn holder(row: &Row, by: CopiedBy) -> Option<RowKey> {
@@ -73,8 +71,8 @@ impl Database {
         Ok(())
     }
 
-    /// Rewrites the holders of one copy. Cost: a query of 1,000 back-references, a read of each holder, and a batch for
-    /// those of one partition that are behind; 8 batches at a time.
+    /// Rewrites the holders of one copy. Cost: a query of 1,000 back-references; for each 100 holders of one partition a query, or
+    /// a read of each that it does not reach, and a batch of those that are behind; 8 batches at a time.
     async fn deliver_to_holders(&self, outgoing: &Outgoing, by: CopiedBy) -> Result<()> {
         let owner = outgoing.owner();
         let prefix = copy::references_by(&owner.row, by.copy, None);
@@ -84,7 +82,7 @@ impl Database {
             for key in page.rows.iter().filter_map(|row| holder(row, by)) {
                 partitions.entry(key.partition.clone()).or_default().push(key);
             }
-            let per_batch = (limits::MAX_BATCH_OPERATIONS / rows_each(by.holder)).clamp(1, HOLDERS_PER_BATCH);
+            let per_batch = self.holders_per_batch(by.holder);
             let batches = partitions.values().flat_map(|keys| keys.chunks(per_batch));
             let written: Vec<_> = batches.map(|keys| self.recopy(by.holder, keys.to_vec())).collect();
             stream::iter(written).buffer_unordered(CONCURRENT_BATCHES).try_collect::<()>().await?;
@@ -93,20 +91,29 @@ impl Database {
         Ok(())
     }
 
-    /// Brings the copies of holders of one partition up to date; where one of them cannot be written, the others are.
+    /// How many holders surely fit one batch.
+    fn holders_per_batch(&self, holder: &'static EntitySchema) -> usize {
+        let is_alone = self.registered(holder).is_ok_and(|holder| follow::is_alone(holder.schema, &holder.setting));
+        let rows = if is_alone { 1 } else { rows_each(holder) };
+        (limits::MAX_BATCH_OPERATIONS / rows).max(1)
+    }
+
+    /// Brings the copies of holders of one partition up to date. A batch that cannot be written is written again in halves, so
+    /// that one holder holds no other up.
     pub(super) fn recopy(&self, schema: &'static EntitySchema, keys: Vec<RowKey>) -> BoxFuture<'_, Result<()>> {
         async move {
             let registered = self.registered(schema)?;
             let Some(partition) = keys.first().map(|key| key.partition.clone()) else { return Ok(()) };
             let changes: Vec<_> = keys.into_iter().map(|key| Change::Recopy { schema, key, repair: false }).collect();
-            let all = self.write(&registered, &partition, &changes).await;
-            if all.is_ok() || changes.len() == 1 {
-                return all.map(drop);
-            }
-            let mut failed = Ok(());
-            for change in changes {
-                let one = self.write(&registered, &partition, &[change]).await;
-                failed = failed.and(one.map(drop));
+            let (mut rest, mut failed) = (vec![changes.as_slice()], Ok(()));
+            while let Some(changes) = rest.pop() {
+                match self.write(&registered, &partition, changes).await {
+                    Err(_) if changes.len() > 1 => {
+                        let (first, second) = changes.split_at(changes.len() / 2);
+                        rest.extend([second, first]);
+                    }
+                    result => failed = failed.and(result.map(drop)),
+                }
             }
             failed
         }

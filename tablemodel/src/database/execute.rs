@@ -150,12 +150,12 @@ pub(super) struct Run<'a> {
     /// The same, of partitions whose entities follow in the commit.
     hosted: Places,
     /// What the commit writes for contributions in other partitions.
-    places: Vec<BatchPlan>,
+    pub(super) places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
     /// No attempt is made after this.
     #[cfg(feature = "blob")]
-    until: Option<tablemodel_store::DateTime>,
+    pub(super) until: Option<tablemodel_store::DateTime>,
 }
 
 impl<'a> Run<'a> {
@@ -198,6 +198,8 @@ impl<'a> Run<'a> {
                 return Ok(changes.iter().map(|_| None).collect());
             }
             self.check_registered()?;
+            #[cfg(feature = "blob")]
+            self.put_lists(std::iter::once(&plan).chain(&follows)).await?;
             #[cfg(feature = "blob")]
             self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
@@ -284,6 +286,7 @@ impl<'a> Run<'a> {
 
     pub(super) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
+        let found = self.db.with_keys(&self.registered.table, found).await?;
         Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
     }
 
@@ -299,6 +302,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_holders(changes).await?;
         for change in changes {
             if matches!(change, Change::Recopy { .. }) {
                 self.known.is_of_copies(&change.key().row);
@@ -338,14 +342,16 @@ impl<'a> Run<'a> {
 
     pub(super) fn plan<'c>(&'c self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {
         let context = self.context();
-        let mut plan = BatchPlan::default();
-        for change in changes.into_iter().chain(&self.guests) {
+        let changes = changes.into_iter().chain(&self.guests);
+        let mut plan = BatchPlan::of(changes.size_hint().0);
+        for change in changes {
             let registered = self.registered(change)?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
-        let setting = |schema| self.db.registered(schema).map(|registered| registered.setting.clone());
+        let setting =
+            |schema| self.db.registered(schema).map(|registered| (registered.schema, registered.setting.clone()));
         plan.close_cells(self.partition, &self.known, context, setting)?;
-        plan.close(self.partition, &self.known, context)?;
+        plan.close(self.partition, &self.known, context, |schema, key| self.db.list_blob(schema, key))?;
         plan.check_unique(&self.known)?;
         Ok(plan)
     }

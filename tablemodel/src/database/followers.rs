@@ -1,5 +1,4 @@
-//! Copies in a batch on its way: the sources that it reads, and the holders that
-//! follow in its commit.
+//! Copies in a batch on its way: the sources that it reads, and the holders that follow in its commit.
 //!
 //! What a copy holds is decided in `rooms::copy` and planned in `plan::copies`. Back-references are read before the source
 //! that they belong to is written, and after the row that its write rests on.
@@ -9,14 +8,20 @@ use std::{collections::BTreeMap, time::Duration};
 use tablemodel_store::{Batch, Row, RowKey, limits};
 
 use crate::{
-    database::{Registered, bulk::rows_each, copies::holder, execute::Run},
+    database::{
+        Registered,
+        bulk::rows_each,
+        copies::holder,
+        execute::Run,
+        holders::{Holders, join},
+    },
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, split},
+        batch::BatchPlan,
         change::{self, Change},
         copies::{followed, sources},
     },
-    rooms::copy::{self},
+    rooms::copy::{self, Source},
     schema::{EntitySchema, OnDelete},
 };
 
@@ -27,6 +32,10 @@ pub(super) struct Copying {
     apart: bool,
     /// A derived row of a holder was not as it should be: all are read.
     pub(super) repair: bool,
+    /// Each holder is planned, also one of which only its own row changes.
+    pub(super) plans_each: bool,
+    /// The first batch of those that are not.
+    pub(super) alone_from: Option<usize>,
     /// Sources that the batch itself writes, by row key: their holders see what it makes of them.
     own: Vec<String>,
     /// Back-references put before their holder, and since when by the monotonic clock.
@@ -41,10 +50,16 @@ impl Copying {
         self.apart |= is_new;
         is_new
     }
+
+    /// Notes that a batch with this number was refused, behind `own` of the changes themselves.
+    pub(super) fn refused(&mut self, batch: usize, own: usize) {
+        let is_alone = self.alone_from.is_some_and(|first| batch >= first);
+        self.repair |= batch >= own && !is_alone;
+    }
 }
 
 /// The holders that follow a batch in its commit.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Followers {
     /// In the same batch, which writes them in any case.
     mates: Vec<Change>,
@@ -52,6 +67,8 @@ pub(super) struct Followers {
     beside: Vec<Change>,
     /// In other batches, by table and partition.
     apart: BTreeMap<(&'static str, String), Vec<Change>>,
+    /// In other batches, and planned with no other.
+    pub(super) alone: Vec<Holders>,
     /// The sources that they follow.
     sources: Vec<(&'static str, String)>,
 }
@@ -67,11 +84,9 @@ impl Followers {
         !self.beside.is_empty()
     }
 
-    fn go_apart(&mut self) {
-        for change in std::mem::take(&mut self.beside) {
-            let place = (change.schema().table, change.key().partition.clone());
-            self.apart.entry(place).or_default().push(change);
-        }
+    fn add_apart(&mut self, change: Change) {
+        let place = (change.schema().table, change.key().partition.clone());
+        self.apart.entry(place).or_default().push(change);
     }
 }
 
@@ -109,6 +124,7 @@ impl Run<'_> {
         self.read_guests().await?;
         self.register(changes).await?;
         let followers = self.followers(changes).await?;
+        self.copying.alone_from = None;
         let Some((plan, follows)) = self.plan_with(changes, &followers).await? else { return Ok(None) };
         for plan in follows.iter().chain([&plan]) {
             self.read_claims(plan).await?;
@@ -119,13 +135,14 @@ impl Run<'_> {
         };
         let own = batches.len();
         self.append(&follows, &mut batches)?;
+        self.append_alone(&plan, followers, &mut batches).await?;
         Ok(Some(Prepared { plan, follows, batches, own }))
     }
 
     /// Whether an entity of the changes has copies, or is copied.
     fn concerns_copies(&self, changes: &[Change]) -> Result<bool> {
         for change in changes {
-            if !change.schema().copies.is_empty() || !self.registered(change)?.setting.copied.is_empty() {
+            if change.schema().has_copies() || !self.registered(change)?.setting.copied.is_empty() {
                 return Ok(true);
             }
         }
@@ -196,10 +213,20 @@ impl Run<'_> {
         let fits = rows <= limits::MAX_BATCH_OPERATIONS && !self.copying.apart;
         match (fits, self.db.is_atomic()) {
             (true, _) => {}
-            (false, true) => followers.go_apart(),
+            (false, true) => self.go_apart(&mut followers),
             (false, false) => followers.beside.clear(), // the outbox sees to them
         }
         Ok(followers)
+    }
+
+    /// Lets the holders in the same batch follow in others.
+    fn go_apart(&self, followers: &mut Followers) {
+        for change in std::mem::take(&mut followers.beside) {
+            match self.alone(change.schema()) {
+                Some(registered) => followers.add_alone(&registered, change.key().clone()),
+                None => followers.add_apart(change),
+            }
+        }
     }
 
     /// The holders of one source, by its back-references.
@@ -216,17 +243,20 @@ impl Run<'_> {
             if !is_atomic && !is_same_table {
                 continue;
             }
+            let alone = self.alone(by.holder);
             let prefix = copy::references_by(source, by.copy, (!is_atomic).then_some(self.partition));
             let mut next = None;
             while let Some(page) = self.db.references(&registered.table, self.partition, &prefix, &mut next).await? {
                 for holder in page.rows.iter().filter_map(|row| holder(row, *by)) {
+                    let is_beside = is_same_table && holder.partition == self.partition;
+                    if let Some(registered) = alone.as_ref().filter(|_| !is_beside) {
+                        to.add_alone(registered, holder);
+                        continue;
+                    }
                     let change = Change::Recopy { schema: by.holder, key: holder, repair: self.copying.repair };
-                    match is_same_table && change.key().partition == self.partition {
+                    match is_beside {
                         true => to.beside.push(change),
-                        false => {
-                            let place = (by.holder.table, change.key().partition.clone());
-                            to.apart.entry(place).or_default().push(change);
-                        }
+                        false => to.add_apart(change),
                     }
                 }
                 if !is_atomic && to.beside.len() > limits::MAX_BATCH_OPERATIONS {
@@ -317,13 +347,21 @@ impl Run<'_> {
         Ok(Some((plan, follows)))
     }
 
-    /// The sources as the plan leaves them, to one who plans their holders.
-    fn show_sources(&self, plan: &BatchPlan, followers: &Followers, registered: &Registered, run: &mut Run<'_>) {
-        for (entity, row) in &followers.sources {
-            let Some(left) = plan.row_after(row) else { continue };
-            let Some(schema) = self.db.model().iter().find(|schema| schema.entity_type == *entity) else { continue };
+    /// The sources that the plan writes, as it leaves them.
+    pub(super) fn sources_left(&self, plan: &BatchPlan, followers: &Followers) -> Vec<(Source, Option<Row>)> {
+        let left = followers.sources.iter().filter_map(|(entity, row)| {
+            let left = plan.row_after(row)?;
+            let schema = self.db.model().iter().find(|schema| schema.entity_type == *entity)?;
             let key = RowKey::new(self.partition, row.clone());
             let row = left.map(|properties| change::planned_row(key.clone(), properties.clone()));
+            Some((Source { schema, key }, row))
+        });
+        left.collect()
+    }
+
+    /// The sources as the plan leaves them, to one who plans their holders.
+    fn show_sources(&self, plan: &BatchPlan, followers: &Followers, registered: &Registered, run: &mut Run<'_>) {
+        for (Source { schema, key }, row) in self.sources_left(plan, followers) {
             if schema.table.eq_ignore_ascii_case(registered.schema.table) && self.partition == run.partition {
                 run.known.insert(key.row.clone(), row.clone());
             }
@@ -333,22 +371,11 @@ impl Run<'_> {
 
     /// The batches of the other holders, behind those of the changes.
     pub(super) fn append(&self, follows: &[BatchPlan], to: &mut Vec<Batch>) -> Result<()> {
-        let mut all = Vec::new();
+        let own = to.len();
         for plan in follows {
             let (table, partition) = plan.place();
-            all.extend(plan.all_batches(table, partition, &self.db.0.prefix, &self.missing, &self.claims)?);
-        }
-        for mut batch in all {
-            let is_written = |row: &str| {
-                let mut same = to.iter().filter(|b| b.table == batch.table && b.partition == batch.partition);
-                same.any(|other| other.operations.iter().any(|operation| operation.row == row))
-            };
-            // A source that is guarded may be a holder that follows.
-            let keep: Vec<_> = batch.operations.drain(..).filter(|operation| !is_written(&operation.row)).collect();
-            batch.operations = keep;
-            if !batch.operations.is_empty() {
-                split(batch, to);
-            }
+            let all = plan.all_batches(table, partition, &self.db.0.prefix, &self.missing, &self.claims)?;
+            all.into_iter().for_each(|batch| join(batch, own, to));
         }
         Ok(())
     }

@@ -12,7 +12,9 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+mod holders;
 mod leases;
+mod lists;
 mod migrate;
 mod open;
 mod outbox;
@@ -23,6 +25,7 @@ mod relay;
 mod staging;
 mod tables;
 mod transfer;
+mod upgrade;
 mod verify;
 mod write;
 

@@ -92,8 +92,8 @@ impl Run<'_> {
     async fn holds_already(&self, image: &Image, source: &Source) -> Result<bool> {
         let row = self.db.get_row(&self.registered(&Change::Insert(image.clone()))?.table, &image.key).await?;
         let Some(row) = row.filter(|row| is_primary(image.schema, row)) else { return Ok(false) };
-        let current = Image::stored(image.schema, &row.into())?;
-        for copy in image.schema.copies {
+        let current = Image::written(image.schema, &row.into())?;
+        for copy in current.schema.copies {
             if copy::source(&current, copy)?.as_ref() == Some(source) {
                 return Ok(true);
             }

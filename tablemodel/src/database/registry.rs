@@ -223,6 +223,9 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
     // What a copy keeps beside its source is part of it from the start.
     let copies = schema.indexes.len();
     states.splice(copies..copies, schema.copies.iter().map(|_| IndexState::Readable));
+    for (older, at) in schema.former() {
+        states.push(former_state(older, at, rows)?);
+    }
     let copied = copied(db.model(), schema);
     let deferred = db.0.consistency == Consistency::Azure;
     let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
@@ -240,6 +243,17 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         beyond: beyond(schema, rows)?,
         epoch: epoch(rows),
     })
+}
+
+/// The state of what only an older version has: as its programs left it.
+fn former_state(older: &'static EntitySchema, at: usize, rows: &HashMap<String, Row>) -> Result<IndexState> {
+    let is_copy = (older.indexes.len()..older.indexes.len() + older.copies.len()).contains(&at);
+    let name = older.derived(at).map_or_else(String::new, |kind| kind.name.into_owned());
+    match rows.get(&index_row(older.entity_type, &name)) {
+        _ if is_copy => Ok(IndexState::Readable),
+        Some(row) => state(row),
+        None => Ok(IndexState::Absent),
+    }
 }
 
 /// The indexes of the entity that are kept, or were, and that its schema does not name.

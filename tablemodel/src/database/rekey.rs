@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tablemodel_store::{
-    Action, Batch, Condition, ETag, KeyRange, Properties, PropertyName, Query, Row, RowKey, StoreError,
+    Action, Batch, Condition, DateTime, ETag, KeyRange, Properties, PropertyName, Query, Row, RowKey, StoreError,
 };
 
 use self::values::claimed;
@@ -34,6 +34,7 @@ use crate::{
         known::Known,
         outbox::{Intent, is_tombstone},
         system,
+        version::Old,
     },
     rooms::{
         copy,
@@ -72,50 +73,61 @@ impl Database {
         let _states = self.0.registry.enter(); // held until the move is over
         let registered = self.registered(E::SCHEMA)?;
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
-        let was = Image::stored(E::SCHEMA, &old)?;
-        to.keep_unknown(&was.fields);
+        let was = Old::of(E::SCHEMA, &old)?;
+        to.keep_unknown(&was.now().fields);
         for copy in E::SCHEMA.copies {
-            copy::carry(&mut to, copy, &was)?;
+            copy::carry(&mut to, copy, was.now())?;
         }
         let stays = old.key().partition == to.key.partition;
         let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
-        } else if let Some(error) = self.unmovable(&to) {
-            return Err(error);
-        } else if self.is_atomic() {
-            self.move_at_once(&registered, old, to).await?
         } else {
-            self.move_in_steps(&registered, old, to).await?
+            self.check_movable(&to)?;
+            #[cfg(feature = "blob")]
+            let until = self.move_blobs(&mut to, was.now()).await?;
+            #[cfg(not(feature = "blob"))]
+            let until = None;
+            match self.is_atomic() {
+                true => self.move_at_once(&registered, old, to, until).await?,
+                false => self.move_in_steps(&registered, old, to, until).await?,
+            }
         };
         entity.set_rows(row);
         Ok(())
     }
 
-    /// What stands in the way of a move, by what the entity is.
-    fn unmovable(&self, to: &Image) -> Option<Error> {
+    /// That nothing stands in the way of a move, by what the entity is.
+    fn check_movable(&self, to: &Image) -> Result<()> {
         let detail = if to.schema.copies.iter().any(|copy| !copy.optional) && !self.is_atomic() {
             "an entity with a copy that is no `Option` moves only where the store commits several partitions atomically, since its source may go meanwhile; insert it anew and delete the old one"
-        } else if to.has_blobs() {
-            "an entity with blobs does not move to another partition: their names hold its key; read them, and insert it anew"
         } else if to.schema.shape.is_some() && !self.is_atomic() {
             "an entity of several rows moves only where the store commits several partitions atomically; insert it anew and delete the old one"
         } else {
-            return None;
+            return Ok(());
         };
-        Some(Error::unsupported(detail).of(to.schema.entity_type).at_key(to.key.clone()))
+        Err(Error::unsupported(detail).of(to.schema.entity_type).at_key(to.key.clone()))
     }
 
     /// Reserves the new key, takes the entity from the old one, and lets it arrive.
-    async fn move_in_steps(&self, registered: &Registered, old: Group, to: Image) -> Result<Group> {
+    async fn move_in_steps(
+        &self,
+        registered: &Registered,
+        old: Group,
+        to: Image,
+        until: Option<DateTime>,
+    ) -> Result<Group> {
         let (schema, since) = (registered.schema, self.environment().clock.monotonic());
         let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
         let moving = Move { id, from: old.key().clone(), to };
-        let was = Image::stored(schema, &old)?;
+        let was = Image::written(schema, &old)?;
         self.check_fits(registered, &moving).await?;
         self.mark_moving(schema, &moving.from.partition).await?;
         self.mark_moving(schema, &moving.to.key.partition).await?;
         let reserved = self.reserve(registered, &moving, &was).await?;
-        let left = self.leave(registered, &moving, old, &was, &reserved, since).await;
+        let left = match self.check_blobs(until) {
+            Ok(()) => self.leave(registered, &moving, old, &was, &reserved, since).await,
+            late => late,
+        };
         if let Err(error) = left {
             let is_known = *error.kind() != ErrorKind::OutcomeUnknown;
             let has_left = !is_known && self.intent(schema, &moving.intent_key()).await?.is_some();
@@ -137,6 +149,17 @@ impl Database {
             Err(error) => {
                 Err(undecided(&moving, "the entity has left its old key, and a relay lets it arrive").caused_by(error))
             }
+        }
+    }
+
+    /// That what was uploaded for the move cannot have been collected yet.
+    fn check_blobs(&self, until: Option<DateTime>) -> Result<()> {
+        #[cfg(feature = "blob")]
+        return self.check_uploaded(until);
+        #[cfg(not(feature = "blob"))]
+        {
+            let _ = until;
+            Ok(())
         }
     }
 
@@ -225,7 +248,7 @@ impl Database {
         let Some(held) = failed.and_then(|at| held.get(at)) else { return Ok(()) };
         let key = RowKey::new(key.partition.clone(), held.row.clone());
         let holder = self.get_row(&self.table_name(schema.table), &key).await?;
-        match (holder, schema.indexes.get(held.index)) {
+        match (holder, schema.index_at(held.index)) {
             (Some(holder), Some(index)) => Err(violation(schema, index, &holder)),
             _ => Ok(()),
         }

@@ -42,6 +42,8 @@ impl Database {
     /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
     pub async fn drop_tables(&self) -> Result<()> {
         self.check_writable()?;
+        // Also where no entity has rows elsewhere a move has left markers.
+        self.delete_existing(&self.dirty_table()).await?;
         for table in self.table_names() {
             self.delete_existing(&table).await?;
         }
@@ -61,8 +63,12 @@ impl Database {
 
     /// The tables that hold rows of the model's entities, without the prefix.
     pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
-        let elsewhere =
-            self.model().iter().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        let elsewhere = self
+            .model()
+            .iter()
+            .flat_map(|schema| schema.lineage())
+            .flat_map(|schema| schema.indexes)
+            .filter_map(|index| index.elsewhere.as_ref());
         self.model().iter().map(|schema| schema.table).chain(elsewhere.map(|elsewhere| elsewhere.table)).collect()
     }
 

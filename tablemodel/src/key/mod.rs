@@ -28,6 +28,7 @@ mod read;
 mod shape;
 mod template;
 mod text;
+mod values;
 mod write;
 
 pub(crate) mod calendar;
@@ -42,7 +43,23 @@ pub use self::{
     range::Next,
     template::Template,
 };
-pub(crate) use self::{range::beginning_with, read::KeyValue};
+pub(crate) use self::{
+    range::beginning_with,
+    read::KeyValue,
+    values::{KeyValues, NO_VALUES, is_same},
+};
+
+/// A text as it stands at the end of a key: without `!`, and read back by [`text_of_code`].
+pub(crate) fn text_code(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    text::push(&mut code, text, None);
+    code
+}
+
+/// The text that has this code, and no other.
+pub(crate) fn text_of_code(code: &str) -> Option<String> {
+    text::decode(code).filter(|text| text_code(text) == code)
+}
 
 /// Decimal digits of a time's ticks: `DateTime::MAX` has 19.
 const TICK_DIGITS: u8 = 19;

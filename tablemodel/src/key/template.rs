@@ -3,7 +3,7 @@
 
 use tablemodel_store::{Value, ValueRef, limits};
 
-use super::{Codec, KeyError, KeyFault, KeyValue, Part, Segment, write};
+use super::{Codec, KeyError, KeyFault, KeyValue, KeyValues, Part, Segment, is_same, write};
 
 /// Room for most keys without growing.
 const USUAL_KEY_BYTES: usize = 64;
@@ -101,39 +101,31 @@ impl Template {
     ///
     /// [`KeyFault::NotThisTemplate`] unless encoding the values gives this very key.
     pub fn decode(&self, key: &str) -> Result<Vec<(&'static Part, Value)>, KeyError> {
-        let mut values = Vec::new();
+        let mut values = KeyValues::new();
         self.read(key, &mut values)?;
         Ok(values.into_iter().map(|(part, value)| (part, value.into_value())).collect())
     }
 
     /// As [`decode`](Template::decode), appending to `values`.
-    pub(crate) fn read<'k>(
-        &self,
-        key: &'k str,
-        values: &mut Vec<(&'static Part, KeyValue<'k>)>,
-    ) -> Result<(), KeyError> {
-        let first = values.len();
+    pub(crate) fn read<'k>(&self, key: &'k str, values: &mut KeyValues<'k>) -> Result<(), KeyError> {
+        let first = values.iter().count();
         let mut again = String::new();
         self.each_cut(key, |Cut { part, code, separator }| {
             let Some(value) = part.read(code, separator).map_err(|fault| fault.of(part.field))? else { return Ok(()) };
             if !part.is_only_form(&value) && !part.writes(&value, separator, code, &mut again) {
                 return Err(KeyFault::NotThisTemplate.of(part.field));
             }
-            values.push((part, value));
+            values.push(part, value);
             Ok(())
         })?;
-        if self.repeats_a_property() {
-            self.check_repeated(key, values.get(first..).unwrap_or_default())
-        } else {
-            Ok(())
-        }
+        if self.repeats_a_property() { self.check_repeated(key, values, first) } else { Ok(()) }
     }
 
-    /// That all components of one property are written from one value.
-    fn check_repeated(&self, key: &str, values: &[(&'static Part, KeyValue<'_>)]) -> Result<(), KeyError> {
+    /// That all components of one property are written from one value; the key's own are those from `first` on.
+    fn check_repeated(&self, key: &str, values: &KeyValues<'_>, first: usize) -> Result<(), KeyError> {
         let mut again = String::new();
         self.each_cut(key, |Cut { part, code, separator }| {
-            let mut same = values.iter().filter(|(holder, _)| holder.property == part.property);
+            let mut same = values.iter().skip(first).filter(|(holder, _)| holder.property == part.property);
             let agree = same.all(|(_, value)| part.writes(value, separator, code, &mut again));
             if agree { Ok(()) } else { Err(KeyFault::NotThisTemplate.of(part.field)) }
         })
@@ -163,7 +155,9 @@ impl Template {
         let mut rest = self.0;
         while let [segment, tail @ ..] = rest {
             if let Segment::Part(part) = segment
-                && tail.iter().any(|other| matches!(other, Segment::Part(other) if other.property == part.property))
+                && tail
+                    .iter()
+                    .any(|other| matches!(other, Segment::Part(other) if is_same(other.property, part.property)))
             {
                 return true;
             }

@@ -10,6 +10,21 @@ pub(super) const ALPHABET: Alphabet = Alphabet::span(b'$', b'~').without(b"%'/?\
 /// What stays as it is whatever follows.
 const VERBATIM: Alphabet = ALPHABET.without(b"$&.>[~");
 
+/// The same by byte: keys are looked through byte by byte.
+#[expect(clippy::indexing_slicing, reason = "a byte below 128 is a place of 256; a mistake would not compile")]
+static IS_VERBATIM: [bool; 256] = {
+    let mut is_verbatim = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        is_verbatim[byte] = VERBATIM.has(byte as u8);
+        byte += 1;
+    }
+    is_verbatim
+};
+
+/// A character that is never verbatim, where nothing has to be kept apart.
+const NO_SEPARATOR: u8 = b'%';
+
 /// What the escapes themselves are made of: a separator among these would be found inside them.
 const IN_ESCAPES: Alphabet = Alphabet::of(b"$&.>[~}").and(Alphabet::of(b"0123456789ABCDEF"));
 
@@ -20,10 +35,9 @@ pub(super) const fn separates(byte: u8) -> bool {
 
 /// Appends the encoded form of `text`, which `separator` follows.
 pub(super) fn push(out: &mut String, text: &str, separator: Option<u8>) {
-    let verbatim = verbatim_before(separator);
     let mut rest = text;
     loop {
-        let (plain, tail) = rest.split_at(run(rest, verbatim));
+        let (plain, tail) = rest.split_at(run(rest, separator));
         out.push_str(plain);
         let mut chars = tail.chars();
         let Some(c) = chars.next() else { return };
@@ -32,19 +46,16 @@ pub(super) fn push(out: &mut String, text: &str, separator: Option<u8>) {
     }
 }
 
-/// What stays as it is in a text that `separator` follows.
-fn verbatim_before(separator: Option<u8>) -> Alphabet {
-    separator.map_or(VERBATIM, |byte| VERBATIM.without(&[byte]))
-}
-
-/// How many bytes at the front of `text` are of this alphabet.
-fn run(text: &str, alphabet: Alphabet) -> usize {
-    text.bytes().take_while(|byte| alphabet.has(*byte)).count()
+/// How many bytes at the front of `text` stay as they are before `separator`.
+fn run(text: &str, separator: Option<u8>) -> usize {
+    let separator = separator.unwrap_or(NO_SEPARATOR);
+    let stays = |byte: &u8| *byte != separator && IS_VERBATIM.get(usize::from(*byte)) == Some(&true);
+    text.as_bytes().iter().take_while(|byte| stays(byte)).count()
 }
 
 /// Whether the text that has this code is the code itself: then no other code is read as that text.
 pub(super) fn is_verbatim(code: &str, separator: Option<u8>) -> bool {
-    run(code, verbatim_before(separator)) == code.len()
+    run(code, separator) == code.len()
 }
 
 fn push_special(out: &mut String, c: char, next: Option<char>, separator: Option<u8>) {
@@ -80,7 +91,7 @@ pub(super) fn decode(code: &str) -> Option<String> {
     let mut text = String::with_capacity(code.len());
     let mut rest = code;
     loop {
-        let (plain, tail) = rest.split_at(run(rest, VERBATIM));
+        let (plain, tail) = rest.split_at(run(rest, None));
         text.push_str(plain);
         rest = tail;
         let Some(c) = rest.chars().next() else { return Some(text) };

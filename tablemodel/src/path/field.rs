@@ -85,8 +85,8 @@ impl<T: Summed> Summed for Option<T> {
 /// A type of which the least and the greatest value can be kept.
 #[diagnostic::on_unimplemented(
     message = "no least or greatest `{Self}` can be kept",
-    label = "not a number or point in time that is stored as one",
-    note = "`min` and `max` are of i8 to i64, u8 to u32, f32, f64, points in time, and `Option`s of these"
+    label = "not a number, point in time, date or text",
+    note = "`min` and `max` are of i8 to i64, u8 to u64, f32, f64, points in time, dates, texts, and `Option`s of these"
 )]
 pub trait Ranked {
     /// The type of the result.
@@ -104,11 +104,12 @@ macro_rules! ranked {
         impl AggregateValue for Option<$term> {}
     )* };
 }
-ranked!(i8 i16 i32 i64 u8 u16 u32 f32 f64 tablemodel_store::DateTime std::time::SystemTime);
+ranked!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 tablemodel_store::DateTime std::time::SystemTime);
+ranked!(String Box<str> std::sync::Arc<str>);
 #[cfg(feature = "chrono")]
-ranked!(chrono::DateTime<chrono::Utc>);
+ranked!(chrono::DateTime<chrono::Utc> chrono::NaiveDate);
 #[cfg(feature = "time")]
-ranked!(time::OffsetDateTime);
+ranked!(time::OffsetDateTime time::Date);
 
 /// A type of aggregates.
 #[diagnostic::on_unimplemented(

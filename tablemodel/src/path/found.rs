@@ -7,13 +7,9 @@ use tablemodel_store::{PropertyName, Row, RowKey};
 use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
-    key::Template,
-    path::query::ReadPlan,
-    plan::{
-        group::Group,
-        image::{self, KeyValues},
-        system,
-    },
+    key::{KeyValues, Template},
+    path::query::{ReadPlan, row_type},
+    plan::{group::Group, image, system, version},
     schema::EntitySchema,
     stored::{Seen, Stored},
 };
@@ -25,10 +21,27 @@ pub trait Found: Sized + Send + 'static {
     /// Whether it is read from the primary row, also when the path is over an index.
     const OF_PRIMARY: bool;
 
-    /// Reads it from a primary row, or from a row of the index at this position.
+    /// Reads it from a primary row, or from a row of the index at this position, which is of the program's own version.
     #[doc(hidden)]
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
+
+    /// Reads it from a primary row at the key that was made from these values.
+    #[doc(hidden)]
+    fn read_asked(rows: Group, _: &Asked<'_>) -> Result<Self> {
+        Self::read(None, rows)
+    }
 }
+
+/// Whether the result can be read from the path's own row. An index row of another version, or some properties of one, do
+/// not show what the entity is in this version: that is read from the entity.
+pub(crate) fn is_shown_by<F: Found>(index: Option<usize>, row: &Row) -> bool {
+    let schema = F::Entity::SCHEMA;
+    F::OF_PRIMARY || version::is_current(schema, row_type(schema, index), row)
+}
+
+/// The values of the key that was asked for.
+#[derive(Debug)]
+pub struct Asked<'k>(pub(crate) KeyValues<'k>);
 
 impl<E: TableEntity> Found for Stored<E> {
     type Entity = E;
@@ -36,6 +49,10 @@ impl<E: TableEntity> Found for Stored<E> {
 
     fn read(_index: Option<usize>, rows: Group) -> Result<Self> {
         Self::read(rows)
+    }
+
+    fn read_asked(rows: Group, asked: &Asked<'_>) -> Result<Self> {
+        Self::read_with(rows, &asked.0)
     }
 }
 
@@ -45,11 +62,8 @@ impl<E: TableEntity> Found for Seen<E> {
 
     fn read(index: Option<usize>, rows: Group) -> Result<Self> {
         let row = rows.head;
-        image::check_version(E::SCHEMA, &row)?;
-        let key = match index {
-            Some(_) => owner(E::SCHEMA, &row)?,
-            None => row.key.clone(),
-        };
+        let Some(_) = index else { return Ok(Self::new(image::decode(&row.clone().into())?, row.key)) };
+        let key = owner(E::SCHEMA, &row)?;
         let keys = image::key_values(E::SCHEMA, &key)?;
         let value = E::read_fields(&FieldReader::new(&row.properties, &keys));
         Ok(Self::new(value.map_err(|error| image::corrupt(E::SCHEMA, &row, error))?, key))
@@ -59,7 +73,11 @@ impl<E: TableEntity> Found for Seen<E> {
 /// Reads a projection from a primary row, or from an index row that keeps its fields.
 pub(crate) fn project<P: Projection>(index: Option<usize>, rows: &Group) -> Result<P> {
     let (schema, row) = (P::Of::SCHEMA, &rows.head);
-    image::check_version(schema, row)?;
+    if index.is_none()
+        && let Some(image) = version::upgraded(schema, rows)?
+    {
+        return image::read_image(&image, row, P::read_fields);
+    }
     let read = |keys: &KeyValues<'_>| {
         let value = P::read_fields(&FieldReader::new(&row.properties, keys));
         value.map_err(|error| image::corrupt(schema, row, error))
@@ -74,8 +92,10 @@ pub(crate) fn project<P: Projection>(index: Option<usize>, rows: &Group) -> Resu
             }
             read_index_key(index.row, row, &row.key.row, &mut keys)?;
             // An element of a list in the key is not the list.
-            keys.retain(|(part, _)| index.each.is_none_or(|each| each.property != part.property));
-            read(&keys)
+            read(&match index.each {
+                Some(each) => keys.without(each.property),
+                None => keys,
+            })
         }
     }
 }

@@ -42,7 +42,7 @@ use crate::{
         state::{Complete, LacksLast, PathKind, PathState, Ranged, SelectFrom},
     },
     plan::{change::Change, group::Group},
-    read::{Reader, Single, load_limit},
+    read::{Reader, load_limit},
 };
 
 /// What the terminals of a path give.
@@ -86,8 +86,7 @@ pub trait Path: Sized + Send + 'static {
     where
         Self::State: Complete,
     {
-        let (read, db) = (Single::new(db, self.into_query()), db.clone());
-        Box::pin(async move { read?.found(&db).await })
+        crate::read::one(db, self.into_query())
     }
 
     /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.

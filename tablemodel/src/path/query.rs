@@ -4,13 +4,14 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use tablemodel_store::{Filter, KeyRange, Row, RowKey, RowRange, Value, ValueRef};
+use tablemodel_store::{Comparison, Filter, KeyRange, Row, RowKey, RowRange, Value, ValueRef};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    key::{Codec, KeyArg, KeyPart, Next, Part, Template},
+    key::{Codec, KeyArg, KeyPart, KeyValue, KeyValues, Next, Part, Template, is_same},
     path::{
         explain::{CostClass, Explain},
+        found::Asked,
         list::ListKind,
         state::PathKind,
     },
@@ -39,11 +40,11 @@ pub struct Component {
 #[derive(Debug, Clone)]
 enum Tail {
     Any,
-    Between(Bound<Value>, Bound<Value>),
-    StartsWith(String),
+    Between(Box<[Bound<Value>; 2]>),
+    StartsWith(Box<str>),
 }
 
-/// The untyped query of a path.
+/// The untyped query of a path. Small, since each method of a path hands it on.
 #[derive(Debug, Clone)]
 pub struct PathQuery {
     schema: &'static EntitySchema,
@@ -53,7 +54,7 @@ pub struct PathQuery {
     tail: Tail,
     select: Option<&'static [&'static str]>,
     verified: bool,
-    error: Option<(usize, ValueError)>,
+    error: Option<Box<(usize, ValueError)>>,
 }
 
 /// What to read for a path: ranges, the condition on their rows, and how to put them together.
@@ -110,14 +111,14 @@ impl PathQuery {
             Bound::Unbounded => Ok(Bound::Unbounded),
         };
         match (value(range.start_bound()), value(range.end_bound())) {
-            (Ok(start), Ok(end)) => Self { tail: Tail::Between(start, end), ..self },
+            (Ok(start), Ok(end)) => Self { tail: Tail::Between(Box::new([start, end])), ..self },
             (Err(error), _) | (_, Err(error)) => self.push(Err(error)),
         }
     }
 
     /// With a prefix of the next component.
     pub fn starts_with(self, text: &str) -> Self {
-        Self { tail: Tail::StartsWith(text.to_owned()), ..self }
+        Self { tail: Tail::StartsWith(text.into()), ..self }
     }
 
     pub(crate) fn selecting(self, properties: &'static [&'static str]) -> Self {
@@ -136,7 +137,7 @@ impl PathQuery {
     fn push(mut self, value: std::result::Result<Value, ValueError>) -> Self {
         match value {
             Ok(value) => self.given.push(value),
-            Err(error) => drop(self.error.get_or_insert((self.given.len(), error))),
+            Err(error) => drop(self.error.get_or_insert_with(|| Box::new((self.given.len(), error)))),
         }
         self
     }
@@ -151,15 +152,34 @@ impl PathQuery {
 
     /// The value of a part: the bucket given for it, or the whole value of its field.
     fn value_of(&self, part: &Part) -> Option<ValueRef<'_>> {
+        self.given_for(part).map(Value::as_ref)
+    }
+
+    fn given_for(&self, part: &Part) -> Option<&Value> {
         let bucket = match part.codec {
             Codec::Hour | Codec::Day | Codec::Month => part.codec,
             _ => Codec::Plain,
         };
         let find = |bucket: Codec| {
-            let at = self.components.iter().position(|c| c.property == part.property && c.bucket == bucket)?;
-            self.given.get(at).map(Value::as_ref)
+            let is_it = |it: &Component| it.bucket == bucket && is_same(it.property, part.property);
+            let at = self.components.iter().position(is_it)?;
+            self.given.get(at)
         };
-        find(bucket).or_else(|| find(Codec::Plain))
+        match bucket {
+            Codec::Plain => find(bucket),
+            _ => find(bucket).or_else(|| find(Codec::Plain)),
+        }
+    }
+
+    /// What the keys hold of an entity at the full key that the components name: what was given for it.
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        let mut values = KeyValues::new();
+        for part in self.schema.partition.parts().chain(self.schema.row.parts()).filter(|part| !part.codec.is_lossy()) {
+            if let Some(value) = self.given_for(part) {
+                values.push(part, KeyValue::given(value));
+            }
+        }
+        Asked(values)
     }
 
     /// The first row of the list that the path names; none where each of its keys has a row of its own.
@@ -183,7 +203,7 @@ impl PathQuery {
     }
 
     fn check(&self) -> Result<()> {
-        let Some((at, error)) = &self.error else { return Ok(()) };
+        let Some((at, error)) = self.error.as_deref() else { return Ok(()) };
         let property = self.components.get(*at).map_or("", |component| component.property);
         let field = self.schema.property(property).map_or(property, |property| property.field);
         let detail = format!("key field `{field}`: {error}");
@@ -241,7 +261,10 @@ impl PathQuery {
     fn rows(&self) -> Result<RowRange> {
         let next = match &self.tail {
             Tail::Any => Next::Any,
-            Tail::Between(lower, upper) => Next::Between(borrowed(lower), borrowed(upper)),
+            Tail::Between(bounds) => {
+                let [lower, upper] = bounds.each_ref().map(borrowed);
+                Next::Between(lower, upper)
+            }
             Tail::StartsWith(text) => Next::StartsWith(text),
         };
         if let Some(list) = self.list_row()? {
@@ -345,10 +368,16 @@ impl ReadPlan {
     pub(crate) fn condition(&self) -> Option<Filter> {
         let of_type = self.heads_condition()?;
         Some(match &self.filter {
+            // What an older row says is known once it is upgraded.
+            Some(filter) if self.schema.has_ancestors() => of_type.and(filter.clone().or(self.of_another_version())),
             Some(filter) => of_type.and(filter.clone()),
             None if self.is_cut() => of_type.or(system::part_condition(self.schema.entity_type)),
             None => of_type,
         })
+    }
+
+    fn of_another_version(&self) -> Filter {
+        Filter::compare(system::ENTITY_TYPE, Comparison::NotEqual, self.row_type())
     }
 
     /// The same, without the parts of entities.

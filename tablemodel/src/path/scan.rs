@@ -16,7 +16,10 @@ use crate::{
         query::{PathQuery, ReadPlan},
         state::AllowScan,
     },
-    plan::{group::Group, image, shape},
+    plan::{
+        group::Group,
+        image::{self, Fields},
+    },
     read,
     schema::EntitySchema,
     stored::Stored,
@@ -155,16 +158,11 @@ fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {
 }
 
 fn matches(schema: &'static EntitySchema, rows: &Group, test: &Test) -> Result<bool> {
-    let keys = image::key_values(schema, rows.key())?;
-    let properties = shape::whole(schema, rows)?;
-    let value = |property: &str| match keys.iter().find(|(part, _)| part.property == property) {
-        Some((_, value)) => Some(value.as_ref()),
-        None => properties.get(property),
-    };
-    Ok(holds(&value, test))
+    let fields = image::Stored::of(schema, rows)?;
+    Ok(holds(&|property| fields.get(property), test))
 }
 
-fn holds<'a>(value_of: &impl Fn(&str) -> Option<ValueRef<'a>>, test: &Test) -> bool {
+fn holds<'a>(value_of: &impl Fn(&'static str) -> Option<ValueRef<'a>>, test: &Test) -> bool {
     match test {
         Test::Compare { property, comparison, value } => compare(value_of(property), *comparison, value),
         Test::And(a, b) => holds(value_of, a) && holds(value_of, b),

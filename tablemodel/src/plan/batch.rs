@@ -46,7 +46,7 @@ impl BatchRow {
         match self.planned.role {
             Role::Primary | Role::Part | Role::List(_) | Role::Cell => None,
             Role::Outbox | Role::Holder | Role::Source => None,
-            Role::Index(at) => self.schema.indexes.get(at).filter(|index| index.unique),
+            Role::Index(at) => self.schema.index_at(at).filter(|index| index.unique),
         }
     }
 
@@ -66,7 +66,7 @@ pub(crate) struct BatchAway {
 impl BatchAway {
     /// The index that wants it, if its rows are claims.
     pub(crate) fn claimed(&self) -> Option<&'static IndexSchema> {
-        self.schema.indexes.get(self.row.index).filter(|index| index.is_claim())
+        self.schema.index_at(self.row.index).filter(|index| index.is_claim())
     }
 }
 
@@ -123,6 +123,9 @@ pub(crate) struct BatchPlan {
     positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
+    /// Keys of lists, to be put into blobs before the batch.
+    #[cfg(feature = "blob")]
+    pub(crate) contents: Vec<crate::rooms::list::Content>,
     /// Table and partition, of a plan that follows another.
     place: (String, String),
 }
@@ -157,9 +160,21 @@ impl Before for Earlier<'_> {
     fn known(&self) -> &Known {
         self.known
     }
+
+    fn is_blank(&self) -> bool {
+        self.known.is_blank() && self.plan.rows.is_empty()
+    }
 }
 
 impl BatchPlan {
+    /// A plan with room for the rows of so many changes.
+    pub(crate) fn of(changes: usize) -> Self {
+        const ROWS_EACH: usize = 4;
+        let rows = changes * ROWS_EACH;
+        let positions = HashMap::with_capacity_and_hasher(rows, ShortHash::default());
+        Self { rows: Vec::with_capacity(rows), left: Vec::with_capacity(changes), positions, ..Self::default() }
+    }
+
     /// Plans one more change, against the images that the earlier ones left.
     pub(crate) fn add(&mut self, change: Change, known: &Known, setting: &Setting, context: Context) -> Result<()> {
         let number = self.left.len();
@@ -177,9 +192,9 @@ impl BatchPlan {
         let primary = planned.rows.iter().find(|row| row.role == Role::Primary && row.row == key.row);
         let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
-        let owner = taken.as_ref().map_or_else(|| key.row.clone(), |(row, _)| row.clone());
+        let owner = taken.as_ref().map_or(key.row.as_str(), |(row, _)| row);
         let (properties, parts) =
-            self.take(number, schema, planned, (&key.partition, &owner, known), setting, context)?;
+            self.take(number, schema, planned, (&key.partition, owner, known), setting, context)?;
         if !claims {
             self.claims.retain(|away| away.change != number);
         }

@@ -18,7 +18,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         copies::Guard,
-        entries::Entry,
+        entries::{Entry, entries},
         group::Group,
         image::Image,
         known::Known,
@@ -26,6 +26,7 @@ use crate::{
         shape::{self, Cut, Laid, Layout},
         states::Setting,
         system::{self, OperationId, RowKind},
+        version::{self, Old},
     },
     rooms::{
         aggregate::{self, Contribution},
@@ -75,6 +76,9 @@ pub(crate) trait Before {
 
     /// What was read before the batch.
     fn known(&self) -> &Known;
+
+    /// Whether nothing is known of any row.
+    fn is_blank(&self) -> bool;
 }
 
 impl Before for Known {
@@ -88,6 +92,10 @@ impl Before for Known {
 
     fn known(&self) -> &Known {
         self
+    }
+
+    fn is_blank(&self) -> bool {
+        Self::is_blank(self)
     }
 }
 
@@ -194,7 +202,7 @@ impl Change {
 
 /// Whether the entry is a key in a row of several entities.
 fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
-    schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List)
+    schema.index_at(entry.index).is_some_and(|index| index.cover == Cover::List)
 }
 
 /// The writes of a change.
@@ -259,31 +267,32 @@ impl Planner<'_> {
             let detail = "the partition key was changed, which no batch can do; use `db.rekey()`";
             return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key().clone()));
         }
-        let old_image = Image::stored(new.schema, old)?;
-        new.keep_unknown(&old_image.fields);
+        let was = Old::of(new.schema, old)?;
+        new.keep_unknown(&was.now().fields);
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let guards = self.copy(Some(&old_image), &mut new)?;
-        let mut cells = self.cells(Some(&old_image), Some(&new))?;
+        let guards = self.copy(Some(&was), &mut new)?;
+        let mut cells = self.cells(Some(&was.written), Some(&new))?;
         if *old.key() == new.key {
-            Self::keep_totals(&old_image, &mut new)?;
-            let planned = self.put(Some(&old_image), new, sequence, Some(old), None)?;
+            cells.extend(self.keep_totals(&was, &mut new)?);
+            let planned = self.put(Some(&was.written), new, sequence, Some(old), None)?;
             return Ok(Planned { cells, guards, ..planned });
         }
         self.check_unheld(new.schema, old.key())?;
-        self.check_row_moves(&old_image, &new)?;
+        self.check_row_moves(&was.written, &new)?;
         let dead = self.vacant(&new)?.map(|dead| dead.into_owned().into());
         let end = Some(sequence);
         cells.extend(self.take_totals(&mut new)?);
-        cells.extend(left_cells(&old_image));
-        let mut planned = self.put(Some(&old_image), new, sequence.max(self.context.now), dead.as_ref(), end)?;
+        cells.extend(left_cells(was.now()));
+        let schema = new.schema;
+        let mut planned = self.put(Some(&was.written), new, sequence.max(self.context.now), dead.as_ref(), end)?;
         self.remove_parts(old, &mut planned);
-        planned.rows.insert(0, self.gone(old_image.schema, &old.head));
+        planned.rows.insert(0, self.gone(schema, &old.head));
         planned.copied.extend(self.copied(old.key(), sequence));
         Ok(Planned { cells, guards, ..planned })
     }
 
     fn delete(&self, schema: &'static EntitySchema, old: &Group) -> Result<Planned> {
-        let image = Image::stored(schema, old)?;
+        let image = Image::written(schema, old)?;
         self.check_unheld(schema, old.key())?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let derived = self.derived(Some(&image), None, 0, sequence)?;
@@ -313,13 +322,24 @@ impl Planner<'_> {
     }
 
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
-        let image = Image::stored(schema, old)?;
+        let was = Old::of(schema, old)?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let held = aggregate::held(schema, &old.key().row);
         // What it holds is made what the cells say; one that is missing says nothing.
         let cells = held.filter(|into| self.before.row(&into.cell()).flatten().is_some());
-        let cells = cells.map(|into| aggregate::Edit { into, loss: None, gain: None }).collect();
-        let mut planned = Planned { cells, ..self.put(None, image, sequence, Some(old), None)? };
+        let mut cells: Vec<_> = cells.map(|into| aggregate::Edit { into, loss: None, gain: None }).collect();
+        let mut image = was.now().clone();
+        let (mut guards, mut leaving) = (Vec::new(), Derived::default());
+        if was.is_older() {
+            guards = self.copy(Some(&was), &mut image)?;
+            cells.extend(self.cells(Some(&was.written), Some(&image))?);
+            // What only the version that wrote it derives from it goes.
+            leaving = self.leaving(&was.written, &entries(&was.written)?, &entries(&image)?, sequence);
+        }
+        let mut planned = Planned { cells, guards, ..self.put(None, image, sequence, Some(old), None)? };
+        planned.rows.extend(leaving.rows);
+        planned.away.extend(leaving.away);
+        planned.lists.extend(leaving.lists);
         let owner = &old.key().row;
         let wanted = |stray: &AwayKey, planned: &Planned| planned.away.iter().any(|row| stray.is_of(schema, row));
         for stray in strays {
@@ -344,6 +364,7 @@ impl Planner<'_> {
         let Cut { mut head, parts } = shape::cut(image)?;
         let layout = Layout { schema: image.schema, key: &image.key, sequence, fresh: self.context.fresh };
         let laid = layout.lay(parts, &mut head, over);
+        version::expand(image, &mut head)?;
         self.stamp(&mut head, image.schema.discriminator, sequence, over.map(|over| &over.head));
         Ok((head, laid))
     }
@@ -375,8 +396,10 @@ impl Planner<'_> {
         let Derived { rows: of_indexes, away, lists } =
             self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
         rows.extend(of_indexes);
-        let is_same =
-            old.is_some_and(|old| old.key == new.key && !copy::differs(&self.setting.copied, &old.fields, &new.fields));
+        let is_same = old.is_some_and(|old| {
+            let is_kept = old.schema.version == new.schema.version && old.key == new.key;
+            is_kept && !copy::differs(&self.setting.copied, &old.fields, &new.fields)
+        });
         let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
         let after = Some(properties);
         Ok(Planned { rows, away, lists, copied, after, parts, staged, swept, ..Planned::default() })

@@ -8,14 +8,10 @@ use crate::{
 };
 
 impl EntitySchema {
-    /// The aggregate at this position, behind the indexes and copies.
-    pub(crate) fn aggregate(&self, position: usize) -> Option<&'static AggregateSchema> {
-        self.aggregates.get(position.checked_sub(self.indexes.len() + self.copies.len())?)
-    }
-
-    /// The contributions to the aggregate at this position: `Employee.~Team.Members@2`.
+    /// The contributions to the aggregate at this position of its own: `Employee.~Team.Members@2`.
     pub(crate) fn contributed(&self, position: usize) -> Option<Derived> {
-        let aggregate = self.aggregate(position)?;
+        let before = self.indexes.len() + self.copies.len();
+        let aggregate = self.aggregates.get(position.checked_sub(before)?)?;
         let name = format!("~{}.{}", aggregate.target.entity_type, aggregate.into);
         let discriminator = format!("{}.{name}@{}", self.entity_type, self.version);
         let table = (!aggregate.is_beside(self)).then_some(aggregate.target.table);
@@ -83,7 +79,8 @@ impl AggregateSchema {
     }
 }
 
-const fn same_codec(a: Codec, b: Codec) -> bool {
+/// Whether values are written alike.
+pub(crate) const fn same_codec(a: Codec, b: Codec) -> bool {
     match (a, b) {
         (Codec::Width(a), Codec::Width(b)) => a == b,
         (Codec::Shard(a), Codec::Shard(b)) => a == b,

@@ -16,6 +16,7 @@ use crate::{
         known::Known,
         states::Setting,
         system,
+        version::Old,
     },
     rooms::copy::{self, Source},
     schema::{CopySchema, EntitySchema, OnDelete},
@@ -38,7 +39,8 @@ pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
     let images = known_images(change, known)?;
     let (old, new) = match (change, images.as_slice()) {
         (Change::Insert(_) | Change::Upsert(_) | Change::Recopy { .. } | Change::Arrive(_), [new]) => (None, new),
-        (Change::Save { .. } | Change::Upsert(_), [old, new]) => (Some(old), new),
+        (Change::Recopy { .. }, [_, new]) => (None, new),
+        (_, [old, new]) => (Some(old), new),
         _ => return Ok(Vec::new()),
     };
     let mut sources = Vec::new();
@@ -53,18 +55,21 @@ pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
 /// Whether the old image's back-reference and copy are those of the new one.
 fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<bool> {
     let Some(old) = old.filter(|old| old.key == new.key) else { return Ok(false) };
-    Ok(copy::source(old, copy)? == copy::source(new, copy)?)
+    let is_same = |own: &&CopySchema| own.name == copy.name && own.source_type == copy.source_type;
+    let Some(before) = old.schema.copies.iter().find(is_same) else { return Ok(false) };
+    Ok(copy::source(old, before)? == copy::source(new, copy)?)
 }
 
 /// The entities that the change may take from under their copies, and whose copies may have to follow it.
 pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<String>> {
-    if setting.copied.is_empty()
-        || matches!(change, Change::Touch { .. } | Change::Recopy { .. } | Change::Contribute(_))
-    {
+    if setting.copied.is_empty() || matches!(change, Change::Recopy { .. } | Change::Contribute(_)) {
         return Ok(Vec::new());
     }
     let images = known_images(change, known)?;
     Ok(match (change, images.as_slice()) {
+        (Change::Touch { .. }, [_]) => Vec::new(),
+        // What an upgrade makes of a property is new to those who copied it.
+        (_, [old, new]) if !old.is_current() && old.key == new.key => vec![new.key.row.clone()],
         (Change::Refresh { sets, .. }, _) if !sets.iter().any(|set| is_copied(set.0, setting)) => Vec::new(),
         (Change::Patch { schema, key, sets }, _) => match known.get(&key.row) {
             Some(Some(row)) if is_patched(schema, row, sets, setting) => vec![key.row.clone()],
@@ -99,13 +104,13 @@ impl Planner<'_> {
 
     /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the
     /// writes that fail unless the sources are as they were read.
-    pub(super) fn copy(&self, old: Option<&Image>, new: &mut Image) -> Result<Vec<Guard>> {
+    pub(super) fn copy(&self, old: Option<&Old>, new: &mut Image) -> Result<Vec<Guard>> {
         let mut guards = Vec::new();
         for copy in new.schema.copies {
             if let Some(old) = old
-                && is_registered(copy, Some(old), new)?
+                && is_registered(copy, Some(&old.written), new)?
             {
-                copy::carry(new, copy, old)?;
+                copy::carry(new, copy, old.now())?;
                 continue;
             }
             let source = copy::source(new, copy)?;
@@ -115,7 +120,7 @@ impl Planner<'_> {
                 return Err(copy::missing(new, copy, source.as_ref()));
             }
             if let Some(old) = old {
-                copy::carry(new, copy, old)?;
+                copy::carry(new, copy, old.now())?;
             }
             // What is kept of a source that is gone goes with a holder that moves.
             if live.is_some() || copy.on_delete != OnDelete::Keep {
@@ -154,22 +159,24 @@ impl Planner<'_> {
         let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
         let Some(row) = row else { return Ok(Planned::default()) };
         let old = Group::from(row.into_owned());
-        let old_image = Image::stored(schema, &old)?;
-        let mut new = old_image.clone();
+        let was = Old::of(schema, &old)?;
+        let mut new = was.now().clone();
         for copy in schema.copies {
             let source = copy::source(&new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(&new, source));
-            let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
-            if live.is_some() || (copy.optional && copy.on_delete == OnDelete::Clear) {
+            if copy::follows(copy, row.as_deref()) {
                 copy::fill(&mut new, copy, row.as_deref())?;
             }
         }
-        if new.fields == old_image.fields {
+        if new.fields == was.now().fields {
             return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let cells = self.cells(Some(&old_image), Some(&new))?;
-        let mut planned = Planned { cells, ..self.put(Some(&old_image), new, sequence, Some(&old), None)? };
+        let mut cells = self.cells(Some(&was.written), Some(&new))?;
+        if was.is_older() {
+            cells.extend(self.keep_totals(&was, &mut new)?);
+        }
+        let mut planned = Planned { cells, ..self.put(Some(&was.written), new, sequence, Some(&old), None)? };
         for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
             row.role = Role::Holder;
         }

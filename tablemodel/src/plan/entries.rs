@@ -10,7 +10,8 @@ use crate::{error::Result, plan::image::Image, rooms};
 /// A derived row that an image wants. Its sequence number is set when it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// Which index, copy or aggregate wants it, by its position in the schema: indexes first, aggregates last.
+    /// Which index, copy or aggregate wants it, by its number in the latest schema: indexes first, then copies, aggregates, and
+    /// what only older versions have.
     pub(crate) index: usize,
     /// Where it stands; none for the image's own partition.
     pub(crate) away: Option<Away>,
@@ -43,6 +44,11 @@ impl Entry {
 
 /// Whether the image wants this row of what has this number among all that follows it.
 pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) -> Result<bool> {
+    if !image.is_current() {
+        let wanted = entries(image)?;
+        let is_it = |entry: &Entry| entry.index == number && entry.row == row && entry.partition(image) == partition;
+        return Ok(wanted.iter().any(is_it));
+    }
     if number < image.schema.indexes.len() {
         return rooms::index::wants(image, number, partition, row);
     }
@@ -51,11 +57,16 @@ pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) ->
     Ok(wanted.iter().any(|entry| entry.row == row && entry.partition(image) == partition))
 }
 
-/// Every derived row of an image.
+/// Every derived row of an image: by the format of the version that wrote it, under the numbers of the latest one.
 pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
+    entries_without(image, |_| false)
+}
+
+/// The same, without those of some indexes.
+pub(crate) fn entries_without(image: &Image, is_left_out: impl Fn(usize) -> bool) -> Result<Vec<Entry>> {
     let indexes = image.schema.indexes.len();
     let mut entries = Vec::with_capacity(indexes);
-    for index in 0..indexes {
+    for index in (0..indexes).filter(|index| !is_left_out(*index)) {
         rooms::index::entries(image, index, &mut entries)?;
     }
     for copy in 0..image.schema.copies.len() {
@@ -63,6 +74,9 @@ pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
     }
     for aggregate in 0..image.schema.aggregates.len() {
         rooms::aggregate::entries(image, indexes + image.schema.copies.len() + aggregate, &mut entries)?;
+    }
+    if !image.is_current() {
+        entries.iter_mut().for_each(|entry| entry.index = image.latest.position_of(image.schema, entry.index));
     }
     Ok(entries)
 }

@@ -4,24 +4,28 @@
 
 use std::borrow::Cow;
 
-use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value, ValueRef};
 
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     error::{Error, ErrorKind, Result},
-    key::{KeyError, KeyFault, KeyValue, Part, Template},
+    key::{KeyError, KeyFault, KeyValues, NO_VALUES, Template},
     plan::{
+        entries::Entry,
         group::Group,
-        shape,
-        system::{self, RowKind},
+        shape, system,
+        version::{self, Writer},
     },
-    schema::EntitySchema,
+    schema::{Derived, EntitySchema},
 };
 
 /// An entity as planning sees it: its keys and all its fields.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
+    /// The format of its fields: that of the version that wrote it.
     pub(crate) schema: &'static EntitySchema,
+    /// The format that the program knows the entity by: the same, or that of a newer version.
+    pub(crate) latest: &'static EntitySchema,
     pub(crate) key: RowKey,
     /// Every field under its stored name, and the unknown properties of the stored row.
     pub(crate) fields: Properties,
@@ -33,6 +37,19 @@ pub(crate) struct Image {
 impl Image {
     /// The image of a user's value, without its copies: those are the framework's to fill.
     pub(crate) fn of<E: TableEntity>(entity: &E) -> Result<Self> {
+        let schema = E::SCHEMA;
+        if schema.frozen {
+            let detail = format!(
+                "version {} is frozen: it tells how rows were, and nothing is written by it any more",
+                schema.version
+            );
+            return Err(Error::unsupported(detail).of(schema.entity_type));
+        }
+        Self::made(entity)
+    }
+
+    /// The same, of a frozen version too: for a look at what it was.
+    pub(crate) fn made<E: TableEntity>(entity: &E) -> Result<Self> {
         let schema = E::SCHEMA;
         let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
         entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
@@ -50,25 +67,65 @@ impl Image {
         Ok(Self::with(schema, RowKey { partition, row }, fields))
     }
 
-    /// The image of a stored primary row.
+    /// The image of a stored primary row as this program knows it: that of an older version is upgraded.
     pub(crate) fn stored(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
-        let row = &rows.head;
-        check_version(schema, row)?;
+        match version::writer(schema, &rows.head)? {
+            Writer::This | Writer::Newer(_) => Self::read(schema, schema, rows),
+            Writer::Older(older) => Self::read(older, schema, rows)?.upgrade(),
+        }
+    }
+
+    /// The image of a stored primary row as the version that wrote it has it: by it the rows are told that were derived from
+    /// it. `UnknownVersion` where that is a newer one than this program's.
+    pub(crate) fn written(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
+        version::check_writable(schema, &rows.head)?;
+        match version::writer(schema, &rows.head)? {
+            Writer::This | Writer::Newer(_) => Self::read(schema, schema, rows),
+            Writer::Older(older) => Self::read(older, schema, rows),
+        }
+    }
+
+    fn read(schema: &'static EntitySchema, latest: &'static EntitySchema, rows: &Group) -> Result<Self> {
         let mut fields = shape::join(schema, rows)?;
-        for (part, value) in key_values(schema, &row.key)? {
+        if schema.has_ancestors() {
+            fields.retain(|name| !version::is_former(schema, name));
+        }
+        for (part, value) in key_values(schema, &rows.head.key)?.iter() {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
-        Ok(Self::with(schema, row.key.clone(), fields))
+        Ok(Self { latest, ..Self::with(schema, rows.head.key.clone(), fields) })
+    }
+
+    /// Whether the version that wrote it is the program's own.
+    pub(crate) fn is_current(&self) -> bool {
+        self.schema.version == self.latest.version
+    }
+
+    /// What an entry of this image is, as its row says.
+    pub(crate) fn kind(&self, entry: &Entry) -> Option<Derived> {
+        self.latest.derived_by(entry.index, self.schema.version)
     }
 
     fn with(schema: &'static EntitySchema, key: RowKey, fields: Properties) -> Self {
         Self {
             schema,
+            latest: schema,
             key,
             fields,
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
         }
+    }
+
+    /// With some properties set, or taken away.
+    pub(crate) fn with_sets(mut self, sets: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Self {
+        for (property, value) in sets {
+            match value {
+                Some(value) => drop(self.fields.insert(PropertyName::from_static(property), value)),
+                None => drop(self.fields.remove(property)),
+            }
+        }
+        self
     }
 
     /// That no blob of the image is still to be uploaded: a row never links what is not there.
@@ -82,14 +139,6 @@ impl Image {
         Ok(())
     }
 
-    /// Whether it holds blobs, new ones or links.
-    pub(crate) fn has_blobs(&self) -> bool {
-        #[cfg(feature = "blob")]
-        return !self.blobs.is_empty();
-        #[cfg(not(feature = "blob"))]
-        false
-    }
-
     /// The properties of the primary row, without the system's: what the keys hold is not stored twice.
     pub(crate) fn primary_properties(&self) -> Properties {
         self.fields.filtered(|name| !self.schema.in_key(name))
@@ -97,7 +146,15 @@ impl Image {
 
     /// Takes over what `stored` (all rows put together) holds and this version of the struct does not know.
     pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
-        for (name, value) in system::unknown(self.schema, stored) {
+        // What this version writes it knows: that is most, and both are in order of name.
+        let mut written = self.fields.iter().map(|(name, _)| name).peekable();
+        let mut is_written = |name: &PropertyName| {
+            while written.next_if(|written| *written < name).is_some() {}
+            written.next_if(|written| *written == name).is_some()
+        };
+        let others = stored.iter().filter(|(name, _)| !is_written(name));
+        let unknown: Vec<_> = others.filter(|(name, _)| system::is_unknown(self.schema, name.as_str())).collect();
+        for (name, value) in unknown {
             self.fields.set(name.clone(), value);
         }
     }
@@ -110,7 +167,7 @@ pub(crate) trait Fields {
     /// Its key.
     fn key(&self) -> &RowKey;
     /// The value of the property with this name.
-    fn get(&self, property: &str) -> Option<ValueRef<'_>>;
+    fn get(&self, property: &'static str) -> Option<ValueRef<'_>>;
 }
 
 impl Fields for Image {
@@ -122,8 +179,8 @@ impl Fields for Image {
         &self.key
     }
 
-    fn get(&self, property: &str) -> Option<ValueRef<'_>> {
-        self.fields.get(property)
+    fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
+        self.fields.get_constant(property)
     }
 }
 
@@ -137,11 +194,13 @@ pub(crate) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Those of these rows.
+    /// Those of these rows, as this program knows them.
     pub(crate) fn of(schema: &'static EntitySchema, rows: &'a Group) -> Result<Self> {
-        check_version(schema, &rows.head)?;
-        let (key, others) = (rows.key(), shape::whole(schema, rows)?);
-        Ok(Self { schema, key, in_key: key_values(schema, key)?, others })
+        let key = rows.key();
+        if let Some(image) = version::upgraded(schema, rows)? {
+            return Ok(Self { schema, key, in_key: KeyValues::new(), others: Cow::Owned(image.fields) });
+        }
+        Ok(Self { schema, key, in_key: key_values(schema, key)?, others: shape::whole(schema, rows)? })
     }
 }
 
@@ -154,9 +213,8 @@ impl Fields for Stored<'_> {
         self.key
     }
 
-    fn get(&self, property: &str) -> Option<ValueRef<'_>> {
-        let in_key = self.in_key.iter().find(|(part, _)| part.property == property);
-        in_key.map(|(_, value)| value.as_ref()).or_else(|| self.others.get(property))
+    fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
+        self.in_key.get(property).or_else(|| self.others.get_constant(property))
     }
 }
 
@@ -168,12 +226,9 @@ fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, 
     key.ok_or_else(|| Error::new(ErrorKind::Invalid, "a field of the primary key has no value").of(schema.entity_type))
 }
 
-/// Values that stand in keys, each with its component.
-pub(crate) type KeyValues<'k> = Vec<(&'static Part, KeyValue<'k>)>;
-
 /// The values that the primary keys hold.
 pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> Result<KeyValues<'k>> {
-    let mut values = Vec::with_capacity(4);
+    let mut values = KeyValues::new();
     for (template, text) in [(schema.partition, &key.partition), (schema.row, &key.row)] {
         template.read(text, &mut values).map_err(|error| {
             Error::corrupt("the keys of the row are not in the form of its type; another program wrote it, or a key template changed")
@@ -187,10 +242,18 @@ pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> 
 
 /// Reads an entity from its primary row.
 pub(crate) fn decode<E: TableEntity>(rows: &Group) -> Result<E> {
-    let row = &rows.head;
-    check_version(E::SCHEMA, row)?;
-    let keys = key_values(E::SCHEMA, &row.key)?;
-    read_whole(E::SCHEMA, rows, &keys, E::read_fields)
+    match version::upgraded(E::SCHEMA, rows)? {
+        Some(image) => read_image(&image, &rows.head, E::read_fields),
+        None => read_whole(E::SCHEMA, rows, &key_values(E::SCHEMA, &rows.head.key)?, E::read_fields),
+    }
+}
+
+/// As [`decode`], where it is known what the keys hold.
+pub(crate) fn decode_with<E: TableEntity>(rows: &Group, keys: &KeyValues<'_>) -> Result<E> {
+    match version::upgraded(E::SCHEMA, rows)? {
+        Some(image) => read_image(&image, &rows.head, E::read_fields),
+        None => read_whole(E::SCHEMA, rows, keys, E::read_fields),
+    }
 }
 
 /// Reads fields from all rows of an entity.
@@ -209,23 +272,13 @@ pub(crate) fn read_whole<T>(
     read(&reader).map_err(|error| corrupt(schema, &rows.head, error))
 }
 
-/// That this program knows the version that wrote the row.
-pub(crate) fn check_version(schema: &'static EntitySchema, row: &Row) -> Result<()> {
-    if system::entity_type(&row.properties) == Some(schema.discriminator) {
-        return Ok(()); // the usual case
-    }
-    let version = match system::kind(&row.properties) {
-        RowKind::Primary { version, .. } | RowKind::Derived { version, .. } | RowKind::Part { version, .. } => version,
-        RowKind::Foreign if schema.adopt => 1,
-        RowKind::Tombstone { .. } | RowKind::Foreign => {
-            return Err(Error::corrupt("the row is not of this type").of(schema.entity_type).at_key(row.key.clone()));
-        }
-    };
-    if version == schema.version {
-        return Ok(());
-    }
-    let detail = format!("the row was written by version {version}; this program knows version {}", schema.version);
-    Err(Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(row.key.clone()))
+/// Reads fields from an image.
+pub(crate) fn read_image<T>(
+    image: &Image,
+    row: &Row,
+    read: fn(&FieldReader<'_>) -> std::result::Result<T, FieldError>,
+) -> Result<T> {
+    read(&FieldReader::new(&image.fields, &NO_VALUES)).map_err(|error| corrupt(image.schema, row, error))
 }
 
 /// A stored value that does not fit its field: never read as a default.

@@ -27,6 +27,11 @@ impl Known {
         Self::default()
     }
 
+    /// Whether no row of the partition was read.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Notes that the row is to be read again for the next attempt.
     pub(crate) fn is_of_copies(&mut self, row: &str) {
         self.volatile.insert(row.to_owned());

@@ -70,17 +70,12 @@ impl AwayRow {
     }
 
     /// A row that is to be as the entry says.
-    pub(crate) fn wanted(
-        schema: &'static EntitySchema,
-        entry: Entry,
-        owner: &str,
-        sequence: i64,
-        was: bool,
-    ) -> Option<Self> {
+    pub(crate) fn wanted(image: &Image, entry: Entry, sequence: i64, was: bool) -> Option<Self> {
+        let discriminator = image.kind(&entry)?.discriminator;
         let mut properties = entry.properties;
-        system::stamp(&mut properties, schema.derived(entry.index)?.discriminator, sequence, None);
+        system::stamp(&mut properties, discriminator, sequence, None);
         let (index, away, row) = (entry.index, entry.away?, entry.row);
-        Some(Self { index, away, row, owner: owner.to_owned(), sequence, want: Some(properties), was })
+        Some(Self { index, away, row, owner: image.key.row.clone(), sequence, want: Some(properties), was })
     }
 
     /// Whether both are the same row.
@@ -244,7 +239,7 @@ pub(crate) fn targets(
     primary: Option<&Group>,
 ) -> Result<Vec<Target>> {
     let live = primary.filter(|rows| is_primary(schema, &rows.head));
-    let image = live.map(|rows| Image::stored(schema, rows)).transpose()?;
+    let image = live.map(|rows| Image::written(schema, rows)).transpose()?;
     let wanted = image.as_ref().map(entries).transpose()?.unwrap_or_default();
     let ours = primary.map(|rows| &rows.head).filter(|head| live.is_some() || is_tombstone(head));
     let now = ours.map_or(0, |head| system::sequence(&head.properties));
@@ -255,7 +250,8 @@ pub(crate) fn targets(
         if found.is_some_and(|wanted| setting.of(wanted.index) < IndexState::WriteOnly) {
             return None;
         }
-        let row = found.cloned().and_then(|entry| AwayRow::wanted(schema, entry, &owner.row, sequence, false));
+        let row = found.zip(image.as_ref());
+        let row = row.and_then(|(entry, image)| AwayRow::wanted(image, entry.clone(), sequence, false));
         let is_live = row.is_some();
         let properties = row.and_then(|row| row.want).unwrap_or_else(|| dead(schema, entry, owner, sequence));
         Some(Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live })
@@ -297,7 +293,7 @@ impl AwayKey {
 
     /// The index, if its rows are claims.
     pub(crate) fn claimed(&self, schema: &'static EntitySchema) -> Option<&'static IndexSchema> {
-        schema.index(&self.index).filter(|index| index.is_claim())
+        schema.index_named(&self.index).filter(|index| index.is_claim())
     }
 }
 

@@ -4,16 +4,17 @@
 
 use std::collections::HashMap;
 
-use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, Properties, Row, RowKey, Value};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::{Planned, PlannedRow, Planner, Role, is_primary, next_sequence},
         copies::is_patched,
-        image::{Image, check_version},
+        image::Image,
         shape::{self, Laid},
         system,
+        version::{Old, check_writable, is_current},
     },
     schema::EntitySchema,
 };
@@ -30,7 +31,10 @@ impl Planner<'_> {
             Some(Some(row)) if is_primary(schema, &row) => row,
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
         };
-        check_version(schema, &row)?;
+        check_writable(schema, &row)?;
+        if schema.downgrades() || !is_current(schema, schema.discriminator, &row) {
+            return self.patch_whole(schema, row.into_owned(), sets);
+        }
         if schema.shape.is_some() {
             return self.patch_shaped(schema, row.into_owned(), sets);
         }
@@ -54,6 +58,25 @@ impl Planner<'_> {
         Ok(Planned { rows, copied, after: Some(after), ..Planned::default() })
     }
 
+    /// As `patch`, of a row of an older version, or one that has to show older programs what it is: written as a whole, with
+    /// what is derived from it.
+    fn patch_whole(
+        &self,
+        schema: &'static EntitySchema,
+        head: Row,
+        sets: Vec<(&'static str, Option<Value>)>,
+    ) -> Result<Planned> {
+        let rows = shape::known(schema, head, self.before)?;
+        let was = Old::of(schema, &rows)?;
+        let mut new = was.now().clone().with_sets(sets);
+        let guards = self.copy(Some(&was), &mut new)?;
+        let mut cells = self.cells(Some(&was.written), Some(&new))?;
+        cells.extend(self.keep_totals(&was, &mut new)?);
+        let sequence = next_sequence(&rows.head.properties, self.context.now);
+        let planned = self.put(Some(&was.written), new, sequence, Some(&rows), None)?;
+        Ok(Planned { cells, guards, ..planned })
+    }
+
     /// As `patch`, of an entity that may be several rows: of each, only what changed is sent.
     fn patch_shaped(
         &self,
@@ -62,13 +85,7 @@ impl Planner<'_> {
         sets: Vec<(&'static str, Option<Value>)>,
     ) -> Result<Planned> {
         let old = shape::known(schema, head, self.before)?;
-        let mut image = Image::stored(schema, &old)?;
-        for (property, value) in sets {
-            match value {
-                Some(value) => drop(image.fields.insert(PropertyName::from_static(property), value)),
-                None => drop(image.fields.remove(property)),
-            }
-        }
+        let image = Image::written(schema, &old)?.with_sets(sets);
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let (properties, laid) = self.laid(&image, sequence, Some(&old))?;
         let action = shape::rewriting(&old.head, &properties);

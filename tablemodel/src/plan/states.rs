@@ -35,7 +35,7 @@ impl IndexState {
 }
 
 /// The states of the indexes of one entity, in the order of its schema, then those of its copies, which are always complete,
-/// and then those of its aggregates.
+/// then those of its aggregates, and then those of what only older versions of it have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexStates(pub(crate) Vec<IndexState>);
 
@@ -80,8 +80,8 @@ impl Setting {
         self.states.of(index)
     }
 
-    /// Whether the aggregate at this position of the schema is kept: from when it is complete.
-    pub(crate) fn keeps(&self, schema: &EntitySchema, aggregate: usize) -> bool {
-        self.states.of(schema.indexes.len() + schema.copies.len() + aggregate) == IndexState::Readable
+    /// Whether the aggregate with this number is kept: from when it is complete.
+    pub(crate) fn keeps(&self, aggregate: usize) -> bool {
+        self.states.of(aggregate) == IndexState::Readable
     }
 }

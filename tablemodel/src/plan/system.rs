@@ -34,6 +34,9 @@ pub(crate) const PARTS: &str = "_parts";
 /// On the head of an entity with parts: the sum of their digests.
 pub(crate) const SUM: &str = "_sum";
 
+/// On the head of an entity that older programs may read: the oldest version that may.
+pub(crate) const READABLE_BY: &str = "_reads";
+
 /// Operation ids kept on a row.
 const KEPT_OPERATIONS: usize = 4;
 const OPERATION_BYTES: usize = 16;
@@ -198,18 +201,14 @@ pub(crate) fn tombstone(schema: &EntitySchema, sequence: i64, operations: Option
 
 /// Whether this version of the framework owns the property. One that a later version adds is kept like any unknown one.
 pub(crate) fn is_system(name: &str) -> bool {
-    const UNDERSCORED: [&str; 10] =
-        [SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD, CLAIM, EXPIRES, GENERATION, PARTS, SUM];
+    const UNDERSCORED: [&str; 11] =
+        [SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD, CLAIM, EXPIRES, GENERATION, PARTS, SUM, READABLE_BY];
     name == ENTITY_TYPE || (name.starts_with('_') && UNDERSCORED.contains(&name))
 }
 
-/// The stored properties that this version of the struct does not know: they are written back as they are.
-pub(crate) fn unknown<'a>(
-    schema: &'static EntitySchema,
-    stored: &'a Properties,
-) -> impl Iterator<Item = (&'a PropertyName, ValueRef<'a>)> {
-    let is_known = |name: &str| schema.property(name).is_some() || schema.copy_with(name).is_some();
-    stored.iter().filter(move |(name, _)| !is_system(name.as_str()) && !is_known(name.as_str()))
+/// Whether this version of the struct does not know the stored property: such are written back as they are.
+pub(crate) fn is_unknown(schema: &'static EntitySchema, name: &str) -> bool {
+    !is_system(name) && schema.property(name).is_none() && schema.copy_with(name).is_none()
 }
 
 /// The system properties of a row.

@@ -24,8 +24,11 @@ struct Member {
 
 /// The keys of the entities in the list, in key order.
 pub(crate) async fn keys(db: &Database, query: PathQuery) -> Result<Vec<RowKey>> {
-    let members = members(db, query).await?;
-    Ok(members.into_iter().map(|member| member.entity).collect())
+    let Some(head) = query.list_row()? else {
+        return Ok(members(db, query).await?.into_iter().map(|member| member.entity).collect());
+    };
+    let keys = whole(db, &query, &head).await?;
+    Ok(keys.into_iter().map(|row| RowKey { partition: head.partition.clone(), row }).collect())
 }
 
 /// The entities in the list that still want to be in it.
@@ -76,6 +79,10 @@ async fn whole(db: &Database, query: &PathQuery, head: &RowKey) -> Result<Vec<St
         let (mut rows, pages) = all_rows(&mut reader).await?;
         if rows.first().is_some_and(|first| first.key != *head) {
             rows.clear(); // chunks that belong to nothing
+        }
+        if rows.first().is_some_and(rooms::list::is_outside) {
+            rows.truncate(1); // chunks beside it belong to nothing
+            rows = db.with_keys(&table, rows.pop()).await?.into_iter().collect();
         }
         let cut = rows.first().and_then(rooms::list::cut_of);
         let again = match pages {

@@ -6,7 +6,7 @@ mod groups;
 pub(crate) mod list;
 mod rows;
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
@@ -22,10 +22,11 @@ use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     path::{
+        Running,
         found::{self, Found},
         query::{self, PathQuery, ReadPlan},
     },
-    plan::{group::Group, image},
+    plan::{change::is_primary, group::Group, image},
     rooms,
     schema::EntitySchema,
     stored::Stored,
@@ -53,7 +54,7 @@ pub(crate) struct Reader {
 impl Reader {
     /// Plans the query; an index that is not readable is refused.
     pub(crate) async fn new(db: &Database, query: PathQuery) -> Result<Self> {
-        let registered = ready(db, &query).await?;
+        let registered = readable(db, &query).await?;
         let plan = query.plan()?;
         let (index, verified) = (plan.index, query.is_verified());
         let rows = Groups::new(db.clone(), &registered, plan);
@@ -179,62 +180,84 @@ impl Reader {
     }
 }
 
-/// A read at a full key, ready to run: smaller than the query, and so are the futures that hold it.
-pub(crate) enum Single {
+/// A read at a full key, ready to run.
+enum Single {
     /// One key says all: no plan is made.
-    Point {
-        registered: Arc<Registered>,
-        schema: &'static EntitySchema,
-        index: Option<usize>,
-        verified: bool,
-        key: RowKey,
-    },
+    Point(Point),
     /// The key has several places to be looked for, or the states of indexes are to be looked at before.
     Planned(Box<PathQuery>),
 }
 
+/// One row of an entity's own partition, to be read by its key.
+struct Point {
+    registered: Arc<Registered>,
+    query: PathQuery,
+    key: RowKey,
+}
+
 impl Single {
     /// Errors in the values are met here, before anything is read.
-    pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
-        let (schema, index) = (query.schema(), query.index());
-        let registered = db.registered(schema)?;
+    fn new(db: &Database, query: PathQuery) -> Result<Self> {
+        let registered = db.registered(query.schema())?;
         let is_ready =
-            index.is_none() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
-        let verified = query.is_verified();
+            query.index().is_none() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
         Ok(match query.point()? {
-            Some(key) if is_ready => Self::Point { registered, schema, index, verified, key },
+            Some(key) if is_ready => Self::Point(Point { registered, query, key }),
             _ => Self::Planned(Box::new(query)),
         })
     }
 
-    /// The result.
-    pub(crate) async fn found<F: Found>(self, db: &Database) -> Result<Option<F>> {
-        let (registered, schema, index, verified, key) = match self {
-            Self::Point { registered, schema, index, verified, key } => (registered, schema, index, verified, key),
-            Self::Planned(query) => return Box::pin(first_of(db, *query)).await,
-        };
-        let row = db.get_row(&registered.table, &key).await;
-        match row.map_err(|error| error.of(schema.entity_type).at_key(key))? {
-            Some(row) if query::owns(schema, index, &row) => resolve(db, index, verified, row.into()).await,
-            _ => Ok(None),
+    /// The result, on its way.
+    fn run<F: Found>(self, db: &Database) -> Running<Option<F>> {
+        match self {
+            Self::Point(point) => Box::pin(point.found(db.clone())),
+            Self::Planned(query) => {
+                let db = db.clone();
+                Box::pin(async move { Reader::new(&db, *query).await?.first_found().await })
+            }
         }
     }
 }
 
-async fn first_of<F: Found>(db: &Database, query: PathQuery) -> Result<Option<F>> {
-    Reader::new(db, query).await?.first_found().await
-}
-
 /// The entity as the store keeps it; that the query's index is readable, by states that were looked at not long ago.
-async fn ready(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
+async fn readable(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
     let registered = db.registered(query.schema())?;
-    let ready = query.check_ready(&registered.setting.states);
-    if query.index().is_none() || (ready.is_ok() && !db.may_have_moved()) {
-        return ready.map(|()| registered);
+    let is_ready = query.check_ready(&registered.setting.states);
+    if query.index().is_none() || (is_ready.is_ok() && !db.may_have_moved()) {
+        return is_ready.map(|()| registered);
     }
     db.look_at_states().await?;
     let registered = db.registered(query.schema())?;
     query.check_ready(&registered.setting.states).map(|()| registered)
+}
+
+impl Point {
+    async fn found<F: Found>(self, db: Database) -> Result<Option<F>> {
+        let Self { registered, query, key } = self;
+        let (schema, index) = (query.schema(), query.index());
+        let row = db.take_row(&registered.table, key, schema.entity_type).await?;
+        let Some(row) = row.filter(|row| query::owns(schema, index, row)) else { return Ok(None) };
+        match index {
+            None => F::read_asked(row.into(), &query.asked()).map(Some),
+            Some(index) if F::OF_PRIMARY || query.is_verified() => {
+                let owner = found::owner(schema, &row)?;
+                let primary = db.take_row(&registered.table, owner, schema.entity_type).await?;
+                let Some(primary) = primary.filter(|row| is_primary(schema, row)).map(Group::from) else {
+                    return Ok(None);
+                };
+                if wants(schema, index, &row, &primary)? { F::read(None, primary).map(Some) } else { Ok(None) }
+            }
+            _ => F::read(index, row.into()).map(Some),
+        }
+    }
+}
+
+/// The result at a full key, on its way.
+pub(crate) fn one<F: Found>(db: &Database, query: PathQuery) -> Running<Option<F>> {
+    match Single::new(db, query) {
+        Ok(read) => read.run(db),
+        Err(error) => Box::pin(ready(Err(error))),
+    }
 }
 
 /// The entities of a plan that was made elsewhere.
@@ -247,11 +270,15 @@ pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
 async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Group) -> Result<Option<F>> {
     match index {
         // Boxed: the futures of primary reads stay small, which is cheaper to make.
-        Some(index) if F::OF_PRIMARY || verified => {
+        Some(index) if F::OF_PRIMARY || verified || !found::is_shown_by::<F>(Some(index), &row.head) => {
             match Box::pin(load(db, <F::Entity as TableEntity>::SCHEMA, index, row.head)).await? {
                 Some(primary) => F::read(None, primary).map(Some),
                 None => Ok(None),
             }
+        }
+        None if !found::is_shown_by::<F>(None, &row.head) => {
+            let primary = Box::pin(db.primary_rows(<F::Entity as TableEntity>::SCHEMA, row.key())).await?;
+            primary.map(|primary| F::read(None, primary)).transpose()
         }
         _ => F::read(index, row).map(Some),
     }
@@ -264,7 +291,8 @@ async fn resolve_all<F: Found>(
     rows: Vec<Group>,
     to: &mut Vec<F>,
 ) -> Result<()> {
-    if index.is_none() || !(F::OF_PRIMARY || verified) {
+    let is_shown = |rows: &[Group]| rows.iter().all(|row| found::is_shown_by::<F>(index, &row.head));
+    if (index.is_none() || !(F::OF_PRIMARY || verified)) && is_shown(&rows) {
         to.reserve(rows.len());
         for row in rows {
             to.push(F::read(index, row)?);
@@ -283,8 +311,12 @@ async fn resolve_all<F: Found>(
 async fn load(db: &Database, schema: &'static EntitySchema, index: usize, row: Row) -> Result<Option<Group>> {
     let owner = found::owner(schema, &row)?;
     let Some(primary) = db.primary_rows(schema, &owner).await? else { return Ok(None) };
-    let wants = rooms::index::wants(&image::Stored::of(schema, &primary)?, index, &row.key.partition, &row.key.row)?;
-    Ok(wants.then_some(primary))
+    Ok(wants(schema, index, &row, &primary)?.then_some(primary))
+}
+
+/// Whether the entity wants the row of its index.
+fn wants(schema: &'static EntitySchema, index: usize, row: &Row, primary: &Group) -> Result<bool> {
+    rooms::index::wants(&image::Stored::of(schema, primary)?, index, &row.key.partition, &row.key.row)
 }
 
 /// The results one by one.
@@ -303,7 +335,7 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
     let reads = queries.into_iter().map(|query| Single::new(db, query)).collect::<Result<Vec<_>>>()?;
-    let found = reads.into_iter().map(|read| read.found::<F>(db));
+    let found = reads.into_iter().map(|read| read.run::<F>(db));
     futures_stream::iter(found).buffered(CONCURRENT_READS).try_collect().await
 }
 

@@ -10,6 +10,7 @@ use tablemodel_store::{Action, Condition, EdmType, Properties, PropertyName, Row
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    key::text_code,
     plan::{
         exact::Exact,
         image::{Image, key_error},
@@ -20,7 +21,7 @@ use crate::{
 };
 
 pub(crate) use self::{
-    contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, entries, is_contribution, is_first},
+    contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, entries, is_contribution, is_first, rank_behind},
     rank::Rank,
     totals::{Recount, Totals},
 };
@@ -35,7 +36,7 @@ const COUNT: &str = "_count";
 const EXACT: &str = "_exact";
 
 /// One term of an aggregate.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Term {
     Int(i64),
     Float(f64),
@@ -62,8 +63,8 @@ pub(crate) struct Edit {
 
 impl Edit {
     /// Of the least or greatest: a rank that changes.
-    pub(crate) fn rank(&self) -> Option<Rank> {
-        [self.loss, self.gain].into_iter().flatten().find_map(|term| match term {
+    pub(crate) fn rank(&self) -> Option<&Rank> {
+        [&self.loss, &self.gain].into_iter().flatten().find_map(|term| match term {
             Term::Rank(rank) => Some(rank),
             Term::Int(_) | Term::Float(_) => None,
         })
@@ -72,9 +73,9 @@ impl Edit {
     /// What must be read to know what comes first afterwards, by the cell: where the first may go, the contributions behind
     /// it. Asked again once the cell is known.
     pub(crate) fn range(&self, known: &Known) -> Result<Option<String>> {
-        let (Some(Term::Rank(lost)), Some(cell)) = (self.loss, known.get(&self.into.cell())) else { return Ok(None) };
+        let (Some(Term::Rank(lost)), Some(cell)) = (&self.loss, known.get(&self.into.cell())) else { return Ok(None) };
         let first = self.into.total(cell.as_ref())?.rank(lost);
-        Ok((first == Some(lost)).then(|| self.into.prefix()))
+        Ok((first.as_ref() == Some(lost)).then(|| self.into.prefix()))
     }
 }
 
@@ -94,24 +95,24 @@ enum Sum {
 }
 
 impl Term {
-    /// What this value adds; none of what cannot be added.
-    fn of(function: Function, value: ValueRef<'_>) -> Option<Self> {
+    /// What this value of this codec adds; none of what cannot be added.
+    fn of(function: Function, value: ValueRef<'_>, codec: &str) -> Option<Self> {
         match (function, value) {
             (Function::Count, _) => Some(Self::Int(1)),
             (Function::Sum(_), ValueRef::Int32(value)) => Some(Self::Int(value.into())),
             (Function::Sum(_), ValueRef::Int64(value)) => Some(Self::Int(value)),
             (Function::Sum(_), ValueRef::Double(value)) => Some(Self::Float(value)).filter(|_| value.is_finite()),
             (Function::Sum(_), _) => None,
-            (Function::Min(_), value) => Rank::of(value, false).map(Self::Rank),
-            (Function::Max(_), value) => Rank::of(value, true).map(Self::Rank),
+            (Function::Min(_), value) => Rank::of(value, codec, false).map(Self::Rank),
+            (Function::Max(_), value) => Rank::of(value, codec, true).map(Self::Rank),
         }
     }
 
     /// As a contribution to this property holds it.
-    fn value(self, property: &PropertySchema) -> Option<Value> {
+    fn value(&self, property: &PropertySchema) -> Option<Value> {
         match self {
-            Self::Int(value) => Some(Value::Int64(value)),
-            Self::Float(value) => Some(Value::Double(value)),
+            Self::Int(value) => Some(Value::Int64(*value)),
+            Self::Float(value) => Some(Value::Double(*value)),
             Self::Rank(rank) => rank.value(property.edm),
         }
     }
@@ -123,9 +124,9 @@ impl Into {
         Some(Self { target: aggregate.target, row, property: aggregate.target.property(aggregate.into)? })
     }
 
-    /// The key of its cell.
+    /// The key of its cell. The target's stands in it as a text does, so that a `!` is what follows a cell's key alone.
     pub(crate) fn cell(&self) -> String {
-        format!("{CELL}{}|{}", self.row, self.property.property)
+        format!("{CELL}{}|{}", text_code(&self.row), self.property.property)
     }
 
     /// Whether both are the same.
@@ -231,13 +232,13 @@ impl Total {
 
     /// With the change made; what comes first is not known by that alone, and is set.
     pub(crate) fn change(&mut self, edit: &Edit) {
-        for (term, sign) in [(edit.loss, -1), (edit.gain, 1)] {
+        for (term, sign) in [(&edit.loss, -1), (&edit.gain, 1)] {
             let Some(term) = term else { continue };
             self.sources = self.sources.saturating_add(sign.into());
             match (&mut self.sum, term) {
-                (Sum::Int(sum), Term::Int(term)) => *sum += i128::from(term) * i128::from(sign),
-                (Sum::Float(sum), Term::Float(term)) if sign > 0 => sum.add(term),
-                (Sum::Float(sum), Term::Float(term)) => sum.sub(term),
+                (Sum::Int(sum), Term::Int(term)) => *sum += i128::from(*term) * i128::from(sign),
+                (Sum::Float(sum), Term::Float(term)) if sign > 0 => sum.add(*term),
+                (Sum::Float(sum), Term::Float(term)) => sum.sub(*term),
                 // What comes first is set; and the model's constants say that both are of one kind.
                 (Sum::Int(_) | Sum::Float(_) | Sum::First(_), _) => {}
             }
@@ -250,7 +251,7 @@ impl Total {
     }
 
     /// The least or greatest value, as a rank beside this one.
-    pub(crate) fn rank(&self, beside: Rank) -> Option<Rank> {
+    pub(crate) fn rank(&self, beside: &Rank) -> Option<Rank> {
         match &self.sum {
             Sum::First(Some(value)) => beside.of_same(value.as_ref()),
             Sum::First(None) | Sum::Int(_) | Sum::Float(_) => None,
@@ -297,10 +298,11 @@ fn number(image: &Image, function: Function) -> Result<Option<Term>> {
     let (property, how) = match function {
         Function::Count => return Ok(Some(Term::Int(1))),
         Function::Sum(property) => (property, "summed, and is infinite or not a number"),
-        Function::Min(property) | Function::Max(property) => (property, "compared, and is not a number"),
+        Function::Min(property) | Function::Max(property) => (property, "compared, and has no order"),
     };
     let Some(value) = image.fields.get(property) else { return Ok(None) };
-    let term = Term::of(function, value).ok_or_else(|| {
+    let codec = image.schema.property(property).map_or("", |property| property.codec);
+    let term = Term::of(function, value, codec).ok_or_else(|| {
         let field = image.schema.property(property).map_or(property, |property| property.field);
         let error = Error::new(ErrorKind::Invalid, format!("field `{field}` is {how}"));
         error.of(image.schema.entity_type).at_key(image.key.clone())
@@ -321,16 +323,32 @@ fn check_length(image: &Image, into: &Into, row: &str) -> Result<()> {
     Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()))
 }
 
-/// What changes in aggregates beside an entity when it was `old` and is `new`; `is_kept` tells of an aggregate whether it is
-/// kept.
+/// The aggregates beside an entity that it adds to, by their numbers in the latest schema.
+fn beside(image: &Image) -> impl Iterator<Item = (usize, &'static AggregateSchema)> {
+    let (schema, latest) = (image.schema, image.latest);
+    let first = schema.indexes.len() + schema.copies.len();
+    let own = schema.aggregates.iter().enumerate().filter(|(_, aggregate)| aggregate.is_beside(schema));
+    own.map(move |(at, aggregate)| match schema.version == latest.version {
+        true => (first + at, aggregate),
+        false => (latest.position_of(schema, first + at), aggregate),
+    })
+}
+
+/// What changes in aggregates beside an entity when it was `old` and is `new`; `is_kept` tells of an aggregate, by its number
+/// in the latest schema, whether it is kept.
 pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(usize) -> bool) -> Result<Vec<Edit>> {
-    let Some(schema) = new.or(old).map(|image| image.schema) else { return Ok(Vec::new()) };
+    let kept = |image: Option<&Image>| -> Vec<_> {
+        image.into_iter().flat_map(beside).filter(|(position, _)| is_kept(*position)).collect()
+    };
+    let (earlier, later) = (kept(old), kept(new));
+    let only_earlier = earlier.iter().filter(|(at, _)| later.iter().all(|(other, _)| at != other));
     let mut edits = Vec::new();
-    let kept =
-        schema.aggregates.iter().enumerate().filter(|(at, aggregate)| is_kept(*at) && aggregate.is_beside(schema));
-    for (_, aggregate) in kept {
-        let before = old.map(|image| term(image, aggregate)).transpose()?.flatten();
-        let after = new.map(|image| term(image, aggregate)).transpose()?.flatten();
+    for (position, _) in later.iter().chain(only_earlier) {
+        let of = |all: &[(usize, &'static AggregateSchema)], image: Option<&Image>| {
+            let own = all.iter().find(|(at, _)| at == position).zip(image);
+            own.map(|((_, aggregate), image)| term(image, aggregate)).transpose().map(Option::flatten)
+        };
+        let (before, after) = (of(&earlier, old)?, of(&later, new)?);
         match (before, after) {
             (None, None) => {}
             (Some((into, loss)), Some((other, gain))) if into.is(&other) => {

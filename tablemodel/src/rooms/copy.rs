@@ -2,7 +2,7 @@
 //!
 //! In this module nothing is read or written: it only says what is to be.
 
-use tablemodel_store::{DateTime, Properties, Row, RowKey, Value, ValueRef, limits, size};
+use tablemodel_store::{DateTime, Properties, Row, RowKey, ValueRef, limits, size};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -10,7 +10,7 @@ use crate::{
     plan::{
         change::is_primary,
         entries::{Away, Entry},
-        image::{Image, key_error},
+        image::{Fields, Image, key_error},
         outbox::is_tombstone,
         states::CopiedBy,
         system::{self, RowKind},
@@ -47,19 +47,19 @@ impl Source {
     }
 }
 
-/// The source that the image names; none where a field of its key has no value.
-pub(crate) fn source(image: &Image, copy: &CopySchema) -> Result<Option<Source>> {
+/// The source that the fields name; none where a field of its key has no value.
+pub(crate) fn source(holder: &impl Fields, copy: &CopySchema) -> Result<Option<Source>> {
     let schema = (copy.source)();
     let value = |part: &Part| {
         let pair = copy.key.iter().find(|pair| pair.source == part.property);
-        pair.and_then(|pair| image.fields.get(pair.holder))
+        pair.and_then(|pair| holder.get(pair.holder))
     };
-    if copy.key.iter().any(|pair| image.fields.get(pair.holder).is_none()) {
+    if copy.key.iter().any(|pair| holder.get(pair.holder).is_none()) {
         return Ok(None);
     }
     let encode = |template: Template| {
         let key = template.encode(value);
-        key.map_err(|error| key_error(image.schema, error, None).within(&format!("copy `{}`", copy.name)))
+        key.map_err(|error| key_error(holder.schema(), error, None).within(&format!("copy `{}`", copy.name)))
     };
     Ok(match (encode(schema.partition)?, encode(schema.row)?) {
         (Some(partition), Some(row)) => Some(Source { schema, key: RowKey { partition, row } }),
@@ -148,11 +148,14 @@ pub(crate) fn expires(properties: &Properties) -> Option<DateTime> {
     }
 }
 
-/// Whether the image wants the back-reference at this place; `position` is that of the copy behind the indexes.
+/// Whether the image wants the back-reference at this place; `position` is the number of the copy in the latest schema.
 pub(crate) fn wants(image: &Image, position: usize, table: &str, key: &RowKey) -> Result<bool> {
-    let Some(place) = position.checked_sub(image.schema.indexes.len()) else { return Ok(false) };
     let mut wanted = Vec::new();
-    entries(image, place, &mut wanted)?;
+    for copy in 0..image.schema.copies.len() {
+        if image.latest.position_of(image.schema, image.schema.indexes.len() + copy) == position {
+            entries(image, copy, &mut wanted)?;
+        }
+    }
     Ok(wanted.iter().any(|entry| {
         let away = entry.away.as_ref();
         let (wanted_table, partition) =
@@ -163,16 +166,21 @@ pub(crate) fn wants(image: &Image, position: usize, table: &str, key: &RowKey) -
 
 /// Whether the copy says other than its source's row does. A copy whose source is gone may stay unless it is to be cleared.
 pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> Result<bool> {
-    let is_live = row.is_some_and(|row| is_primary((copy.source)(), row));
-    let clears = copy.optional && copy.on_delete == OnDelete::Clear;
-    if !is_live && !clears {
+    if !follows(copy, row) {
         return Ok(false);
     }
     let mut filled = image.clone();
     fill(&mut filled, copy, row)?;
     // What changes of the source do not concern the copy leave its number behind.
     let says = |image: &Image, name: &str| image.fields.get(copy.stored(name).as_str()).map(|value| value.to_value());
-    Ok(copy.properties.iter().any(|name| says(&filled, name) != says(image, name)))
+    let is_as = |filled: &Image| copy.properties.iter().all(|name| says(filled, name) == says(image, name));
+    let Some(row) = row.filter(|row| is_primary((copy.source)(), row) && !is_as(&filled)) else {
+        return Ok(!is_as(&filled));
+    };
+    // A source of an older version may have been copied as it stands, by a program of that version.
+    let from = Image::written((copy.source)(), &row.clone().into())?;
+    put(&mut filled, copy, &from, 0);
+    Ok(!is_as(&filled))
 }
 
 /// Whether the back-reference stands for a holder that was written.
@@ -191,26 +199,49 @@ pub(crate) fn pending(entry: &Entry, schema: &EntitySchema, there: Option<&Row>,
 }
 
 /// Fills the copy from its source's row as it is. Where that is a tombstone, or none, the copy is empty.
+pub(crate) fn fill(image: &mut Image, copy: &CopySchema, row: Option<&Row>) -> Result<()> {
+    clear(image, copy);
+    if row.is_some() {
+        image.fields.merge(&taken(copy, row)?);
+    }
+    Ok(())
+}
+
+/// What the copy holds of its source's row as it is.
 ///
 /// With what is copied goes its number, negative for a tombstone's: a holder changes with every change of its source, even
 /// if it says the same again, so that who read an older source cannot write it late.
-pub(crate) fn fill(image: &mut Image, copy: &CopySchema, row: Option<&Row>) -> Result<()> {
-    clear(image, copy);
-    let Some(row) = row else { return Ok(()) };
+pub(crate) fn taken(copy: &CopySchema, row: Option<&Row>) -> Result<Properties> {
+    let mut taken = Properties::new();
+    let Some(row) = row else { return Ok(taken) };
     let schema = (copy.source)();
     let number = system::sequence(&row.properties);
     if is_primary(schema, row) {
-        let from = Image::stored(schema, &row.clone().into())?;
-        for name in copy.properties {
-            if let Some(value) = from.fields.get(name) {
-                image.fields.insert(copy.stored(name), value.to_value());
-            }
-        }
-        image.fields.insert(copy.stored(COPIED_SEQUENCE), Value::Int64(number.max(1)));
+        copied(copy, &Image::stored(schema, &row.clone().into())?, number, &mut taken);
     } else if is_tombstone(row) {
-        image.fields.insert(copy.stored(COPIED_SEQUENCE), Value::Int64(number.saturating_neg()));
+        taken.insert(copy.stored(COPIED_SEQUENCE), number.saturating_neg());
     }
-    Ok(())
+    Ok(taken)
+}
+
+/// Whether the copy becomes what its source is, be it gone; else it stays as it was.
+pub(crate) fn follows(copy: &CopySchema, row: Option<&Row>) -> bool {
+    row.is_some_and(|row| is_primary((copy.source)(), row)) || (copy.optional && copy.on_delete == OnDelete::Clear)
+}
+
+fn put(image: &mut Image, copy: &CopySchema, from: &Image, number: i64) {
+    clear(image, copy);
+    copied(copy, from, number, &mut image.fields);
+}
+
+/// What the copy holds of this source.
+fn copied(copy: &CopySchema, from: &Image, number: i64, to: &mut Properties) {
+    for name in copy.properties {
+        if let Some(value) = from.fields.get(name) {
+            to.set(copy.stored(name), value);
+        }
+    }
+    to.insert(copy.stored(COPIED_SEQUENCE), number.max(1));
 }
 
 /// Takes the copy over from an earlier image of the same entity, if that names the same source.
@@ -257,8 +288,10 @@ pub(crate) fn differs(copied: &[CopiedBy], old: &Properties, new: &Properties) -
 /// Whether this holder names the source.
 pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Result<bool> {
     let Some(row) = holder.filter(|row| is_primary(by.holder, row)) else { return Ok(false) };
-    let image = Image::stored(by.holder, &row.clone().into())?;
-    Ok(self::source(&image, by.copy)?.is_some_and(|named| named.key == *source))
+    let image = Image::written(by.holder, &row.clone().into())?;
+    let is_same = |own: &&CopySchema| own.name == by.copy.name;
+    let Some(copy) = image.schema.copies.iter().find(is_same) else { return Ok(false) };
+    Ok(self::source(&image, copy)?.is_some_and(|named| named.key == *source))
 }
 
 /// The refusal to delete what is copied.

@@ -56,7 +56,7 @@ fn each_place(
     };
     let elements = (each.elements)(fields.get(each.property));
     for element in elements.map_err(|error| invalid(fields.schema(), FieldError { property: each.property, error }))? {
-        let value = |name: &str| if name == each.property { Some(element.as_ref()) } else { fields.get(name) };
+        let value = |name: &'static str| if name == each.property { Some(element.as_ref()) } else { fields.get(name) };
         if let Some((away, row)) = place(fields, index, value)? {
             see(away, row);
         }
@@ -68,10 +68,10 @@ fn each_place(
 fn place<'v>(
     fields: &'v impl Fields,
     index: &'static IndexSchema,
-    value: impl Fn(&str) -> Option<ValueRef<'v>>,
+    value: impl Fn(&'static str) -> Option<ValueRef<'v>>,
 ) -> Result<Option<(Option<Away>, String)>> {
     let failed = |error| key_error(fields.schema(), error, Some(index.name));
-    let value = |name: &str| match name {
+    let value = |name: &'static str| match name {
         system::OWNER_PARTITION => Some(ValueRef::String(&fields.key().partition)),
         system::OWNER_ROW => Some(ValueRef::String(&fields.key().row)),
         name => value(name),

@@ -2,19 +2,26 @@
 //!
 //! In this module nothing is read or written: it only says what is to be.
 
+#[cfg(feature = "blob")]
+mod outside;
 mod pieces;
+mod texts;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::Value as Json;
 use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, ValueRef, key::compare};
 
-use self::pieces::{Chunk, apply, free_number, is_after, pieces, place, separator};
+#[cfg(feature = "blob")]
+pub use self::outside::in_blob;
+#[cfg(feature = "blob")]
+pub(crate) use self::outside::{Content, link, put_back, take_out};
+use self::pieces::{Chunk, apply_all, free_number, is_after, pieces, place, separator};
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyType, Part},
     plan::{known::Known, system},
-    schema::IndexSchema,
+    schema::{IndexSchema, Store},
 };
 
 /// The last components of a key in a list of another partition: whose it is.
@@ -32,6 +39,9 @@ const KEYS: &str = "_keys";
 const CHUNKS: &str = "_chunks";
 /// On the head: the keys in the whole list.
 const COUNT: &str = "_count";
+
+/// On the head of a list in a blob: its name.
+const OUTSIDE: &str = "_keys_in";
 
 /// UTF-16 code units of the list of chunks: about 1,300 of them, and over half a million keys of 12 characters.
 const MAX_CHUNKS_UNITS: usize = 32_000;
@@ -58,8 +68,8 @@ pub(crate) struct List<'a> {
 
 /// What the head of a list holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Head {
-    Keys(Vec<String>),
+enum Head<'r> {
+    Keys(Vec<Cow<'r, str>>),
     Chunks(Vec<Chunk>),
 }
 
@@ -74,7 +84,9 @@ pub(crate) fn rows(row: &str) -> RowRange {
 /// The next row that must be read before the list can be changed at this key.
 pub(crate) fn need(index: &IndexSchema, row: &str, key: &str, known: &Known) -> Result<Option<String>> {
     let Some(head) = known.get(row) else { return Ok(Some(row.to_owned())) };
-    let head = head.as_ref().map(|head| Head::of(index, head)).transpose()?;
+    // What its keys are is of no interest yet.
+    let head = head.as_ref().filter(|head| head.properties.get(CHUNKS).is_some());
+    let head = head.map(|head| Head::of(index, head)).transpose()?;
     let Some(Head::Chunks(chunks)) = head else { return Ok(None) };
     let chunk = chunks.get(place(&chunks, key)).map(|chunk| chunk_row(row, chunk.number));
     Ok(chunk.filter(|chunk| !known.contains_key(chunk)))
@@ -101,14 +113,14 @@ pub(crate) fn cut_of(head: &Row) -> Option<String> {
 pub(crate) fn keys(rows: &[Row]) -> Result<Option<Vec<String>>> {
     let Some((head, rest)) = rows.split_first() else { return Ok(Some(Vec::new())) };
     let chunks = match Head::read(head)? {
-        Head::Keys(keys) => return Ok(Some(keys)),
+        Head::Keys(keys) => return Ok(Some(keys.into_iter().map(Cow::into_owned).collect())),
         Head::Chunks(chunks) => chunks,
     };
     let mut keys = Vec::new();
     for chunk in chunks {
         let row = chunk_row(&head.key.row, chunk.number);
         let Some(found) = rest.iter().find(|other| other.key.row == row) else { return Ok(None) };
-        keys.extend(texts(found)?);
+        keys.extend(texts(found)?.into_iter().map(Cow::into_owned));
     }
     Ok(Some(keys))
 }
@@ -148,6 +160,11 @@ fn difference(of: &[String], from: &[String]) -> usize {
     of.iter().filter(|key| from.binary_search_by(|other| compare(other, key)).is_err()).count()
 }
 
+/// Whether the keys of the list stand in a blob that this row, its first, links.
+pub(crate) fn is_outside(row: &Row) -> bool {
+    row.properties.get(OUTSIDE).is_some()
+}
+
 /// The head row that this row of a list belongs to: itself, or what stands before the number of a chunk.
 pub(crate) fn head_of(row: &str) -> &str {
     row.rsplit_once(" ~~").map_or(row, |(head, _)| head)
@@ -173,7 +190,6 @@ impl List<'_> {
     }
 
     /// The rows that a list of these keys is made of, over its head as it is: for repair.
-    #[expect(dead_code, reason = "repair asks for it")]
     pub(crate) fn rebuilt(&self, keys: Vec<String>, head: Option<&Row>) -> Result<Vec<(String, Action)>> {
         match keys.is_empty() {
             true => Ok(head.map(|head| (self.row.to_owned(), Action::Delete(matching(head)))).into_iter().collect()),
@@ -181,26 +197,33 @@ impl List<'_> {
         }
     }
 
-    fn over_keys(
+    fn over_keys<'k>(
         &self,
-        before: Vec<String>,
-        edits: &BTreeMap<&str, bool>,
+        before: Vec<Cow<'k, str>>,
+        edits: &BTreeMap<&'k str, bool>,
         head: Option<&Row>,
     ) -> Result<Vec<(String, Action)>> {
-        let mut keys = before.clone();
-        edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
-        match (keys == before, keys.is_empty(), head) {
-            (true, ..) => Ok(Vec::new()),
+        let (appended, mut keys) = (is_after(&before, edits), before);
+        match (apply_all(&mut keys, edits), keys.is_empty(), head) {
+            (false, ..) => Ok(Vec::new()),
             (_, true, Some(head)) => Ok(vec![(self.row.to_owned(), Action::Delete(matching(head)))]),
             (_, true, None) => Ok(Vec::new()),
-            _ => self.put_keys(keys, is_after(&before, edits), head),
+            _ => self.put_keys(keys, appended, head),
         }
     }
 
     /// The head with the keys in it, or with chunks where they are too many.
-    fn put_keys(&self, keys: Vec<String>, appended: bool, head: Option<&Row>) -> Result<Vec<(String, Action)>> {
+    fn put_keys(
+        &self,
+        keys: Vec<impl AsRef<str>>,
+        appended: bool,
+        head: Option<&Row>,
+    ) -> Result<Vec<(String, Action)>> {
         let count = keys.len() as u64;
-        let mut pieces = pieces(keys, appended);
+        let mut pieces = match self.index.store {
+            Store::Rows => pieces(keys, appended),
+            Store::Blob { .. } => vec![keys], // those that do not fit the row are taken out of it
+        };
         if pieces.len() == 1 {
             let keys = pieces.pop().unwrap_or_default();
             return Ok(vec![(self.row.to_owned(), self.put(head, self.head_of_keys(&keys, count)))]);
@@ -228,19 +251,18 @@ impl List<'_> {
             let Some(chunk) = chunks.get(at) else { continue };
             let row = known.get(&chunk_row(self.row, chunk.number)).and_then(Option::as_ref);
             let Some(row) = row else { return Err(self.torn()) };
-            let before = texts(row)?;
-            let mut keys = before.clone();
-            edits.iter().for_each(|(key, adds)| apply(&mut keys, key, *adds));
-            if keys == before {
+            let mut keys = texts(row)?;
+            let (before, is_after) = (keys.len() as u64, is_after(&keys, &edits));
+            if !apply_all(&mut keys, &edits) {
                 continue;
             }
-            count = count.saturating_add(keys.len() as u64).saturating_sub(before.len() as u64);
+            count = count.saturating_add(keys.len() as u64).saturating_sub(before);
             left.retain(|other| other.number != chunk.number);
             if keys.is_empty() {
                 writes.push((row.key.row.clone(), Action::Delete(matching(row))));
                 continue;
             }
-            let appended = at + 1 == chunks.len() && is_after(&before, &edits);
+            let appended = at + 1 == chunks.len() && is_after;
             self.place_pieces(pieces(keys, appended), &chunk.from, Some((chunk.number, row)), &mut left, &mut writes);
         }
         left.sort_by(|a, b| compare(&a.from, &b.from));
@@ -258,7 +280,7 @@ impl List<'_> {
     /// Writes pieces of keys as chunks: the first as the chunk that it was cut from, others under free numbers.
     fn place_pieces(
         &self,
-        pieces: Vec<Vec<String>>,
+        pieces: Vec<Vec<impl AsRef<str>>>,
         from: &str,
         mut old: Option<(u32, &Row)>,
         chunks: &mut Vec<Chunk>,
@@ -268,9 +290,9 @@ impl List<'_> {
         let mut before: Option<String> = None;
         for keys in pieces {
             if let (Some(before), Some(first)) = (&before, keys.first()) {
-                least = separator(before, first);
+                least = separator(before, first.as_ref());
             }
-            before = keys.last().cloned();
+            before = keys.last().map(|key| key.as_ref().to_owned());
             let (number, row) = match old.take() {
                 Some((number, row)) => (number, Some(row)),
                 None => (free_number(chunks), None),
@@ -285,7 +307,7 @@ impl List<'_> {
         }
     }
 
-    fn head_of_keys(&self, keys: &[String], count: u64) -> Properties {
+    fn head_of_keys(&self, keys: &[impl AsRef<str>], count: u64) -> Properties {
         let mut properties = keys_property(keys);
         properties.insert(PropertyName::from_static(COUNT), i64::try_from(count).unwrap_or(i64::MAX));
         properties
@@ -332,9 +354,9 @@ impl List<'_> {
     }
 }
 
-impl Head {
+impl<'r> Head<'r> {
     /// The head, if it is a row of this list.
-    fn of(index: &IndexSchema, row: &Row) -> Result<Self> {
+    fn of(index: &IndexSchema, row: &'r Row) -> Result<Self> {
         if !system::is_of_type(&row.properties, index.discriminator) {
             let detail = format!("a row of another type has the key of list `{}`", index.name);
             return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(row.key.clone()));
@@ -342,7 +364,7 @@ impl Head {
         Self::read(row)
     }
 
-    fn read(row: &Row) -> Result<Self> {
+    fn read(row: &'r Row) -> Result<Self> {
         let Some(text) = cut_of(row) else { return texts(row).map(Self::Keys) };
         let chunks: Option<Vec<(u32, String)>> = serde_json::from_str(&text).ok();
         let chunks = chunks.filter(|chunks| !chunks.is_empty()).ok_or_else(|| unreadable(row))?;
@@ -351,12 +373,12 @@ impl Head {
 }
 
 /// The keys that stand in a row.
-fn texts(row: &Row) -> Result<Vec<String>> {
-    let keys: Option<Vec<String>> = match row.properties.get(KEYS) {
-        Some(ValueRef::String(text)) => serde_json::from_str(text).ok(),
+fn texts(row: &Row) -> Result<Vec<Cow<'_, str>>> {
+    let keys = match row.properties.get(KEYS) {
+        Some(ValueRef::String(text)) => texts::read(text),
         _ => None,
     };
-    let ascend = |keys: &Vec<String>| keys.is_sorted_by(|a, b| compare(a, b).is_lt());
+    let ascend = |keys: &Vec<Cow<'_, str>>| keys.is_sorted_by(|a, b| compare(a, b).is_lt());
     keys.filter(ascend).ok_or_else(|| unreadable(row))
 }
 
@@ -364,10 +386,9 @@ fn unreadable(row: &Row) -> Error {
     Error::corrupt("a row of a list cannot be read").at_key(row.key.clone())
 }
 
-fn keys_property(keys: &[String]) -> Properties {
-    let text: Json = keys.iter().map(|key| Json::from(key.as_str())).collect();
+fn keys_property(keys: &[impl AsRef<str>]) -> Properties {
     let mut properties = Properties::new();
-    properties.insert(PropertyName::from_static(KEYS), text.to_string());
+    properties.insert(PropertyName::from_static(KEYS), texts::write(keys));
     properties
 }
 

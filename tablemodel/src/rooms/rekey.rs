@@ -94,7 +94,7 @@ impl Move {
     /// may keep it from arriving.
     pub(crate) fn held(&self) -> Result<Vec<Held>> {
         let is_unique = |entry: &Entry| {
-            entry.away.is_none() && self.schema().indexes.get(entry.index).is_some_and(|index| index.unique)
+            entry.away.is_none() && self.schema().index_at(entry.index).is_some_and(|index| index.unique)
         };
         let entries = entries(&self.to)?.into_iter().filter(is_unique);
         Ok(entries.map(|entry| Held { index: entry.index, row: entry.row, properties: self.holding() }).collect())
@@ -127,7 +127,7 @@ impl Move {
     pub(crate) fn wants(&self, index: &IndexSchema, key: &RowKey) -> Result<bool> {
         let is_it = |entry: &Entry| {
             let partition = entry.away.as_ref().map_or(&self.to.key.partition, |away| &away.partition);
-            let named = self.schema().indexes.get(entry.index).is_some_and(|other| other.name == index.name);
+            let named = self.schema().index_at(entry.index).is_some_and(|other| other.name == index.name);
             named && entry.row == key.row && *partition == key.partition
         };
         Ok(entries(&self.to)?.iter().any(is_it))

@@ -60,6 +60,20 @@ pub struct IndexSchema {
     pub when: Option<When>,
     /// Whether its reads look at the entity before they give a row.
     pub verified: bool,
+    /// Of a list in the entity's partition: where its keys go when they outgrow their row.
+    pub store: Store,
+}
+
+/// Where the keys of a list go when they outgrow their row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    /// Into chunks: rows behind it.
+    Rows,
+    /// Into a blob, once they are so many UTF-16 code units of JSON.
+    Blob {
+        /// Fewer stay in the row.
+        inline_below: usize,
+    },
 }
 
 /// Properties of another entity, kept on the rows of this one.
@@ -167,6 +181,19 @@ impl When {
 }
 
 impl IndexSchema {
+    /// The stored names of the properties that its rows are made from; nothing where that is the whole entity.
+    pub(crate) fn made_from(&self) -> Option<impl Iterator<Item = &'static str>> {
+        let kept = match self.cover {
+            Cover::Whole => return None,
+            Cover::Keep(names) => names,
+            Cover::KeysOnly | Cover::List => &[],
+        };
+        let of_partition = self.elsewhere.iter().flat_map(|elsewhere| elsewhere.partition.parts());
+        let in_keys = self.row.parts().chain(of_partition).map(|part| part.property);
+        let asked = self.when.map(|when| when.property).into_iter().chain(self.each.map(|each| each.property));
+        Some(in_keys.chain(asked).chain(kept.iter().copied()))
+    }
+
     /// Whether its rows are claims: unique values in other partitions.
     pub(crate) const fn is_claim(&self) -> bool {
         self.unique && self.elsewhere.is_some()

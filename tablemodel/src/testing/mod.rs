@@ -1,4 +1,5 @@
-//! Helpers for users' own tests: the laws of key types, and a database whose world is in the test's hands.
+//! Helpers for users' own tests: the laws of key types, golden rows of older versions, and a database whose world is in the
+//! test's hands.
 //!
 //! Nothing here is used by the framework at run time.
 
@@ -7,10 +8,12 @@ mod database;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod example;
+mod golden;
 mod key_laws;
 
 #[cfg(feature = "testing")]
 pub use self::database::TestDatabase;
+pub use self::golden::{golden_rows, read_golden, upgrade_is_pure};
 pub use self::key_laws::{Violations, check_key_laws, key_laws};
 #[cfg(feature = "testing")]
 pub use tablemodel_store::{

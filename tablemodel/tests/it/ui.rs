@@ -4,7 +4,9 @@
 //! what must compile; `blob`, `copy` and the like: of those rooms. Each compiler words its own part of an error differently, so that the texts are those of one
 //! version; `TRYBUILD=overwrite` writes them anew.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
+
+use tablemodel::format::Lock;
 
 /// The compiler whose words the expected texts have.
 const COMPILER: &str = "rustc 1.95.";
@@ -47,5 +49,27 @@ fn mistakes_in_unique_values_are_told_under_the_words_they_are_about() {
 fn every_mistake_in_an_aggregate_is_told_under_its_words() {
     if compiler().starts_with(COMPILER) {
         trybuild::TestCases::new().compile_fail("tests/ui/aggregate/*.rs");
+    }
+}
+
+/// The cases have a lock: trybuild compiles them in a package of its own, whose folder it leaves as it is.
+#[test]
+fn a_format_that_is_not_the_locked_one_does_not_compile() {
+    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild").join("tablemodel");
+    let lock = include_str!("../ui/versions/tablemodel.lock");
+    Lock::parse(lock).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::create_dir_all(&package).expect("the folder of trybuild");
+    std::fs::write(package.join("tablemodel.lock"), lock).expect("its lock");
+    let cases = trybuild::TestCases::new();
+    cases.pass("tests/ui/versions/pass/*.rs");
+    if compiler().starts_with(COMPILER) {
+        cases.compile_fail("tests/ui/versions/*.rs");
+    }
+}
+
+#[test]
+fn every_mistake_about_versions_is_told_under_its_words() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/upgrade/*.rs");
     }
 }

@@ -25,6 +25,11 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::Batches(ignore_if_match),
     ),
     bug(
+        "a row told at once lacks its properties",
+        &["points::a_row_told_at_once_is_the_row"],
+        Twist::AtOnce(told_without_properties),
+    ),
+    bug(
         "an insert replaces",
         &["actions::an_insert_needs_a_missing_row", "concurrency::one_of_many_inserts_wins"],
         Twist::Batches(insert_replaces),

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, future::Future, pin::Pin, pin::pin, sync::Arc, 
 
 use async_trait::async_trait;
 use tablemodel_store::{
-    Batch, Capabilities, MemoryStore, Page, Query, Receipts, Row, RowKey, StoreError, TableStore,
+    Batch, Capabilities, MemoryStore, Page, Query, Receipts, Row, RowKey, RowState, StoreError, TableStore,
     conformance::{CLAUSES, Clause},
 };
 
@@ -39,6 +39,8 @@ enum Twist {
     CommitError(fn(StoreError) -> Result<Vec<Receipts>, StoreError>),
     Key(fn(&mut RowKey)),
     Got(fn(Got) -> Got),
+    /// Of what is told at once.
+    AtOnce(fn(&mut RowState)),
     Query(fn(&mut Query)),
     Pages(for<'a> fn(&'a MemoryStore, &'a Query) -> Answer<'a, Page>),
     Page(fn(&Query, &mut Page)),
@@ -106,6 +108,13 @@ impl TableStore for Sabotaged {
             _ => {}
         }
         got
+    }
+
+    fn get_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
+        let Twist::AtOnce(twist) = self.twist else { return None };
+        let mut told = self.inner.get_at_once(table, key);
+        told.iter_mut().flatten().flatten().for_each(twist);
+        told
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {

@@ -2,7 +2,9 @@
 //!
 //! Each is one function, wrong in one way.
 
-use tablemodel_store::{DateTime, ETag, Page, Query, Row, RowKey, StoreError, StoreErrorKind, Uuid, Value};
+use tablemodel_store::{
+    DateTime, ETag, Page, Properties, Query, Row, RowKey, RowState, StoreError, StoreErrorKind, Uuid, Value,
+};
 
 use super::{Got, writes::taken};
 
@@ -17,6 +19,10 @@ pub(super) fn missing_is_error(got: Got) -> Got {
 
 pub(super) fn lower_case_key(key: &mut RowKey) {
     *key = RowKey::new(key.partition.to_lowercase(), key.row.to_lowercase());
+}
+
+pub(super) fn told_without_properties(row: &mut RowState) {
+    row.properties = Properties::new();
 }
 
 pub(super) fn hash_etag(row: &mut Row) {

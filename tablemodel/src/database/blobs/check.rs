@@ -65,7 +65,10 @@ impl Database {
                 Some((ViolationKind::DamagedBlob, format!("has {} bytes", meta.size)))
             }
             Ok(_) => match name::parse(&link.blob) {
-                Some(Named::Blob(owner)) if owner.table == full.to_ascii_lowercase() && self.owns(&link, &owner) => {
+                Some(Named::Blob(owner))
+                    if owner.table == full.to_ascii_lowercase()
+                        && self.is_owner(&link.blob, &owner, &link.key).await? =>
+                {
                     None
                 }
                 _ => {
@@ -83,10 +86,5 @@ impl Database {
         let LinkAt { key, property, blob, .. } = link;
         let detail = format!("property `{property}`: the blob `{blob}` {detail}");
         Ok(Some(Violation::unmendable(table, key, kind, detail)))
-    }
-
-    /// Whether the name is one that the row gives; where keys are too long for it, the entity is what can be compared.
-    fn owns(&self, link: &LinkAt, owner: &name::Owner) -> bool {
-        owner.key.as_ref().is_none_or(|key| *key == link.key)
     }
 }

@@ -165,9 +165,11 @@ impl Blobs {
         match mark {
             _ if !deletes => Ok(Look::Waiting),
             Some(mark) if !is_young(place, &mark, now) => {
-                for gone in [name::keys_of(name), name.to_owned(), name::mark_of(name)] {
+                for gone in [name::keys_of(name), name.to_owned()] {
                     delete(place, &gone).await?;
                 }
+                forget_moves(place, name).await?;
+                delete(place, &name::mark_of(name)).await?;
                 Ok(Look::Deleted(meta.size))
             }
             Some(_) => Ok(Look::Waiting),
@@ -185,11 +187,26 @@ impl Blobs {
             Some(Named::Blob(owner)) if is_there => !self.db.is_linked(blob, owner).await?,
             _ => false,
         };
+        if !is_there {
+            forget_moves(place, blob).await?;
+        }
         if !waits {
             delete(place, &name::mark_of(blob)).await?;
         }
         Ok(Look::Beside)
     }
+}
+
+/// Deletes the records of where the links of a blob moved that is gone. While one of them is there, so are those before it.
+async fn forget_moves(place: &Place, blob: &str) -> Result<()> {
+    let mut moves = 0;
+    while head(place, &name::moved_of(blob, moves + 1)).await?.is_some() {
+        moves += 1;
+    }
+    for number in (1..=moves).rev() {
+        delete(place, &name::moved_of(blob, number)).await?;
+    }
+    Ok(())
 }
 
 fn is_young(place: &Place, object: &ObjectMeta, now: DateTime<Utc>) -> bool {

@@ -80,7 +80,7 @@ fn unwritten() -> Error {
 }
 
 impl Database {
-    async fn fetch_whole(&self, link: Link) -> Result<Bytes> {
+    pub(in crate::database) async fn fetch_whole(&self, link: Link) -> Result<Bytes> {
         let bytes = self.fetch_range(&link, None).await?;
         match Sum::of(&bytes) == link.sum {
             true => Ok(bytes),

@@ -35,7 +35,10 @@ impl Database {
     }
 
     fn place(&self) -> Result<&Place> {
-        self.0.blobs.as_ref().ok_or_else(|| Error::unsupported("no entity of the opened model has blobs"))
+        self.0
+            .blobs
+            .as_ref()
+            .ok_or_else(|| Error::unsupported("no entity of the opened model has blobs, or lists in them"))
     }
 }
 

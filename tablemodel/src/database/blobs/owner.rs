@@ -1,10 +1,10 @@
-//! The entity that owns a blob, and whether it links it: one request.
+//! The entity that owns a blob, wherever it has moved to, and whether it links it.
 //!
-//! Nothing is written here.
+//! Nothing is written here but the records of where it moves.
 
-use object_store::ObjectStoreExt;
+use object_store::{ObjectStoreExt, PutMode, PutOptions};
 use serde_json::{Value as Json, json};
-use tablemodel_store::{Row, RowKey, ValueRef};
+use tablemodel_store::{KeyRange, Query, Row, RowKey, ValueRef};
 
 use super::{failed, path};
 use crate::{
@@ -12,8 +12,10 @@ use crate::{
         Link,
         name::{self, Named, Owner},
     },
-    database::Database,
+    database::{Database, calls::ATTEMPTS},
     error::{Error, ErrorKind, Result},
+    key::beginning_with,
+    rooms::rekey::{Reservation, intents_of},
     schema::EntitySchema,
 };
 
@@ -38,12 +40,97 @@ fn names(row: &Row, blob: &str) -> bool {
 }
 
 impl Database {
-    /// Whether a row of the entity that owns the blob links it now. One request, and a fetch where the keys are long.
+    /// Whether a row of the entity that owns the blob links it now, wherever that has moved to. One request, and a fetch where
+    /// the keys are long; of one that is not linked where it was put, another fetch, a query, and those of each move.
+    ///
+    /// An entity only goes on along these keys, and each is recorded before it gets there: so it is met if they are looked at
+    /// in this order, up to the one after the last.
     ///
     /// The table must be there: where it is not, the database may be the wrong one.
     pub(super) async fn is_linked(&self, blob: &str, owner: Owner) -> Result<bool> {
-        let Some(key) = self.owner_key(blob, &owner).await? else { return Ok(false) };
-        self.links_now(&owner.table, &key, blob).await
+        let Some(mut key) = self.owner_key(blob, &owner).await? else { return Ok(false) };
+        for number in 1.. {
+            if self.is_linked_at(&owner.table, &key, blob).await? {
+                return Ok(true);
+            }
+            match self.keys_in(&name::moved_of(blob, number)).await? {
+                Some(next) => key = next,
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the entity at this key, or on its way there or from there, links the blob.
+    async fn is_linked_at(&self, table: &str, key: &RowKey, blob: &str) -> Result<bool> {
+        for _ in 0..ATTEMPTS {
+            if self.links_now(table, key, blob).await? {
+                return Ok(true);
+            }
+            let there = self.get_row(table, key).await?;
+            let coming = there.as_ref().and_then(Reservation::of);
+            let intent = match &coming {
+                Some(reservation) => self.get_row(table, &reservation.intent_key()).await?,
+                None => None,
+            };
+            if intent.is_some_and(|intent| names(&intent, blob)) || self.left_with(table, key, blob).await? {
+                return Ok(true);
+            }
+            // What was on its way may have arrived in between.
+            if coming.is_none() || self.get_row(table, key).await?.map(|row| row.etag) == there.map(|row| row.etag) {
+                return Ok(false);
+            }
+        }
+        Ok(true) // the key keeps changing: not now
+    }
+
+    /// Whether an entity that has left this key, and not yet arrived, links the blob.
+    async fn left_with(&self, table: &str, key: &RowKey, blob: &str) -> Result<bool> {
+        let range = KeyRange::rows(key.partition.clone(), beginning_with(&intents_of(&key.row)));
+        let mut query = Query::new(table, range);
+        loop {
+            let page = self.query_page(&query).await?;
+            match page.continuation {
+                _ if page.rows.iter().any(|intent| names(intent, blob)) => return Ok(true),
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(false),
+            }
+        }
+    }
+
+    /// Whether the blob is the row's to link: by its name, or by what was recorded when its link moved.
+    pub(super) async fn is_owner(&self, blob: &str, owner: &Owner, key: &RowKey) -> Result<bool> {
+        if owner.key.as_ref().is_none_or(|own| own == key) {
+            return Ok(true); // where keys are too long for a name, the entity is what can be compared
+        }
+        for number in 1.. {
+            match self.keys_in(&name::moved_of(blob, number)).await? {
+                Some(moved) if moved == *key => return Ok(true),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Records that the blob's link may move to this key. Before it does.
+    ///
+    /// Each record has a name of its own, which one alone can put: so none is lost where two would move the entity.
+    pub(in crate::database) async fn record_move(&self, blob: &str, key: &RowKey) -> Result<()> {
+        for number in 1.. {
+            let record = name::moved_of(blob, number);
+            match self.keys_in(&record).await? {
+                Some(_) => {} // also of this key: the entity may since have gone on from it
+                None => {
+                    let new = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+                    match self.place()?.store.put_opts(&path(&record)?, keys_record(key).into(), new).await {
+                        Err(object_store::Error::AlreadyExists { .. }) => {}
+                        other => return other.map(drop).map_err(failed),
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether a row of the entity at this key, its head or a part, links the blob.
@@ -57,8 +144,12 @@ impl Database {
         if let Some(key) = &owner.key {
             return Ok(Some(key.clone()));
         }
-        let record = name::keys_of(blob);
-        let bytes = match self.place()?.store.get(&path(&record)?).await {
+        self.keys_in(&name::keys_of(blob)).await
+    }
+
+    /// The keys in a record, if it is there.
+    async fn keys_in(&self, record: &str) -> Result<Option<RowKey>> {
+        let bytes = match self.place()?.store.get(&path(record)?).await {
             Ok(found) => found.bytes().await,
             Err(error) => Err(error),
         };

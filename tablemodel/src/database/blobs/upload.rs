@@ -50,7 +50,7 @@ impl Database {
         }
         self.check_writable()?;
         let mut changes = changes.to_vec();
-        let mut until = after(self.environment().clock.now(), self.place()?.grace / 2);
+        let mut until = self.linked_until()?;
         let mut tasks = Vec::new();
         for (number, change) in changes.iter().enumerate() {
             tasks.extend(self.tasks(number, change).await?);
@@ -69,6 +69,36 @@ impl Database {
         Ok(Some((changes, until)))
     }
 
+    /// Settles the blobs of an entity that moves: those that it keeps stay where they are, and it is recorded where their
+    /// links go; new ones are uploaded. Tells until when it may leave.
+    pub(in crate::database) async fn move_blobs(&self, to: &mut Image, was: &Image) -> Result<Option<DateTime>> {
+        if to.blobs.is_empty() {
+            return Ok(None);
+        }
+        self.check_writable()?;
+        let mut until = self.linked_until()?;
+        for pending in std::mem::take(&mut to.blobs) {
+            let [own, ..] = pending.names;
+            let linked = match was.fields.get(own) {
+                Some(ValueRef::String(name)) => Some(name.to_owned()),
+                _ => None,
+            };
+            let task = Task { change: 0, schema: to.schema, key: to.key.clone(), pending, linked };
+            let (task, placed, began) = self.settle_blob(task).await.map_err(Error::alone)?;
+            until = until.min(after(began, self.place()?.grace / 2));
+            if let Placed::Link(link) = &placed
+                && task.linked.as_ref() == Some(&link.name)
+            {
+                self.record_move(&link.name, &to.key).await?;
+            }
+            for (name, value) in placed.properties(task.pending.names) {
+                to.fields.insert(PropertyName::from_static(name), value);
+            }
+        }
+        self.check_uploaded(Some(until))?;
+        Ok(Some(until))
+    }
+
     /// That what was uploaded cannot have been collected yet.
     pub(in crate::database) fn check_uploaded(&self, until: Option<DateTime>) -> Result<()> {
         if until.is_none_or(|until| self.environment().clock.now() < until) {
@@ -77,6 +107,25 @@ impl Database {
         let detail =
             "the blobs took longer to upload than half the grace period, and could be collected before they are linked";
         Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")))
+    }
+
+    /// Until when a row may be written that links what is put from now on.
+    pub(in crate::database) fn linked_until(&self) -> Result<DateTime> {
+        Ok(after(self.environment().clock.now(), self.place()?.grace / 2))
+    }
+
+    /// Puts a blob of a name that was never used, for the row at this key.
+    pub(in crate::database) async fn put_whole(&self, name: &str, key: &RowKey, content: Bytes) -> Result<()> {
+        self.check_writable()?;
+        self.place()?.store.put(&path(name)?, content.into()).await.map_err(failed)?;
+        let is_long = matches!(name::parse(name), Some(Named::Blob(Owner { key: None, .. })));
+        if is_long { self.put_record(name, key).await } else { Ok(()) }
+    }
+
+    /// Puts the keys of a blob's row beside the blob, whose name cannot hold them.
+    async fn put_record(&self, blob: &str, key: &RowKey) -> Result<()> {
+        let record: Path = path(&name::keys_of(blob))?;
+        self.place()?.store.put(&record, keys_record(key).into()).await.map(drop).map_err(failed)
     }
 
     async fn tasks(&self, number: usize, change: &Change) -> Result<Vec<Task>> {
@@ -182,8 +231,7 @@ impl Database {
             }
         }
         if owner.key.is_none() {
-            let record: Path = path(&name::keys_of(&name))?;
-            store.put(&record, keys_record(&task.key).into()).await.map_err(failed)?;
+            self.put_record(&name, &task.key).await?;
         }
         Ok(Link { name, length: parts.length, sum: parts.sum.total() })
     }
@@ -243,7 +291,7 @@ fn after(begin: DateTime, time: Duration) -> DateTime {
 fn image(change: &Change) -> Option<&Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
-        // What moves to another key holds no blobs.
+        // What moves to another key has settled its blobs before.
         Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
         Change::Delete { .. }
         | Change::Touch { .. }
@@ -256,7 +304,7 @@ fn image(change: &Change) -> Option<&Image> {
 fn image_mut(change: &mut Change) -> Option<&mut Image> {
     match change {
         Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. } => Some(image),
-        // What moves to another key holds no blobs.
+        // What moves to another key has settled its blobs before.
         Change::Leave { .. } | Change::Arrive(_) | Change::Contribute(_) => None,
         Change::Delete { .. }
         | Change::Touch { .. }

@@ -38,7 +38,7 @@ impl Run<'_> {
             return self.recognise(plan).await.map(Next::Done);
         }
         if let Some(at) = error.failed_at().filter(|at| at.batch > 0) {
-            self.copying.repair |= at.batch >= own;
+            self.copying.refused(at.batch, own);
             return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
@@ -106,7 +106,7 @@ impl Run<'_> {
         let (schema, change) = (failed.schema, failed.change);
         let key = self.key(&failed.planned.row);
         let found = self.learn(&failed.planned.row).await?.cloned();
-        if let (Some(row), Some(index)) = (&found, schema.indexes.get(at).filter(|index| index.unique))
+        if let (Some(row), Some(index)) = (&found, schema.index_at(at).filter(|index| index.unique))
             && !plan.rows.iter().any(|mine| system::owner_row(&row.properties) == Some(mine.planned.row.as_str()))
         {
             return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
@@ -144,7 +144,7 @@ impl Run<'_> {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
-        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty();
+        let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty() || self.copying.alone_from.is_some();
         let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
         match self.missing.len() > missing || self.claims != claims || rests_on_copies {
             true => Ok(Next::Again),

@@ -15,7 +15,7 @@ use crate::{
         entries::Away,
         system,
     },
-    rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS},
+    rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS, rank_behind},
 };
 
 /// Contributions by the place where their targets stand.
@@ -32,8 +32,11 @@ impl Run<'_> {
         let (mut query, mut live) = (Query::new(&self.registered.table, range).limited(limit), 0);
         loop {
             let page = self.db.query_page(&query).await?;
-            live += page.rows.iter().filter(|row| !system::is_dead(&row.properties)).count();
-            self.known.extend(page.rows.into_iter().map(|row| (row.key.row.clone(), Some(row))));
+            let found = page.rows.into_iter().filter(|row| rank_behind(&prefix, &row.key.row).is_some());
+            for row in found {
+                live += usize::from(!system::is_dead(&row.properties));
+                self.known.insert(row.key.row.clone(), Some(row));
+            }
             match page.continuation.filter(|_| live <= changes) {
                 Some(next) => query.continuation = Some(next),
                 None => break,

@@ -18,7 +18,7 @@ impl Run<'_> {
     /// What an error of planning means: that the caller's entity is outdated, that all is to be read again (`Ok`), or what
     /// it says.
     pub(in crate::database) async fn doubt(&mut self, error: Error, changes: &[Change]) -> Result<()> {
-        let is_of_totals = changes.iter().any(|change| !change.schema().aggregates.is_empty());
+        let is_of_totals = changes.iter().any(|change| change.schema().has_aggregates());
         if !is_of_totals || !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Overflow) {
             return Err(error);
         }

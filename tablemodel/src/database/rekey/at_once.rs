@@ -1,6 +1,6 @@
 //! A move as one commit over both partitions, where the store can.
 
-use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError};
+use tablemodel_store::{Batch, DateTime, Receipts, Row, RowKey, StoreError};
 
 use crate::{
     database::{Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, write::no_row},
@@ -10,11 +10,19 @@ use crate::{
 
 impl Database {
     /// Delete and insert as one commit.
-    pub(super) async fn move_at_once(&self, registered: &Registered, old: Group, to: Image) -> Result<Group> {
+    pub(super) async fn move_at_once(
+        &self,
+        registered: &Registered,
+        old: Group,
+        to: Image,
+        until: Option<DateTime>,
+    ) -> Result<Group> {
         let key = to.key.clone();
         let from = old.key().clone();
         let mut leaving = Run::new(self, registered, &from.partition);
         let mut arriving = Run::new(self, registered, &key.partition).joining(&leaving, &from);
+        // An entity that follows both keys is found by its plans.
+        (leaving.copying.plans_each, arriving.copying.plans_each) = (true, true);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         for attempt in 0..ATTEMPTS {
             let Some((first, second)) = prepared(&mut leaving, &leave, &mut arriving, &arrive).await? else { continue };
@@ -24,6 +32,8 @@ impl Database {
             let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
             let places = leaving.places_apart(&plans, Some(&arriving));
             let batches = leaving.join_places(places, join(departure, arrival)?).await?;
+            leaving.put_lists(plans).await?;
+            self.check_blobs(until)?;
             let error = match self.commit_store(&batches, attempt).await {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
                 Err(error) => error,

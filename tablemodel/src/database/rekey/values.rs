@@ -67,7 +67,7 @@ impl Database {
 pub(super) fn claimed(image: &Image) -> Result<Vec<BatchAway>> {
     let schema = image.schema;
     let away = |entry: Entry| {
-        let row = AwayRow::wanted(schema, entry, &image.key.row, 0, false)?;
+        let row = AwayRow::wanted(image, entry, 0, false)?;
         Some(BatchAway { row, change: 0, schema }).filter(|away| away.claimed().is_some())
     };
     Ok(entries(image)?.into_iter().filter_map(away).collect())

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tablemodel_store::{EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{ETag, EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
 
-use super::{Violation, ViolationKind, repair::Mend};
+use super::{Violation, ViolationKind, relist::Relist, repair::Mend};
 use crate::{
     database::Database,
     error::Result,
@@ -19,6 +19,7 @@ use crate::{
         part::{self, Parts, Standing},
         states::{IndexState, Setting},
         system::{self, RowKind},
+        version::Old,
     },
     rooms::{
         aggregate::{self, Recount, Totals},
@@ -58,12 +59,14 @@ pub(super) struct Check {
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
     pub(super) dead: Vec<(&'static EntitySchema, Row)>,
+    /// Those of them that nobody needs.
+    pub(super) litter: Vec<(RowKey, ETag)>,
     /// Row keys that reservations hold for entities that move here. Who wants one takes it over: none is ever swept.
     held: BTreeSet<String>,
     /// The rows of lists, by the row of their first.
     lists: BTreeMap<String, Vec<Row>>,
-    /// The keys that the entities want in lists, and the entities' type.
-    members: BTreeMap<String, (&'static str, Vec<String>)>,
+    /// The keys that the entities want in lists, with the entities' type and the list among its indexes.
+    members: BTreeMap<String, (&'static str, usize, Vec<String>)>,
     /// The cells of aggregates, the entities that hold such, and what their sources come to.
     cells: BTreeMap<String, Row>,
     targets: BTreeMap<String, Properties>,
@@ -160,7 +163,7 @@ impl Check {
         let mut members = std::mem::take(&mut self.members);
         let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
         for row in rows {
-            let (entity, mut keys) = members.remove(&row).unwrap_or_default();
+            let (entity, index, mut keys) = members.remove(&row).unwrap_or_default();
             let found = lists.remove(&row).unwrap_or_default();
             // An entity that cannot be read may well want to be where it is.
             let there = list::keys(&found).ok().flatten().unwrap_or_default();
@@ -171,8 +174,9 @@ impl Check {
             if let Some(fault) = list::fault(&row, &found, &keys) {
                 let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
                 let rows = found.into_iter().map(|row| (row.key, row.etag)).collect();
-                let members = keys.into_iter().map(|key| RowKey::new(self.partition.clone(), key)).collect();
-                let mend = if is_told { Mend::Relist { entity, rows, members } } else { Mend::No };
+                let members = keys;
+                let relist = Relist { entity, index, rows, members };
+                let mend = if is_told { Mend::Relist(relist) } else { Mend::No };
                 self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
             }
         }
@@ -202,10 +206,12 @@ impl Check {
 
     /// What an entity adds to aggregates, and those that it holds.
     fn total(&mut self, db: &Database, image: &Image, setting: &Setting) -> Result<()> {
-        let schema = image.schema;
-        self.totals.add(image, |at| setting.keeps(schema, at))?;
+        let schema = image.latest;
+        self.totals.add(image, |at| setting.keeps(at))?;
         for into in aggregate::held(schema, &image.key.row) {
-            if is_kept(db, schema, into.property.property)? {
+            // A version that does not hold it leaves that to its cell.
+            let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);
+            if holds && is_kept(db, schema, into.property.property)? {
                 self.totals.add_target(into);
                 self.targets.insert(image.key.row.clone(), image.fields.clone());
             }
@@ -241,7 +247,7 @@ impl Check {
             }
             _ if schema.table.eq_ignore_ascii_case(self.table) => {
                 self.derived += 1;
-                let is_list = schema.index(&name).is_some_and(|index| index.cover == Cover::List);
+                let is_list = schema.index_named(&name).is_some_and(|index| index.cover == Cover::List);
                 match is_absent(db, schema, &name)? {
                     true => {}
                     false if is_list => {
@@ -285,11 +291,15 @@ impl Check {
         let setting = &db.registered(schema)?.setting;
         let found = part::settled(rows.clone()).map_err(|torn| (torn.key, torn.detail.into_owned()));
         match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key, detail))) {
-            Ok(image) => {
+            Ok(old) => {
+                let image = &old.written;
                 #[cfg(feature = "blob")]
-                self.links.extend(crate::database::blobs::links(&image));
-                self.total(db, &image, setting)?;
-                self.want(&image, setting, system::sequence(&rows.head.properties))
+                self.links.extend(crate::database::blobs::links(image));
+                self.total(db, image, setting)?;
+                if !old.now().schema.copies.is_empty() {
+                    self.holders.push(old.now().clone());
+                }
+                self.want(image, setting, system::sequence(&rows.head.properties))
             }
             Err((key, detail)) => {
                 self.untold |= !schema.aggregates.is_empty() || schema.holds_aggregates();
@@ -315,26 +325,23 @@ impl Check {
     }
 
     fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) -> Result<()> {
-        if !image.schema.copies.is_empty() {
-            self.holders.push(image.clone());
-        }
         for entry in entries(image)? {
-            let (state, Some(kind)) = (setting.of(entry.index), image.schema.derived(entry.index)) else {
+            let (state, Some(kind)) = (setting.of(entry.index), image.kind(&entry)) else {
                 continue;
             };
-            let is_list = image.schema.indexes.get(entry.index).is_some_and(|index| index.cover == Cover::List);
+            let is_list = image.latest.index_at(entry.index).is_some_and(|index| index.cover == Cover::List);
             if state == IndexState::Absent {
                 continue;
             }
             let Entry { away, row, properties, .. } = entry;
             if is_list && away.is_none() {
-                let (entity, keys) = self.members.entry(row).or_default();
-                *entity = image.schema.entity_type;
+                let (entity, index, keys) = self.members.entry(row).or_default();
+                (*entity, *index) = (image.schema.entity_type, entry.index);
                 keys.push(image.key.row.clone());
                 continue;
             }
             let required = state == IndexState::Readable || (self.strict && state == IndexState::WriteOnly);
-            let (schema, owner) = (image.schema, image.key.clone());
+            let (schema, owner) = (image.latest, image.key.clone());
             let wanted = Wanted { schema, kind, owner, properties, sequence, required };
             match away {
                 Some(away) => {
@@ -419,7 +426,10 @@ impl Wanted {
     pub(super) fn rewrite(&self, row: &Row) -> Mend {
         // A contribution is taken away with what it adds.
         let is_counted = aggregate::is_contribution(&row.properties);
-        match is_counted || system::sequence(&row.properties) > self.sequence {
+        // A number is one of its owner's: another's says nothing, and who owns a value is decided by claiming it.
+        let is_claim = self.kind.unique && self.kind.table.is_some();
+        let is_anothers = is_claim && system::owner(row).as_ref() != Some(&self.owner);
+        match is_counted || (!is_anothers && system::sequence(&row.properties) > self.sequence) {
             true => Mend::Rewrite(row.etag.clone(), self.schema.entity_type, self.owner.clone()),
             false => self.touch(),
         }
@@ -440,8 +450,9 @@ fn own_fields(properties: &Properties) -> impl Iterator<Item = (&PropertyName, V
 fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Result<bool> {
     for source in db.model().iter().copied() {
         let is_it = |of: &AggregateSchema| of.target.entity_type == target.entity_type && of.into == property;
+        let first = source.indexes.len() + source.copies.len();
         if let Some(at) = source.aggregates.iter().position(is_it)
-            && !db.registered(source)?.setting.keeps(source, at)
+            && !db.registered(source)?.setting.keeps(first + at)
         {
             return Ok(false);
         }
@@ -456,18 +467,18 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }
 
-/// The image of an entity whose rows are as the schema says, or what is wrong with it.
-pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Image, String> {
-    let image = Image::stored(schema, rows).map_err(|error| error.to_string())?;
-    if let Some(wrong) = schema.properties().find_map(|property| misfit(property, image.fields.get(property.property)))
-    {
+/// An entity whose rows are as the schema of the version that wrote them says, or what is wrong with it.
+pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Old, String> {
+    let old = Old::of(schema, rows).map_err(|error| error.to_string())?;
+    let (image, by) = (&old.written, old.written.schema);
+    if let Some(wrong) = by.properties().find_map(|property| misfit(property, image.fields.get(property.property))) {
         return Err(wrong);
     }
-    let again = Image::new(schema, image.fields.clone()).map_err(|error| error.to_string())?;
+    let again = Image::new(by, image.fields.clone()).map_err(|error| error.to_string())?;
     if again.key != image.key {
         return Err(format!("the key of its fields is {}", again.key));
     }
-    Ok(image)
+    Ok(old)
 }
 
 /// What is wrong with a stored value, by its type alone. Other programs' integers and texts are taken as reading does.

@@ -10,7 +10,7 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
-    check::{Check, Guest, WantedAway, readable},
+    check::{Check, Guest, Wanted, WantedAway, readable},
     repair::Mend,
 };
 use crate::{
@@ -51,6 +51,11 @@ impl Database {
             self.collect(found, check).await?;
         }
         let dead = std::mem::take(&mut check.dead);
+        for (schema, row) in dead.iter().filter(|_| self.is_atomic()) {
+            if !self.registered(schema)?.setting.copied.is_empty() && !self.is_awaited(schema, row).await? {
+                check.litter.push((row.key.clone(), row.etag.clone()));
+            }
+        }
         let found: Vec<_> = dead.iter().map(|(schema, row)| self.check_dead(schema, row)).collect();
         self.collect(found, check).await
     }
@@ -99,6 +104,10 @@ impl Database {
             None if wanted.required => (ViolationKind::Missing, wanted.missing(), wanted.touch()),
             None => return Ok(None),
             Some(row) => match wanted.misfits(row).first() {
+                Some(_) if self.is_claimed_by_another(wanted, row).await? => {
+                    let detail = format!("{} has this unique value too: change one of them", wanted.owner);
+                    (ViolationKind::Stale, detail, Mend::No)
+                }
                 Some(detail) => (ViolationKind::Stale, (*detail).to_owned(), wanted.rewrite(row)),
                 None => return Ok(None),
             },
@@ -108,6 +117,23 @@ impl Database {
         }
         let (table, key) = (away.table.to_owned(), away.key.clone());
         Ok(Some(Violation { table, key, kind, detail, mend }))
+    }
+
+    /// Whether the row is the claim of another entity, which has the value.
+    async fn is_claimed_by_another(&self, wanted: &Wanted, row: &Row) -> Result<bool> {
+        let owner = system::owner(row).filter(|owner| wanted.kind.unique && *owner != wanted.owner);
+        let (Some(owner), Some(index)) = (owner, wanted.schema.derived_position(&wanted.kind.name)) else {
+            return Ok(false);
+        };
+        let there = match self.read_entity(wanted.schema, &self.table_name(wanted.schema.table), &owner).await {
+            Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(true), // it may well have
+            other => other?.filter(|rows| is_primary(wanted.schema, &rows.head)),
+        };
+        match there.map(|rows| readable(wanted.schema, &rows)) {
+            Some(Ok(image)) => wants(&image.written, index, &row.key.partition, &row.key.row),
+            Some(Err(_)) => Ok(true),
+            None => Ok(false),
+        }
     }
 
     /// A row of an entity of another partition: that the entity wants it. Whether it holds the right properties is looked
@@ -146,7 +172,7 @@ impl Database {
             Ok(image) => image,
             Err(_) => return Ok(None), // the same: what it wants cannot be told
         };
-        let is_wanted = match &image {
+        let is_wanted = match image.as_ref().map(|old| &old.written) {
             Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
             Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
             None => false,
@@ -209,7 +235,7 @@ impl Database {
     /// A tombstone of an entity: something must be left to sweep it.
     async fn check_dead(&self, schema: &'static EntitySchema, row: &Row) -> Result<Option<Violation>> {
         if self.is_atomic() && !self.registered(schema)?.setting.copied.is_empty() {
-            return Ok(None); // left for whoever waits for the entity to come
+            return Ok(None); // left for whoever waits for the entity to come; a repair takes those of nobody
         }
         if !self.is_older_than_fences(row, 2) || self.has_outbox_rows(schema, &row.key, |_| true).await? {
             return Ok(None);
@@ -221,6 +247,14 @@ impl Database {
             detail: "the tombstone of an entity that nothing sweeps".to_owned(),
             mend: Mend::Remove(row.etag.clone()),
         }))
+    }
+
+    /// Whether somebody who copies the entity waits for it to come. Whoever comes to do so changes its tombstone.
+    async fn is_awaited(&self, schema: &'static EntitySchema, row: &Row) -> Result<bool> {
+        let references = beginning_with(&copy::references_to(&row.key.row));
+        let range = KeyRange::rows(row.key.partition.clone(), references);
+        let page = self.query_page(&Query::new(self.table_name(schema.table), range)).await?;
+        Ok(page.continuation.is_some() || page.rows.iter().any(|row| !system::is_dead(&row.properties)))
     }
 
     /// Whether what the entity wants elsewhere is still on its way.

@@ -6,11 +6,12 @@
 
 mod check;
 mod elsewhere;
+mod relist;
 mod repair;
 
 use std::{collections::BTreeSet, fmt, future::IntoFuture, pin::Pin};
 
-use tablemodel_store::{KeyRange, Query, Row, RowKey, StoreErrorKind};
+use tablemodel_store::{ETag, KeyRange, Query, Row, RowKey, StoreErrorKind};
 
 pub use self::repair::{Repair, Repaired};
 use self::{check::Check, repair::Mend};
@@ -36,6 +37,8 @@ pub struct Verified {
     pub violations: Vec<Violation>,
     /// Where to go on, if the walk stopped before the end.
     pub next: Option<Checkpoint>,
+    /// Tombstones that a repair may take away, though nothing is wrong with them.
+    litter: Vec<(&'static str, RowKey, ETag)>,
 }
 
 impl Verified {
@@ -251,6 +254,7 @@ impl<'a> Verify<'a> {
         verified.pending += check.pending;
         verified.foreign += check.foreign;
         verified.violations.append(&mut check.violations);
+        verified.litter.extend(check.litter.into_iter().map(|(key, etag)| (table, key, etag)));
         if let Some(progress) = &mut self.progress {
             progress(verified);
         }
@@ -269,6 +273,7 @@ impl<'a> IntoFuture for Verify<'a> {
 
 impl Database {
     async fn check_partition(&self, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Check> {
+        let rows = self.with_readable_keys(table, rows).await?;
         let mut check = Check::of(self, table, rows, strict)?;
         self.check_elsewhere(&mut check).await?;
         Ok(check)

@@ -3,11 +3,16 @@
 //! An entity is written once more as it is, with every derived row; what nobody wants is taken away if it is still as it
 //! was read. What cannot be read is left to the user.
 
-use std::{collections::HashSet, fmt, future::IntoFuture, pin::Pin};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt,
+    future::IntoFuture,
+    pin::Pin,
+};
 
 use tablemodel_store::{Action, Batch, Condition, ETag, RowKey};
 
-use super::{Checkpoint, Verified, Verify, Violation};
+use super::{Checkpoint, Verified, Verify, Violation, relist::Relist};
 use crate::{
     database::{
         Database,
@@ -22,6 +27,9 @@ use crate::{
     rooms::aggregate::{Recount, held},
     schema::EntitySchema,
 };
+
+/// How often what could not be put right is looked at again: another mend may have changed it.
+const AGAIN: usize = 3;
 
 /// What puts a violation right.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,8 +46,8 @@ pub(super) enum Mend {
     Remove(ETag),
     /// The row of another partition is taken away, unless its entity wants it by now.
     Release { entity: &'static str, index: String, owner: RowKey, sequence: i64 },
-    /// The rows of a list are taken away, if they are still as they were, and its entities written once more.
-    Relist { entity: &'static str, rows: Vec<(RowKey, ETag)>, members: Vec<RowKey> },
+    /// The list is written anew, if it is still as it was.
+    Relist(Relist),
     /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
     Recount(Box<Recount>),
     /// The outbox row is delivered.
@@ -63,8 +71,11 @@ pub struct Repaired {
     pub found: Verified,
     /// How many of the violations were put right.
     pub repaired: u64,
-    /// Violations that were left, with why.
+    /// Violations that were left, with why: as they are after all else was put right.
     pub left: Vec<(Violation, String)>,
+    /// Tombstones taken away that stood for the source of copies, and that nobody waits for any more. On a store that
+    /// commits one partition at a time the relay sweeps those.
+    pub swept: u64,
 }
 
 /// A walk that puts right what it finds. Made by [`Database::repair`]; await it to run it.
@@ -77,7 +88,8 @@ impl Database {
     ///
     /// An entity that lacks rows, or has stale ones, is written once more as it is (its sequence number goes up); rows that
     /// nobody wants are taken away; overdue outbox rows are delivered. Rows that cannot be read are left, and reported.
-    /// Cost: that of the walk, and one or two writes a violation. Can run while the store is in use.
+    /// What cannot be put right at first is looked at again once all else is, up to three times.
+    /// Cost: that of the walk, one or two writes a violation, and a read of each partition that is looked at again. Can run while the store is in use.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -120,23 +132,25 @@ impl<'a> Repair<'a> {
     async fn run(self) -> Result<Repaired> {
         let Self(verify, db) = self;
         db.check_writable()?;
-        let mut repaired = Repaired { found: verify.await?, ..Repaired::default() };
-        let mut touched = HashSet::new();
-        for violation in &repaired.found.violations {
-            let touches = violation.mend.touches();
-            if touches.is_some_and(|entity| touched.contains(&entity)) {
-                repaired.repaired += 1;
-                continue;
-            }
-            match db.mend(violation).await {
-                Ok(()) => {
-                    repaired.repaired += 1;
-                    touched.extend(touches);
-                }
-                Err(error) => repaired.left.push((violation.clone(), error.to_string())),
+        let found = verify.await?;
+        let mut left = db.mend_each(found.violations.clone()).await;
+        for _ in 0..AGAIN {
+            // What one mend writes on its way, another finds otherwise than it was read.
+            let (unmendable, changed): (Vec<_>, Vec<_>) = left.into_iter().partition(|(of, _)| of.mend == Mend::No);
+            left = unmendable;
+            let places: BTreeSet<_> =
+                changed.iter().map(|(of, _)| (of.table.clone(), of.key.partition.clone())).collect();
+            for (table, partition) in places {
+                left.extend(db.mend_each(db.mendable(&table, &partition).await?).await);
             }
         }
-        Ok(repaired)
+        let is_left = |of: &&Violation| left.iter().any(|(other, _)| other.table == of.table && other.key == of.key);
+        let repaired = found.violations.iter().filter(|of| !is_left(of)).count() as u64;
+        let mut swept = 0;
+        for (table, key, etag) in &found.litter {
+            swept += u64::from(db.take_away(table, key, etag).await.is_ok()); // else somebody needs it by now
+        }
+        Ok(Repaired { repaired, left, swept, found })
     }
 }
 
@@ -156,6 +170,31 @@ impl fmt::Display for Repaired {
 }
 
 impl Database {
+    /// Puts right what can be; gives the others, each with why.
+    async fn mend_each(&self, violations: Vec<Violation>) -> Vec<(Violation, String)> {
+        let (mut touched, mut left) = (HashSet::new(), Vec::new());
+        for violation in violations {
+            let touches = violation.mend.touches().map(|(entity, key)| (entity, key.clone()));
+            if touches.as_ref().is_some_and(|entity| touched.contains(entity)) {
+                continue;
+            }
+            match self.mend(&violation).await {
+                Ok(()) => touched.extend(touches),
+                Err(error) => left.push((violation, error.to_string())),
+            }
+        }
+        left
+    }
+
+    /// What is wrong in a partition as it is now, and can be put right.
+    async fn mendable(&self, table: &str, partition: &str) -> Result<Vec<Violation>> {
+        let Some(table) = self.entity_tables().into_iter().find(|known| *known == table) else { return Ok(Vec::new()) };
+        let rows = self.read_partition(table, partition).await?;
+        let mut violations = self.check_partition(table, rows, false).await?.violations;
+        violations.retain(|violation| violation.mend != Mend::No);
+        Ok(violations)
+    }
+
     async fn mend(&self, violation: &Violation) -> Result<()> {
         match &violation.mend {
             Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
@@ -165,15 +204,7 @@ impl Database {
                 self.take_away(&violation.table, &violation.key, etag).await?;
                 self.touch(self.known(entity)?, owner, Vec::new()).await
             }
-            Mend::Relist { entity, rows, members } => {
-                for (key, etag) in rows {
-                    self.take_away(&violation.table, key, etag).await?;
-                }
-                for member in members {
-                    self.touch(self.known(entity)?, member, Vec::new()).await?;
-                }
-                Ok(())
-            }
+            Mend::Relist(relist) => self.relist(violation, relist).await,
             Mend::Recount(recount) => self.recount(violation, recount).await,
             Mend::Remove(etag) => self.take_away(&violation.table, &violation.key, etag).await,
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
@@ -199,7 +230,7 @@ impl Database {
         self.touch(schema, &RowKey::new(violation.key.partition.clone(), row.clone()), Vec::new()).await
     }
 
-    fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
+    pub(super) fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
         let schema = self.model().iter().copied().find(|schema| schema.entity_type == entity);
         schema.ok_or_else(|| Error::unsupported("the opened model does not list this entity").of(entity))
     }
@@ -226,7 +257,7 @@ impl Database {
             .at_key(owner.clone()))
     }
 
-    async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
+    pub(super) async fn take_away(&self, table: &str, key: &RowKey, etag: &ETag) -> Result<()> {
         let Some(there) = self.get_row(&self.table_name(table), key).await? else { return Ok(()) };
         if there.etag == *etag && self.uncount(&there).await? {
             return Ok(());

@@ -2,9 +2,11 @@
 //!
 //! They are closed after all changes were added.
 
-use tablemodel_store::{Row, RowKey, Value};
+use tablemodel_store::{Action, Row, RowKey, Value};
 
 use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, is_live};
+#[cfg(feature = "blob")]
+use crate::rooms::list::take_out;
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
@@ -18,8 +20,11 @@ use crate::{
         aggregate::{self, Rank},
         list::List,
     },
-    schema::EntitySchema,
+    schema::{EntitySchema, IndexSchema},
 };
+
+/// How an entity is kept: its newest format, and its setting.
+pub(crate) type Kept = (&'static EntitySchema, Setting);
 
 impl BatchPlan {
     /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
@@ -28,7 +33,7 @@ impl BatchPlan {
         partition: &str,
         known: &Known,
         context: Context,
-        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+        setting: impl Fn(&'static EntitySchema) -> Result<Kept>,
     ) -> Result<()> {
         let edits = std::mem::take(&mut self.cells);
         let mut refreshed: Vec<(usize, Change)> = Vec::new();
@@ -68,10 +73,10 @@ impl BatchPlan {
         for edit in edits {
             total.change(edit);
             comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
-            rank = rank.or(edit.rank());
+            rank = rank.or_else(|| edit.rank().cloned());
         }
         if let Some(rank) = rank {
-            let first = self.first(into, before.rank(rank), known)?;
+            let first = self.first(into, before.rank(&rank), known)?;
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
         self.shared.insert(row.clone());
@@ -92,14 +97,19 @@ impl BatchPlan {
 
     /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
     /// read; where none were, the one that the cell says, which then stays.
-    pub(super) fn first(&mut self, into: &aggregate::Into, cell: Option<Rank>, known: &Known) -> Result<Option<u64>> {
+    pub(super) fn first(
+        &mut self,
+        into: &aggregate::Into,
+        cell: Option<Rank>,
+        known: &Known,
+    ) -> Result<Option<String>> {
         let prefix = into.prefix();
-        let code = |row: &str| Rank::code_of(row.strip_prefix(&prefix)?).map(|(code, _)| code);
+        let code = |row: &str| aggregate::rank_behind(&prefix, row).map(str::to_owned);
         let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));
         let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
         let live = live.into_iter().map(|(code, _)| code).min();
         if !known.contains_key(&prefix) {
-            if cell.is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
+            if cell.as_ref().is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
                 let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
                 return Err(Error::new(ErrorKind::Unavailable, detail));
             }
@@ -117,11 +127,16 @@ impl BatchPlan {
         number: usize,
         change: Change,
         known: &Known,
-        setting: impl Fn(&'static EntitySchema) -> Result<Setting>,
+        setting: impl Fn(&'static EntitySchema) -> Result<Kept>,
         context: Context,
     ) -> Result<()> {
-        let (schema, key) = (change.schema(), change.key().clone());
-        let (setting, context) = (setting(schema)?, Context { fresh: None, ..context });
+        let key = change.key().clone();
+        let ((schema, setting), context) = (setting(change.schema())?, Context { fresh: None, ..context });
+        // An older version of the source may know an older one of the target.
+        let change = match change {
+            Change::Refresh { key, sets, .. } => Change::Refresh { schema, key, sets },
+            other => other,
+        };
         let before = Earlier { known, plan: self, partition: &key.partition };
         let planned = change::plan(change, &before, &setting, context)?;
         if self.left_at(&key.row).is_none() {
@@ -147,7 +162,14 @@ impl BatchPlan {
     }
 
     /// Adds the rows of the lists that the changes meet in, each list once.
-    pub(crate) fn close(&mut self, partition: &str, known: &Known, context: Context) -> Result<()> {
+    /// `fresh` names a blob for the list at a key.
+    pub(crate) fn close(
+        &mut self,
+        partition: &str,
+        known: &Known,
+        context: Context,
+        fresh: impl Fn(&'static EntitySchema, &RowKey) -> String,
+    ) -> Result<()> {
         let edits = std::mem::take(&mut self.edits);
         let mut lists: Vec<&BatchEdit> = Vec::new();
         for edit in &edits {
@@ -156,16 +178,34 @@ impl BatchPlan {
             }
         }
         for BatchEdit { index, edit, change, schema } in lists {
-            let Some(of) = schema.indexes.get(*index) else { continue };
+            let Some(of) = schema.index_at(*index) else { continue };
             let list = List { index: of, partition, row: &edit.row, now: context.now };
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
+                let action = self.outgrown(of, &RowKey::new(partition, row.clone()), action, |key| fresh(schema, key));
                 self.shared.insert(row.clone());
                 let planned = PlannedRow { row, action, role: Role::List(*index) };
                 self.push(BatchRow { planned, change: *change, schema }, "", known)?;
             }
         }
         Ok(())
+    }
+
+    /// The write of a row of a list, without the keys that are to stand in a blob.
+    fn outgrown(
+        &mut self,
+        index: &IndexSchema,
+        key: &RowKey,
+        action: Action,
+        fresh: impl FnOnce(&RowKey) -> String,
+    ) -> Action {
+        #[cfg(feature = "blob")]
+        return take_out(index, key, action, fresh, &mut self.contents);
+        #[cfg(not(feature = "blob"))]
+        {
+            let _ = (index, key, fresh);
+            action
+        }
     }
 }

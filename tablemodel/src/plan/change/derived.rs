@@ -9,15 +9,23 @@ use super::{Derived, PlannedRow, Planner, Role, is_list};
 use crate::{
     error::Result,
     plan::{
-        entries::{Entry, entries},
+        entries::{Entry, entries_without},
         image::Image,
         outbox::AwayRow,
         states::IndexState,
         system::{self},
     },
     rooms::list::Edit,
-    schema::EntitySchema,
+    schema::IndexSchema,
 };
+
+/// How a row that is wanted stands before the change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    is_there: bool,
+    /// As it is wanted.
+    is_same: bool,
+}
 
 impl Planner<'_> {
     /// Entries that only `old` wants are deleted, those that `new` wants newly or differently are written: at the
@@ -30,41 +38,67 @@ impl Planner<'_> {
         released: i64,
     ) -> Result<Derived> {
         let mut derived = Derived::default();
-        let Some(image) = new.or(old).filter(|image| image.schema.derived(0).is_some()) else { return Ok(derived) };
-        let old_entries = old.map(entries).transpose()?.unwrap_or_default();
-        let new_entries = new.map(entries).transpose()?.unwrap_or_default();
-        for entry in &old_entries {
-            // What is not written any more must not stay behind as it was.
-            let shared = is_list(image.schema, entry);
-            let stays = |wanted: &Entry| match self.setting.of(entry.index) {
-                _ if shared => wanted == entry,
-                IndexState::DeleteOnly => wanted == entry,
-                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
-            };
-            if !new_entries.iter().any(stays) {
-                let owner = old.map_or("", |old| &old.key.row);
-                match &entry.away {
-                    None if shared => derived.lists.extend(self.edit(entry, owner, false)),
-                    None => derived.rows.extend(self.removal(entry)),
-                    Some(_) => derived.away.extend(self.removal_away(entry, owner, released)),
-                }
-            }
+        let Some(image) = new.or(old).filter(|image| image.latest.derived(0).is_some()) else { return Ok(derived) };
+        let stays_alone = |index| self.stays_alone(old, new, index);
+        let wanted = |image: Option<&Image>| image.map(|image| entries_without(image, stays_alone)).transpose();
+        let (old_entries, new_entries) = (wanted(old)?.unwrap_or_default(), wanted(new)?.unwrap_or_default());
+        if let Some(old) = old {
+            derived = self.leaving(old, &old_entries, &new_entries, released);
         }
         for entry in new_entries {
-            if is_list(image.schema, &entry) {
+            if is_list(image.latest, &entry) {
                 let is_there = self.setting.of(entry.index) == IndexState::Readable && old_entries.contains(&entry);
                 derived.lists.extend(self.edit(&entry, &image.key.row, true).filter(|_| !is_there));
                 continue;
             }
             let before = old_entries.iter().find(|old| old.is_at(&entry));
+            // The row of another version says so, and is written anew.
+            let is_same = before == Some(&entry) && old.is_some_and(|old| old.schema.version == image.schema.version);
+            let before = Standing { is_there: before.is_some(), is_same };
             if entry.away.is_some() {
                 derived.away.extend(self.writing_away(image, entry, before, sequence));
                 continue;
             }
             let owners = [Some(image), old].map(|image| image.map(|image| image.key.row.as_str()));
-            derived.rows.extend(self.writing(image.schema, entry, before, owners, sequence));
+            derived.rows.extend(self.writing(image, entry, before, owners, sequence));
         }
         Ok(derived)
+    }
+
+    /// The removal of those entries of `old` that are not wanted any more.
+    pub(super) fn leaving(&self, old: &Image, had: &[Entry], wanted: &[Entry], released: i64) -> Derived {
+        let mut leaving = Derived::default();
+        for entry in had {
+            // What is not written any more must not stay behind as it was.
+            let shared = is_list(old.latest, entry);
+            let stays = |wanted: &Entry| match self.setting.of(entry.index) {
+                _ if shared => wanted == entry,
+                IndexState::DeleteOnly => wanted == entry,
+                IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
+            };
+            if wanted.iter().any(stays) {
+                continue;
+            }
+            let owner = &old.key.row;
+            match &entry.away {
+                None if shared => leaving.lists.extend(self.edit(entry, owner, false)),
+                None => leaving.rows.extend(self.removal(entry)),
+                Some(_) => leaving.away.extend(self.removal_away(entry, owner, released)),
+            }
+        }
+        leaving
+    }
+
+    /// Whether the rows of the index are left as they are, by what they are made from alone.
+    fn stays_alone(&self, old: Option<&Image>, new: Option<&Image>, index: usize) -> bool {
+        let (Some(old), Some(new)) = (old, new) else { return false };
+        let is_usual = old.is_current()
+            && old.key == new.key
+            && self.before.is_blank()
+            && self.setting.of(index) == IndexState::Readable;
+        let is_same = |name| old.fields.get(name) == new.fields.get(name);
+        let made_from = new.schema.indexes.get(index).filter(|_| is_usual).and_then(IndexSchema::made_from);
+        made_from.is_some_and(|mut names| names.all(is_same))
     }
 
     /// The change of a list: the key is put in or taken out.
@@ -84,21 +118,14 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn writing_away(
-        &self,
-        image: &Image,
-        entry: Entry,
-        before: Option<&Entry>,
-        sequence: i64,
-    ) -> Option<AwayRow> {
+    pub(super) fn writing_away(&self, image: &Image, entry: Entry, before: Standing, sequence: i64) -> Option<AwayRow> {
         let state = self.setting.of(entry.index);
         match state {
             IndexState::Absent | IndexState::DeleteOnly => return None,
-            IndexState::Readable if before == Some(&entry) => return None,
+            IndexState::Readable if before.is_same => return None,
             IndexState::Readable | IndexState::WriteOnly => {}
         }
-        let was = before.is_some() && state == IndexState::Readable;
-        AwayRow::wanted(image.schema, entry, &image.key.row, sequence, was)
+        AwayRow::wanted(image, entry, sequence, before.is_there && state == IndexState::Readable)
     }
 
     pub(super) fn removal(&self, entry: &Entry) -> Option<PlannedRow> {
@@ -113,17 +140,17 @@ impl Planner<'_> {
 
     pub(super) fn writing(
         &self,
-        schema: &'static EntitySchema,
+        image: &Image,
         entry: Entry,
-        before: Option<&Entry>,
+        before: Standing,
         owners: [Option<&str>; 2],
         sequence: i64,
     ) -> Option<PlannedRow> {
-        let index = schema.derived(entry.index)?;
+        let index = image.kind(&entry)?;
         let there = self.before.row(&entry.row);
         match self.setting.of(entry.index) {
             IndexState::Absent | IndexState::DeleteOnly => return None,
-            IndexState::Readable if before == Some(&entry) && there.is_none() => return None,
+            IndexState::Readable if before.is_same && there.is_none() => return None,
             IndexState::Readable | IndexState::WriteOnly => {}
         }
         let mut properties = entry.properties;
@@ -135,7 +162,7 @@ impl Planner<'_> {
             }
             Some(Some(row)) => Action::Replace(properties, Condition::Match(row.etag.clone())),
             Some(None) => Action::Insert(properties),
-            None if before.is_some() && self.setting.of(entry.index) == IndexState::Readable => {
+            None if before.is_there && self.setting.of(entry.index) == IndexState::Readable => {
                 Action::Replace(properties, Condition::Exists)
             }
             None if index.unique => Action::Insert(properties),

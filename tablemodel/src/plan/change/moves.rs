@@ -51,7 +51,7 @@ impl Planner<'_> {
         }
         let old_entries = entries(old)?;
         for entry in entries(new)? {
-            let index = new.schema.indexes.get(entry.index).filter(|index| index.is_claim());
+            let index = new.latest.index_at(entry.index).filter(|index| index.is_claim());
             if let Some(index) = index.filter(|_| old_entries.iter().any(|old| old.is_at(&entry))) {
                 let detail = format!(
                     "unique index `{}` spans partitions, and its value cannot follow a changed row key here; use `db.rekey()`",

@@ -2,6 +2,8 @@
 //!
 //! Only told here; executors read them.
 
+use tablemodel_store::{RowKey, Value};
+
 use super::{Change, Need, is_list, is_primary};
 use crate::{
     error::Result,
@@ -11,11 +13,13 @@ use crate::{
         known::Known,
         shape::{self},
         states::{IndexState, Setting},
+        version::Old,
     },
     rooms::{
         aggregate::{self},
         list::{self},
     },
+    schema::EntitySchema,
 };
 
 /// The rows that must be read before the change can be planned.
@@ -53,7 +57,8 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
         let building = matches!(setting.of(entry.index), IndexState::DeleteOnly | IndexState::WriteOnly);
         entry.away.is_none() && !is_list(change.schema(), entry) && (touches || building)
     };
-    if touches || (0..change.schema().indexes.len()).any(|index| setting.of(index) != IndexState::Readable) {
+    let is_built = |state: &IndexState| matches!(state, IndexState::DeleteOnly | IndexState::WriteOnly);
+    if touches || setting.states.0.iter().any(is_built) {
         for image in known_images(change, known)? {
             needs.extend(
                 entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: false }),
@@ -63,7 +68,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     if change.schema().has_lists() {
         needs.extend(list_needs(change, setting, known)?);
     }
-    if !change.schema().aggregates.is_empty() || change.schema().holds_aggregates() {
+    if change.schema().has_aggregates() || change.schema().holds_aggregates() {
         needs.extend(cell_needs(change, setting, known)?);
     }
     needs.retain(|need| !known.contains_key(&need.row));
@@ -75,8 +80,11 @@ pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> R
     let images = known_images(change, known)?;
     let wanted = images.iter().map(entries).collect::<Result<Vec<_>>>()?;
     let mut needs = Vec::new();
+    let touches = matches!(change, Change::Touch { .. });
     for (at, own) in wanted.iter().enumerate() {
-        let stays = |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| other != at && all.contains(entry));
+        let is_other = |other: usize| other != at && !touches;
+        let stays =
+            |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| is_other(other) && all.contains(entry));
         let changes = |entry: &&Entry| match setting.of(entry.index) {
             IndexState::Absent => false,
             IndexState::Readable => !stays(entry),
@@ -84,7 +92,7 @@ pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> R
         };
         for entry in own.iter().filter(|entry| is_list(change.schema(), entry)).filter(changes) {
             let key = images.get(at).map_or("", |image| &image.key.row);
-            let Some(index) = change.schema().indexes.get(entry.index) else { continue };
+            let Some(index) = change.schema().index_at(entry.index) else { continue };
             let need =
                 list::need(index, &entry.row, key, known).map_err(|error| error.of(change.schema().entity_type))?;
             needs.extend(need.map(|row| Need { row, head: false }));
@@ -93,25 +101,41 @@ pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> R
     Ok(needs)
 }
 
+/// The images of the change: what was before by the version that wrote it, then what is to be.
 pub(in crate::plan) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
+    let live = |schema: &'static EntitySchema, key: &RowKey| match known.get(&key.row) {
+        Some(Some(row)) if is_primary(schema, row) => shape::known(schema, row.clone(), known).map(Some),
+        _ => Ok(None),
+    };
     Ok(match change {
         Change::Insert(image) => vec![image.clone()],
-        Change::Upsert(image) => match known.get(&image.key.row) {
-            Some(Some(row)) if is_primary(image.schema, row) => {
-                vec![Image::stored(image.schema, &shape::known(image.schema, row.clone(), known)?)?, image.clone()]
-            }
-            _ => vec![image.clone()],
+        Change::Upsert(image) => match live(image.schema, &image.key)? {
+            Some(old) => vec![Image::written(image.schema, &old)?, image.clone()],
+            None => vec![image.clone()],
         },
-        Change::Save { old, new } => vec![Image::stored(new.schema, old)?, new.clone()],
-        Change::Delete { schema, old } | Change::Touch { schema, old, .. } => vec![Image::stored(schema, old)?],
-        Change::Recopy { schema, key, .. } => match known.get(&key.row) {
-            Some(Some(row)) if is_primary(schema, row) => vec![Image::stored(schema, &row.clone().into())?],
-            _ => Vec::new(),
+        Change::Save { old, new } => vec![Image::written(new.schema, old)?, new.clone()],
+        Change::Delete { schema, old } => vec![Image::written(schema, old)?],
+        Change::Touch { schema, old, .. } => Old::of(schema, old)?.into_images(),
+        Change::Recopy { schema, key, .. } => match live(schema, key)? {
+            Some(old) => Old::of(schema, &old)?.into_images(),
+            None => Vec::new(),
         },
-        Change::Leave { old, to } => vec![Image::stored(to.to.schema, old)?],
+        Change::Patch { schema, key, sets } => match live(schema, key)? {
+            Some(old) => patched(&Old::of(schema, &old)?, sets),
+            None => Vec::new(),
+        },
+        Change::Leave { old, to } => vec![Image::written(to.to.schema, old)?],
         Change::Arrive(to) => vec![to.to.clone()],
-        Change::Patch { .. } | Change::Refresh { .. } | Change::Contribute(_) => Vec::new(),
+        Change::Refresh { .. } | Change::Contribute(_) => Vec::new(),
     })
+}
+
+/// Those of a patch: none where it changes nothing that others are made from.
+fn patched(old: &Old, sets: &[(&'static str, Option<Value>)]) -> Vec<Image> {
+    match old.is_older() {
+        true => vec![old.written.clone(), old.now().clone().with_sets(sets.to_vec())],
+        false => Vec::new(),
+    }
 }
 
 /// The cells of the aggregates that the change may change, and their targets.
@@ -123,15 +147,21 @@ pub(super) fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> R
     };
     let old = images.pop();
     let mut needs = Vec::new();
-    if !matches!(change, Change::Touch { .. }) {
-        for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(change.schema(), at))? {
+    let touches = matches!(change, Change::Touch { .. });
+    if !touches || old.is_some() {
+        for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(at))? {
             needs.extend(edit.range(known)?.map(|row| Need { row, head: false }));
             needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row, head: false }));
         }
     }
-    let stays = old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
-    for image in [&old, &new].into_iter().flatten().filter(|_| !stays) {
-        needs.extend(aggregate::held(image.schema, &image.key.row).map(|into| Need { row: into.cell(), head: false }));
-    }
+    let stays = !touches && old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
+    let held = [&old, &new].into_iter().flatten().flat_map(|image| aggregate::held(image.schema, &image.key.row));
+    let is_new = |into: &aggregate::Into| old.as_ref().is_some_and(|old| !holds(old.schema, into.property.property));
+    needs.extend(held.filter(|into| !stays || is_new(into)).map(|into| Need { row: into.cell(), head: false }));
     Ok(needs)
+}
+
+/// Whether this version holds the aggregate in this property.
+pub(super) fn holds(schema: &'static EntitySchema, property: &str) -> bool {
+    schema.property(property).is_some_and(|property| property.aggregate)
 }

@@ -4,10 +4,10 @@
 
 use tablemodel_store::{Properties, PropertyName, RowKey, Value};
 
-use super::{Planned, PlannedRow, Planner, Role, is_primary, next_sequence};
+use super::{Planned, PlannedRow, Planner, Role, is_primary, needs::holds, next_sequence};
 use crate::{
     error::{Error, ErrorKind, Result},
-    plan::{group::Group, image::Image},
+    plan::{group::Group, image::Image, version::Old},
     rooms::aggregate::{self, Contribution},
     schema::EntitySchema,
 };
@@ -15,10 +15,10 @@ use crate::{
 impl Planner<'_> {
     /// What the change means for the aggregates that the entity adds to.
     pub(in crate::plan) fn cells(&self, old: Option<&Image>, new: Option<&Image>) -> Result<Vec<aggregate::Edit>> {
-        let Some(image) = new.or(old).filter(|image| !image.schema.aggregates.is_empty()) else {
+        if [old, new].into_iter().flatten().all(|image| image.schema.aggregates.is_empty()) {
             return Ok(Vec::new());
-        };
-        aggregate::edits(old, new, |at| self.setting.keeps(image.schema, at))
+        }
+        aggregate::edits(old, new, |at| self.setting.keeps(at))
     }
 
     /// Gives a new entity the aggregates that it holds; their cells say from now on that it is there.
@@ -34,15 +34,24 @@ impl Planner<'_> {
     }
 
     /// Aggregates are not the caller's to change: they stay as they are stored.
-    pub(super) fn keep_totals(old: &Image, new: &mut Image) -> Result<()> {
-        for into in aggregate::held(new.schema, &old.key.row) {
-            let value = match old.fields.get(into.property.property) {
+    ///
+    /// One that the version before did not hold is taken from its cell.
+    pub(in crate::plan) fn keep_totals(&self, old: &Old, new: &mut Image) -> Result<Vec<aggregate::Edit>> {
+        let mut edits = Vec::new();
+        for into in aggregate::held(new.schema, &new.key.row.clone()) {
+            let property = into.property.property;
+            let is_new = !holds(old.written.schema, property);
+            let value = match old.now().fields.get(property).filter(|_| !is_new) {
                 Some(value) => Some(value.to_value()),
+                None if is_new => into.value(&into.total(self.before.row(&into.cell()).flatten().as_deref())?)?,
                 None => into.value(&aggregate::Total::none(into.property))?,
             };
-            set(&mut new.fields, into.property.property, value);
+            set(&mut new.fields, property, value);
+            if is_new {
+                edits.push(aggregate::Edit { into, loss: None, gain: None });
+            }
         }
-        Ok(())
+        Ok(edits)
     }
 
     pub(super) fn contribute(&self, contribution: Contribution) -> Result<Planned> {
@@ -52,7 +61,8 @@ impl Planner<'_> {
         Ok(Planned { rows: vec![row], cells: edit.into_iter().collect(), ..Planned::default() })
     }
 
-    /// Sets the aggregates of an entity, which is one row.
+    /// Sets the aggregates of an entity, which is one row: in the form of the version that wrote it, since nothing was read
+    /// that a newer one needs.
     pub(super) fn refresh(
         &self,
         schema: &'static EntitySchema,
@@ -65,11 +75,9 @@ impl Planner<'_> {
         };
         let sequence = next_sequence(&row.properties, self.context.now);
         let over = Group::from(row);
-        let old = Image::stored(schema, &over)?;
-        let mut new = old.clone();
-        for (property, value) in sets {
-            set(&mut new.fields, property, value);
-        }
+        let old = Image::written(schema, &over)?;
+        let held = sets.into_iter().filter(|(property, _)| holds(old.schema, property));
+        let new = old.clone().with_sets(held);
         self.put(Some(&old), new, sequence, Some(&over), None)
     }
 }

@@ -3,10 +3,10 @@
 
 use tablemodel_store::{Action, Condition, ETag, Properties, PropertyName, Row, RowKey, ValueRef};
 
-use super::{CELL, Edit, Into, Rank, Term, VALUE, check_length, term};
+use super::{CELL, Edit, Into, Rank, Term, VALUE, check_length, rank::is_code, term};
 use crate::{
     error::{Error, Result},
-    key::{Codec, KeyType, Part, Segment, Template},
+    key::{Codec, KeyType, Part, Segment, Template, text_of_code},
     plan::{
         change::Need,
         entries::{Away, Entry},
@@ -40,11 +40,11 @@ impl Into {
         format!("{}|", self.cell())
     }
 
-    fn contribution(&self, term: Term, owner: &Template, image: &Image) -> Result<String> {
+    fn contribution(&self, term: &Term, owner: &Template, image: &Image) -> Result<String> {
         let mut row = self.cell();
         if let Term::Rank(rank) = term {
             row.push('|');
-            row.push_str(&rank.digits());
+            row.push_str(&rank.code);
         }
         let value = |part: &Part| match part.property {
             system::OWNER_PARTITION => Some(ValueRef::String(&image.key.partition)),
@@ -78,7 +78,7 @@ pub(crate) fn entries(image: &Image, number: usize, to: &mut Vec<Entry>) -> Resu
             (Some(place(image, aggregate)?), &OWNER_ELSEWHERE)
         }
     };
-    let row = into.contribution(term, owner, image)?;
+    let row = into.contribution(&term, owner, image)?;
     to.push(Entry { index: number, away, row, properties });
     Ok(())
 }
@@ -153,12 +153,13 @@ impl Contribution {
         if system::is_dead(properties) {
             return Some(None);
         }
-        let term = Term::of(self.of.function, properties.get(VALUE)?)?;
+        let property = self.added_to()?.property;
+        let term = Term::of(self.of.function, properties.get(VALUE)?, property.codec)?;
         let is_float = matches!(term, Term::Float(_));
         let is_sum = matches!(self.of.function, Function::Sum(_));
-        let is_right = match (term, self.code()) {
-            (Term::Rank(rank), code) => code == Some(rank.code),
-            _ if is_sum => is_float == (self.added_to()?.property.edm == tablemodel_store::EdmType::Double),
+        let is_right = match (&term, self.code()) {
+            (Term::Rank(rank), code) => code == Some(&rank.code),
+            _ if is_sum => is_float == (property.edm == tablemodel_store::EdmType::Double),
             _ => true,
         };
         is_right.then_some(Some(term))
@@ -169,13 +170,13 @@ impl Contribution {
         let cell = self.cell()?;
         let cell = if self.of.is_extreme() { cell.rsplit_once('|')?.0 } else { cell };
         let (row, property) = cell.rsplit_once('|')?;
-        Into::of(self.of, row.to_owned()).filter(|_| property == self.of.into)
+        Into::of(self.of, text_of_code(row)?).filter(|_| property == self.of.into)
     }
 
     /// The rank in its key.
-    fn code(&self) -> Option<u64> {
-        let (_, digits) = self.cell().filter(|_| self.of.is_extreme())?.rsplit_once('|')?;
-        Rank::code_of(digits).map(|(code, _)| code)
+    fn code(&self) -> Option<&str> {
+        let (_, code) = self.cell().filter(|_| self.of.is_extreme())?.rsplit_once('|')?;
+        Some(code).filter(|code| is_code(code))
     }
 
     /// The key without its owner, and what all of them begin with.
@@ -192,9 +193,15 @@ impl Contribution {
     }
 }
 
-/// Whether the row key is what [`Into::prefix`] gives: a range to be read, and no row.
+/// Whether the row key is what [`Into::prefix`] gives: a range to be read, and no row. That of a contribution has a `!`.
 pub(crate) fn is_first(row: &str) -> bool {
-    row.starts_with(CELL) && row.ends_with('|')
+    row.starts_with(CELL) && row.ends_with('|') && !row.contains('!')
+}
+
+/// The rank in the key of a contribution, if it is one of those whose keys begin with what [`Into::prefix`] gave: a target
+/// whose key begins as another's goes on may have rows among those.
+pub(crate) fn rank_behind<'r>(prefix: &str, row: &'r str) -> Option<&'r str> {
+    Rank::code_of(row.strip_prefix(prefix)?)
 }
 
 /// Whether the row is a contribution, by its type.

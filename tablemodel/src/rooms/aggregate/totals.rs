@@ -32,7 +32,7 @@ impl Totals {
         let (into, total) = self.0.entry(edit.into.cell()).or_insert_with(|| (edit.into.clone(), none));
         let before = total.clone();
         total.change(edit);
-        if let Some(Term::Rank(rank)) = edit.gain
+        if let Some(Term::Rank(rank)) = &edit.gain
             && before.rank(rank).is_none_or(|first| rank.code < first.code)
         {
             total.set_first(rank.value(into.property.edm));

@@ -2,9 +2,9 @@
 //!
 //! Nothing of rows is known here.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use tablemodel_store::key::compare;
+use tablemodel_store::{key::compare, size::utf16_len};
 
 /// UTF-16 code units of keys, as JSON, that one row holds: what a change of a long list rewrites. At most 32,768 fit a
 /// property.
@@ -30,29 +30,38 @@ pub(super) fn free_number(chunks: &[Chunk]) -> u32 {
     (1..).zip(taken).find(|(free, taken)| free != taken).map_or(chunks.len() as u32 + 1, |(free, _)| free)
 }
 
-pub(super) fn apply(keys: &mut Vec<String>, key: &str, adds: bool) {
-    match (keys.binary_search_by(|other| compare(other, key)), adds) {
-        (Err(at), true) => keys.insert(at, key.to_owned()),
-        (Ok(at), false) => drop(keys.remove(at)),
-        _ => {}
+/// Puts keys in and takes keys out; whether that changes anything.
+pub(super) fn apply_all<'k>(keys: &mut Vec<Cow<'k, str>>, edits: &BTreeMap<&'k str, bool>) -> bool {
+    let mut changes = false;
+    for (key, adds) in edits {
+        match (keys.binary_search_by(|other| compare(other, key)), adds) {
+            (Err(at), true) => keys.insert(at, Cow::Borrowed(key)),
+            (Ok(at), false) => drop(keys.remove(at)),
+            _ => continue,
+        }
+        changes = true;
     }
+    changes
 }
 
 /// Whether all that is added comes after all that was there: then chunks are left full, for more of the kind.
-pub(super) fn is_after(before: &[String], edits: &BTreeMap<&str, bool>) -> bool {
-    let last = before.last().map_or("", String::as_str);
+pub(super) fn is_after(before: &[Cow<'_, str>], edits: &BTreeMap<&str, bool>) -> bool {
+    let last = before.last().map_or("", |last| last);
     edits.iter().filter(|(_, adds)| **adds).all(|(key, _)| compare(key, last).is_gt())
 }
 
 /// The keys in pieces that each fit a row: full ones, or of one size.
-pub(super) fn pieces(keys: Vec<String>, full: bool) -> Vec<Vec<String>> {
-    let sizes: Vec<_> = keys.iter().map(|key| units(key)).collect();
+pub(super) fn pieces<K: AsRef<str>>(keys: Vec<K>, full: bool) -> Vec<Vec<K>> {
+    let sizes: Vec<_> = keys.iter().map(|key| units(key.as_ref())).collect();
     let all: usize = sizes.iter().sum();
-    let most = match full || all <= MAX_KEYS_UNITS {
+    if all <= MAX_KEYS_UNITS {
+        return vec![keys];
+    }
+    let most = match full {
         true => MAX_KEYS_UNITS,
         false => all.div_ceil(all / (MAX_KEYS_UNITS - LONGEST_KEY_UNITS) + 1) + LONGEST_KEY_UNITS,
     };
-    let mut pieces: Vec<Vec<String>> = vec![Vec::new()];
+    let mut pieces: Vec<Vec<K>> = vec![Vec::new()];
     let mut filled = 0;
     for (key, size) in keys.into_iter().zip(sizes) {
         if filled + size > most.min(MAX_KEYS_UNITS) {
@@ -69,8 +78,8 @@ pub(super) fn pieces(keys: Vec<String>, full: bool) -> Vec<Vec<String>> {
 
 /// What a key takes in JSON, with quotes and a comma.
 fn units(key: &str) -> usize {
-    let escaped = key.chars().filter(|c| matches!(c, '"' | '\\')).count();
-    key.encode_utf16().count() + escaped + 3
+    let escaped = key.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    utf16_len(key) + escaped + 3
 }
 
 /// The shortest beginning of `after` that is above `before`.

@@ -1,14 +1,10 @@
 //! A fault at every store call of every operation, in both modes: entities are as before or as after, and the aggregates
 //! are those of the entities as they are.
 
-use tablemodel::{
-    Consistency, ErrorKind, Result,
-    prelude::*,
-    store::StoreErrorKind,
-    testing::{Fault, Script, TestDatabase},
-};
+use tablemodel::{Consistency, Result, prelude::*, testing::TestDatabase};
 
 use super::{Employee, Model, Team, assert_exact, contractor, database, employee, employees, settle, team, teams};
+use crate::crashes::enumerate;
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -75,11 +71,6 @@ async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
     }
 }
 
-fn faults() -> Vec<Fault> {
-    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
-    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
-}
-
 async fn state(db: &TestDatabase) -> String {
     format!("{:?} {:?}", employees(db).await, teams(db).await)
 }
@@ -89,37 +80,15 @@ pub(crate) async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregat
     let mut points = 0;
     for mode in [Consistency::Azure, Consistency::Atomic] {
         for kind in KINDS {
-            let db = prepared(mode).await;
-            let before = state(&db).await;
-            db.forget_calls();
-            run(&db, kind).await.unwrap();
-            let (calls, after) = (db.calls().len(), state(&db).await);
-            for call in 0..calls {
-                for fault in faults() {
-                    let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-                    let db = prepared(mode).await;
-                    db.fail(Script::new().at(call, fault));
-                    let result = run(&db, kind).await;
-                    db.fail(Script::new());
-                    let db = db.reopen::<Model>().await.unwrap();
-                    settle(&db).await;
-                    let now = state(&db).await;
-                    assert!(now == before || now == after, "{told}: {now}");
-                    if result.is_ok() {
-                        assert_eq!(now, after, "{told}: acknowledged");
-                    }
-                    if let Err(error) = &result
-                        && !matches!(
-                            error.kind(),
-                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
-                        )
-                    {
-                        panic!("{told}: {error}");
-                    }
-                    assert_exact(&db, &told).await;
-                    points += 1;
-                }
-            }
+            points += enumerate::<Model, _>(
+                &format!("{mode:?} {kind:?}"),
+                async || prepared(mode).await,
+                async |db| run(db, kind).await,
+                async |db| settle(db).await,
+                async |db| state(db).await,
+                async |db, told, _| assert_exact(db, told).await,
+            )
+            .await;
         }
     }
     assert!(points > 400, "{points} points");

@@ -5,6 +5,7 @@ mod crashes;
 mod elsewhere;
 mod moves;
 mod oracle;
+mod ranked;
 mod rows;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it as enumerate;

@@ -2,8 +2,9 @@
 
 mod collecting;
 mod crashes;
-mod faulty;
+pub(crate) mod faulty;
 mod files;
+mod moved;
 mod names;
 mod round_trip;
 mod sequences;

@@ -2,13 +2,13 @@
 //! after, and the confirmed claims are exactly theirs.
 
 use tablemodel::{
-    Consistency, ErrorKind, Result,
+    Consistency, Result,
     prelude::*,
-    store::StoreErrorKind,
     testing::{Fault, Script, TestDatabase},
 };
 
 use super::{MODES, Member, Model, assert_exact, database, member, members, settle};
+use crate::crashes::enumerate;
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -93,53 +93,27 @@ async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
     }
 }
 
-fn faults() -> Vec<Fault> {
-    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
-    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
-}
-
 #[tokio::test]
 async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_claims_of_it() {
     let mut points = 0;
     for mode in MODES {
         for kind in KINDS {
-            let db = prepared(mode).await;
-            let before = members(&db).await;
-            db.forget_calls();
-            run(&db, kind).await.unwrap();
-            let (calls, after) = (db.calls().len(), members(&db).await);
-            assert_ne!(before, after);
-            for call in 0..calls {
-                for fault in faults() {
-                    let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-                    let db = prepared(mode).await;
-                    db.fail(Script::new().at(call, fault));
-                    let result = run(&db, kind).await;
-                    db.fail(Script::new());
-                    let db = db.reopen::<Model>().await.unwrap();
-                    settle(&db).await;
-                    let now = members(&db).await;
-                    assert!(now == before || now == after, "{told}: {now:?}");
-                    if result.is_ok() {
-                        assert_eq!(now, after, "{told}: acknowledged");
-                    }
-                    if let Err(error) = &result
-                        && !matches!(
-                            error.kind(),
-                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
-                        )
-                    {
-                        panic!("{told}: {error}");
-                    }
-                    assert_exact(&db, &told).await;
+            points += enumerate::<Model, _>(
+                &format!("{mode:?} {kind:?}"),
+                async || prepared(mode).await,
+                async |db| run(db, kind).await,
+                async |db| settle(db).await,
+                async |db| members(db).await,
+                async |db, told, is_old| {
+                    assert_exact(db, told).await;
                     // Not blocked for ever: the operation can be done now.
-                    if now == before {
-                        run(&db, kind).await.unwrap_or_else(|error| panic!("{told}: again: {error}"));
-                        assert_exact(&db, &format!("{told}, again")).await;
+                    if is_old {
+                        run(db, kind).await.unwrap_or_else(|error| panic!("{told}: again: {error}"));
+                        assert_exact(db, &format!("{told}, again")).await;
                     }
-                    points += 1;
-                }
-            }
+                },
+            )
+            .await;
         }
     }
     assert!(points > 700, "{points} points");

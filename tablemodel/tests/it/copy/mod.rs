@@ -1,8 +1,10 @@
 //! Copies of another entity's properties: whatever fails between, they are in the end what their sources are.
 
+mod chain;
 mod counted;
 mod crashes;
 mod delivery;
+mod many;
 mod moves;
 mod oracle;
 mod races;

@@ -2,13 +2,13 @@
 //! entities as they are, and the entities are as before or as after.
 
 use tablemodel::{
-    Consistency, ErrorKind, Result,
+    Consistency, Result,
     prelude::*,
-    store::StoreErrorKind,
     testing::{Fault, Script, TestDatabase},
 };
 
 use super::{Model, Worker, assert_exact, at, leftovers, settle, worker, workers};
+use crate::crashes::enumerate;
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -87,47 +87,20 @@ async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
     }
 }
 
-fn faults() -> Vec<Fault> {
-    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
-    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
-}
-
 #[tokio::test]
 async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_rows_of_it() {
     let mut points = 0;
     for mode in [Consistency::Azure, Consistency::Atomic] {
         for kind in KINDS {
-            let db = prepared(mode).await;
-            let before = workers(&db).await;
-            db.forget_calls();
-            run(&db, kind).await.unwrap();
-            let (calls, after) = (db.calls().len(), workers(&db).await);
-            for call in 0..calls {
-                for fault in faults() {
-                    let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-                    let db = prepared(mode).await;
-                    db.fail(Script::new().at(call, fault));
-                    let result = run(&db, kind).await;
-                    db.fail(Script::new());
-                    let db = db.reopen::<Model>().await.unwrap();
-                    settle(&db).await;
-                    let now = workers(&db).await;
-                    assert!(now == before || now == after, "{told}: {now:?}");
-                    if result.is_ok() {
-                        assert_eq!(now, after, "{told}: acknowledged");
-                    }
-                    if let Err(error) = &result
-                        && !matches!(
-                            error.kind(),
-                            ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied
-                        )
-                    {
-                        panic!("{told}: {error}");
-                    }
-                    assert_exact(&db, &now, &told).await;
-                    points += 1;
-                }
-            }
+            points += enumerate::<Model, _>(
+                &format!("{mode:?} {kind:?}"),
+                async || prepared(mode).await,
+                async |db| run(db, kind).await,
+                async |db| settle(db).await,
+                async |db| workers(db).await,
+                async |db, told, _| assert_exact(db, &workers(db).await, told).await,
+            )
+            .await;
         }
     }
     assert!(points > 500, "{points} points");

@@ -118,13 +118,14 @@ pub(super) struct SponsorCard {
     pub(super) tier: Option<u8>,
 }
 
-/// An entity of several rows and a blob, in the persons' table and partitions.
+/// An entity of several rows and a blob, in the persons' table and partitions, and in lists that are blobs for more than one.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Everything", entity_type = "Doc", wide)]
 #[table(partition = "{club}", row = "d_{id:02}")]
 #[table(index(by_title, row = "title_{title}_{id:02}", keys_only))]
 #[table(index(by_topic, table = "Cities", partition = "topic_{topic}", row = "t_{club}_{id:02}", keep(title)))]
 #[table(index(by_isbn, table = "Emails", partition = "isbn_{isbn:03}", row = "isbn", unique, keys_only))]
+#[table(list(titled, row = "docs_{title}", store = blob(inline_below = 10)))]
 pub(super) struct Doc {
     pub(super) club: String,
     pub(super) id: u32,

@@ -206,10 +206,7 @@ impl Book {
 /// What has several rows moves in one commit alone, and out of its partition only without blobs.
 fn may_move(from: &Key, wish: &Entity, is_atomic: bool) -> bool {
     match wish {
-        Entity::Doc(doc) => {
-            let stays = wish.key().0 == from.0;
-            wish.key() == *from || (is_atomic && (stays || doc.scan.is_none()))
-        }
+        Entity::Doc(_) => wish.key() == *from || is_atomic,
         _ => true,
     }
 }

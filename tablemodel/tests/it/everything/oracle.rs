@@ -111,10 +111,14 @@ pub(super) fn rows<'a>(entities: impl IntoIterator<Item = &'a Entity>, rule: Rul
 fn lists(entities: &[&Entity], rule: Rule) -> Physical {
     let mut lists: BTreeMap<Place, Vec<String>> = BTreeMap::new();
     for entity in entities {
-        if let Entity::Person(Person { club, zip: Some(zip), active: true, .. }) = entity {
-            let place = ("Everything".into(), club.clone(), format!("ids_{zip:03}"));
-            lists.entry(place).or_default().push(format!("\"{}\"", entity.key().1));
-        }
+        let place = match entity {
+            Entity::Person(Person { club, zip: Some(zip), active: true, .. }) => {
+                ("Everything".into(), club.clone(), format!("ids_{zip:03}"))
+            }
+            Entity::Doc(Doc { club, title, .. }) => ("Everything".into(), club.clone(), format!("docs_{title}")),
+            _ => continue,
+        };
+        lists.entry(place).or_default().push(format!("\"{}\"", entity.key().1));
     }
     let list = |(place, mut keys): (Place, Vec<String>)| {
         keys.sort();
@@ -123,7 +127,14 @@ fn lists(entities: &[&Entity], rule: Rule) -> Physical {
         }
         let count = Value::Int64(keys.len() as i64);
         let keys = format!("[{}]", keys.join(","));
-        let fields = [("EntityType", "Person.ids_by_zip@2".into()), ("_count", count), ("_keys", keys.into())];
+        let is_of_docs = place.2.starts_with("docs_");
+        let kind = if is_of_docs { "Doc.titled@1" } else { "Person.ids_by_zip@2" };
+        let of_list = format!("everything/_doc/{}/{}/", in_name(&place.1), in_name(&place.2));
+        let keys = match is_of_docs && keys.len() >= 10 {
+            true => ("_keys_in", linked(&of_list, keys.as_bytes())),
+            false => ("_keys", keys.into()),
+        };
+        let fields = [("EntityType", kind.into()), ("_count", count), keys];
         (place, fields.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into())
     };
     lists.into_iter().map(list).collect()
@@ -419,6 +430,16 @@ fn scan_value(d: &Doc, scan: &Blob, rule: Rule) -> Value {
     }
 }
 
+/// A key of letters, digits and `_` in the name of a blob.
+fn in_name(key: &str) -> String {
+    let encoded = |c: char| match c {
+        '_' => "__".to_owned(),
+        'A'..='Z' => format!("_{}", c.to_ascii_lowercase()),
+        _ => c.to_string(),
+    };
+    key.chars().map(encoded).collect()
+}
+
 fn linked(place: &str, content: &[u8]) -> Value {
     format!("{} at {place}", String::from_utf8_lossy(content)).into()
 }
@@ -460,7 +481,9 @@ pub(super) fn physical(rows: BTreeMap<Place, Properties>, mut objects: BTreeMap<
         head.extend(fields);
     }
     physical.values_mut().for_each(join);
-    physical.values_mut().for_each(|fields| fetch(fields, &mut objects));
+    for names in [["Scan", "Scan_length", "Scan_sum"], ["_keys_in", "_keys_length", "_keys_sum"]] {
+        physical.iter_mut().for_each(|(place, fields)| fetch(place, fields, names, &mut objects));
+    }
     Found { rows: physical, pending, objects: objects.into_keys().collect() }
 }
 
@@ -472,15 +495,22 @@ fn is_of_live(number: &mut Value) -> bool {
 }
 
 /// Puts a blob in the place of its link.
-fn fetch(fields: &mut Fields, objects: &mut BTreeMap<String, Vec<u8>>) {
-    let Some(Value::String(name)) = fields.get("Scan").cloned() else { return };
+fn fetch(at: &Place, fields: &mut Fields, [link, length, sum]: [&str; 3], objects: &mut BTreeMap<String, Vec<u8>>) {
+    let Some(Value::String(name)) = fields.get(link).cloned() else { return };
     let content = objects.remove(&*name).unwrap_or_else(|| panic!("{name} is not there, or linked twice"));
-    let length = fields.remove("Scan_length");
+    let length = fields.remove(length);
     assert_eq!(length, Some(Value::Int64(content.len() as i64)), "{fields:?}");
-    assert!(fields.remove("Scan_sum").is_some(), "{fields:?}");
+    assert!(fields.remove(sum).is_some(), "{fields:?}");
     let (place, random) = name.split_at(name.rfind('/').map_or(0, |end| end + 1));
     assert!(random.len() == 32 && random.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
-    fields.insert("Scan".into(), linked(place, &content));
+    let moves = || (1..).map(|number| format!("{name}.moved{number}"));
+    let moves: Vec<_> = moves().map_while(|record| objects.remove(&record)).collect();
+    let own = serde_json::json!({ "PartitionKey": at.1, "RowKey": at.2 }).to_string().into_bytes();
+    let place = match moves.contains(&own) {
+        true => format!("everything/_doc/{}/{}/", in_name(&at.1), in_name(&at.2)),
+        false => place.to_owned(),
+    };
+    fields.insert(link.into(), linked(&place, &content));
 }
 
 fn text(fields: &Fields, name: &str) -> String {

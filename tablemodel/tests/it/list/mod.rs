@@ -2,6 +2,7 @@
 //! of the entities that want to be in it.
 
 mod crashes;
+mod in_blobs;
 mod long;
 mod oracle;
 mod rows;

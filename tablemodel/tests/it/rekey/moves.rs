@@ -1,6 +1,6 @@
 //! What a move does, in both modes.
 
-use tablemodel::{Consistency, ErrorKind, RowKey, prelude::*};
+use tablemodel::{Consistency, ErrorKind, RowKey, prelude::*, testing::TestDatabase};
 
 use super::{Guest, MODES, Member, all_rows, assert_exact, database, find, guests, member, members, settle};
 
@@ -221,4 +221,29 @@ async fn a_model_without_rows_elsewhere_has_moves_that_a_relay_finishes() {
     settle(&db).await;
     assert!(Guest::find().club("B").id(1).exists(&db).await.unwrap());
     assert!(!Guest::find().club("A").id(1).exists(&db).await.unwrap());
+}
+
+/// Without rows elsewhere, its model has no table of markers until something moves.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Rooms", partition = "{house}", row = "r_{id:02}")]
+struct Room {
+    house: String,
+    id: u32,
+}
+
+#[derive(TableModel)]
+enum Rooms {
+    Room(Room),
+}
+
+#[tokio::test]
+async fn the_markers_of_a_first_move_go_with_the_tables() {
+    let db = TestDatabase::new::<Rooms>().await.unwrap();
+    let mut room = db.insert(&Room { house: "A".into(), id: 1 }).await.unwrap();
+    assert_eq!(db.list_tables().await.unwrap(), ["Rooms", "tmschema"]);
+    room.house = "B".into();
+    db.rekey(&mut room).await.unwrap();
+    assert_eq!(db.list_tables().await.unwrap(), ["Rooms", "tmdirty", "tmschema"]);
+    db.drop_tables().await.unwrap();
+    assert_eq!(db.list_tables().await.unwrap(), Vec::<String>::new());
 }

@@ -65,6 +65,16 @@ const OF_LISTS: [Damage; 4] = [
     ("list too long", |row| with(row, "_keys", text(row, "_keys").replace(']', ",\"p_09999_99\"]"))),
 ];
 
+/// Of lists in blobs: those of several keys.
+const BLOB_LIST: &str = "Doc.titled@1";
+const OF_BLOB_LISTS: [Damage; 5] = [
+    ("list missing", |_| Action::Delete(Condition::Exists)),
+    ("list miscounted", |row| with(row, "_count", number(row, "_count") + 1)),
+    ("list without its link", |row| without(row, "_keys_in")),
+    ("list of another's blob", |row| with(row, "_keys_in", text(row, "_keys_in").replace("docs", "cods"))),
+    ("list of another content", |row| with(row, "_keys_sum", number(row, "_keys_sum") ^ 1)),
+];
+
 const OF_CELLS: [Damage; 4] = [
     ("cell missing", |_| Action::Delete(Condition::Exists)),
     ("cell miscounted", |row| with(row, "_count", number(row, "_count") + 1)),
@@ -143,11 +153,21 @@ pub(super) struct Saboteur<'a> {
     pub(super) planted: Planted,
     /// The rows that were written over, as they were.
     pub(super) before: Rows,
+    /// The rows of entities that are lost for good.
+    pub(super) lost: Vec<Place>,
 }
 
 impl<'a> Saboteur<'a> {
     pub(super) fn new(rows: &'a Rows, store: &'a dyn TableStore) -> Self {
-        Self { rows, store, dice: Dice(11), hit: Hit::new(), planted: Planted::new(), before: Rows::new() }
+        Self {
+            rows,
+            store,
+            dice: Dice(11),
+            hit: Hit::new(),
+            planted: Planted::new(),
+            before: Rows::new(),
+            lost: Vec::new(),
+        }
     }
 
     /// A row of this kind, of an entity that is whole.
@@ -200,6 +220,11 @@ impl<'a> Saboteur<'a> {
             for damage in OF_LISTS {
                 self.damage(LIST, damage).await;
             }
+            for (name, damage) in OF_BLOB_LISTS {
+                let (place, row) = self.draw(BLOB_LIST, |_, row| row.get("_keys_in").is_some());
+                self.write(&place, damage(&row)).await;
+                self.planted.insert(place, name);
+            }
             for (nth, damage) in OF_CELLS.into_iter().enumerate() {
                 self.damage(CELLS[nth % CELLS.len()], damage).await;
             }
@@ -208,6 +233,8 @@ impl<'a> Saboteur<'a> {
             }
             self.leftovers().await;
             self.undelivered().await;
+            self.overdue().await;
+            self.lost().await;
             self.orphan().await;
         }
     }
@@ -274,6 +301,53 @@ impl<'a> Saboteur<'a> {
             let place = (place.0, place.1, format!("~~out|{}|{sequence:020}", place.2));
             self.write(&place, Action::Insert(row)).await;
             self.planted.insert(place, "undelivered");
+        }
+    }
+
+    /// An outbox row that stands for longer than the fence, in a partition whose marker is there.
+    async fn overdue(&mut self) {
+        let (place, of) = self.draw("Fan@1", |_, _| true);
+        let sequence = number(&of, "_seq");
+        let mut row = Properties::new();
+        row.insert("EntityType", "Fan.~outbox@1");
+        row.insert("_seq", sequence);
+        row.insert("_rk", place.2.clone());
+        row.insert("_entries", "[]");
+        let outbox = (place.0.clone(), place.1.clone(), format!("~~out|{}|{sequence:020}", place.2));
+        self.write(&outbox, Action::Insert(row)).await;
+        let name = format!("{}|{}", place.0, place.1);
+        let mut bytes = (name.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(name.bytes());
+        let bucket = format!("{:02}", twox_hash::XxHash3_64::oneshot(&bytes) % 16);
+        let mut marker = Properties::new();
+        marker.insert("EntityType", "~dirty@1");
+        marker.insert("_seq", 1_i64);
+        self.write(&("tmdirty".to_owned(), bucket, name), Action::InsertOrReplace(marker)).await;
+        self.planted.insert(outbox, "undelivered");
+    }
+
+    /// An entity whose row is lost, while all that was derived from it stays.
+    async fn lost(&mut self) {
+        let (place, row) = self.draw("Fan@1", |_, _| true);
+        let lost = owner(&place, &row);
+        self.write(&place, Action::Delete(Condition::Exists)).await;
+        let rows = self.rows.iter().filter(|(at, row)| owner(at, row) == lost).map(|(at, _)| at.clone());
+        let rows: Vec<_> = rows.collect();
+        assert!(rows.len() > 2 && rows.contains(&place), "{rows:?}");
+        self.planted.extend(rows.iter().filter(|at| **at != place).map(|at| (at.clone(), "dangling")));
+        self.lost.extend(rows);
+    }
+
+    /// Entities that say they have the unique value of another, which is the one that claimed it.
+    pub(super) async fn two_owners(&mut self, times: usize) {
+        for _ in 0..times {
+            let (_, owner) = self.draw("Doc@1", |_, row| row.get("Isbn").is_some());
+            let (place, row) = self.draw("Doc@1", |_, row| row.get("Isbn").is_none());
+            let isbn = number(&owner, "Isbn");
+            self.write(&place, with(&row, "Isbn", isbn)).await;
+            let claim = ("Emails".to_owned(), format!("isbn_{isbn:03}"), "isbn".to_owned());
+            assert!(self.rows.contains_key(&claim), "{claim:?}");
+            self.planted.insert(claim, "two owners");
         }
     }
 

@@ -90,18 +90,16 @@ const CORRUPT: [&str; 6] =
 
 async fn plant_and_repair(mode: Consistency, entities: u32, times: usize) {
     let (db, rows) = prepared(mode, entities).await;
-    let before = crate::everything::contents(&stage(&db)).await;
+    let mut before = crate::everything::contents(&stage(&db)).await;
     let store = db.store();
     let mut saboteur = Saboteur::new(&rows, &*store);
     saboteur.plant(times).await;
     db.clock().advance(LONG);
     assert_found(&db.verify().await.expect("verify runs"), &saboteur.planted, &format!("{mode:?}"));
-    // What one mend writes on its way, another finds otherwise than it was read, and leaves: the next walk tells.
-    let mut left = db.repair().await.expect("repair runs").left;
-    for _ in 0..2 {
-        left = if left.is_empty() { left } else { db.repair().await.expect("repair runs").left };
-    }
-    assert_eq!(left, [], "{mode:?}");
+    let repaired = db.repair().await.expect("repair runs");
+    assert_eq!(repaired.left, [], "{mode:?}");
+    assert_eq!(repaired.repaired, repaired.found.violations.len() as u64, "{mode:?}");
+    saboteur.lost.iter().for_each(|place| drop(before.remove(place)));
     stage(&db).settle().await;
     let verified = db.verify().await.expect("verify runs");
     assert!(verified.is_clean(), "{mode:?}: {:#?}", verified.violations);
@@ -128,6 +126,7 @@ async fn what_cannot_be_repaired_is_found_told_of_its_entity_and_left_as_it_is()
         let (store, blobs) = (db.store(), db.blob_store());
         let mut saboteur = Saboteur::new(&rows, &*store);
         saboteur.corrupt(3).await;
+        saboteur.two_owners(3).await;
         let objects = stage(&db).objects().await;
         let linked = saboteur.linked(6);
         for (nth, name) in linked.iter().enumerate() {
@@ -139,10 +138,14 @@ async fn what_cannot_be_repaired_is_found_told_of_its_entity_and_left_as_it_is()
         }
         db.clock().advance(LONG);
         assert_found(&db.verify().await.expect("verify runs"), &saboteur.planted, &format!("{mode:?}"));
-        let damaged = stage(&db).rows().await;
+        let mut damaged = stage(&db).rows().await;
         let repaired = db.repair().await.expect("repair runs");
         assert_eq!(repaired.left.len(), repaired.found.violations.len(), "{mode:?}");
-        assert!(stage(&db).rows().await == damaged, "{mode:?}: repair touched what it cannot read");
+        let mut after = stage(&db).rows().await;
+        for rows in [&mut damaged, &mut after] {
+            rows.retain(|(table, ..), _| table != "tmdirty"); // marked before it shows that nothing can be written
+        }
+        assert!(after == damaged, "{mode:?}: repair touched what it cannot put right");
         for (place, row) in &saboteur.before {
             let put = match damaged.contains_key(place) {
                 true => Action::Replace(row.clone(), Condition::Exists),

@@ -5,6 +5,7 @@
 
 mod damages;
 mod found;
+mod litter;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +57,7 @@ fn doc(n: u32) -> Doc {
     let scan = ["short", "long enough for a blob"].get((n % 3) as usize).map(|scan| scan.as_bytes().into());
     let (topic, isbn) =
         ((!n.is_multiple_of(3)).then(|| format!("topic{}", n % 40)), (!n.is_multiple_of(4)).then_some(n));
-    let (title, likes) = (format!("t{}", n % 9), (n.is_multiple_of(2)).then_some(i64::from(n)));
+    let (title, likes) = (format!("t{}", n % 3), (n.is_multiple_of(2)).then_some(i64::from(n)));
     Doc { club: club(n), id: n / CLUBS, title, topic, isbn, body, reads: n.into(), likes, scan }
 }
 

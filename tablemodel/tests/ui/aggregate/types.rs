@@ -27,14 +27,14 @@ struct Department {
 #[table(sum(Department, key(name = department, floor = floor), of = hours, into = payroll))]
 #[table(min(Department, key(name = department, floor = floor), of = floor, into = payroll))]
 #[table(min(Department, key(name = department, floor = floor), of = hours, into = least))]
-#[table(max(Department, key(name = department, floor = floor), of = tax_number, into = least))]
+#[table(max(Department, key(name = department, floor = floor), of = married, into = least))]
 struct Employee {
     department: String,
     id: u32,
     floor: u8,
     email: String,
     hours: f64,
-    tax_number: u64,
+    married: bool,
 }
 
 #[derive(TableEntity)]

@@ -2,15 +2,15 @@
 //! after, and the aggregates are those of the orders as they are.
 
 use tablemodel::{
-    Consistency, ErrorKind, Result,
+    Consistency, Result,
     prelude::*,
-    store::StoreErrorKind,
     testing::{Fault, Script, TestDatabase},
 };
 
 use super::{
     super::settle, MODES, Model, Order, Shop, assert_exact, club, clubs, database, order, orders, rows_in, shop, shops,
 };
+use crate::crashes::enumerate;
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -83,11 +83,6 @@ async fn run(db: &TestDatabase, kind: Kind) -> Result<()> {
     }
 }
 
-fn faults() -> Vec<Fault> {
-    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
-    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
-}
-
 async fn state(db: &TestDatabase) -> String {
     let (mut shops, clubs) = (shops(db).await, clubs(db).await);
     // What the orders come to is compared by itself.
@@ -97,44 +92,20 @@ async fn state(db: &TestDatabase) -> String {
     format!("{:?} {shops:?} {:?}", orders(db).await, clubs.len())
 }
 
-async fn enumerate(mode: Consistency, kind: Kind) -> usize {
-    let (mut points, db) = (0, prepared(mode).await);
-    let before = state(&db).await;
-    db.forget_calls();
-    run(&db, kind).await.unwrap();
-    let calls = db.calls().len();
-    let after = state(&db).await;
-    for call in 0..calls {
-        for fault in faults() {
-            let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-            let db = prepared(mode).await;
-            db.fail(Script::new().at(call, fault));
-            let result = run(&db, kind).await;
-            db.fail(Script::new());
-            let db = db.reopen::<Model>().await.unwrap();
-            settle(&db).await;
-            let now = state(&db).await;
-            assert!(now == before || now == after, "{told}: {now}");
-            if result.is_ok() {
-                assert_eq!(now, after, "{told}: acknowledged");
-            }
-            if let Err(error) = &result {
-                let kinds = [ErrorKind::OutcomeUnknown, ErrorKind::Unavailable, ErrorKind::Denied];
-                assert!(kinds.contains(error.kind()), "{told}: {error}");
-            }
-            assert_exact(&db, &told).await;
-            points += 1;
-        }
-    }
-    points
-}
-
 #[tokio::test]
 async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it() {
     let mut points = 0;
     for mode in MODES {
         for kind in KINDS {
-            points += enumerate(mode, kind).await;
+            points += enumerate::<Model, _>(
+                &format!("{mode:?} {kind:?}"),
+                async || prepared(mode).await,
+                async |db| run(db, kind).await,
+                async |db| settle(db).await,
+                async |db| state(db).await,
+                async |db, told, _| assert_exact(db, told).await,
+            )
+            .await;
         }
     }
     assert!(points > 800, "{points} points");

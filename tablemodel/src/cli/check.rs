@@ -1,0 +1,65 @@
+//! `check`: whether the lock says what the program stores, and the plans are as they were written.
+
+use serde_json::json;
+
+use super::{
+    outcome::{DONE, DRIFTED, Failure, Outcome},
+    plan,
+    project::{Current, Project},
+};
+use crate::format::{Change, Lock, Renames, diff};
+
+pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
+    if !project.has_lock() {
+        let line = "there is no tablemodel.lock: run `cargo tablemodel init`".to_owned();
+        return Ok(drifted(vec![line]));
+    }
+    let lock = project.lock()?;
+    let mut found: Vec<String> = project.entities.iter().flat_map(|entity| drift(entity, &lock)).collect();
+    for name in removed(project, &lock) {
+        found.push(format!("{name}: it is in the lock, and the model does not list it"));
+    }
+    let chain = plan::chain(project, &lock)?;
+    let plans = match chain {
+        Ok(chain) => chain.length,
+        Err(broken) => {
+            found.push(broken);
+            return Ok(drifted(found));
+        }
+    };
+    if !found.is_empty() {
+        found.push("run `cargo tablemodel diff`".to_owned());
+        return Ok(drifted(found));
+    }
+    let line = format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
+    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [] }) })
+}
+
+fn drifted(found: Vec<String>) -> Outcome {
+    let data = json!({ "drift": found });
+    Outcome { code: DRIFTED, lines: found, data }
+}
+
+/// Entities of the program's crates that the lock has and the model has not.
+pub(super) fn removed<'a>(project: &'a Project, lock: &'a Lock) -> impl Iterator<Item = &'a str> {
+    let is_own = |name: &str| {
+        let of = lock.newest(name).map(|section| section.crate_name.as_str());
+        project.entities.iter().any(|entity| Some(entity.crate_name.as_str()) == of)
+    };
+    let is_listed = |name: &str| project.entities.iter().any(|entity| entity.format.entity_type == name);
+    lock.entities().filter(move |name| is_own(name) && !is_listed(name))
+}
+
+/// What is between an entity and the lock, a line each.
+fn drift(entity: &Current, lock: &Lock) -> Vec<String> {
+    let format = &entity.format;
+    let name = &format.entity_type;
+    let Some(section) = lock.newest(name) else { return vec![format!("{name}: it is not in the lock")] };
+    if section.crate_name != "*" && section.crate_name != entity.crate_name {
+        let (was, is) = (&section.crate_name, &entity.crate_name);
+        return vec![format!("{name}: the lock looks for it in crate `{was}`, and it is in `{is}`")];
+    }
+    let changes = diff(&section.format, format, &Renames::default()).unwrap_or_default();
+    let line = |change: &Change| format!("{name}: {} {} {change}", change.code(), change.class());
+    changes.iter().map(line).collect()
+}

@@ -1,0 +1,145 @@
+//! `diff`: what changed since the lock, and everything that follows from it, written down.
+//! Nothing is written unless all of it can be; the lock goes last.
+
+mod asked;
+mod written;
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use self::asked::Asked;
+use super::{
+    args::Diff,
+    check::removed,
+    outcome::{DONE, DRIFTED, Failure, Outcome},
+    plan::{self, Step},
+    project::{Current, Project},
+};
+use crate::format::{Change, Class, Format, Lock, Renames, diff};
+
+/// An entity that changed.
+struct Evolution<'a> {
+    entity: &'a Current,
+    /// What it was; none if it is new.
+    old: Option<Format>,
+    /// What it is to be, its version raised where the struct's is not yet.
+    new: Format,
+    changes: Vec<Change>,
+}
+
+impl Evolution<'_> {
+    /// Whether rows of the old version remain to be read.
+    fn is_versioned(&self) -> bool {
+        self.old.as_ref().is_some_and(|old| old.version != self.new.version)
+    }
+}
+
+pub(super) fn run(project: &Project, arguments: &Diff, asks: bool) -> Result<Outcome, Failure> {
+    if !project.has_lock() {
+        return Err(Failure("there is no tablemodel.lock: run `cargo tablemodel init`".to_owned()));
+    }
+    check_name(&arguments.name)?;
+    let mut lock = project.lock()?;
+    let chain = match plan::chain(project, &lock)? {
+        Ok(chain) => chain,
+        Err(broken) => return Ok(refused(vec![broken], &[])),
+    };
+    let asked = Asked { renames: &arguments.rename, asks };
+    let evolutions = evolutions(project, &lock, &asked)?;
+    let gone: Vec<String> = removed(project, &lock).map(str::to_owned).collect();
+    if evolutions.is_empty() && gone.is_empty() {
+        let (lines, data) = (vec!["nothing changed".to_owned()], json!({ "steps": [] }));
+        return Ok(Outcome { code: DONE, lines, data });
+    }
+    let steps = steps(&evolutions, &gone);
+    let mut lines = told(&evolutions, &gone);
+    let open = not_allowed(&steps, &arguments.allow);
+    if !open.is_empty() {
+        lines.extend(open.iter().map(|code| {
+            format!("refused: {code} may lose or misread data; if it does not, say why: --allow {code}=\"..\"")
+        }));
+        return Ok(refused(lines, &steps));
+    }
+    gone.iter().for_each(|name| lock.remove(name));
+    lines.extend(written::write(project, lock, &chain, arguments, &evolutions, &steps)?);
+    Ok(Outcome { code: DONE, lines, data: data(&steps) })
+}
+
+fn refused(lines: Vec<String>, steps: &[Step]) -> Outcome {
+    Outcome { code: DRIFTED, lines, data: data(steps) }
+}
+
+fn data(steps: &[Step]) -> serde_json::Value {
+    let step = |Step { entity, code, class, change, .. }: &Step| json!({ "entity": entity, "code": code, "class": class.word(), "change": change });
+    json!({ "steps": steps.iter().map(step).collect::<Vec<_>>() })
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    let is_legal = !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_');
+    let fault = || Failure(format!("`{name}` cannot name a plan: use small letters, digits and `_`"));
+    is_legal.then_some(()).ok_or_else(fault)
+}
+
+fn evolutions<'a>(project: &'a Project, lock: &Lock, asked: &Asked<'_>) -> Result<Vec<Evolution<'a>>, Failure> {
+    let mut evolutions = Vec::new();
+    for entity in &project.entities {
+        evolutions.extend(evolution(entity, lock, asked)?);
+    }
+    asked.check_used(&evolutions)?;
+    Ok(evolutions)
+}
+
+/// What became of the entity; none if nothing did.
+fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<Option<Evolution<'a>>, Failure> {
+    let mut new = entity.format.clone();
+    let Some(section) = lock.newest(&new.entity_type) else {
+        return Ok(Some(Evolution { entity, old: None, new, changes: Vec::new() }));
+    };
+    let old = section.format.clone();
+    if new.version < old.version {
+        let (name, is) = (&new.entity_type, old.version);
+        return Err(Failure(format!(
+            "`{name}` has version {}, and the lock has {is}: write `version = {is}`",
+            new.version
+        )));
+    }
+    let used: BTreeSet<String> =
+        lock.versions(&old.entity_type).flat_map(|section| section.format.names()).map(str::to_owned).collect();
+    let retired = used.into_iter().filter(|name| !old.names().any(|own| own == name)).collect();
+    let renames = Renames { properties: asked.renames(&old, &new)?, retired };
+    let differs = |new: &Format| diff(&old, new, &renames);
+    if new.version == old.version && differs(&new)?.iter().any(Change::needs_version) {
+        new.version += 1;
+    }
+    let changes = differs(&new)?;
+    let has_moved = section.crate_name != entity.crate_name;
+    Ok((has_moved || !changes.is_empty()).then_some(Evolution { entity, old: Some(old), new, changes }))
+}
+
+fn steps(evolutions: &[Evolution<'_>], gone: &[String]) -> Vec<Step> {
+    let of = |evolution: &Evolution<'_>| {
+        let name = evolution.new.entity_type.clone();
+        evolution.changes.iter().map(|change| Step::of(&name, change)).collect::<Vec<_>>()
+    };
+    evolutions.iter().flat_map(of).chain(gone.iter().map(|name| Step::removal(name))).collect()
+}
+
+fn told(evolutions: &[Evolution<'_>], gone: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for Evolution { old, new, changes, .. } in evolutions {
+        let from = old.as_ref().map_or_else(|| "new".to_owned(), |old| old.version.to_string());
+        lines.push(format!("entity {} {from} -> {}", new.entity_type, new.version));
+        let line = |change: &Change| format!("  {} {:<9} {change}", change.code(), change.class().word());
+        lines.extend(changes.iter().map(line));
+    }
+    let hint = "was the struct renamed? then say `entity_type` as it was";
+    lines.extend(gone.iter().map(|name| format!("entity {name}\n  TM206 unsafe    - entity {name} ({hint})")));
+    lines
+}
+
+/// The codes of unsafe steps without a reason.
+fn not_allowed(steps: &[Step], allowed: &[(String, String)]) -> BTreeSet<String> {
+    let unsafe_codes = steps.iter().filter(|step| step.class == Class::Unsafe).map(|step| step.code.clone());
+    unsafe_codes.filter(|code| !allowed.iter().any(|(allowed, _)| allowed == code)).collect()
+}

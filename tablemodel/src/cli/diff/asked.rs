@@ -1,0 +1,69 @@
+//! Renames: given by flags, or asked on a terminal; never guessed.
+
+use std::io::Write;
+
+use super::{super::outcome::Failure, Evolution};
+use crate::format::{Change, Format};
+
+/// What the user says of renames.
+pub(super) struct Asked<'a> {
+    /// `[ENTITY.]OLD`, `NEW`.
+    pub(super) renames: &'a [(String, String)],
+    /// Whether someone is there to answer.
+    pub(super) asks: bool,
+}
+
+impl Asked<'_> {
+    /// The renamed properties of an entity: the old name, the new one.
+    pub(super) fn renames(&self, old: &Format, new: &Format) -> Result<Vec<(String, String)>, Failure> {
+        let own = self.renames.iter().filter_map(|(from, to)| {
+            let (entity, from) =
+                from.split_once('.').map_or((None, from.as_str()), |(entity, from)| (Some(entity), from));
+            let is_meant = match entity {
+                Some(entity) => entity == new.entity_type,
+                None => old.properties.contains_key(from) && !new.properties.contains_key(from),
+            };
+            is_meant.then(|| (from.to_owned(), to.clone()))
+        });
+        let mut renames: Vec<(String, String)> = own.collect();
+        if self.asks {
+            ask(old, new, &mut renames)?;
+        }
+        Ok(renames)
+    }
+
+    /// That every flag was of use.
+    pub(super) fn check_used(&self, evolutions: &[Evolution<'_>]) -> Result<(), Failure> {
+        for (from, to) in self.renames {
+            let plain = from.rsplit('.').next().unwrap_or(from);
+            let is =
+                |change: &Change| matches!(change, Change::Renamed { from, to: new } if from == plain && new == to);
+            if !evolutions.iter().any(|evolution| evolution.changes.iter().any(is)) {
+                return Err(Failure(format!("no property was renamed from `{from}` to `{to}`: use stored names")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Asks of each pair that is stored alike.
+fn ask(old: &Format, new: &Format, renames: &mut Vec<(String, String)>) -> Result<(), Failure> {
+    for (from, was) in old.properties.iter().filter(|(name, _)| !new.properties.contains_key(*name)) {
+        for (to, is) in new.properties.iter().filter(|(name, _)| !old.properties.contains_key(*name)) {
+            let is_told = renames.iter().any(|(old, new)| old == from || new == to);
+            if !is_told && was.codec == is.codec && answer(&new.entity_type, from, to)? {
+                renames.push((from.clone(), to.clone()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn answer(entity: &str, from: &str, to: &str) -> Result<bool, Failure> {
+    let mut out = std::io::stderr();
+    write!(out, "{entity}: was {from} renamed to {to}? [y/N] ")?;
+    out.flush()?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,136 @@
+//! The files that a change leaves: the plan, frozen structs with their upgrades, and last the lock.
+
+use std::path::Path;
+
+use super::{
+    super::{
+        args::Diff,
+        files, frozen,
+        outcome::Failure,
+        plan::{Chain, Plan, Step},
+        project::{Current, Project},
+        upgrade,
+    },
+    Evolution,
+};
+use crate::format::{Fingerprint, Format, Lock, LockedPlan, Section};
+
+/// Writes all of it; tells what was written, and what is to be done next.
+pub(super) fn write(
+    project: &Project,
+    mut lock: Lock,
+    chain: &Chain,
+    arguments: &Diff,
+    evolutions: &[Evolution<'_>],
+    steps: &[Step],
+) -> Result<Vec<String>, Failure> {
+    let mut told = Told::default();
+    for evolution in evolutions.iter().filter(|evolution| evolution.is_versioned()) {
+        freeze(project, &lock, evolution, &mut told)?;
+    }
+    if steps.iter().any(|step| step.needs_plan) {
+        let plan = plan(chain, arguments, evolutions, steps);
+        let text = plan.text();
+        told.write(&project.migrations().join(format!("{}.toml", plan.id)), &text)?;
+        lock.plan = Some(LockedPlan { id: plan.id, fingerprint: Fingerprint::of_text(&text) });
+    }
+    for Evolution { entity, new, .. } in evolutions {
+        lock.set(Section { format: new.clone(), crate_name: entity.crate_name.clone() });
+        if entity.format.version < new.version {
+            told.next.insert(0, format!("next: write `version = {}` on `{}`", new.version, entity.path));
+        }
+    }
+    told.write(&project.lock_path(), &lock.to_string())?;
+    told.lines.extend(told.next);
+    Ok(told.lines)
+}
+
+#[derive(Default)]
+struct Told {
+    lines: Vec<String>,
+    next: Vec<String>,
+}
+
+impl Told {
+    fn write(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
+        files::write(path, text)?;
+        self.lines.push(format!("wrote {}", path.display()));
+        Ok(())
+    }
+}
+
+fn plan(chain: &Chain, arguments: &Diff, evolutions: &[Evolution<'_>], steps: &[Step]) -> Plan {
+    let name = |format: &Format| format!("{} {}", format.discriminator(), format.fingerprint());
+    let entity = |evolution: &Evolution<'_>| (evolution.old.as_ref().map(name), name(&evolution.new));
+    let is_used = |(code, _): &&(String, String)| steps.iter().any(|step| step.code == *code);
+    Plan {
+        id: chain.next(&arguments.name),
+        parent: chain.link(),
+        entities: evolutions.iter().map(entity).collect(),
+        steps: steps.to_vec(),
+        allowed: arguments.allow.iter().filter(is_used).cloned().collect(),
+    }
+}
+
+/// The struct of the old version, and how it becomes the new one.
+fn freeze(project: &Project, lock: &Lock, evolution: &Evolution<'_>, told: &mut Told) -> Result<(), Failure> {
+    let Evolution { entity, old: Some(old), changes, .. } = evolution else { return Ok(()) };
+    let (ident, folder) = (entity.ident(), project.frozen());
+    let (name, module) = (frozen::name(ident, old.version), frozen::module(ident, old.version));
+    let before = lock.versions(&old.entity_type).map(|section| section.format.version);
+    let before = before.filter(|version| *version < old.version).max();
+    if let Some(before) = before {
+        retarget(project, entity, before, old.version, told)?;
+    }
+    told.write(&folder.join(format!("{module}.rs")), &frozen::text(ident, old, before))?;
+    let missing = upgrade::missing(old, changes);
+    if missing.is_empty() {
+        let text = upgrade::whole(ident, old.version, &entity.own_path(), changes);
+        told.write(&folder.join(format!("{module}_upgrade.rs")), &text)?;
+    } else {
+        begin(project, entity, old, &missing, told)?;
+    }
+    files::write_modules(&folder, "//! Old versions of entities. Written by `cargo tablemodel diff`.", |name| {
+        let uses = if name.ends_with("_upgrade") { String::new() } else { format!("\npub use self::{name}::*;") };
+        format!("mod {name};{uses}")
+    })?;
+    let path = "#[path = \"../tablemodel/frozen/mod.rs\"] pub mod frozen;";
+    told.next.push(format!("next: write `#[table(previous = crate::frozen::{name})]` on `{}`", entity.path));
+    told.next.push(format!("      and, if it is not there, `{path}` in src/lib.rs"));
+    Ok(())
+}
+
+/// The upgrade that the user has to end; one that is there already is the user's, and stays.
+fn begin(
+    project: &Project,
+    entity: &Current,
+    old: &Format,
+    missing: &[String],
+    told: &mut Told,
+) -> Result<(), Failure> {
+    let folder = project.upgrades();
+    let path = folder.join(format!("{}_upgrade.rs", frozen::module(entity.ident(), old.version)));
+    if files::read(&path)?.is_none() {
+        told.write(&path, &upgrade::begun(entity.ident(), old, &entity.own_path(), missing))?;
+    }
+    let head = "//! Upgrades whose values are computed. This list is written by `cargo tablemodel diff`.";
+    files::write_modules(&folder, head, |name| format!("mod {name};"))?;
+    told.next.push(format!("next: end the upgrade in {}", path.display()));
+    told.next.push("      and, if it is not there, `mod upgrades;` in src/lib.rs".to_owned());
+    Ok(())
+}
+
+/// What upgraded an older version to the struct now upgrades it to the version that is frozen.
+fn retarget(project: &Project, entity: &Current, from: u32, to: u32, told: &mut Told) -> Result<(), Failure> {
+    let ident = entity.ident();
+    let target = format!("crate::frozen::{}", frozen::name(ident, to));
+    let file = format!("{}_upgrade.rs", frozen::module(ident, from));
+    for path in [project.frozen().join(&file), project.upgrades().join(&file)] {
+        let Some(text) = files::read(&path)? else { continue };
+        match upgrade::retargeted(&text, ident, from, &target) {
+            Some(text) => told.write(&path, &text)?,
+            None => told.next.push(format!("next: let {} make a `{target}`", path.display())),
+        }
+    }
+    Ok(())
+}

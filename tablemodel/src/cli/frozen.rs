@@ -1,0 +1,274 @@
+//! The struct of an old version, as Rust: what reads its rows when the user's struct has moved on.
+//! It is made from the format alone, so that it says what the lock says; copies and aggregates are the model's of today,
+//! and are left out.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    format::{CoverFormat, Format, IndexFormat, KeyFormat, KeyPiece, PropertyFormat},
+    key::{Codec, KeyType},
+    schema::BLOB,
+};
+
+/// Field names that are a path's, or Rust's.
+const TAKEN: [&str; 35] = [
+    "one",
+    "exists",
+    "get_many",
+    "all",
+    "first",
+    "stream",
+    "page",
+    "count",
+    "delete_all",
+    "select",
+    "explain",
+    "keys",
+    "into_query",
+    "as",
+    "async",
+    "await",
+    "box",
+    "const",
+    "crate",
+    "dyn",
+    "else",
+    "enum",
+    "fn",
+    "for",
+    "if",
+    "in",
+    "loop",
+    "match",
+    "mod",
+    "move",
+    "ref",
+    "self",
+    "type",
+    "use",
+    "where",
+];
+
+/// `Employee` in version 1: `EmployeeV1`.
+pub(super) fn name(ident: &str, version: u32) -> String {
+    format!("{ident}V{version}")
+}
+
+/// Its file, without the ending: `employee_v1`.
+pub(super) fn module(ident: &str, version: u32) -> String {
+    format!("{}_v{version}", snake(ident))
+}
+
+/// The file with the struct. `previous` is the version before it, if rows of that are read too.
+pub(super) fn text(ident: &str, format: &Format, previous: Option<u32>) -> String {
+    let name = name(ident, format.version);
+    let mut lines = vec![
+        format!(
+            "//! `{ident}` as version {} stored it. Written by `cargo tablemodel diff`; tablemodel.lock keeps it so.",
+            format.version
+        ),
+        String::new(),
+        "#![allow(missing_docs, unreachable_pub, reason = \"as rows of this version are\")]".to_owned(),
+        String::new(),
+        "use tablemodel::prelude::*;".to_owned(),
+        String::new(),
+        format!("/// Version {} of `{ident}`: rows of it are read by this struct.", format.version),
+        "#[derive(Debug, TableEntity)]".to_owned(),
+    ];
+    lines.extend(container(ident, format, previous));
+    lines.extend(format.indexes.iter().map(|(name, of)| index(name, of)));
+    lines.push(format!("pub struct {name} {{"));
+    for (property, of) in stored(format) {
+        let (ty, words) = field(property, of, format);
+        if !words.is_empty() {
+            lines.push(format!("    #[table({})]", words.join(", ")));
+        }
+        lines.push(format!("    pub {}: {ty},", ident_of(property)));
+    }
+    lines.push("}\n".to_owned());
+    lines.join("\n")
+}
+
+/// The properties that are fields: of a blob the first one.
+fn stored(format: &Format) -> impl Iterator<Item = (&str, &PropertyFormat)> {
+    let of_blob = |name: &str| ["_length", "_sum"].iter().any(|end| name.ends_with(end));
+    let all = format.properties.iter().map(|(name, of)| (name.as_str(), of));
+    all.filter(move |(name, of)| of.codec != BLOB || !of_blob(name))
+}
+
+fn container(ident: &str, format: &Format, previous: Option<u32>) -> Vec<String> {
+    let Format { entity_type, version, table, partition, row, adopt, wide, .. } = format;
+    let mut words = vec![format!("name = {table:?}, entity_type = {entity_type:?}, version = {version}, frozen")];
+    words.extend(adopt.then(|| "adopt".to_owned()));
+    words.extend(wide.then(|| "wide".to_owned()));
+    words.extend(
+        previous.map(|previous| format!("previous = super::{}::{}", module(ident, previous), name(ident, previous))),
+    );
+    vec![
+        format!("#[table({})]", words.join(", ")),
+        format!("#[table(partition = {:?}, row = {:?})]", template(partition), template(row)),
+    ]
+}
+
+fn index(name: &str, index: &IndexFormat) -> String {
+    let (row, is_list_elsewhere) = match without_owner(&index.row) {
+        Some(row) if index.elsewhere.is_some() => (row, true),
+        _ => (index.row.clone(), false),
+    };
+    let mut words = vec![format!("{name}, row = {:?}", template(&row))];
+    if let Some(elsewhere) = &index.elsewhere {
+        words.push(format!("table = {:?}, partition = {:?}", elsewhere.table, template(&elsewhere.partition)));
+    }
+    words.extend(index.each.iter().map(|each| format!("each({})", ident_of(each))));
+    words.extend(index.unique.then(|| "unique".to_owned()));
+    match &index.cover {
+        CoverFormat::Keep(kept) => {
+            let kept: Vec<String> = kept.iter().map(|name| ident_of(name)).collect();
+            words.push(format!("keep({})", kept.join(", ")));
+        }
+        CoverFormat::KeysOnly if !is_list_elsewhere => words.push("keys_only".to_owned()),
+        CoverFormat::KeysOnly | CoverFormat::Whole | CoverFormat::List => {}
+    }
+    words.extend(
+        index
+            .when
+            .as_ref()
+            .map(|when| format!("when = {}{}", if when.negated { "!" } else { "" }, ident_of(&when.property))),
+    );
+    let what = if is_list_elsewhere || index.cover == CoverFormat::List { "list" } else { "index" };
+    format!("#[table({what}({}))]", words.join(", "))
+}
+
+/// The row key of a list elsewhere without its end, `!{_pk:text}!{_rk:text}`.
+fn without_owner(row: &KeyFormat) -> Option<KeyFormat> {
+    let is = |piece: &KeyPiece, name: &str| matches!(piece, KeyPiece::Part { property, .. } if property == name);
+    let [start @ .., KeyPiece::Literal(before), partition, KeyPiece::Literal(_), row] = row.0.as_slice() else {
+        return None;
+    };
+    if !is(partition, "_pk") || !is(row, "_rk") {
+        return None;
+    }
+    let before = before.strip_suffix('!').unwrap_or(before);
+    let mut pieces = start.to_vec();
+    pieces.extend((!before.is_empty()).then(|| KeyPiece::Literal(before.to_owned())));
+    Some(KeyFormat(pieces))
+}
+
+/// As the derive takes it: by fields, without kinds.
+fn template(key: &KeyFormat) -> String {
+    let piece = |piece: &KeyPiece| match piece {
+        KeyPiece::Literal(text) => text.replace('{', "{{").replace('}', "}}"),
+        KeyPiece::Part { property, codec: Codec::Plain, .. } => format!("{{{}}}", ident_of(property)),
+        KeyPiece::Part { property, codec, .. } => format!("{{{}:{codec}}}", ident_of(property)),
+    };
+    key.0.iter().map(piece).collect()
+}
+
+/// The type of a field, and the words on it.
+fn field(property: &str, of: &PropertyFormat, format: &Format) -> (String, Vec<String>) {
+    let mut words = Vec::new();
+    if pascal(&ident_of(property)) != property {
+        words.push(format!("rename = {property:?}"));
+    }
+    let flags = [
+        (of.codec == "json", "json"),
+        (of.codec == BLOB, "blob"),
+        (of.default, "default"),
+        (of.aggregate, "aggregate"),
+        (of.chunked, "chunked"),
+    ];
+    words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| (*word).to_owned()));
+    let ty = type_of(property, of, format);
+    (if of.nullable { format!("Option<{ty}>") } else { ty }, words)
+}
+
+fn type_of(property: &str, of: &PropertyFormat, format: &Format) -> String {
+    let civil = |chrono: &str, time: &str| {
+        if cfg!(feature = "time") { format!("::time::{time}") } else { format!("::chrono::{chrono}") }
+    };
+    match of.codec.as_str() {
+        own @ ("u8" | "u16" | "u32" | "u64" | "u128" | "i8" | "i16" | "i32" | "i64" | "i128") => own.to_owned(),
+        own @ ("bool" | "char" | "f32" | "f64") => own.to_owned(),
+        own if own.starts_with("[u8; ") => own.to_owned(),
+        "string" => "String".to_owned(),
+        "bytes" => "Vec<u8>".to_owned(),
+        "datetime" => "tablemodel::DateTime".to_owned(),
+        "uuid" => "tablemodel::Uuid".to_owned(),
+        "ulid" => "::ulid::Ulid".to_owned(),
+        "decimal" => "::rust_decimal::Decimal".to_owned(),
+        "date" => civil("NaiveDate", "Date"),
+        "time" => civil("NaiveTime", "Time"),
+        "local_datetime" => civil("NaiveDateTime", "PrimitiveDateTime"),
+        "enum" => word(kinds(property, format).contains(&KeyType::Enum { ordered: false })),
+        "json" => match kinds(property, format).first() {
+            Some(element) => format!("Vec<{}>", element_type(*element)),
+            None => "tablemodel::format::Json".to_owned(),
+        },
+        BLOB => "Blob".to_owned(),
+        other => format!("compile_error!({:?})", format!("write here the type whose codec is `{other}`")),
+    }
+}
+
+fn word(is_unordered: bool) -> String {
+    format!("tablemodel::format::Word{}", if is_unordered { "<false>" } else { "" })
+}
+
+/// The kinds of value that the property has in keys.
+fn kinds(name: &str, format: &Format) -> Vec<KeyType> {
+    let indexes = format.indexes.values();
+    let of_indexes = indexes.flat_map(|index| {
+        std::iter::once(&index.row).chain(index.elsewhere.as_ref().map(|elsewhere| &elsewhere.partition))
+    });
+    let pieces = [&format.partition, &format.row].into_iter().chain(of_indexes).flat_map(|key| &key.0);
+    let kinds = pieces.filter_map(|piece| match piece {
+        KeyPiece::Part { property, key_type, .. } if property == name => Some(*key_type),
+        _ => None,
+    });
+    kinds.collect()
+}
+
+fn element_type(kind: KeyType) -> String {
+    match kind {
+        KeyType::Unsigned(bits) => format!("u{bits}"),
+        KeyType::Signed(bits) => format!("i{bits}"),
+        KeyType::Text => "String".to_owned(),
+        KeyType::Float => "f64".to_owned(),
+        KeyType::Bool => "bool".to_owned(),
+        KeyType::Uuid => "tablemodel::Uuid".to_owned(),
+        KeyType::Ulid => "::ulid::Ulid".to_owned(),
+        KeyType::Date => if cfg!(feature = "time") { "::time::Date" } else { "::chrono::NaiveDate" }.to_owned(),
+        KeyType::Time => "tablemodel::DateTime".to_owned(),
+        KeyType::Binary => "Vec<u8>".to_owned(),
+        KeyType::Enum { ordered } => word(!ordered),
+    }
+}
+
+/// The field of a property: its name in small letters, and a `_` more where that is taken.
+pub(super) fn ident_of(property: &str) -> String {
+    let name = snake(property);
+    let taken: BTreeSet<&str> = TAKEN.into_iter().collect();
+    if taken.contains(name.as_str()) { name + "_" } else { name }
+}
+
+/// `FirstName` as `first_name`.
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    let mut after_small = false;
+    for letter in name.chars() {
+        if letter.is_uppercase() && after_small {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+        after_small = letter.is_lowercase() || letter.is_numeric();
+    }
+    snake
+}
+
+/// What the derive calls the property of a field.
+fn pascal(field: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    field.split('_').map(capital).collect()
+}

@@ -1,0 +1,82 @@
+//! `init`: the alias, the program behind it, and the first lock.
+//! What is there already is left as it is.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{
+    Package, files,
+    outcome::{DONE, Failure, Outcome},
+    project::{Project, workspace_of},
+};
+use crate::format::Section;
+
+pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
+    let mut lines = vec![write_alias(&project.package)?, write_program(&project.package)?];
+    let path = project.lock_path();
+    if project.has_lock() {
+        project.lock()?; // a damaged one is told
+        lines.push(format!("kept  {}", path.display()));
+    } else {
+        let mut lock = project.lock()?;
+        for entity in &project.entities {
+            lock.set(Section { format: entity.format.clone(), crate_name: entity.crate_name.clone() });
+        }
+        files::write(&path, &lock.to_string())?;
+        lines.push(format!("wrote {} ({} entities): commit it", path.display(), project.entities.len()));
+    }
+    let data = json!({ "did": lines });
+    Ok(Outcome { code: DONE, lines, data })
+}
+
+/// The line of the alias; the features are on only while it runs.
+fn alias(package: &str) -> String {
+    format!(
+        "tablemodel = \"run --quiet --package {package} --features tablemodel/cli,tablemodel/ungated --bin tablemodel --\""
+    )
+}
+
+fn write_alias(package: &Package) -> Result<String, Failure> {
+    let folder = workspace_of(Path::new(package.folder)).unwrap_or_else(|| PathBuf::from(package.folder));
+    let path = folder.join(".cargo").join("config.toml");
+    let text = files::read(&path)?.unwrap_or_default();
+    match with_alias(&text, package.name) {
+        Some(text) => {
+            files::write(&path, &text)?;
+            Ok(format!("wrote {}: `cargo tablemodel`", path.display()))
+        }
+        None => Ok(format!("kept  {}", path.display())),
+    }
+}
+
+/// The configuration with the alias; none if it has one.
+pub(super) fn with_alias(text: &str, package: &str) -> Option<String> {
+    let has_alias = |line: &str| {
+        line.trim_start().strip_prefix("tablemodel").is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    if text.lines().any(has_alias) {
+        return None;
+    }
+    let alias = alias(package);
+    let mut lines: Vec<&str> = text.lines().collect();
+    match lines.iter().position(|line| line.trim() == "[alias]") {
+        Some(place) => lines.insert(place + 1, &alias),
+        None if lines.is_empty() => lines.extend(["[alias]", &alias]),
+        None => lines.extend(["", "[alias]", &alias]),
+    }
+    Some(lines.join("\n") + "\n")
+}
+
+fn write_program(package: &Package) -> Result<String, Failure> {
+    let path = Path::new(package.folder).join("src").join("bin").join("tablemodel.rs");
+    if path.exists() {
+        return Ok(format!("kept  {}", path.display()));
+    }
+    let text = format!(
+        "//! `cargo tablemodel`: versions of what the program stores.\n\ntablemodel::cli!({});\n",
+        package.model
+    );
+    files::write(&path, &text)?;
+    Ok(format!("wrote {}", path.display()))
+}

@@ -1,0 +1,83 @@
+#![doc = include_str!("../../docs/cli.md")]
+//!
+//! Only files are read and written here, and git is asked; what is to be is said by [`format`](crate::format).
+
+mod args;
+mod check;
+mod diff;
+mod files;
+mod frozen;
+mod init;
+mod lint;
+mod outcome;
+mod plan;
+mod project;
+mod show;
+mod upgrade;
+
+#[cfg(test)]
+mod tests;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Parser;
+
+use self::{
+    args::{Arguments, Command},
+    outcome::Outcome,
+    project::Project,
+};
+use crate::schema::EntitySchema;
+
+/// Where the program is that the commands are about. [`cli!`](crate::cli!) fills it.
+#[derive(Debug, Clone, Copy)]
+pub struct Package {
+    /// The name of the package.
+    pub name: &'static str,
+    /// Its folder.
+    pub folder: &'static str,
+    /// The models, as they were written.
+    pub model: &'static str,
+}
+
+/// Runs the command of the program's arguments; what [`cli!`](crate::cli!) calls.
+///
+/// Gives 0 if all is well, 1 after an error, 2 if something has drifted or is refused.
+pub fn main(package: &Package, models: &[&[&'static EntitySchema]]) -> ExitCode {
+    ExitCode::from(run(package, models, std::env::args_os()))
+}
+
+/// As [`main`], with these arguments; the first is the program's name.
+pub fn run(
+    package: &Package,
+    models: &[&[&'static EntitySchema]],
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let is_help = !error.use_stderr();
+            let _ = error.print();
+            return if is_help { outcome::DONE } else { outcome::FAILED };
+        }
+    };
+    let json = arguments.json;
+    let outcome = Project::of(package, &models.concat()).and_then(|project| execute(&project, arguments));
+    outcome.unwrap_or_else(|error| Outcome::failed(&error)).print(json)
+}
+
+fn execute(project: &Project, arguments: Arguments) -> Result<Outcome, outcome::Failure> {
+    let asks = !arguments.json && is_terminal();
+    match arguments.command {
+        Command::Init => init::run(project),
+        Command::Diff(arguments) => diff::run(project, &arguments, asks),
+        Command::Check => check::run(project),
+        Command::Lint(arguments) => lint::run(project, &arguments),
+        Command::Show => show::run(project),
+    }
+}
+
+fn is_terminal() -> bool {
+    use std::io::IsTerminal;
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}

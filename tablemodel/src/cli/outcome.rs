@@ -1,0 +1,71 @@
+//! What a command has to say, as text or as JSON, and its exit code.
+
+use std::{fmt, io, path::Path};
+
+use serde_json::{Value as Json, json};
+
+/// All is well.
+pub(super) const DONE: u8 = 0;
+/// The command could not be carried out.
+pub(super) const FAILED: u8 = 1;
+/// Something has drifted, or is refused.
+pub(super) const DRIFTED: u8 = 2;
+
+/// What a command ended with.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) code: u8,
+    /// For people, a line each.
+    pub(super) lines: Vec<String>,
+    /// For programs.
+    pub(super) data: Json,
+}
+
+impl Outcome {
+    pub(super) fn failed(error: &Failure) -> Self {
+        Self { code: FAILED, lines: vec![format!("error: {error}")], data: json!({ "error": error.to_string() }) }
+    }
+
+    /// Prints it, and gives the exit code.
+    pub(super) fn print(self, as_json: bool) -> u8 {
+        use io::Write;
+        let mut text = match (as_json, self.data) {
+            (true, Json::Object(mut data)) => {
+                data.insert("exit".to_owned(), json!(self.code));
+                Json::Object(data).to_string()
+            }
+            _ => self.lines.join("\n"),
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        // A reader that has gone away needs no answer.
+        let _ = match self.code {
+            FAILED if !as_json => io::stderr().write_all(text.as_bytes()),
+            _ => io::stdout().write_all(text.as_bytes()),
+        };
+        self.code
+    }
+}
+
+/// Why a command could not be carried out, and what to do.
+#[derive(Debug)]
+pub(super) struct Failure(pub(super) String);
+
+impl Failure {
+    pub(super) fn file(what: &str, path: &Path, error: &io::Error) -> Self {
+        Self(format!("cannot {what} {}: {error}", path.display()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,178 @@
+//! The plan of a change: a file that is reviewed, and chained to the one before it.
+//! What it says is `diff`'s; here is how it is written, and whether the chain holds.
+
+use std::{fmt::Write, fs};
+
+use super::{files, outcome::Failure, project::Project};
+use crate::format::{Change, Class, Fingerprint, Lock, LockedPlan};
+
+/// What the parent of the first plan is.
+const NONE: &str = "";
+
+/// One step.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) entity: String,
+    pub(super) code: String,
+    pub(super) class: Class,
+    pub(super) change: String,
+    /// Whether anything has to be done, or known later.
+    pub(super) needs_plan: bool,
+}
+
+impl Step {
+    pub(super) fn of(entity: &str, change: &Change) -> Self {
+        let (class, needs_plan) = (change.class(), change.needs_version() || change.class() == Class::Unsafe);
+        Self {
+            entity: entity.to_owned(),
+            code: change.code().to_string(),
+            class,
+            change: change.to_string(),
+            needs_plan,
+        }
+    }
+
+    /// An entity that the model does not list any more.
+    pub(super) fn removal(entity: &str) -> Self {
+        let (code, change) = ("TM206".to_owned(), format!("- entity {entity}"));
+        Self { entity: entity.to_owned(), code, class: Class::Unsafe, change, needs_plan: true }
+    }
+}
+
+/// What a plan holds.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) id: String,
+    /// The plan before it: its name and fingerprint.
+    pub(super) parent: String,
+    /// Each entity with the discriminator and the fingerprint that it comes from, if any, and goes to.
+    pub(super) entities: Vec<(Option<String>, String)>,
+    pub(super) steps: Vec<Step>,
+    /// Codes that were allowed, and why.
+    pub(super) allowed: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// Its text, in TOML.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::from(
+            "# Written by `cargo tablemodel diff`; do not edit: the next plan, or tablemodel.lock, has its fingerprint.\n",
+        );
+        let mut line = |key: &str, value: &str| text.extend([key, " = ", &quoted(value), "\n"]);
+        line("id", &self.id);
+        line("parent", &self.parent);
+        for (from, to) in &self.entities {
+            text.push_str("\n[[entity]]\n");
+            if let Some(from) = from {
+                text.extend(["from = ", &quoted(from), "\n"]);
+            }
+            text.extend(["to = ", &quoted(to), "\n"]);
+        }
+        for Step { entity, code, class, change, needs_plan: _ } in &self.steps {
+            let (entity, change) = (quoted(entity), quoted(change));
+            let _ = write!(
+                text,
+                "\n[[step]]\nentity = {entity}\ncode = \"{code}\"\nclass = \"{class}\"\nchange = {change}\n"
+            );
+        }
+        for (code, reason) in &self.allowed {
+            text.extend(["\n[[allow]]\ncode = ", &quoted(code), "\nreason = ", &quoted(reason), "\n"]);
+        }
+        text
+    }
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+/// A plan as it lies in its folder.
+struct Found {
+    id: String,
+    parent: String,
+    fingerprint: Fingerprint,
+}
+
+impl Found {
+    fn link(&self) -> String {
+        format!("{} {}", self.id, self.fingerprint)
+    }
+}
+
+/// Where the next plan goes on.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// The last plan.
+    pub(super) last: Option<LockedPlan>,
+    /// How many there are.
+    pub(super) length: usize,
+}
+
+impl Chain {
+    /// The name of the next plan.
+    pub(super) fn next(&self, name: &str) -> String {
+        format!("{:04}_{name}", self.length + 1)
+    }
+
+    /// What the next plan has for its parent.
+    pub(super) fn link(&self) -> String {
+        self.last.as_ref().map_or_else(|| NONE.to_owned(), |last| format!("{} {}", last.id, last.fingerprint))
+    }
+}
+
+/// Reads the plans, and checks that each follows the one before it and that the lock has the last.
+///
+/// The failure of an edited, lost or reordered plan (TM701) names it.
+pub(super) fn chain(project: &Project, lock: &Lock) -> Result<Result<Chain, String>, Failure> {
+    let mut before = NONE.to_owned();
+    let plans = read(project)?;
+    for plan in &plans {
+        if plan.parent != before {
+            let follows = if before.is_empty() { "none" } else { &before };
+            return Ok(Err(format!(
+                "TM701: plan {} was written after `{}`, and what comes before it is `{follows}`: a plan was edited, lost \
+                 or put between; restore tablemodel/migrations from version control",
+                plan.id, plan.parent,
+            )));
+        }
+        before = plan.link();
+    }
+    let locked = lock.plan.as_ref().map(|plan| format!("{} {}", plan.id, plan.fingerprint)).unwrap_or_default();
+    if locked != before {
+        return Ok(Err(format!(
+            "TM701: the last plan is `{before}`, and tablemodel.lock says `{locked}`: a plan was edited, lost or added \
+             without the lock; restore both from version control"
+        )));
+    }
+    Ok(Ok(Chain { last: lock.plan.clone(), length: plans.len() }))
+}
+
+fn read(project: &Project) -> Result<Vec<Found>, Failure> {
+    let folder = project.migrations();
+    let Ok(entries) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
+    let mut ids = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|error| Failure::file("list", &folder, &error))?.file_name();
+        ids.extend(name.to_string_lossy().strip_suffix(".toml").map(str::to_owned));
+    }
+    ids.sort_unstable();
+    let found = |id: String| {
+        let text = files::read(&folder.join(format!("{id}.toml")))?.unwrap_or_default();
+        // As git may have it on another system.
+        let text = text.replace("\r\n", "\n");
+        let parent = text.lines().find_map(|line| line.strip_prefix("parent = \"")?.strip_suffix('"'));
+        Ok(Found { id, parent: parent.unwrap_or("?").to_owned(), fingerprint: Fingerprint::of_text(&text) })
+    };
+    ids.into_iter().map(found).collect()
+}

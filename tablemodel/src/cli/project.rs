@@ -1,0 +1,107 @@
+//! The program that the commands are about: its model, its lock, and where its files are.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use super::{Package, files, outcome::Failure};
+use crate::{
+    format::{Format, Lock},
+    schema::EntitySchema,
+};
+
+pub(super) struct Project {
+    pub(super) package: Package,
+    /// The folder with the lock, and with `tablemodel/` beside it.
+    pub(super) folder: PathBuf,
+    pub(super) entities: Vec<Current>,
+}
+
+/// An entity as the program has it.
+pub(super) struct Current {
+    pub(super) format: Format,
+    /// The crate that it is in.
+    pub(super) crate_name: String,
+    /// The struct: `company::model::Employee`.
+    pub(super) path: &'static str,
+}
+
+impl Current {
+    /// The name of the struct.
+    pub(super) fn ident(&self) -> &'static str {
+        self.path.rsplit("::").next().unwrap_or(self.path)
+    }
+
+    /// The struct from within its own crate.
+    pub(super) fn own_path(&self) -> String {
+        self.path.split_once("::").map_or_else(|| self.path.to_owned(), |(_, rest)| format!("crate::{rest}"))
+    }
+}
+
+impl Project {
+    pub(super) fn of(package: &Package, entities: &[&EntitySchema]) -> Result<Self, Failure> {
+        let entities = entities.iter().map(|schema| {
+            let crate_name = schema.path.split("::").next().unwrap_or_default().to_owned();
+            Ok(Current { format: Format::of(schema)?, crate_name, path: schema.path })
+        });
+        let entities: Vec<Current> = entities.collect::<Result<_, Failure>>()?;
+        let mut names = BTreeSet::new();
+        if let Some(twice) = entities.iter().find(|entity| !names.insert(&entity.format.entity_type)) {
+            let name = &twice.format.entity_type;
+            return Err(Failure(format!("two entities are called `{name}`: give one another `entity_type`")));
+        }
+        Ok(Self { package: *package, folder: folder_of(Path::new(package.folder)), entities })
+    }
+
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.folder.join("tablemodel.lock")
+    }
+
+    pub(super) fn migrations(&self) -> PathBuf {
+        self.folder.join("tablemodel").join("migrations")
+    }
+
+    pub(super) fn frozen(&self) -> PathBuf {
+        Path::new(self.package.folder).join("tablemodel").join("frozen")
+    }
+
+    /// The upgrades that the user ends.
+    pub(super) fn upgrades(&self) -> PathBuf {
+        Path::new(self.package.folder).join("src").join("upgrades")
+    }
+
+    /// The lock; an empty one where there is none.
+    ///
+    /// # Errors
+    ///
+    /// A lock that is damaged is never taken for an absent one.
+    pub(super) fn lock(&self) -> Result<Lock, Failure> {
+        match files::read(&self.lock_path())? {
+            Some(text) => Ok(Lock::parse(&text)?),
+            None => Ok(Lock::default()),
+        }
+    }
+
+    pub(super) fn has_lock(&self) -> bool {
+        self.lock_path().exists()
+    }
+}
+
+/// As the derive looks for it: in the package, or else in the workspace.
+fn folder_of(package: &Path) -> PathBuf {
+    let has_lock = |folder: &&Path| folder.join("tablemodel.lock").is_file();
+    if has_lock(&package) {
+        return package.to_owned();
+    }
+    workspace_of(package).filter(|root| has_lock(&root.as_path())).unwrap_or_else(|| package.to_owned())
+}
+
+/// The folder of the workspace that the package is in.
+pub(super) fn workspace_of(package: &Path) -> Option<PathBuf> {
+    let is_root = |folder: &&Path| {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+        manifest.lines().any(|line| line.trim_start().starts_with("[workspace]"))
+    };
+    package.ancestors().find(is_root).map(Path::to_owned)
+}

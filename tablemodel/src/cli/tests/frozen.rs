@@ -1,0 +1,113 @@
+//! A frozen struct is written as Rust, and has the very format that it was made from.
+
+use super::{
+    super::{Package, run},
+    everything_v1::EverythingV1,
+};
+use crate::{DateTime, Uuid, format::Format, prelude::*};
+
+#[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
+struct Id(u32);
+
+#[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
+enum Grade {
+    A,
+    B,
+}
+
+#[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
+enum Unordered {
+    Young,
+    Old,
+}
+
+#[derive(Debug, Property)]
+struct Address {
+    city: String,
+    zip: Option<String>,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Everything", partition = "{tenant}", row = "e_{id:06}_{grade}_{age}", wide, adopt)]
+#[table(index(by_email, row = "email_{email}", unique, keep(price, active)))]
+#[table(index(anywhere, table = "Anywhere", partition = "{email}", row = "{tenant}_{id}_{grade}_{age}", keys_only, when = !active))]
+#[table(index(by_tag, row = "tag_{tags}_{id}_{grade}_{age}", each(tags), keys_only))]
+#[table(index(newest, row = "new{{_{at:desc}_{id}_{grade}_{age}", keys_only, when = active))]
+#[table(list(names, row = "names_{r#type}"))]
+#[table(list(names_anywhere, partition = "{state}", row = "names"))]
+struct Everything {
+    tenant: String,
+    id: Id,
+    grade: Grade,
+    age: Unordered,
+    state: Grade,
+    email: Option<String>,
+    r#type: String,
+    #[table(rename = "count")]
+    number: u128,
+    price: f64,
+    at: DateTime,
+    uuid: Option<Uuid>,
+    digest: [u8; 32],
+    #[table(chunked)]
+    body: Vec<u8>,
+    #[table(json)]
+    skills: Vec<String>,
+    #[table(json)]
+    tags: Vec<i16>,
+    #[table(blob)]
+    photo: Option<Blob>,
+    #[table(flatten)]
+    address: Address,
+    #[table(flatten)]
+    hours: [u32; 3],
+    #[table(default)]
+    active: bool,
+}
+
+#[derive(TableModel)]
+enum Before {
+    Everything(Everything),
+}
+
+mod after {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Everything", partition = "{tenant}", row = "{id}", version = 2)]
+    pub(super) struct Everything {
+        tenant: String,
+        id: u32,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum After {
+        Everything(Everything),
+    }
+}
+
+/// What `diff` writes when [`Everything`] becomes another; `TABLEMODEL_OVERWRITE=1` writes the file of this test anew.
+fn written() -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path: &'static str = folder.path().to_str().expect("a path").to_owned().leak();
+    std::fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").expect("a manifest");
+    let package = Package { name: "it", folder: path, model: "it::Before" };
+    assert_eq!(run(&package, &[Before::ENTITIES], ["", "init"]), 0);
+    assert_eq!(run(&package, &[after::After::ENTITIES], ["", "diff", "--allow", "TM205=a test"]), 0);
+    std::fs::read_to_string(folder.path().join("tablemodel/frozen/everything_v1.rs")).expect("the frozen struct")
+}
+
+#[test]
+fn a_frozen_struct_is_written_as_the_file_beside_this_one() {
+    let text = written();
+    if std::env::var_os("TABLEMODEL_OVERWRITE").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/tests/everything_v1.rs");
+        std::fs::write(path, &text).expect("written");
+    }
+    assert_eq!(text, include_str!("everything_v1.rs"));
+}
+
+#[test]
+fn a_frozen_struct_has_the_format_that_it_was_made_from() {
+    assert_eq!(Format::of(EverythingV1::SCHEMA), Format::of(Everything::SCHEMA));
+}

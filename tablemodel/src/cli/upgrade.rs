@@ -1,0 +1,80 @@
+//! The upgrade of a frozen struct to the version after it: written in full where every value is there, and otherwise
+//! begun, so that it does not compile until its user has ended it.
+
+use super::frozen;
+use crate::{
+    format::{Change, Code, Format},
+    schema::BLOB,
+};
+
+/// What a value has to be computed for; none if the old one has all.
+pub(super) fn missing(old: &Format, changes: &[Change]) -> Vec<String> {
+    let mut missing: Vec<String> = changes.iter().filter(|change| is_computed(change)).map(Change::to_string).collect();
+    if old.properties.values().any(|property| property.codec == BLOB) {
+        missing.push("its blobs".to_owned());
+    }
+    missing
+}
+
+fn is_computed(change: &Change) -> bool {
+    match change {
+        Change::PropertyAdded { property, .. } => !property.may_be_absent(),
+        Change::PropertyChanged { .. } => matches!(change.code(), Code::TM106 | Code::TM502),
+        _ => false,
+    }
+}
+
+/// The line that an implementation begins with.
+fn head(ident: &str, from: u32, target: &str) -> String {
+    format!("{}{target} {{", start(ident, from))
+}
+
+fn start(ident: &str, from: u32) -> String {
+    format!("impl tablemodel::Upgrade<{}> for ", frozen::name(ident, from))
+}
+
+/// The same implementation for another target; none where its first line is not as it was written.
+pub(super) fn retargeted(text: &str, ident: &str, from: u32, target: &str) -> Option<String> {
+    let (before, rest) = text.split_once(&start(ident, from))?;
+    let (_, rest) = rest.split_once(" {\n")?;
+    Some(format!("{before}{}\n{rest}", head(ident, from, target)))
+}
+
+/// The whole upgrade, to stand beside the frozen struct.
+pub(super) fn whole(ident: &str, from: u32, target: &str, changes: &[Change]) -> String {
+    let renames = changes.iter().filter_map(|change| match change {
+        Change::Renamed { from, to } => Some(format!("({from:?}, {to:?})")),
+        _ => None,
+    });
+    let renames = renames.collect::<Vec<_>>().join(", ");
+    let (name, head) = (frozen::name(ident, from), head(ident, from, target));
+    format!(
+        "//! `{name}` as the version after it. Written by `cargo tablemodel diff`: every value is there already.\n\n\
+         use super::{name};\n\n\
+         {head}\n    \
+             fn upgrade(old: {name}) -> Result<Self, tablemodel::UpgradeError> {{\n        \
+                 let new = tablemodel::format::carry(&old, &[{renames}]);\n        \
+                 new.map_err(|error| tablemodel::UpgradeError::new(error.to_string()))\n    \
+             }}\n\
+         }}\n"
+    )
+}
+
+/// The upgrade that is the user's to end.
+pub(super) fn begun(ident: &str, old: &Format, target: &str, missing: &[String]) -> String {
+    let (name, head) = (frozen::name(ident, old.version), head(ident, old.version, target));
+    let missing: String = missing.iter().map(|what| format!("        // {what}\n")).collect();
+    format!(
+        "//! `{name}` as the version after it. Begun by `cargo tablemodel diff`, and yours from here on: it is not written again.\n\
+         //! An upgrade asks neither clock nor store nor chance: it may run many times over one row.\n\n\
+         use crate::frozen::{name};\n\n\
+         {head}\n    \
+             fn upgrade(old: {name}) -> Result<Self, tablemodel::UpgradeError> {{\n        \
+                 // Old rows have no value for:\n\
+         {missing}        \
+                 compile_error!(\"say how version {} of `{ident}` becomes the version after it\");\n    \
+             }}\n\
+         }}\n",
+        old.version
+    )
+}

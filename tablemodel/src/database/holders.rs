@@ -1,0 +1,180 @@
+//! Holders that follow their source: many are read at a time, and those of which only their own row changes are written over
+//! as they were read, without a plan of each.
+//!
+//! Which those are, and what is written of them, is `plan::follow`'s to say.
+
+use std::{ops::Bound, sync::Arc};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tablemodel_store::{Batch, KeyRange, Operation, Page, Query, Row, RowKey, RowRange, key::compare, limits};
+
+use crate::{
+    database::{Database, Registered, execute::Run, followers::Followers},
+    error::Result,
+    plan::{
+        batch::{BatchPlan, matched, split},
+        change::{Change, Context},
+        follow::{self, Held},
+    },
+    schema::EntitySchema,
+};
+
+/// Rows of one partition from which on a query is tried before each is read.
+const WORTH_A_QUERY: usize = 4;
+/// Rows that such a query may give for each that is wanted.
+const ROWS_EACH: usize = 3;
+/// Rows read at the same time.
+const CONCURRENT_READS: usize = 16;
+
+/// Holders of one entity of which only their own row changes.
+pub(super) struct Holders {
+    registered: Arc<Registered>,
+    keys: Vec<RowKey>,
+}
+
+impl Followers {
+    /// Adds a holder of which only its own row changes.
+    pub(super) fn add_alone(&mut self, registered: &Arc<Registered>, key: RowKey) {
+        let mut known = self.alone.iter_mut();
+        match known.find(|holders| holders.registered.entity_type == registered.entity_type) {
+            Some(holders) => holders.keys.push(key),
+            None => self.alone.push(Holders { registered: Arc::clone(registered), keys: vec![key] }),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// How the holder is registered, if only its own row changes with its copies, and is to be written without a plan.
+    pub(super) fn alone(&self, holder: &'static EntitySchema) -> Option<Arc<Registered>> {
+        let registered = self.db.registered(holder).ok().filter(|_| !self.copying.plans_each)?;
+        follow::is_alone(holder, &registered.setting).then_some(registered)
+    }
+
+    /// Reads the holders among the changes, if they are many.
+    pub(super) async fn read_holders(&mut self, changes: &[Change]) -> Result<()> {
+        let recopied = changes.iter().filter(|change| matches!(change, Change::Recopy { .. }));
+        let rows = recopied.map(|change| change.key().row.as_str()).filter(|row| !self.known.contains_key(*row));
+        let rows: Vec<_> = rows.collect();
+        if rows.len() < WORTH_A_QUERY {
+            return Ok(());
+        }
+        let found = self.db.rows_at(&self.registered.table, self.partition, rows).await?;
+        for (row, found) in found {
+            self.known.is_of_copies(row);
+            self.known.insert(row.to_owned(), found);
+        }
+        Ok(())
+    }
+
+    /// Puts the writes of the holders of which only their own row changes behind the batches of the commit.
+    pub(super) async fn append_alone(
+        &mut self,
+        plan: &BatchPlan,
+        mut followers: Followers,
+        to: &mut Vec<Batch>,
+    ) -> Result<()> {
+        let (own, context) = (to.len(), self.context());
+        let alone = std::mem::take(&mut followers.alone);
+        self.copying.alone_from = Some(own).filter(|_| !alone.is_empty());
+        let sources = self.sources_left(plan, &followers);
+        for Holders { registered, mut keys } in alone {
+            let held = Held::all(registered.schema, &sources)?;
+            keys.sort_unstable_by(|a, b| a.partition.cmp(&b.partition).then_with(|| a.row.cmp(&b.row)));
+            keys.dedup();
+            let partitions: Vec<_> = keys.chunk_by(|a, b| a.partition == b.partition).collect();
+            for keys in partitions {
+                join(self.db.followed(&registered, keys, &held, context).await?, own, to);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Database {
+    /// The batch that brings these holders of one partition to what they are to hold.
+    async fn followed(
+        &self,
+        registered: &Registered,
+        keys: &[RowKey],
+        held: &[Held],
+        context: Context,
+    ) -> Result<Batch> {
+        let partition = keys.first().map_or("", |key| &key.partition);
+        let mut batch = Batch::new(registered.table.as_str(), partition);
+        let rows = keys.iter().map(|key| key.row.as_str()).collect();
+        for (row, found) in self.rows_at(&registered.table, partition, rows).await? {
+            let Some(found) = found else { continue };
+            if let Some(action) = follow::write(registered.schema, found, held, context)? {
+                batch.operations.push(Operation { row: row.to_owned(), action });
+            }
+        }
+        Ok(batch)
+    }
+
+    /// The rows of one partition at these row keys: by one query as far as they stand close together, the others one by one.
+    async fn rows_at<'k>(
+        &self,
+        table: &str,
+        partition: &str,
+        mut rows: Vec<&'k str>,
+    ) -> Result<Vec<(&'k str, Option<Row>)>> {
+        rows.sort_unstable_by(|a, b| compare(a, b));
+        let mut found = Vec::with_capacity(rows.len());
+        if rows.len() >= WORTH_A_QUERY {
+            let page = self.query_page(&close_together(table, partition, &rows)).await?;
+            found = told(page, &mut rows);
+        }
+        let others: Vec<_> = rows.into_iter().map(|row| self.row_at(table, partition, row)).collect();
+        let others: Vec<_> = stream::iter(others).buffered(CONCURRENT_READS).try_collect().await?;
+        found.extend(others);
+        Ok(found)
+    }
+
+    async fn row_at<'k>(&self, table: &str, partition: &str, row: &'k str) -> Result<(&'k str, Option<Row>)> {
+        Ok((row, self.get_row(table, &RowKey::new(partition, row)).await?))
+    }
+}
+
+/// From the first of the rows to the last, but not many more than there are of them.
+fn close_together(table: &str, partition: &str, rows: &[&str]) -> Query {
+    let end = |row: Option<&&str>| row.map_or(Bound::Unbounded, |row| Bound::Included((*row).to_owned()));
+    let range = RowRange { lower: end(rows.first()), upper: end(rows.last()) };
+    let limit = (rows.len() * ROWS_EACH).min(limits::MAX_PAGE_ROWS);
+    Query::new(table, KeyRange::rows(partition, range)).limited(limit)
+}
+
+/// Takes from the rows, which are in order, those of which the page tells: whether they are there, and what they hold.
+fn told<'k>(page: Page, rows: &mut Vec<&'k str>) -> Vec<(&'k str, Option<Row>)> {
+    let reached = match (&page.continuation, page.rows.last()) {
+        (None, _) => rows.len(),
+        (Some(_), last) => last.map_or(0, |last| rows.partition_point(|row| compare(row, &last.key.row).is_le())),
+    };
+    let rest = rows.split_off(reached);
+    let mut given = page.rows.into_iter().peekable();
+    let told = std::mem::replace(rows, rest).into_iter().map(|row| {
+        while given.next_if(|given| compare(&given.key.row, row).is_lt()).is_some() {}
+        (row, given.next_if(|given| given.key.row == row))
+    });
+    told.collect()
+}
+
+/// Puts a batch of those that follow behind the others, of which the first are the `own` ones of the changes.
+///
+/// A source that is guarded may be a holder that follows: what was read of it for both is then one write, and if that is not
+/// the same, the guard alone, which fails.
+pub(super) fn join(mut batch: Batch, own: usize, to: &mut Vec<Batch>) {
+    let is_same_place = |other: &&mut Batch| other.partition == batch.partition && other.table == batch.table;
+    for other in to.iter_mut().take(own).filter(is_same_place) {
+        batch.operations.retain(|operation| {
+            let Some(guard) = other.operations.iter_mut().find(|guard| guard.row == operation.row) else { return true };
+            let read = matched(&guard.action);
+            if read.is_some() && read == matched(&operation.action) {
+                guard.action = operation.action.clone();
+            }
+            false
+        });
+    }
+    if !batch.operations.is_empty() {
+        split(batch, to);
+    }
+}

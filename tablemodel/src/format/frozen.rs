@@ -1,0 +1,83 @@
+//! What frozen structs and the upgrades between them are written with.
+//! Which struct that is, and what it is made to, is the user's code.
+
+pub use serde_json::Value as Json;
+use tablemodel_store::{EdmType, Properties, PropertyName, Value, ValueRef};
+
+use crate::{
+    entity::{FieldError, FieldReader, FieldWriter, TableEntity},
+    key::{KeyPart, KeyType, NO_VALUES},
+    path::{KeyForm, Other},
+    property::{Property, ValueError, variant::variant_text},
+};
+
+/// The text of an enum that is no longer in the program, as it is stored. `ORDERED`: the enum's texts ascended in the
+/// order of its variants.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Word<const ORDERED: bool = true>(pub String);
+
+impl<const ORDERED: bool> Property for Word<ORDERED> {
+    const EDM: EdmType = EdmType::String;
+    const CODEC: &'static str = "enum";
+
+    fn to_value(&self) -> Result<Option<Value>, ValueError> {
+        Ok(Some(Value::String(self.0.clone())))
+    }
+
+    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
+        variant_text(value).map(|text| Self(text.to_owned()))
+    }
+}
+
+impl<const ORDERED: bool> KeyPart for Word<ORDERED> {
+    const TYPE: KeyType = KeyType::Enum { ordered: ORDERED };
+    type Key = Self;
+}
+
+impl<const ORDERED: bool> KeyForm for Word<ORDERED> {
+    type Form = Other;
+}
+
+/// The new struct with what the old one stores: each property under its name, or under the one that `renames` gives it
+/// (stored names, the old one first). What the new one has not is left out; what only it has is its default, or `None`.
+///
+/// An integer that became wider, a type that became an `Option`, a newtype or an enum in place of what it is stored as:
+/// all that reads the same stored value is taken over. No request is made.
+///
+/// # Errors
+///
+/// [`FieldError`] for a property that the new struct needs and the old one has not, or that is no value of its type.
+///
+/// ```
+/// use tablemodel::{format::carry, prelude::*};
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "Stock", entity_type = "Item", partition = "{shelf}", row = "{id}")]
+/// struct ItemV1 {
+///     shelf: String,
+///     id: u32,
+///     qty: u16,
+/// }
+///
+/// #[derive(Debug, PartialEq, TableEntity)]
+/// #[table(name = "Stock", partition = "{shelf}", row = "{id}", version = 2)]
+/// struct Item {
+///     shelf: String,
+///     id: u32,
+///     quantity: u32,
+///     note: Option<String>,
+/// }
+///
+/// let old = ItemV1 { shelf: "A".into(), id: 7, qty: 3 };
+/// let new: Item = carry(&old, &[("Qty", "Quantity")]).unwrap();
+/// assert_eq!(new, Item { shelf: "A".into(), id: 7, quantity: 3, note: None });
+/// ```
+pub fn carry<Old: TableEntity, New: TableEntity>(old: &Old, renames: &[(&str, &str)]) -> Result<New, FieldError> {
+    let mut writer = FieldWriter::with_capacity(Old::SCHEMA.property_count());
+    old.write_fields(&mut writer)?;
+    let stored = writer.into_properties();
+    let renamed = |name: &str| renames.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| *to).to_owned();
+    let properties: Properties =
+        stored.iter().map(|(name, value)| (PropertyName::from(renamed(name.as_str())), value.to_value())).collect();
+    New::read_fields(&FieldReader::new(&properties, &NO_VALUES))
+}

@@ -1,0 +1,255 @@
+//! Whether a program stores what its lock says, asked while the program compiles.
+//! Nothing here runs later, and nothing is decided about data: a difference is an error, and what it means `diff` tells.
+
+use std::cmp::Ordering;
+
+use super::facts::{Lines, write_facts};
+use crate::schema::{EntitySchema, at, order};
+
+/// Whether formats are compared. A feature of this crate switches it off, so that generated code stays the same.
+const IS_ON: bool = cfg!(not(feature = "ungated"));
+
+/// Differences that a message shows.
+const SHOWN: usize = 12;
+
+/// Room for a message: a few lines more than are shown, each a little over the longest key.
+const MESSAGE: usize = 32 * 1024;
+
+/// Fails to compile if the entity is stored otherwise than the lock says.
+///
+/// `N` is [`facts_length`](super::facts_length); `newest` the greatest version in the lock; `locked` the sorted facts of
+/// the version that the schema has, if they are there; `is_frozen` whether the struct is an old version kept to be read.
+#[track_caller]
+pub const fn gate<const N: usize>(schema: &EntitySchema, is_frozen: bool, newest: u32, locked: Option<&[&str]>) {
+    if !IS_ON {
+        return;
+    }
+    if !is_frozen && schema.version < newest {
+        behind(schema, newest);
+    }
+    let Some(locked) = locked else {
+        if is_frozen {
+            absent(schema)
+        }
+        return;
+    };
+    let mut room = [0; N];
+    write_facts(schema, &mut Lines::new(&mut room));
+    if !is_same(&room, locked, is_frozen) {
+        differs(schema, is_frozen, &room, locked);
+    }
+}
+
+/// Fails to compile because the lock cannot be read.
+#[track_caller]
+#[expect(clippy::panic, reason = "runs while the user's program compiles: this is how a constant reports an error")]
+pub const fn gate_unreadable() {
+    if IS_ON {
+        panic!("tablemodel.lock cannot be read: `cargo tablemodel check` says why, and what to do")
+    }
+}
+
+/// Reserved names are not stored; and what ties a frozen struct to others is the model's of today.
+const fn is_remark(line: &[u8], is_frozen: bool) -> bool {
+    match line.first_chunk() {
+        Some(b"rese") => true,
+        Some(b"copy" | b"aggr") => is_frozen,
+        _ => false,
+    }
+}
+
+const fn is_same(facts: &[u8], locked: &[&str], is_frozen: bool) -> bool {
+    let mut expected = 0;
+    let mut i = 0;
+    while i < locked.len() {
+        expected += !is_remark(at(locked, i).as_bytes(), is_frozen) as usize;
+        i += 1;
+    }
+    let (mut found, mut rest) = (0, facts);
+    while let Some((line, tail)) = first_line(rest) {
+        if !is_remark(line, is_frozen) {
+            if !is_among(line, locked) {
+                return false;
+            }
+            found += 1;
+        }
+        rest = tail;
+    }
+    found == expected
+}
+
+/// By halves: the lines are sorted.
+const fn is_among(line: &[u8], sorted: &[&str]) -> bool {
+    let (mut from, mut to) = (0, sorted.len());
+    while from < to {
+        let middle = usize::midpoint(from, to);
+        match order(line, at(sorted, middle).as_bytes()) {
+            Ordering::Equal => return true,
+            Ordering::Less => to = middle,
+            Ordering::Greater => from = middle + 1,
+        }
+    }
+    false
+}
+
+const fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut end = 0;
+    while end < text.len() {
+        if *at(text, end) == b'\n' {
+            let (line, rest) = text.split_at(end);
+            let (_, rest) = rest.split_at(1);
+            return Some((line, rest));
+        }
+        end += 1;
+    }
+    None
+}
+
+#[track_caller]
+const fn behind(schema: &EntitySchema, newest: u32) -> ! {
+    let mut room = [0; MESSAGE];
+    let mut message = Lines::new(&mut room);
+    message.texts(&["`", schema.entity_type, "` has version "]);
+    message.number(schema.version as usize);
+    message.texts(&[", and tablemodel.lock has version "]);
+    message.number(newest as usize);
+    message.texts(&[" of it: write `version = "]);
+    message.number(newest as usize);
+    message.texts(&["`; a struct that is kept to read old rows says `#[table(frozen)]`"]);
+    let length = message.length();
+    fail(&room, length)
+}
+
+#[track_caller]
+const fn absent(schema: &EntitySchema) -> ! {
+    let mut room = [0; MESSAGE];
+    let mut message = Lines::new(&mut room);
+    message.texts(&["this struct is frozen, and tablemodel.lock has no version "]);
+    message.number(schema.version as usize);
+    message.texts(&[" of `", schema.entity_type, "`: remove the struct, or restore the lock from version control"]);
+    let length = message.length();
+    fail(&room, length)
+}
+
+#[track_caller]
+const fn differs(schema: &EntitySchema, is_frozen: bool, facts: &[u8], locked: &[&str]) -> ! {
+    let mut room = [0; MESSAGE];
+    let mut message = Lines::new(&mut room);
+    message.texts(&["`", schema.entity_type, "` is stored otherwise than tablemodel.lock says of version "]);
+    message.number(schema.version as usize);
+    message.texts(&[":\n"]);
+    let lines = Compared { facts, locked, is_frozen };
+    let differences = lines.gone(0, &mut message);
+    let differences = lines.new(differences, &mut message);
+    if differences > SHOWN {
+        message.texts(&["  and "]);
+        message.number(differences - SHOWN);
+        message.texts(&[" more\n"]);
+    }
+    message.texts(&[if is_frozen {
+        "rows are stored so, and this struct reads them: undo the change"
+    } else {
+        "rows may be stored so already: undo the change, or run `cargo tablemodel diff`, which plans it"
+    }]);
+    let length = message.length();
+    fail(&room, length)
+}
+
+/// Lines that are not the same.
+struct Compared<'a> {
+    facts: &'a [u8],
+    locked: &'a [&'a str],
+    is_frozen: bool,
+}
+
+impl Compared<'_> {
+    /// Shows the lines that only the lock has.
+    const fn gone(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
+        let mut i = 0;
+        while i < self.locked.len() {
+            let line = at(self.locked, i).as_bytes();
+            let (mut rest, mut is_there) = (self.facts, is_remark(line, self.is_frozen));
+            while let Some((own, tail)) = first_line(rest) {
+                is_there |= matches!(order(own, line), Ordering::Equal);
+                rest = tail;
+            }
+            if !is_there {
+                show("  - ", line, shown, message);
+                shown += 1;
+            }
+            i += 1;
+        }
+        shown
+    }
+
+    /// Shows the lines that only the program has.
+    const fn new(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
+        let mut rest = self.facts;
+        while let Some((line, tail)) = first_line(rest) {
+            if !is_remark(line, self.is_frozen) && !is_among(line, self.locked) {
+                show("  + ", line, shown, message);
+                shown += 1;
+            }
+            rest = tail;
+        }
+        shown
+    }
+}
+
+const fn show(mark: &str, line: &[u8], shown: usize, message: &mut Lines<'_>) {
+    if shown < SHOWN {
+        message.texts(&[mark]);
+        message.bytes(line);
+        message.texts(&["\n"]);
+    }
+}
+
+#[track_caller]
+#[expect(clippy::panic, reason = "runs while the user's program compiles: this is how a constant reports an error")]
+const fn fail(room: &[u8], length: usize) -> ! {
+    if length <= room.len() {
+        let (message, _) = room.split_at(length);
+        if let Ok(message) = std::str::from_utf8(message) {
+            panic!("{}", message)
+        }
+    }
+    panic!("an entity is stored otherwise than tablemodel.lock says: run `cargo tablemodel diff`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(texts: &[&str]) -> Vec<u8> {
+        texts.iter().flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect()
+    }
+
+    #[test]
+    fn lines_are_the_same_in_any_order_and_whatever_is_reserved() {
+        let locked = ["a", "b", "reserved X", "table T"];
+        assert!(is_same(&lines(&["table T", "a", "b"]), &locked, false));
+        assert!(is_same(&lines(&["b", "reserved Y", "table T", "a"]), &locked, false));
+        for other in [&["a", "b"][..], &["a", "b", "c", "table T"], &["a", "b", "table U"], &[]] {
+            assert!(!is_same(&lines(other), &locked, false), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_frozen_struct_says_nothing_of_other_entities() {
+        let locked = ["a", "aggregate A.B keeps count", "copy c optional"];
+        assert!(is_same(&lines(&["a"]), &locked, true));
+        assert!(!is_same(&lines(&["a"]), &locked, false));
+        assert!(!is_same(&lines(&["b"]), &locked, true));
+    }
+
+    #[test]
+    fn what_is_gone_and_what_is_new_is_shown() {
+        let mut room = [0; 100];
+        let mut message = Lines::new(&mut room);
+        let lines = Compared { facts: &lines(&["b", "c"]), locked: &["a", "b"], is_frozen: false };
+        let shown = lines.gone(0, &mut message);
+        assert_eq!(lines.new(shown, &mut message), 2);
+        let length = message.length();
+        assert_eq!(&room[..length], b"  - a\n  + c\n");
+    }
+}

@@ -1,0 +1,123 @@
+//! What the gate compares is what the lock holds.
+
+use super::super::{Format, facts::facts, facts_length, gate};
+use crate::prelude::*;
+
+#[derive(Debug, Default, PartialEq, Property)]
+struct Address {
+    city: String,
+    zip: Option<String>,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "empid_{id:06}", version = 3, adopt, wide)]
+#[table(reserved("Discount", "by_discount"), crate = "crate")]
+#[table(index(by_email, row = "email_{{{email}", unique, keep(first_name, age)))]
+#[table(index(anywhere, table = "Emails", partition = "{email}", row = "{department}_{id:06}", keys_only, when = !active))]
+#[table(index(by_skill, row = "skill_{skills}_{id}", each(skills), keys_only))]
+#[table(list(by_name, row = "names_{first_name}"))]
+#[table(list(names, partition = "{first_name}", row = "names"))]
+struct Employee {
+    department: String,
+    id: u32,
+    first_name: String,
+    email: Option<String>,
+    #[table(default)]
+    age: u8,
+    active: bool,
+    #[table(json)]
+    skills: Vec<String>,
+    #[table(chunked)]
+    body: Vec<u8>,
+    #[table(flatten)]
+    address: Address,
+    #[table(flatten)]
+    days: [u32; 3],
+    #[table(skip)]
+    #[expect(dead_code, reason = "it is not stored")]
+    seen: bool,
+}
+
+/// All of a schema is in the text, and the text says no more.
+#[test]
+fn a_schema_is_what_its_format_says() {
+    let format = Format::of(Employee::SCHEMA).unwrap();
+    let text = String::from_utf8(facts(Employee::SCHEMA)).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, format.lines());
+    let expected = [
+        "adopt",
+        "index anywhere cover keys",
+        "index anywhere partition \"{Email:text?}\"",
+        "index anywhere row \"{Department:text}_{Id:u32:06}\"",
+        "index anywhere table Emails",
+        "index anywhere when !Active",
+        "index by_email cover keep",
+        "index by_email keep Age",
+        "index by_email keep FirstName",
+        "index by_email row \"email_{{{Email:text?}\"",
+        "index by_email unique",
+        "index by_name cover list",
+        "index by_name row \"names_{FirstName:text}\"",
+        "index by_skill cover keys",
+        "index by_skill each Skills",
+        "index by_skill row \"skill_{Skills:text}_{Id:u32}\"",
+        "index names cover keys",
+        "index names partition \"{FirstName:text}\"",
+        "index names row \"names!{_pk:text}!{_rk:text}\"",
+        "index names table Company",
+        "key partition \"{Department:text}\"",
+        "key row \"empid_{Id:u32:06}\"",
+        "property Active Edm.Boolean as bool",
+        "property Age Edm.Int32 default as u8",
+        "property Body Edm.Binary chunked as bytes",
+        "property City Edm.String as string",
+        "property Days00 Edm.Int64 as u32",
+        "property Days01 Edm.Int64 as u32",
+        "property Days02 Edm.Int64 as u32",
+        "property Department Edm.String as string",
+        "property Email Edm.String nullable as string",
+        "property FirstName Edm.String as string",
+        "property Id Edm.Int64 as u32",
+        "property Skills Edm.String as json",
+        "property Zip Edm.String nullable as string",
+        "reserved Discount",
+        "reserved by_discount",
+        "table Company",
+        "wide",
+    ];
+    assert_eq!(lines, expected);
+}
+
+fn outcome(is_frozen: bool, newest: u32, locked: Option<&[&str]>) -> Result<(), String> {
+    const LENGTH: usize = facts_length(Employee::SCHEMA);
+    let gate = || gate::<LENGTH>(Employee::SCHEMA, is_frozen, newest, locked);
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(gate));
+    panic.map_err(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
+}
+
+#[test]
+fn what_the_lock_says_passes_and_each_line_more_or_less_does_not() {
+    let lines = Format::of(Employee::SCHEMA).unwrap().lines();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    assert_eq!(outcome(false, 3, Some(&lines)), Ok(()));
+    assert_eq!(outcome(true, 4, Some(&lines)), Ok(()));
+    for at in 0..lines.len() {
+        let mut less = lines.clone();
+        let gone = less.remove(at);
+        let message = outcome(false, 3, Some(&less)).err();
+        assert_eq!(message.is_none(), gone.starts_with("reserved"), "{gone}");
+        assert!(message.is_none_or(|message| message.contains(&format!("  + {gone}\n"))));
+    }
+    let mut more = lines.clone();
+    more.insert(0, "adapt");
+    assert!(outcome(false, 3, Some(&more)).unwrap_err().contains("  - adapt\n"));
+}
+
+#[test]
+fn a_version_may_be_ahead_of_the_lock_and_not_behind() {
+    assert_eq!(outcome(false, 2, None), Ok(()));
+    assert!(outcome(false, 4, None).unwrap_err().contains("write `version = 4`"));
+    assert!(outcome(true, 4, None).unwrap_err().contains("no version 3"));
+}

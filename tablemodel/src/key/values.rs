@@ -1,0 +1,80 @@
+//! Values that stand in keys, each with its component.
+//! A few are kept in place, so that most keys are read without taking memory.
+
+use tablemodel_store::ValueRef;
+
+use super::{KeyValue, Part};
+
+/// Most entities have no more components in both their keys.
+const FEW: usize = 4;
+
+/// A component, and its value.
+type InKey<'k> = (&'static Part, KeyValue<'k>);
+
+/// Values that stand in keys.
+#[derive(Debug, Default)]
+pub(crate) struct KeyValues<'k> {
+    /// The first ones, without a gap.
+    few: [Option<InKey<'k>>; FEW],
+    more: Vec<InKey<'k>>,
+    /// The marks of all their properties: most of an entity's fields are seen to be in no key by this alone.
+    marks: u64,
+}
+
+/// A bit for a name, not always another for another.
+#[inline]
+fn mark(name: &str) -> u64 {
+    let first = name.as_bytes().first().copied().unwrap_or_default();
+    1 << ((usize::from(first) + 8 * name.len()) % 64)
+}
+
+/// Of an entity whose keys are not looked at.
+pub(crate) static NO_VALUES: KeyValues<'static> = KeyValues::new();
+
+impl<'k> KeyValues<'k> {
+    pub(crate) const fn new() -> Self {
+        Self { few: [const { None }; FEW], more: Vec::new(), marks: 0 }
+    }
+
+    pub(crate) fn push(&mut self, part: &'static Part, value: KeyValue<'k>) {
+        self.marks |= mark(part.property);
+        match self.few.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some((part, value)),
+            None => self.more.push((part, value)),
+        }
+    }
+
+    /// All, in the order in which they were pushed.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static Part, &KeyValue<'k>)> {
+        self.few.iter().map_while(Option::as_ref).chain(&self.more).map(|(part, value)| (*part, value))
+    }
+
+    /// The value of a component that holds this property.
+    #[inline]
+    pub(crate) fn get(&self, property: &str) -> Option<ValueRef<'_>> {
+        if self.marks & mark(property) == 0 { None } else { self.find(property) }
+    }
+
+    fn find(&self, property: &str) -> Option<ValueRef<'_>> {
+        let found = self.iter().find(|(part, _)| part.property == property);
+        found.map(|(_, value)| value.as_ref())
+    }
+
+    /// The values without those of one property.
+    pub(crate) fn without(self, property: &str) -> Self {
+        let mut kept = Self::new();
+        let all = self.few.into_iter().flatten().chain(self.more);
+        all.filter(|(part, _)| part.property != property).for_each(|(part, value)| kept.push(part, value));
+        kept
+    }
+
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = InKey<'k>> {
+        self.few.into_iter().flatten().chain(self.more)
+    }
+}
+
+/// Whether two names are one: constants of a program are mostly the very same, and then no text is compared.
+#[inline]
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
+    std::ptr::eq(a, b) || a == b
+}

@@ -1,0 +1,265 @@
+//! Versions: which one wrote a row, and an entity of an older one as this program knows it.
+//!
+//! A row is taken for what its own `EntityType` says. Nothing is written here; that an older row is stored as new is the
+//! planner's, with its next write.
+
+use tablemodel_store::{Properties, PropertyName, Row, ValueRef};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        group::Group,
+        image::{self, Image},
+        system::{self, RowKind},
+    },
+    schema::{EntitySchema, Previous},
+    upgrade::Fault,
+};
+
+/// Who wrote a row, as seen by this program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Writer {
+    /// A program of the same version.
+    This,
+    /// One of an older version, of this format.
+    Older(&'static EntitySchema),
+    /// One of a newer version, which lets this one read it.
+    Newer(u32),
+}
+
+/// Whether the row is of the version and kind of this discriminator. The one comparison that most rows take.
+pub(crate) fn is_current(schema: &EntitySchema, discriminator: &str, row: &Row) -> bool {
+    match system::entity_type(&row.properties) {
+        Some(text) => text == discriminator,
+        None => schema.adopt && schema.version == 1,
+    }
+}
+
+/// Who wrote the row.
+pub(crate) fn writer(schema: &'static EntitySchema, row: &Row) -> Result<Writer> {
+    if system::entity_type(&row.properties) == Some(schema.discriminator) {
+        return Ok(Writer::This); // the usual case
+    }
+    let version = match system::kind(&row.properties) {
+        RowKind::Primary { version, .. } | RowKind::Derived { version, .. } | RowKind::Part { version, .. } => version,
+        RowKind::Foreign if schema.adopt => 1,
+        RowKind::Tombstone { .. } | RowKind::Foreign => {
+            return Err(Error::corrupt("the row is not of this type").of(schema.entity_type).at_key(row.key.clone()));
+        }
+    };
+    if version == schema.version {
+        return Ok(Writer::This);
+    }
+    let older = schema.ancestors().find(|older| older.version == version);
+    match (older, readable_by(&row.properties)) {
+        (Some(older), _) => Ok(Writer::Older(older)),
+        (None, Some(oldest)) if version > schema.version && oldest <= schema.version => Ok(Writer::Newer(version)),
+        (None, _) => Err(unknown(schema, version, row)),
+    }
+}
+
+/// That this program may write over the row: it knows what the row holds, and every row that was derived from it.
+pub(crate) fn check_writable(schema: &'static EntitySchema, row: &Row) -> Result<()> {
+    match writer(schema, row)? {
+        Writer::This | Writer::Older(_) => Ok(()),
+        Writer::Newer(version) => Err(too_new(schema, version, row)),
+    }
+}
+
+fn too_new(schema: &'static EntitySchema, version: u32, row: &Row) -> Error {
+    let detail = format!(
+        "the row was written by version {version}; this program is of version {}, and may read but not write it: deploy the \
+         newer program",
+        schema.version
+    );
+    Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(row.key.clone())
+}
+
+fn unknown(schema: &'static EntitySchema, version: u32, row: &Row) -> Error {
+    let known = schema.version;
+    let remedy = match version > known {
+        true => "deploy the newer program, or let that one say `readable_by`",
+        false => "name the older version by `#[table(previous = ..)]`",
+    };
+    let detail = format!("the row was written by version {version}; this program knows version {known}: {remedy}");
+    Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(row.key.clone())
+}
+
+/// The oldest version that may read the row, if its writer said so.
+fn readable_by(properties: &Properties) -> Option<u32> {
+    match properties.get(system::READABLE_BY) {
+        Some(ValueRef::Int32(version)) => u32::try_from(version).ok(),
+        _ => None,
+    }
+}
+
+/// The entity of these rows as this program knows it, if an older version wrote them; nothing where its own format reads
+/// them.
+pub(crate) fn upgraded(schema: &'static EntitySchema, rows: &Group) -> Result<Option<Image>> {
+    match writer(schema, &rows.head)? {
+        Writer::This | Writer::Newer(_) => Ok(None),
+        Writer::Older(_) => Image::written(schema, rows)?.upgrade().map(Some),
+    }
+}
+
+/// An entity before a change: by the version that wrote it, which tells its derived rows, and as this program knows it.
+#[derive(Debug)]
+pub(crate) struct Old {
+    pub(crate) written: Image,
+    upgraded: Option<Image>,
+}
+
+impl Old {
+    /// The entity of these rows. `UnknownVersion` where a newer program wrote them: those are not to be written over.
+    pub(crate) fn of(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
+        let written = Image::written(schema, rows)?;
+        let upgraded = if written.is_current() { None } else { Some(written.clone().upgrade()?) };
+        Ok(Self { written, upgraded })
+    }
+
+    /// As this program knows it.
+    pub(crate) fn now(&self) -> &Image {
+        self.upgraded.as_ref().unwrap_or(&self.written)
+    }
+
+    /// Whether an older version wrote it.
+    pub(crate) fn is_older(&self) -> bool {
+        self.upgraded.is_some()
+    }
+}
+
+impl Old {
+    /// The image that tells its derived rows, and where an older version wrote it, what this program makes of it.
+    pub(crate) fn into_images(self) -> Vec<Image> {
+        std::iter::once(self.written).chain(self.upgraded).collect()
+    }
+}
+
+impl Image {
+    /// The image as the newest version has it: by one upgrade after the other.
+    ///
+    /// Copies, aggregates, and what no version knows go along as they are stored.
+    pub(crate) fn upgrade(self) -> Result<Self> {
+        let Self { latest, .. } = self;
+        let mut chain: Vec<(&'static EntitySchema, &'static Previous)> = Vec::new();
+        let mut newer = latest;
+        while newer.version > self.schema.version
+            && let Some(previous) = &newer.previous
+        {
+            chain.push((newer, previous));
+            newer = previous.schema;
+        }
+        let mut image = self;
+        for (schema, previous) in chain.into_iter().rev() {
+            image = image.step(schema, previous)?;
+        }
+        Ok(image)
+    }
+
+    /// From one version to the next.
+    fn step(self, to: &'static EntitySchema, previous: &Previous) -> Result<Self> {
+        let failed = |fault| failed(&self, to, fault);
+        let writer = previous.upgrade()(&self.fields).map_err(failed)?;
+        let mut fields = settled(writer).map_err(|detail| failed(Fault::Refused(crate::UpgradeError::new(detail))))?;
+        carry(&self, to, &mut fields);
+        let next = Image::new(to, fields).map_err(|error| error.within("the upgraded entity"))?;
+        if next.key != self.key {
+            let detail = format!(
+                "the upgrade from version {} to version {} changes the key to {}; an upgraded row stays where it is: changing \
+                 keys is a migration of its own",
+                self.schema.version, to.version, next.key
+            );
+            return Err(Error::new(ErrorKind::KeyChanged, detail).of(to.entity_type).at_key(self.key));
+        }
+        Ok(Image { latest: self.latest, ..next })
+    }
+}
+
+/// The properties that were written, links to blobs as they are.
+#[cfg_attr(not(feature = "blob"), expect(clippy::unnecessary_wraps, reason = "only a blob can be wrong here"))]
+fn settled(writer: crate::entity::FieldWriter) -> std::result::Result<Properties, String> {
+    #[cfg(feature = "blob")]
+    return writer.into_linked();
+    #[cfg(not(feature = "blob"))]
+    Ok(writer.into_properties())
+}
+
+/// What is not the struct's to say goes along: copies and aggregates that both versions have, and unknown properties.
+fn carry(from: &Image, to: &'static EntitySchema, fields: &mut Properties) {
+    let is_copied = |schema: &EntitySchema, name: &str| schema.copies.iter().any(|copy| copy.holds(name));
+    let is_total = |name: &str| to.property(name).is_some_and(|property| property.aggregate);
+    fields.retain(|name| !is_copied(to, name));
+    for (name, value) in &from.fields {
+        let text = name.as_str();
+        let was_known = from.schema.property(text).is_some() || is_copied(from.schema, text);
+        let goes_along = match was_known {
+            true => {
+                is_copied(to, text) || (is_total(text) && from.schema.property(text).is_some_and(|own| own.aggregate))
+            }
+            false => to.property(text).is_none() && !is_copied(to, text),
+        };
+        if goes_along {
+            fields.set(name.clone(), value);
+        }
+    }
+}
+
+fn failed(from: &Image, to: &'static EntitySchema, fault: Fault) -> Error {
+    let (old, new) = (from.schema.version, to.version);
+    let why = format!("the upgrade from version {old} to version {new} failed");
+    let error = match fault {
+        Fault::Read(error) => Error::corrupt(format!("stored {error}")).caused_by(error),
+        Fault::Refused(error) => {
+            Error::new(ErrorKind::UpgradeFailed { from: old, to: new }, format!("{why}: {error}")).caused_by(error)
+        }
+        Fault::Write(error) => {
+            let detail = format!("{why}: {}", image::invalid(to, error.clone()).detail());
+            Error::new(ErrorKind::UpgradeFailed { from: old, to: new }, detail).caused_by(error)
+        }
+    };
+    error.of(to.entity_type).at_key(from.key.clone())
+}
+
+/// Adds to a row what older programs read of it, and from which version on they may.
+pub(crate) fn expand(image: &Image, row: &mut Properties) -> Result<()> {
+    let schema = image.schema;
+    if let Some(oldest) = schema.readable_by {
+        row.insert(PropertyName::from_static(system::READABLE_BY), i32::try_from(oldest).unwrap_or(i32::MAX));
+    }
+    let (mut newer, mut fields) = (schema, None::<Properties>);
+    while let Some(previous) = &newer.previous
+        && let Some(downgrade) = previous.downgrade
+    {
+        let from = fields.as_ref().unwrap_or(&image.fields);
+        let error = |fault| failed_back(image, previous.schema, fault);
+        let older = settled(downgrade(from).map_err(error)?)
+            .map_err(|detail| error(Fault::Refused(crate::UpgradeError::new(detail))))?;
+        for (name, value) in &older {
+            let is_free = row.get(name.as_str()).is_none() && !is_own(schema, name.as_str());
+            if is_free && !previous.schema.in_key(name.as_str()) {
+                row.set(name.clone(), value);
+            }
+        }
+        (newer, fields) = (previous.schema, Some(older));
+    }
+    Ok(())
+}
+
+fn is_own(schema: &'static EntitySchema, name: &str) -> bool {
+    schema.property(name).is_some() || schema.copy_with(name).is_some()
+}
+
+fn failed_back(image: &Image, to: &'static EntitySchema, fault: Fault) -> Error {
+    let (from, to) = (image.schema.version, to.version);
+    let detail = match &fault {
+        Fault::Read(error) | Fault::Write(error) => error.to_string(),
+        Fault::Refused(error) => error.to_string(),
+    };
+    let detail = format!("the downgrade from version {from} to version {to} failed: {detail}");
+    Error::new(ErrorKind::UpgradeFailed { from, to }, detail).of(image.schema.entity_type).at_key(image.key.clone())
+}
+
+/// Whether the property is one that only older versions have. It is on a row for their sake, and made anew with each write.
+pub(crate) fn is_former(schema: &'static EntitySchema, name: &str) -> bool {
+    !is_own(schema, name) && schema.ancestors().any(|older| is_own(older, name))
+}

@@ -1,0 +1,198 @@
+//! Golden rows: real stored rows of a version, kept as text beside the program, so that every later version can be tested
+//! against them.
+//!
+//! A line is a row as [`Database::export`](crate::Database::export) writes it; an export is a file of golden rows.
+
+use std::fmt;
+
+use tablemodel_store::{DateTime, Properties, Row};
+
+use crate::{
+    entity::TableEntity,
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::{self, Change, Context, is_primary, planned_row},
+        group::Group,
+        image::{self, Image},
+        known::Known,
+        part::{self, Parts},
+        states::{IndexStates, Setting},
+        system,
+    },
+    row_json,
+    schema::EntitySchema,
+    upgrade::Upgrade,
+};
+
+/// The rows of these entities, as an insert of this version writes them: one line for each row. Derived rows are not among
+/// them, since nothing is upgraded from those.
+///
+/// The same entities always give the same text. Write it to a file when a version is frozen, and commit it.
+///
+/// ```
+/// # use tablemodel::testing::example::*;
+/// use tablemodel::testing::{golden_rows, read_golden};
+///
+/// let lines = golden_rows(&[employee(7)])?;
+/// assert!(lines.contains(r#""EntityType":"Employee@1""#));
+/// assert_eq!(read_golden::<Employee>(&lines)?, [employee(7)]);
+/// # Ok::<(), tablemodel::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of an insert. `NotFound` for an entity with a copy that must have a source: export such rows instead.
+pub fn golden_rows<E: TableEntity>(entities: &[E]) -> Result<String> {
+    let mut text = String::new();
+    for entity in entities {
+        for row in rows_of(Image::made(entity)?)?.iter() {
+            text.push_str(&row_json::to_line(E::SCHEMA.table, row));
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+/// The entities of type `E` among golden rows, of whatever version, as this program reads them; other rows are passed over.
+///
+/// # Errors
+///
+/// `Invalid` for a line that is none; `UnknownVersion`, `UpgradeFailed` and `Corrupt` as a read of the row from a store.
+pub fn read_golden<E: TableEntity>(lines: &str) -> Result<Vec<E>> {
+    groups(E::SCHEMA, lines)?.iter().map(image::decode).collect()
+}
+
+/// Panics unless every golden row of version `Old` is read as `New`, twice with the same result to the byte.
+///
+/// # Panics
+///
+/// When a row cannot be upgraded, when two upgrades of it differ, or when there is no row of `Old` at all.
+pub fn upgrade_is_pure<Old: TableEntity, New: TableEntity + Upgrade<Old>>(lines: &str) {
+    if let Err(fault) = check_upgrade::<Old, New>(lines) {
+        #[expect(clippy::panic, reason = "a check for tests, which fail by panicking")]
+        {
+            panic!("{fault}");
+        }
+    }
+}
+
+fn check_upgrade<Old: TableEntity, New: TableEntity + Upgrade<Old>>(lines: &str) -> Result<(), Fault> {
+    let all = groups(New::SCHEMA, lines).map_err(Fault::Error)?;
+    let is_old = |rows: &&Group| system::entity_type(&rows.head.properties) == Some(Old::SCHEMA.discriminator);
+    let old: Vec<_> = all.iter().filter(is_old).collect();
+    if old.is_empty() {
+        return Err(Fault::None(Old::SCHEMA.discriminator));
+    }
+    for rows in old {
+        let bytes = || -> Result<String> {
+            let image = Image::stored(New::SCHEMA, rows)?;
+            let row = planned_row(rows.key().clone(), image.fields.clone());
+            image::decode::<New>(rows)?;
+            Ok(row_json::to_line(New::SCHEMA.table, &row))
+        };
+        let (first, second) = (bytes().map_err(Fault::Error)?, bytes().map_err(Fault::Error)?);
+        if first != second {
+            return Err(Fault::Impure { first, second });
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with an upgrade.
+enum Fault {
+    Error(Error),
+    None(&'static str),
+    Impure { first: String, second: String },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(error) => write!(f, "a golden row cannot be upgraded: {error}"),
+            Self::None(of) => write!(f, "there are no golden rows of `{of}`"),
+            Self::Impure { first, second } => {
+                write!(
+                    f,
+                    "two upgrades of one row differ; an upgrade depends on nothing but the row:\n{first}\n{second}"
+                )
+            }
+        }
+    }
+}
+
+/// The rows that an insert of the entity writes at the beginning of time.
+fn rows_of(image: Image) -> Result<Group> {
+    let setting = Setting { states: IndexStates(Vec::new()), deferred: false, tombstones: false, copied: Vec::new() };
+    let context = Context { now: 1, operation: None, due: DateTime::MIN, fresh: None };
+    let key = image.key.clone();
+    let planned = change::plan(Change::Insert(image), &Known::new(), &setting, context)?;
+    let head = planned_row(key, planned.after.unwrap_or_else(Properties::new));
+    Ok(Group { head, parts: planned.parts })
+}
+
+fn groups(schema: &'static EntitySchema, lines: &str) -> Result<Vec<Group>> {
+    let mut rows = Vec::new();
+    for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let (table, row) = row_json::from_line(line).map_err(|why| {
+            Error::new(ErrorKind::Invalid, format!("line {}: {why}", number + 1)).of(schema.entity_type)
+        })?;
+        if table.eq_ignore_ascii_case(schema.table) {
+            rows.push(row);
+        }
+    }
+    let (mut parts, heads) = Parts::apart(rows, |row| system::is_part_of(&row.properties, schema.entity_type));
+    let settled = |head: Row| {
+        let torn = |torn: part::Torn| Error::corrupt(torn.detail).of(schema.entity_type).at_key(torn.key);
+        part::settled(parts.with(head)).map_err(torn)
+    };
+    heads.into_iter().filter(|row| is_primary(schema, row)).map(settled).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::{UpgradeError, prelude::*};
+
+    #[derive(TableEntity)]
+    #[table(name = "Things", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
+    struct ThingV1 {
+        p: String,
+        id: u32,
+    }
+
+    #[derive(Debug, TableEntity)]
+    #[table(name = "Things", version = 2, previous = ThingV1, partition = "{p}", row = "{id}")]
+    struct Thing {
+        p: String,
+        id: u32,
+        at: i64,
+    }
+
+    static TICKS: AtomicI64 = AtomicI64::new(0);
+
+    impl Upgrade<ThingV1> for Thing {
+        fn upgrade(old: ThingV1) -> Result<Self, UpgradeError> {
+            let ThingV1 { p, id } = old;
+            let at = if p == "clock" { TICKS.fetch_add(1, Ordering::Relaxed) } else { 7 };
+            Ok(Self { p, id, at })
+        }
+    }
+
+    fn fault(p: &str) -> Option<String> {
+        let lines = golden_rows(&[ThingV1 { p: p.to_owned(), id: 1 }]).unwrap();
+        check_upgrade::<ThingV1, Thing>(&lines).err().map(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn an_upgrade_that_looks_at_a_clock_is_caught() {
+        assert_eq!(fault("plain"), None);
+        assert!(fault("clock").unwrap().contains("two upgrades of one row differ"));
+    }
+
+    #[test]
+    fn no_golden_rows_prove_nothing() {
+        assert!(check_upgrade::<ThingV1, Thing>("").err().unwrap().to_string().contains("no golden rows of `Thing@1`"));
+    }
+}

@@ -1,0 +1,262 @@
+#![doc = include_str!("../docs/upgrades.md")]
+//!
+//! In this module nothing is read or written; which rows are upgraded, and when, is decided in `plan` and `read`.
+
+use std::{error::Error as StdError, fmt, sync::Arc};
+
+use tablemodel_store::Properties;
+
+use crate::{
+    check::{fail, nth, same_key},
+    entity::{FieldError, FieldReader, FieldWriter, TableEntity},
+    key::NO_VALUES,
+    schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, same},
+};
+
+/// How an entity is made of one of the version before it.
+///
+/// It is called for every row of that version that is read, and again for the same row until it is written anew: so it is
+/// pure, without a clock, chance, or anything but `old`. [`testing::upgrade_is_pure`](crate::testing::upgrade_is_pure) helps
+/// to see to that. Fields of the key stay as they are: a changed key is a migration of its own.
+///
+/// ```
+/// use tablemodel::{Upgrade, UpgradeError, prelude::*};
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "People", entity_type = "Person", frozen, partition = "{country}", row = "{id:06}")]
+/// struct PersonV1 {
+///     country: String,
+///     id: u32,
+///     name: String,
+/// }
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "People", version = 2, previous = PersonV1, partition = "{country}", row = "{id:06}")]
+/// struct Person {
+///     country: String,
+///     id: u32,
+///     first_name: String,
+///     last_name: String,
+/// }
+///
+/// impl Upgrade<PersonV1> for Person {
+///     fn upgrade(old: PersonV1) -> Result<Self, UpgradeError> {
+///         let (first, last) = old.name.split_once(' ').ok_or_else(|| UpgradeError::new("a name without a space"))?;
+///         let (first_name, last_name) = (first.to_owned(), last.to_owned());
+///         Ok(Self { country: old.country, id: old.id, first_name, last_name })
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "rows of `{Old}` cannot be read as `{Self}`: nothing says how to upgrade them",
+    label = "`{Self}` has no `Upgrade<{Old}>`",
+    note = "write `impl Upgrade<{Old}> for {Self} {{ fn upgrade(old: {Old}) -> Result<Self, UpgradeError> {{ .. }} }}`"
+)]
+pub trait Upgrade<Old>: Sized {
+    /// The entity as this version has it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever makes this row impossible to upgrade. Reading it is then `UpgradeFailed`, and nothing writes it.
+    fn upgrade(old: Old) -> Result<Self, UpgradeError>;
+}
+
+/// How an entity looks to programs of the version before it, where both run at the same time.
+///
+/// With `#[table(previous = EmployeeV1, readable_by = 1, downgrade)]`, each row holds what the older version reads beside
+/// what this one does. Pure, as [`Upgrade`] is.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be shown to programs that know `{Old}`",
+    label = "`{Self}` has no `Downgrade<{Old}>`",
+    note = "write `impl Downgrade<{Old}> for {Self} {{ fn downgrade(&self) -> {Old} {{ .. }} }}`, or leave out `downgrade`"
+)]
+pub trait Downgrade<Old> {
+    /// The entity as the older version has it.
+    fn downgrade(&self) -> Old;
+}
+
+/// Why a row of an older version could not be upgraded.
+#[derive(Debug, Clone)]
+pub struct UpgradeError {
+    message: String,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+impl UpgradeError {
+    /// An error with what was wrong. The entity, its key and the versions are added by the framework.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
+    }
+
+    /// The same error, caused by another.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.source = Some(Arc::new(source));
+        self
+    }
+}
+
+impl fmt::Display for UpgradeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for UpgradeError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// Why the fields of one version did not become those of another.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The stored row is not what its version says.
+    Read(FieldError),
+    /// The user's code refused it.
+    Refused(UpgradeError),
+    /// What it was made cannot be stored.
+    Write(FieldError),
+}
+
+impl Previous {
+    /// The version `Old` before `New`. For generated code.
+    #[doc(hidden)]
+    pub const fn of<Old: TableEntity, New: TableEntity + Upgrade<Old>>() -> Self {
+        Self { schema: Old::SCHEMA, upgrade: upgrade::<Old, New>, downgrade: None }
+    }
+
+    /// The same, where programs of both run. For generated code.
+    #[doc(hidden)]
+    pub const fn both_ways<Old: TableEntity, New: TableEntity + Upgrade<Old> + Downgrade<Old>>() -> Self {
+        Self { schema: Old::SCHEMA, upgrade: upgrade::<Old, New>, downgrade: Some(downgrade::<Old, New>) }
+    }
+
+    pub(crate) fn upgrade(&self) -> Convert {
+        self.upgrade
+    }
+}
+
+fn upgrade<Old: TableEntity, New: TableEntity + Upgrade<Old>>(fields: &Properties) -> Result<FieldWriter, Fault> {
+    let old = Old::read_fields(&FieldReader::new(fields, &NO_VALUES)).map_err(Fault::Read)?;
+    written(&New::upgrade(old).map_err(Fault::Refused)?)
+}
+
+fn downgrade<Old: TableEntity, New: TableEntity + Downgrade<Old>>(fields: &Properties) -> Result<FieldWriter, Fault> {
+    let new = New::read_fields(&FieldReader::new(fields, &NO_VALUES)).map_err(Fault::Read)?;
+    written(&new.downgrade())
+}
+
+fn written<E: TableEntity>(entity: &E) -> Result<FieldWriter, Fault> {
+    let mut writer = FieldWriter::with_capacity(E::SCHEMA.property_count() + SYSTEM_PROPERTIES);
+    entity.write_fields(&mut writer).map_err(Fault::Write)?;
+    Ok(writer)
+}
+
+/// Fails unless rows of the version before can be read where they stand; `written` is what the user calls it.
+#[track_caller]
+pub const fn check_previous(schema: &EntitySchema, written: &str) {
+    let Some(previous) = &schema.previous else { return };
+    let (old, of) = (previous.schema, schema.entity_type);
+    if !same(old.entity_type, of) {
+        let remedy = "`: write `entity_type = \"";
+        fail(&["`", written, "` is a version of `", old.entity_type, "`, not of `", of, remedy, of, "\"` on it"])
+    }
+    if old.version >= schema.version {
+        let remedy = "` must have a lower version than the struct that names it: raise `version = ..` there";
+        fail(&["the previous version `", written, remedy])
+    }
+    if !old.table.eq_ignore_ascii_case(schema.table) {
+        let remedy = "`: moving to another table is a migration of its own";
+        fail(&["`", written, "` is kept in table `", old.table, "`, not in `", schema.table, remedy])
+    }
+    if !same_key(&old.partition, &schema.partition) || !same_key(&old.row, &schema.row) {
+        let remedy = "` are written in another form, so that its rows stand elsewhere: a changed key is a migration of its \
+                      own, and a row is upgraded where it stands";
+        fail(&["the keys of `", written, remedy])
+    }
+    if previous.downgrade.is_some() && schema.shape.is_some() {
+        fail(&["an entity of several rows cannot hold what older programs read beside its own: leave out `downgrade`"])
+    }
+    if old.shape.is_some() && schema.shape.is_none() {
+        let remedy = "` may be several rows: say `wide` here too, or `chunked` on a field";
+        fail(&["an entity of `", written, remedy])
+    }
+}
+
+/// Fails if the entity at this place of a model only tells how rows were.
+#[track_caller]
+pub const fn check_listed(entities: &[(&str, &EntitySchema)], place: usize) {
+    if let Some((name, schema)) = nth(entities, place)
+        && schema.frozen
+    {
+        fail(&[
+            "`",
+            name,
+            "` is frozen, and nothing is kept by it: list the struct of the newest version of `",
+            schema.entity_type,
+            "`",
+        ])
+    }
+}
+
+/// Fails unless programs of every version from `readable_by` on can read what this one writes.
+#[track_caller]
+pub const fn check_readable_by(schema: &EntitySchema) {
+    let Some(oldest) = schema.readable_by else { return };
+    if oldest >= schema.version {
+        fail(&["`readable_by` names an older version: it is lower than `version`"])
+    }
+    let (mut newer, mut keeps) = (schema, true);
+    while newer.version > oldest {
+        let Some(previous) = &newer.previous else {
+            fail(&["nothing is known of the version that `readable_by` names: name it by `previous = ..`"])
+        };
+        keeps = keeps && previous.downgrade.is_some();
+        check_reads(schema, previous.schema, keeps);
+        newer = previous.schema;
+    }
+    if newer.version < oldest {
+        fail(&["`readable_by` names a version between two that are known: name one of those"])
+    }
+}
+
+/// That the older version finds its properties on rows of this one.
+#[track_caller]
+const fn check_reads(schema: &EntitySchema, older: &EntitySchema, keeps: bool) {
+    if older.shape.is_none() && schema.shape.is_some() {
+        fail(&["an entity may be several rows, of which the version that `readable_by` names knows nothing"])
+    }
+    let mut at = 0;
+    while at < older.property_count() {
+        let wanted = older.property_at(at);
+        let reads = match property(schema, wanted.property) {
+            Some(own) => reads(wanted, own),
+            None => keeps || wanted.nullable || wanted.default,
+        };
+        if !reads {
+            let remedy = "` as this one writes it: write `downgrade` and `impl Downgrade<..>`, where it is not stored any more, \
+                          or leave out `readable_by`";
+            fail(&["an older version cannot read property `", wanted.property, remedy])
+        }
+        at += 1;
+    }
+}
+
+const fn reads(wanted: &PropertySchema, own: &PropertySchema) -> bool {
+    same(wanted.codec, own.codec)
+        && wanted.edm as u8 == own.edm as u8
+        && (wanted.nullable || wanted.default || !own.nullable)
+}
+
+const fn property(schema: &EntitySchema, name: &str) -> Option<&'static PropertySchema> {
+    let mut at = 0;
+    while at < schema.property_count() {
+        let property = schema.property_at(at);
+        if same(property.property, name) {
+            return Some(property);
+        }
+        at += 1;
+    }
+    None
+}

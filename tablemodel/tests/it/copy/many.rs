@@ -1,0 +1,176 @@
+//! One source with hundreds of holders: close together in three partitions, in partitions of their own, and beside it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use async_trait::async_trait;
+use futures_util::stream;
+use tablemodel::{
+    Consistency,
+    prelude::*,
+    store::{Action, Batch, Capabilities, Condition, Page, Query, Receipts, RowKey, StoreError, TableStore},
+    testing::TestDatabase,
+};
+
+use super::{
+    Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk, employee,
+    note, rows_in, settle,
+};
+
+const DESKS: u32 = 330;
+
+async fn crowded(mode: Consistency) -> TestDatabase {
+    let db = database(mode).await;
+    for id in 1..=2 {
+        db.insert(&employee("A", id)).await.unwrap();
+    }
+    // Every seventh copies another: between those that follow stand some that do not.
+    let of = |number: u32| if number.is_multiple_of(7) { 2 } else { 1 };
+    let desks = (1..=DESKS).map(|place| desk(place, of(place)));
+    drop(db.bulk().insert_all(stream::iter(desks)).await.unwrap().into_result().unwrap());
+    let badges = (1..=30).map(|number| badge(number, of(number)));
+    drop(db.bulk().insert_all(stream::iter(badges)).await.unwrap().into_result().unwrap());
+    let notes = (1..=30).map(|number| note(number, of(number)));
+    drop(db.bulk().insert_all(stream::iter(notes)).await.unwrap().into_result().unwrap());
+    let departments = (1..=60).map(|number| department("A", number, of(number.into())));
+    drop(db.bulk().insert_all(stream::iter(departments)).await.unwrap().into_result().unwrap());
+    settle(&db).await;
+    assert_exact(&db, "before").await;
+    db
+}
+
+async fn rename(db: &TestDatabase, name: &str) {
+    db.update(at!("A", 1), |e| Ok(e.first_name = name.into())).await.unwrap();
+}
+
+fn is_commit(call: &tablemodel::testing::CallRecord) -> bool {
+    format!("{call:?}").to_lowercase().contains("commit")
+}
+
+#[tokio::test]
+async fn hundreds_of_holders_follow_their_source() {
+    for mode in MODES {
+        let db = crowded(mode).await;
+        db.forget_calls();
+        rename(&db, "Ann").await;
+        let commits = db.calls().into_iter().filter(is_commit).count();
+        match mode {
+            Consistency::Atomic => assert_eq!(commits, 1),
+            Consistency::Azure => assert!(commits < 130, "{commits} commits"),
+        }
+        settle(&db).await;
+        assert_exact(&db, &format!("{mode:?}: renamed")).await;
+        assert_eq!(db.verify().await.unwrap().violations, Vec::new(), "{mode:?}");
+        db.patch(at!("A", 1), Employee::FIRST_NAME.set("June")).await.unwrap();
+        settle(&db).await;
+        assert_exact(&db, &format!("{mode:?}: patched")).await;
+        let desk = Desk::find().room("r1").place(1).one(&db).await.unwrap().unwrap();
+        assert_eq!(desk.who.as_ref().map(|who| who.first_name.as_str()), Some("June"));
+        assert_eq!(Note::find().number(1).one(&db).await.unwrap().unwrap().author.as_ref().unwrap().first_name, "June");
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_no_copy_shows_writes_no_holder() {
+    for mode in MODES {
+        let db = crowded(mode).await;
+        let before = rows_in(&*db.store(), "Desks").await;
+        db.update(at!("A", 1), |e| Ok(e.age += 1)).await.unwrap();
+        settle(&db).await;
+        assert_eq!(rows_in(&*db.store(), "Desks").await, before, "{mode:?}");
+    }
+}
+
+/// Writes a desk anew, as it is, right before some of the commits in which it follows.
+struct Busy {
+    store: Arc<dyn TableStore>,
+    left: AtomicU32,
+}
+
+impl Busy {
+    async fn meddle(&self, batches: &[Batch]) -> std::result::Result<(), StoreError> {
+        let is_desk = |batch: &Batch| batch.operations.iter().any(|operation| operation.row == "desk_0004");
+        let follows = batches.iter().any(|batch| batch.table == "Desks" && is_desk(batch));
+        if !follows || self.left.load(Ordering::Relaxed) == 0 {
+            return Ok(());
+        }
+        self.left.fetch_sub(1, Ordering::Relaxed);
+        let Some(desk) = self.store.get("Desks", &RowKey::new("r1", "desk_0004")).await? else { return Ok(()) };
+        let same = Action::Replace(desk.properties, Condition::Exists);
+        self.store.commit(&[Batch::new("Desks", "r1").with("desk_0004", same)]).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl TableStore for Busy {
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    async fn create_table(&self, name: &str) -> std::result::Result<(), StoreError> {
+        self.store.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> std::result::Result<(), StoreError> {
+        self.store.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> std::result::Result<Vec<String>, StoreError> {
+        self.store.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> std::result::Result<Option<Row>, StoreError> {
+        self.store.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> std::result::Result<Page, StoreError> {
+        self.store.query(query).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> std::result::Result<Vec<Receipts>, StoreError> {
+        self.meddle(batches).await?;
+        self.store.commit(batches).await
+    }
+}
+
+#[tokio::test]
+async fn a_holder_that_changes_meanwhile_holds_none_up() {
+    for mode in MODES {
+        let db = crowded(mode).await;
+        let busy = Arc::new(Busy { store: db.store(), left: AtomicU32::new(3) });
+        let builder = Database::builder().consistency(mode).clock(Arc::new(db.clock().clone()));
+        let other = builder.with_store::<Model>(busy.clone()).await.unwrap();
+        other.update(at!("A", 1), |e| Ok(e.first_name = "Ann".into())).await.unwrap();
+        assert_eq!(busy.left.load(Ordering::Relaxed), 0, "{mode:?}: nothing came between");
+        settle(&db).await;
+        assert_exact(&db, &format!("{mode:?}")).await;
+    }
+}
+
+/// One that cannot be written: a later version of the program wrote it.
+#[tokio::test]
+async fn a_holder_that_cannot_follow_holds_up_itself_alone() {
+    let db = crowded(Consistency::Azure).await;
+    let key = ("Desks".to_owned(), "r1".to_owned(), "desk_0004".to_owned());
+    let as_it_is = rows_in(&*db.store(), "Desks").await[&key].clone();
+    let mut newer = as_it_is.clone();
+    newer.insert("EntityType", "Desk@9");
+    let put = |properties| Batch::new("Desks", "r1").with("desk_0004", Action::Replace(properties, Condition::Exists));
+    db.store().commit(&[put(newer)]).await.unwrap();
+    rename(&db, "Ann").await;
+    for _ in 0..3 {
+        db.clock().advance(std::time::Duration::from_secs(60));
+        db.relay().run_once().await.unwrap();
+    }
+    for place in (1..=DESKS).filter(|place| *place != 4 && !place.is_multiple_of(7)) {
+        let found = Desk::find().room(format!("r{}", place % 3)).place(place).one(&db).await.unwrap().unwrap();
+        assert_eq!(found.who.as_ref().map(|who| who.first_name.as_str()), Some("Ann"), "{place}");
+    }
+    let first = Department::find().name("A").number(1).one(&db).await.unwrap().unwrap();
+    assert_eq!(first.manager.as_ref().map(|card| card.first_name.as_str()), Some("Ann"));
+    db.store().commit(&[put(as_it_is)]).await.unwrap();
+    settle(&db).await;
+    assert_exact(&db, "it can be read again").await;
+}

@@ -1,0 +1,83 @@
+//! Versions that do not fit together.
+
+use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+macro_rules! upgrade {
+    ($old:ident => $new:ident) => {
+        impl Upgrade<$old> for $new {
+            fn upgrade(_: $old) -> Result<Self, UpgradeError> {
+                Err(UpgradeError::new("never"))
+            }
+        }
+    };
+}
+
+#[derive(TableEntity)]
+#[table(name = "T", frozen, partition = "{p}", row = "{id}")]
+struct Old {
+    p: String,
+    id: u32,
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "T", version = 2, previous = Old, partition = "{p}", row = "{id}")]
+struct OtherType {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => OtherType);
+
+#[derive(TableEntity)]
+#[table(name = "T", entity_type = "Old", version = 1, previous = Old, partition = "{p}", row = "{id}")]
+struct SameVersion {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => SameVersion);
+
+#[derive(TableEntity)]
+#[table(name = "T", entity_type = "Old", version = 2, previous = Old, partition = "{p}", row = "{id:06}")]
+struct OtherKey {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => OtherKey);
+
+#[derive(TableEntity)]
+#[table(name = "U", entity_type = "Old", version = 2, previous = Old, partition = "{p}", row = "{id}")]
+struct OtherTable {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => OtherTable);
+
+#[derive(TableEntity)]
+#[table(name = "T", entity_type = "Old", version = 2, previous = Old, readable_by = 1, partition = "{p}", row = "{id}")]
+struct Unreadable {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => Unreadable);
+
+#[derive(TableEntity)]
+#[table(name = "T", entity_type = "Wide", frozen, wide, partition = "{p}", row = "wide_{id}")]
+struct WideV1 {
+    p: String,
+    id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "T", entity_type = "Wide", version = 2, previous = WideV1, partition = "{p}", row = "wide_{id}")]
+struct Narrow {
+    p: String,
+    id: u32,
+}
+upgrade!(WideV1 => Narrow);
+
+#[derive(TableModel)]
+enum Model {
+    Old(Old),
+}
+
+fn main() {}
