@@ -10,6 +10,7 @@
 //! | `wide`, `entries`, `list`, `fanout` | an entity of several rows, with many index rows, in a long list, copied by many |
 //! | `keyed`, `turns` | what those are compared with, and how |
 //! | `walk` | verification and repair |
+//! | `touch` | the backfill of an added index |
 //! | `memory`, `compile` | the peak of memory while streaming; the cost of compiling |
 //! | `options`, `report` | the command line, and the figures as tables or JSON |
 
@@ -27,6 +28,7 @@ mod ours;
 mod paired;
 mod report;
 mod side;
+mod touch;
 mod turns;
 mod walk;
 mod wide;
@@ -50,6 +52,7 @@ fn others() -> impl Iterator<Item = &'static str> {
         .chain(list::NAMES)
         .chain([fanout::NAME])
         .chain(walk::NAMES)
+        .chain([touch::NAME])
         .chain([MEMORY])
 }
 

@@ -13,7 +13,7 @@ use crate::{
     ours::Ours,
     report::{Figure, Growth, Report},
     side::Side,
-    walk, wide,
+    touch, walk, wide,
     workload::{Arena, Workload, loaded},
 };
 
@@ -78,6 +78,9 @@ async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> 
     }
     if options.wants_any(&walk::NAMES) {
         report.rates = walk::measure(directory, quick, wants).await?;
+    }
+    if options.wants(touch::NAME) {
+        report.rates.push(touch::measure(directory, quick).await?);
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use futures_util::future::{Either, select};
 use tablemodel_store::{Batch, Page, Query, Receipts, Row, RowKey, RowState, StoreError, StoreErrorKind};
 
 use crate::{
-    database::Database,
-    error::Result,
+    database::{Database, registry::Generation},
+    error::{ErrorKind, Result},
     observe::{self, StoreCall},
     path::CostClass,
 };
@@ -93,7 +93,22 @@ impl Database {
         batches: &[Batch],
         attempt: u32,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
-        self.check_lease()?;
+        if let Err(error) = self.hold_lease().await {
+            let kind =
+                if *error.kind() == ErrorKind::Denied { StoreErrorKind::Denied } else { StoreErrorKind::Unavailable };
+            return Err(StoreError::new(kind, error.to_string()));
+        }
+        self.commit_unleased(batches, attempt).await
+    }
+
+    /// As [`Database::commit_store`], of what was planned on these states of indexes: not if they may have moved on too far.
+    pub(super) async fn commit_planned(
+        &self,
+        states: &Generation,
+        batches: &[Batch],
+        attempt: u32,
+    ) -> std::result::Result<Vec<Receipts>, StoreError> {
+        self.check_lease(states)?;
         self.commit_unleased(batches, attempt).await
     }
 

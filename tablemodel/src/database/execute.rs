@@ -212,10 +212,7 @@ impl<'a> Run<'a> {
                     Next::Again | Next::Later => continue,
                 }
             }
-            if states.is_lapsed() {
-                continue; // the program stood still for longer than its lease
-            }
-            let outcomes = match self.db.commit_store(&batches, attempt).await {
+            let outcomes = match self.db.commit_planned(&states, &batches, attempt).await {
                 Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),

@@ -16,7 +16,7 @@ use crate::{
     database::{
         Consistency, Database,
         calls::is_transient,
-        registry::{EPOCH, PARTITION, epoch_of, followers, index_row, record},
+        registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, record},
     },
     error::{Error, ErrorKind, Result},
 };
@@ -47,6 +47,8 @@ struct Times {
     tried: Option<Duration>,
     /// The epoch that it was last told to know.
     reported: i64,
+    /// When the states were last looked at.
+    looked: Option<Duration>,
 }
 
 impl Lease {
@@ -63,6 +65,11 @@ impl Lease {
         let Some(refreshed) = times.refreshed else { return true };
         let since = |at: Duration| now.saturating_sub(at);
         since(refreshed) >= REFRESH || (times.reported < epoch && times.tried.is_none_or(|at| since(at) >= URGENT))
+    }
+
+    /// The states were looked at.
+    pub(super) fn looked(&self, now: Duration) {
+        self.times().looked = Some(now);
     }
 
     /// The store knows nothing of it any more.
@@ -97,9 +104,10 @@ impl Database {
         }
     }
 
-    /// That the lease holds now.
-    pub(super) fn check_lease(&self) -> std::result::Result<(), StoreError> {
-        if !self.is_leased() || self.0.lease.is_held(self.environment().clock.monotonic()) {
+    /// That the lease holds now, and has since a write was planned on these states.
+    pub(super) fn check_lease(&self, states: &Generation) -> std::result::Result<(), StoreError> {
+        let is_held = || self.0.lease.is_held(self.environment().clock.monotonic()) && !states.is_lapsed();
+        if !self.is_leased() || is_held() {
             return Ok(());
         }
         let detail = "this program's lease is over, and the states of indexes may have moved on";
@@ -113,6 +121,9 @@ impl Database {
         if self.0.lease.is_held(self.environment().clock.monotonic()) {
             tracing::warn!(%error, "the lease of this program could not be refreshed; it is tried again");
             return Ok(());
+        }
+        if !matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) {
+            return Err(error); // waiting does not mend it
         }
         let detail = "this program could not refresh its lease, and may not write before it has; try again";
         Err(Error::new(ErrorKind::LeaseExpired, detail).caused_by(error))
@@ -132,7 +143,7 @@ impl Database {
         }
         let refreshed = |reported| {
             let mut times = lease.times();
-            (times.refreshed, times.reported) = (Some(since), reported);
+            (times.refreshed, times.looked, times.reported) = (Some(since), Some(since), reported);
         };
         refreshed(told);
         let known = registry.oldest();
@@ -140,6 +151,22 @@ impl Database {
             self.write_lease(known).await?;
             refreshed(known);
         }
+        Ok(())
+    }
+
+    /// Whether the states may have moved on for long: a program that only reads has no lease.
+    pub(crate) fn may_have_moved(&self) -> bool {
+        let now = self.environment().clock.monotonic();
+        !self.is_atomic() && self.0.lease.times().looked.is_none_or(|at| now.saturating_sub(at) >= LEASE)
+    }
+
+    /// Looks at the states, and takes them over where they have changed. Cost: one point read, or one request.
+    pub(crate) async fn look_at_states(&self) -> Result<()> {
+        let now = self.environment().clock.monotonic();
+        if self.stored_epoch().await? != self.0.registry.enter().epoch {
+            self.load_registry().await?;
+        }
+        self.0.lease.looked(now);
         Ok(())
     }
 

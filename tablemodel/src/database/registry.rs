@@ -124,6 +124,7 @@ impl Registry {
 impl Database {
     /// Reads the states of the model's entities; those that the store does not know stay unregistered.
     pub(super) async fn load_registry(&self) -> Result<()> {
+        self.0.lease.looked(self.environment().clock.monotonic());
         let rows = self.registry_rows().await?;
         let known = self.model().iter().filter(|schema| rows.contains_key(&entity_row(schema)));
         let entities = known.map(|schema| {

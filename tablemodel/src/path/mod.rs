@@ -103,7 +103,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { Reader::new(&db, query)?.keys_only().has_any::<FoundBy<Self>>().await })
+        Box::pin(async move { Reader::new(&db, query).await?.keys_only().has_any::<FoundBy<Self>>().await })
     }
 
     /// The entities at many full keys that differ in their last component, in the order given; `None` where there is
@@ -143,7 +143,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { Reader::new(&db, query)?.collect::<FoundBy<Self>>(None).await })
+        Box::pin(async move { Reader::new(&db, query).await?.collect::<FoundBy<Self>>(None).await })
     }
 
     /// The first `n` entities of the range, in key order. Cost: one request per 1,000 rows.
@@ -161,7 +161,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { Reader::new(&db, query)?.collect::<FoundBy<Self>>(Some(n)).await })
+        Box::pin(async move { Reader::new(&db, query).await?.collect::<FoundBy<Self>>(Some(n)).await })
     }
 
     /// The entities of the range one by one, in key order; memory holds one page.
@@ -207,7 +207,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Ranged,
     {
         let (query, db, cursor) = (self.into_query(), db.clone(), cursor.cloned());
-        Box::pin(async move { Reader::new(&db, query)?.page(n, cursor.as_ref()).await })
+        Box::pin(async move { Reader::new(&db, query).await?.page(n, cursor.as_ref()).await })
     }
 
     /// The number of entries in the range. Cost: one request per 1,000 rows, without properties.
@@ -226,7 +226,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { Reader::new(&db, query)?.keys_only().count_rows().await })
+        Box::pin(async move { Reader::new(&db, query).await?.keys_only().count_rows().await })
     }
 
     /// Deletes every entity in the range with its derived rows, and gives their number. Not atomic: entity by entity.
@@ -249,7 +249,7 @@ pub trait Path: Sized + Send + 'static {
         let (query, db) = (self.into_query(), db.clone());
         Box::pin(async move {
             let mut deleted = 0;
-            let mut reader = Reader::new(&db, query)?;
+            let mut reader = Reader::new(&db, query).await?;
             while let Some(row) = reader.next_row().await? {
                 deleted += u64::from(delete_found::<<Self::Found as Found>::Entity>(&db, &reader, &row).await?);
             }

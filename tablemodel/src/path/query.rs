@@ -303,7 +303,11 @@ impl PathQuery {
         if state == IndexState::Readable {
             return Ok(());
         }
-        let detail = format!("index `{}` is {}, not yet readable; it has to be built first", index.name, state.word());
+        let detail = format!(
+            "index `{}` is {}, not yet readable; `db.migrations().apply()` builds it",
+            index.name,
+            state.word()
+        );
         Err(Error::new(ErrorKind::IndexNotReady { index: index.name }, detail).of(self.schema.entity_type))
     }
 

@@ -42,7 +42,7 @@ pub(crate) async fn entities<E: TableEntity>(db: &Database, query: PathQuery) ->
 /// The number of keys in the list.
 pub(crate) async fn count(db: &Database, query: PathQuery) -> Result<u64> {
     let head = query.list_row()?;
-    let reader = Reader::new(db, query)?;
+    let reader = Reader::new(db, query).await?;
     let Some(head) = head else { return reader.keys_only().count_rows().await };
     let plan = reader.rows.plan();
     let row = db.get_row(&db.table_name(plan.table()), &head).await?.filter(|row| plan.owns(row));
@@ -62,7 +62,7 @@ async fn load<E: TableEntity>(db: &Database, index: usize, member: Member) -> Re
 async fn members(db: &Database, query: PathQuery) -> Result<Vec<Member>> {
     let schema = query.schema();
     let Some(head) = query.list_row()? else {
-        let rows = all_rows(&mut Reader::new(db, query)?).await?.0;
+        let rows = all_rows(&mut Reader::new(db, query).await?).await?.0;
         let member = |row: Row| Ok(Member { entity: found::owner(schema, &row)?, row: row.key });
         return rows.into_iter().map(member).collect();
     };
@@ -73,7 +73,7 @@ async fn members(db: &Database, query: PathQuery) -> Result<Vec<Member>> {
 /// The keys of a list in the entity's own partition. Where it took several requests, its first row is read once more: a
 /// key must not have moved between chunks meanwhile.
 async fn whole(db: &Database, query: &PathQuery, head: &RowKey) -> Result<Vec<String>> {
-    let mut reader = Reader::new(db, query.clone())?;
+    let mut reader = Reader::new(db, query.clone()).await?;
     let table = db.table_name(reader.rows.plan().table());
     for _ in 0..load_limit() {
         let (mut rows, pages) = all_rows(&mut reader).await?;
@@ -95,7 +95,7 @@ async fn whole(db: &Database, query: &PathQuery, head: &RowKey) -> Result<Vec<St
                 let detail = "a chunk of the list is missing; repair it";
                 return Err(Error::corrupt(detail).of(query.schema().entity_type).at_key(head.clone()));
             }
-            _ => reader = Reader::new(db, query.clone())?,
+            _ => reader = Reader::new(db, query.clone()).await?,
         }
     }
     let detail = "the list keeps changing while it is read; try again";

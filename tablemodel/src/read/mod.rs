@@ -53,9 +53,8 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Plans the query; an index that is not readable is refused.
-    pub(crate) fn new(db: &Database, query: PathQuery) -> Result<Self> {
-        let registered = db.registered(query.schema())?;
-        query.check_ready(&registered.setting.states)?;
+    pub(crate) async fn new(db: &Database, query: PathQuery) -> Result<Self> {
+        let registered = readable(db, &query).await?;
         let plan = query.plan()?;
         let (index, verified) = (plan.index, query.is_verified());
         let rows = Groups::new(db.clone(), &registered, plan);
@@ -185,8 +184,8 @@ impl Reader {
 enum Single {
     /// One key says all: no plan is made.
     Point(Point),
-    /// The key has several places to be looked for.
-    Planned(Box<Reader>),
+    /// The key has several places to be looked for, or the states of indexes are to be looked at before.
+    Planned(Box<PathQuery>),
 }
 
 /// One row of an entity's own partition, to be read by its key.
@@ -197,13 +196,14 @@ struct Point {
 }
 
 impl Single {
-    /// Errors in the values, and an index that is not readable, are met here, before anything is read.
+    /// Errors in the values are met here, before anything is read.
     fn new(db: &Database, query: PathQuery) -> Result<Self> {
         let registered = db.registered(query.schema())?;
-        query.check_ready(&registered.setting.states)?;
+        let is_ready =
+            query.index().is_none() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
         Ok(match query.point()? {
-            Some(key) => Self::Point(Point { registered, query, key }),
-            None => Self::Planned(Box::new(Reader::new(db, query)?)),
+            Some(key) if is_ready => Self::Point(Point { registered, query, key }),
+            _ => Self::Planned(Box::new(query)),
         })
     }
 
@@ -211,9 +211,24 @@ impl Single {
     fn run<F: Found>(self, db: &Database) -> Running<Option<F>> {
         match self {
             Self::Point(point) => Box::pin(point.found(db.clone())),
-            Self::Planned(reader) => Box::pin(reader.first_found()),
+            Self::Planned(query) => {
+                let db = db.clone();
+                Box::pin(async move { Reader::new(&db, *query).await?.first_found().await })
+            }
         }
     }
+}
+
+/// The entity as the store keeps it; that the query's index is readable, by states that were looked at not long ago.
+async fn readable(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
+    let registered = db.registered(query.schema())?;
+    let is_ready = query.check_ready(&registered.setting.states);
+    if query.index().is_none() || (is_ready.is_ok() && !db.may_have_moved()) {
+        return is_ready.map(|()| registered);
+    }
+    db.look_at_states().await?;
+    let registered = db.registered(query.schema())?;
+    query.check_ready(&registered.setting.states).map(|()| registered)
 }
 
 impl Point {
@@ -306,7 +321,7 @@ fn wants(schema: &'static EntitySchema, index: usize, row: &Row, primary: &Group
 
 /// The results one by one.
 pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<Item = Result<F>> + Send + 'static {
-    futures_stream::once(async move { Reader::new(&db, query) })
+    futures_stream::once(async move { Reader::new(&db, query).await })
         .map_ok(|reader| {
             futures_stream::try_unfold(reader, |mut reader| async move {
                 let results = reader.next_results::<F>().await?;
@@ -327,7 +342,7 @@ pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Re
 /// The primary key behind a full key: the key itself, or the owner of the index row.
 pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<RowKey> {
     let schema = query.schema();
-    let mut reader = Reader::new(db, query.clone())?;
+    let mut reader = Reader::new(db, query.clone()).await?;
     match (reader.index, reader.rows.plan().point()) {
         (None, Some(key)) => Ok(key),
         (None, None) if reader.rows.plan().is_cut() => query.exact_key(),

@@ -18,6 +18,6 @@ pub use self::key_laws::{Violations, check_key_laws, key_laws};
 #[cfg(feature = "testing")]
 pub use tablemodel_store::{
     clock::ManualClock,
-    fault::{Chances, Fault, FaultPlan, Script},
+    fault::{Call, Chances, Fault, FaultPlan, Request, Script},
     observe::{CallKind, CallRecord, Tally},
 };

@@ -30,6 +30,7 @@ mod format;
 mod keys;
 mod kill;
 mod list;
+mod migrate;
 mod properties;
 mod protocol;
 mod reads;

@@ -348,7 +348,7 @@ pub(super) async fn retry(db: &Database, id: &str) -> Result<u64> {
         let schema = db.model().iter().copied().find(|schema| schema.entity_type == failure.entity);
         let Some(schema) = schema else { continue };
         match write_again(db, schema, &failure.key).await {
-            Ok(_) => db.remove_row(&db.registry_table(), &row).await?,
+            Ok(_) => record::remove(db, &row).await?,
             Err(error) if is_fatal(&error) || *error.kind() == ErrorKind::Unavailable => return Err(error),
             Err(error) => {
                 left += 1;

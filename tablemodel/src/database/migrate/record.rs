@@ -14,6 +14,7 @@ use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
+        outbox::is_race,
         registry::{PARTITION, record as stamped},
     },
     error::{Error, Result},
@@ -265,9 +266,24 @@ pub(super) async fn failures(db: &Database, id: &str) -> Result<Vec<(Row, Failur
 /// Takes away what belongs to the migration and is no state.
 pub(super) async fn forget(db: &Database, id: &str) -> Result<()> {
     for row in work(db, &format!("{id}|")).await? {
-        db.remove_row(&db.registry_table(), &row).await?;
+        remove(db, &row).await?;
     }
     Ok(())
+}
+
+/// Takes a row of the schema table away, if it is still as it was read.
+pub(super) async fn remove(db: &Database, row: &Row) -> Result<()> {
+    let action = Action::Delete(Condition::Match(row.etag.clone()));
+    let batches = [Batch::new(db.registry_table(), row.key.partition.clone()).with(row.key.row.clone(), action)];
+    let mut attempt = 0;
+    loop {
+        match db.commit_unleased(&batches, attempt).await {
+            Err(error) if is_race(error.kind()) => return Ok(()),
+            Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => db.pause(attempt).await,
+            other => return Ok(other.map(drop)?),
+        }
+        attempt += 1;
+    }
 }
 
 async fn work(db: &Database, prefix: &str) -> Result<Vec<Row>> {

@@ -73,9 +73,11 @@ pub(super) async fn drain(db: &Database) -> Result<()> {
         return Ok(());
     }
     for attempt in 0..ATTEMPTS {
-        let report = db.relay().hurry().await?;
-        if report.failed + report.poisoned == 0 {
-            return Ok(());
+        match db.relay().hurry().await {
+            Ok(report) if report.failed + report.poisoned == 0 => return Ok(()),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) => {}
+            Err(error) => return Err(error),
         }
         db.pause(attempt).await;
     }

@@ -13,7 +13,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row,
 
 use super::{
     DroppedIndex, MigrationPlan, Step,
-    record::{Control, MIGRATION, Record, control_key},
+    record::{self, Control, MIGRATION, Record, control_key},
     running,
 };
 use crate::{
@@ -222,7 +222,7 @@ impl Owned {
                 // Its last write may have been this one, and its reply was lost.
                 Err(_) if attempt > 0 && rows.record(&self.id)?.is_some_and(|(record, _)| record.owner.is_none()) => {
                     self.db.load_registry().await?;
-                    return Ok(rows.record(&self.id)?.map(|(record, _)| record).ok_or_else(busy)?);
+                    return rows.record(&self.id)?.map(|(record, _)| record).ok_or_else(busy);
                 }
                 other => other?,
             };
@@ -351,7 +351,7 @@ impl Owned {
             }
             let is_gone = now.saturating_sub(*since) >= GONE;
             if is_gone {
-                self.db.remove_row(&self.db.registry_table(), &row).await?;
+                record::remove(&self.db, &row).await?;
             } else if registry::epoch_of(&row) < epoch || !allowed.lets(&row) {
                 behind.push(id.to_owned());
             }

@@ -1,0 +1,189 @@
+//! What an application builds, tells, sets aside and refuses.
+
+use std::time::Duration;
+
+use tablemodel::{
+    Consistency, ErrorKind, IndexState,
+    migrations::{MigrationPlan, Progress},
+    prelude::*,
+    store::clock::Clock,
+};
+
+use super::{
+    Club, MODES, Person, all_rows, assert_built, assert_clean, claimed, filled, first, next, program, states, store,
+    unique,
+};
+
+#[tokio::test]
+async fn every_kind_of_index_is_built_and_is_complete() {
+    for mode in MODES {
+        let db = filled(mode, 3, 80).await;
+        let db = next::<Club>(&db).await;
+        let refused = Person::by_city().club("c0").city("Rome").all(&db).await.expect_err("not built yet");
+        assert_eq!(*refused.kind(), ErrorKind::IndexNotReady { index: "by_city" });
+        assert_eq!(db.migrations().plan().await.unwrap().steps.len(), 4);
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete(), "{applied:?}");
+        assert_eq!((applied.touched, applied.failed, applied.scrubbed), (240, 0, 0));
+        assert_built(&db, &format!("{mode:?}")).await;
+        assert_eq!(Person::by_city().club("c0").city("Rome").all(&db).await.unwrap().len(), 27);
+        assert_eq!(db.migrations().apply().await.expect("again").migration, None, "nothing is left to do");
+    }
+}
+
+#[tokio::test]
+async fn a_small_store_of_one_program_is_migrated_with_its_tables() {
+    for (persons, is_built) in [(200, true), (201, false)] {
+        let db = filled(Consistency::Atomic, 1, persons).await;
+        let db = next::<Club>(&db).await;
+        assert_eq!(db.migrations().plan().await.unwrap().steps.is_empty(), is_built, "{persons}");
+    }
+    let db = filled(Consistency::Azure, 1, 3).await;
+    let db = next::<Club>(&db).await;
+    assert_eq!(db.migrations().plan().await.unwrap().steps.len(), 4, "others may write this one");
+}
+
+#[tokio::test]
+async fn an_empty_table_and_a_store_that_is_as_its_model_take_nothing() {
+    let db = store(Consistency::Azure).await;
+    assert_eq!(db.migrations().plan().await.unwrap(), MigrationPlan::default());
+    assert_eq!(db.migrations().status().await.unwrap(), None);
+    db.clock().advance(Duration::from_secs(130));
+    let next = next::<Club>(&db).await;
+    let applied = next.migrations().apply().await.expect("applied");
+    assert!(applied.is_complete() && applied.touched == 0, "{applied:?}");
+    next.insert(&Person { club: "A".into(), id: 1, name: "n".into(), city: "Rome".into(), badge: None, visits: 0 })
+        .await
+        .expect("inserted");
+    assert_built(&next, "after").await;
+}
+
+#[tokio::test]
+async fn a_running_program_learns_of_the_states_without_a_restart() {
+    let db = filled(Consistency::Azure, 1, 5).await;
+    let (migrator, reader) = (next::<Club>(&db).await, program::<Club>(&db).await);
+    let path = || Person::by_city().club("c0").city("Rome");
+    assert!(path().all(&reader).await.is_err());
+    let applied = migrator.migrations().apply().wait(Duration::from_secs(1_000)).await.expect("applied");
+    assert!(applied.is_complete());
+    assert_eq!(path().all(&reader).await.expect("readable").len(), 2);
+    assert!(Person::by_city().club("c0").city("Rome").id(1).exists(&reader).await.expect("readable"));
+    migrator.migrations().rollback().await.expect("taken back");
+    db.clock().advance(Duration::from_secs(60));
+    assert!(path().all(&reader).await.is_err(), "nor is it read after it has gone");
+}
+
+#[tokio::test]
+async fn what_violates_a_new_unique_index_is_told_and_the_index_waits() {
+    for mode in MODES {
+        let db = filled(mode, 1, 250).await;
+        for (id, badge) in [(1, 7), (2, 7), (3, 8)] {
+            db.update(first::Person::find().club("c0").id(id), move |p| Ok(p.badge = Some(badge))).await.unwrap();
+        }
+        db.clock().advance(Duration::from_secs(130));
+        let db = next::<unique::Club>(&db).await;
+        let dry = db.migrations().apply().dry_run(None).await.expect("read");
+        assert_eq!((dry.entities, dry.rows, dry.failed), (250, 3, 1));
+        let applied = db.migrations().apply().await.expect("applied");
+        assert_eq!((applied.touched, applied.failed, applied.is_complete()), (249, 1, false), "{applied:?}");
+        assert_eq!(states(&db).await, [IndexState::WriteOnly]);
+        let failures = db.migrations().failures().await.unwrap();
+        assert_eq!((failures.len(), failures[0].key.row.as_str()), (1, "p_0002"));
+        assert!(failures[0].error.contains("by_badge"), "{failures:?}");
+        db.update(unique::Person::find().club("c0").id(3), |p| Ok(p.visits += 1))
+            .await
+            .expect("others are not blocked");
+        assert_eq!(db.migrations().retry_failures().await.unwrap(), 1, "still there");
+        assert!(!db.migrations().apply().await.unwrap().is_complete(), "so the index waits");
+        db.update(unique::Person::find().club("c0").id(2), |p| Ok(p.badge = Some(9))).await.expect("put right");
+        assert_eq!(db.migrations().retry_failures().await.unwrap(), 0);
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete() && applied.touched == 0, "{applied:?}");
+        assert!(unique::Person::by_badge().club("c0").badge(9).exists(&db).await.expect("readable"));
+        assert_clean(&db, &format!("{mode:?}")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_new_unique_index_over_all_partitions_is_claimed_once() {
+    for mode in MODES {
+        let db = filled(mode, 2, 120).await;
+        for (club, id, badge) in [("c0", 1, 7), ("c1", 1, 7), ("c1", 2, 8)] {
+            db.update(first::Person::find().club(club).id(id), move |p| Ok(p.badge = Some(badge))).await.unwrap();
+        }
+        db.clock().advance(Duration::from_secs(130));
+        let db = next::<claimed::Club>(&db).await;
+        let applied = db.migrations().apply().await.expect("applied");
+        assert_eq!((applied.failed, applied.is_complete()), (1, false), "{mode:?}: {applied:?}");
+        let failed = db.migrations().failures().await.unwrap().remove(0).key;
+        let loser = claimed::Person::find().club(&failed.partition).id(1);
+        db.update(loser, |p| Ok(p.badge = None)).await.expect("put right");
+        assert_eq!(db.migrations().retry_failures().await.unwrap(), 0);
+        assert!(db.migrations().apply().await.unwrap().is_complete());
+        assert!(claimed::Person::by_badge().badge(7).exists(&db).await.expect("readable"));
+        assert_clean(&db, &format!("{mode:?}")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_writes_nothing_and_tells_what_it_would_take() {
+    for mode in MODES {
+        let db = filled(mode, 4, 100).await;
+        let db = next::<Club>(&db).await;
+        let before = (all_rows(&db, "Club").await, all_rows(&db, "tmschema").await);
+        let all = db.migrations().apply().rate(100.0).dry_run(None).await.expect("read");
+        assert_eq!((all.entities, all.read, all.rows, all.failed), (400, 400, 1_600, 0));
+        assert_eq!(all.time, Some(Duration::from_secs(4)));
+        let some = db.migrations().apply().dry_run(Some(40)).await.expect("read");
+        assert_eq!((some.entities, some.read, some.rows), (400, 40, 1_600));
+        assert_eq!((all_rows(&db, "Club").await, all_rows(&db, "tmschema").await), before);
+    }
+}
+
+#[tokio::test]
+async fn it_is_paused_slowed_and_told_of_while_it_runs() {
+    let store = filled(Consistency::Azure, 4, 100).await;
+    let db = next::<Club>(&store).await;
+    let (mut told, mut stop) = (Vec::<Progress>::new(), None);
+    let applied = {
+        let db = &db;
+        let (told, stop) = (&mut told, &mut stop);
+        let apply = db.migrations().apply().rate(1_000.0).batch(50).workers(1).progress(move |progress| {
+            told.push(*progress);
+            if told.len() == 3 {
+                let migrations = db.migrations();
+                *stop = Some(tokio::spawn(async move { migrations.pause().await }));
+            }
+        });
+        apply.await.expect("applied")
+    };
+    stop.expect("paused").await.unwrap().expect("paused");
+    assert!(applied.paused && !applied.is_complete(), "{applied:?}");
+    let at = applied.touched;
+    assert!((150..400).contains(&at), "{at}");
+    assert_eq!((told[0].entities, told[0].done, told[2].done), (400, 50, 150));
+    assert!(db.migrations().apply().await.unwrap().paused, "until it is resumed");
+    db.migrations().resume().await.unwrap();
+    db.migrations().set_rate(Some(10.0)).await.unwrap();
+    let begun = store.clock().monotonic();
+    let applied = db.migrations().apply().batch(50).await.expect("applied");
+    assert!(applied.is_complete() && applied.touched == 400 - at, "{applied:?}");
+    let seconds = (store.clock().monotonic() - begun).as_secs();
+    assert!(seconds >= (400 - at) / 10 - 10, "{seconds} s at 10 a second");
+    let error = db.migrations().set_rate(Some(0.0)).await.expect_err("no rate");
+    assert_eq!(*error.kind(), ErrorKind::Invalid);
+    assert_built(&db, "at the end").await;
+}
+
+#[tokio::test]
+async fn it_stops_where_too_much_fails() {
+    let db = filled(Consistency::Azure, 1, 60).await;
+    for id in 0..40 {
+        db.update(first::Person::find().club("c0").id(id), |p| Ok(p.badge = Some(1))).await.unwrap();
+    }
+    db.clock().advance(Duration::from_secs(130));
+    let db = next::<unique::Club>(&db).await;
+    let applied = db.migrations().apply().batch(10).max_failures(5).await.expect("applied");
+    assert!((6..=20).contains(&applied.failed) && applied.touched < 20, "{applied:?}");
+    assert_eq!(db.migrations().failures().await.unwrap().len() as u64, applied.failed);
+}

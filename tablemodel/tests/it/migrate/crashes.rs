@@ -1,0 +1,148 @@
+//! A fault at every store call of a migration, in both modes: whoever goes on ends with indexes that are exact, and repeats at
+//! most a batch.
+
+use std::time::Duration;
+
+use tablemodel::{
+    Consistency, IndexState,
+    prelude::*,
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::{Club, MODES, assert_built, assert_clean, filled, next, program, states, unique};
+
+fn faults() -> [Fault; 3] {
+    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply]
+}
+
+/// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
+async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
+where
+    W: AsyncFn(&Database) -> tablemodel::Result<()>,
+    E: AsyncFn(&TestDatabase, &str),
+{
+    let (store, db) = made().await;
+    store.forget_calls();
+    work(&db).await.expect("without a fault");
+    let calls = store.calls().len();
+    for call in 0..calls {
+        for fault in faults() {
+            let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
+            let (store, db) = made().await;
+            let replies = !matches!(fault, Fault::LostReply);
+            store.fail(Script::new().at(call, fault));
+            let result = work(&db).await;
+            drop(db);
+            if !replies {
+                result.as_ref().unwrap_or_else(|error| panic!("{told}: {error:?}"));
+            }
+            store.fail(Script::new());
+            let store = store.reopen::<super::first::Club>().await.expect("opened");
+            store.clock().advance(Duration::from_secs(130));
+            end(&store, &told).await;
+        }
+    }
+    calls
+}
+
+async fn made<M: TableModel>(mode: Consistency, clubs: u32, persons: u32) -> (TestDatabase, Database) {
+    let store = filled(mode, clubs, persons).await;
+    let db = program::<M>(&store).await;
+    // Without the small migration that comes with the tables.
+    db.ensure_tables().await.expect("ensured");
+    (store, db)
+}
+
+#[tokio::test]
+async fn a_migration_that_died_anywhere_is_taken_up() {
+    for mode in MODES {
+        let calls = at_every_call(
+            async || made::<unique::Club>(mode, 3, 70).await,
+            async |db| db.migrations().apply().workers(2).await.map(drop),
+            async |store, told| {
+                let db = next::<unique::Club>(store).await;
+                let applied = db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                assert!(applied.is_complete(), "{told}: {applied:?}");
+                assert_clean(&db, told).await;
+                let plan = db.migrations().plan().await.unwrap();
+                assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+            },
+        )
+        .await;
+        assert!(calls > 20, "{calls} calls");
+    }
+}
+
+/// Fewer entities, of which each has rows in other partitions: 70 calls an entity.
+#[tokio::test]
+async fn a_migration_of_every_kind_of_index_that_died_anywhere_is_taken_up() {
+    for (mode, persons) in [(Consistency::Azure, 8), (Consistency::Atomic, 201)] {
+        let calls = at_every_call(
+            async || made::<Club>(mode, 1, persons).await,
+            async |db| db.migrations().apply().workers(1).batch(100).await.map(drop),
+            async |store, told| {
+                let db = next::<Club>(store).await;
+                db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                assert_built(&db, told).await;
+            },
+        )
+        .await;
+        assert!(calls > 30, "{calls} calls");
+    }
+}
+
+#[tokio::test]
+async fn what_is_repeated_is_at_most_a_batch_of_each_range() {
+    const BATCH: u64 = 20;
+    let (store, db) = made::<unique::Club>(Consistency::Azure, 1, 200).await;
+    store.forget_calls();
+    db.migrations().apply().batch(20).await.expect("applied");
+    let calls = store.calls().len();
+    for call in 0..calls {
+        let (store, db) = made::<unique::Club>(Consistency::Azure, 1, 200).await;
+        store.fail(Script::new().at(call, Fault::CrashAfter));
+        db.migrations().apply().batch(20).await.expect_err("it died");
+        store.fail(Script::new());
+        let store = store.reopen::<super::first::Club>().await.expect("opened");
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<unique::Club>(&store).await;
+        let saved = db.migrations().status().await.unwrap().map_or(0, |status| status.touched);
+        let applied = db.migrations().apply().await.expect("applied");
+        assert_eq!(applied.touched, 200 - saved, "call {call}: what was saved is not repeated");
+        let raised = super::all_rows(&db, "Club").await;
+        let number = |row: &tablemodel::Row| match row.properties.get("_seq") {
+            Some(tablemodel::ValueRef::Int64(number)) => number,
+            other => panic!("{other:?}"),
+        };
+        let people: Vec<_> = raised.iter().filter(|row| row.key.row.starts_with("p_")).map(number).collect();
+        let least = people.iter().min().expect("some");
+        let twice = people.iter().filter(|number| *number > least).count() as u64;
+        assert!(twice <= BATCH, "call {call}: {twice} were written twice");
+    }
+}
+
+#[tokio::test]
+async fn a_rollback_that_died_anywhere_is_taken_up() {
+    for mode in MODES {
+        at_every_call(
+            async || {
+                let (store, db) = made::<unique::Club>(mode, 2, 101).await;
+                db.migrations().apply().await.expect("applied");
+                (store, db)
+            },
+            async |db| db.migrations().rollback().await.map(drop),
+            async |store, told| {
+                let db = program::<unique::Club>(store).await;
+                if states(&db).await != [IndexState::Absent]
+                    || db.migrations().plan().await.unwrap().unfinished.is_some()
+                {
+                    db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                }
+                assert_eq!(states(&db).await, [IndexState::Absent], "{told}");
+                assert_clean(&db, told).await;
+                assert_eq!(super::all_rows(&db, "Club").await.len(), 202, "{told}: no row of the index is left");
+            },
+        )
+        .await;
+    }
+}

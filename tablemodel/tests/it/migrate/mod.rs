@@ -1,0 +1,216 @@
+//! Indexes that are added to entities which are there already: built beside writers, through any fault, and taken away again.
+//!
+//! One store, and programs of two releases over it; time passes where somebody sleeps.
+
+mod building;
+mod crashes;
+mod leases;
+mod together;
+mod undoing;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tablemodel::{
+    Consistency, IndexState, Random, Row,
+    prelude::*,
+    store::clock::{ManualClock, Sleep},
+    testing::TestDatabase,
+};
+
+/// The first release: no index.
+pub(crate) mod first {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+    pub(crate) struct Person {
+        pub(crate) club: String,
+        pub(crate) id: u32,
+        pub(crate) name: String,
+        pub(crate) city: String,
+        pub(crate) badge: Option<u32>,
+        pub(crate) visits: i64,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(crate) enum Club {
+        Person(Person),
+    }
+
+    pub(crate) fn person(club: &str, id: u32) -> Person {
+        let city = ["Oslo", "Rome", "Bern"][id as usize % 3].to_owned();
+        Person { club: club.into(), id, name: format!("n{}", id % 7), city, badge: None, visits: 0 }
+    }
+}
+
+/// The second: an index beside the entity, one elsewhere, and two lists.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+#[table(index(by_city, row = "city_{city}_{id:04}", keep(visits)))]
+#[table(index(by_name, table = "People", partition = "{name}", row = "{club}_{id:04}", keys_only))]
+#[table(list(of_city, row = "l_{city}"))]
+#[table(list(of_name, table = "Names", partition = "{name}", row = "in_{city}"))]
+pub(crate) struct Person {
+    pub(crate) club: String,
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) city: String,
+    pub(crate) badge: Option<u32>,
+    pub(crate) visits: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, TableModel)]
+pub(crate) enum Club {
+    Person(Person),
+}
+
+/// The third: a badge belongs to one person of a club.
+pub(crate) mod unique {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+    #[table(index(by_badge, row = "badge_{badge:06}", unique, keys_only))]
+    pub(crate) struct Person {
+        pub(crate) club: String,
+        pub(crate) id: u32,
+        pub(crate) name: String,
+        pub(crate) city: String,
+        pub(crate) badge: Option<u32>,
+        pub(crate) visits: i64,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(crate) enum Club {
+        Person(Person),
+    }
+}
+
+/// The same, over all clubs.
+pub(crate) mod claimed {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+    #[table(index(by_badge, table = "Badges", partition = "{badge:06}", row = "badge", unique, keys_only))]
+    pub(crate) struct Person {
+        pub(crate) club: String,
+        pub(crate) id: u32,
+        pub(crate) name: String,
+        pub(crate) city: String,
+        pub(crate) badge: Option<u32>,
+        pub(crate) visits: i64,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(crate) enum Club {
+        Person(Person),
+    }
+}
+
+pub(crate) const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
+
+/// An empty store of the first release.
+pub(crate) async fn store(mode: Consistency) -> TestDatabase {
+    let made = match mode {
+        Consistency::Azure => TestDatabase::new::<first::Club>().await,
+        Consistency::Atomic => TestDatabase::atomic::<first::Club>().await,
+    };
+    made.expect("a database in memory")
+}
+
+/// So many persons in so many clubs, as the first release wrote them; that program has ended.
+pub(crate) async fn filled(mode: Consistency, clubs: u32, persons: u32) -> TestDatabase {
+    let db = store(mode).await;
+    let all = (0..clubs).flat_map(|club| (0..persons).map(move |id| first::person(&format!("c{club}"), id)));
+    let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.expect("written");
+    assert!(report.failed.is_empty(), "{report:?}");
+    db.clock().advance(Duration::from_secs(130));
+    db
+}
+
+/// A program over the store: sleeping takes time, and lets others run.
+pub(crate) async fn program<M: TableModel>(db: &TestDatabase) -> Database {
+    db.fail(tablemodel::testing::Script::new());
+    let random = Arc::new(Counter(AtomicU64::new(NEXT.fetch_add(1 << 32, Ordering::Relaxed))));
+    let builder = Database::builder().clock(Arc::new(db.clock().clone())).random(random);
+    let builder = builder.sleep(Arc::new(Passing(db.clock().clone()))).deadline(Duration::MAX);
+    builder.consistency(db.consistency()).with_store::<M>(db.store()).await.expect("opened")
+}
+
+/// The same, with its tables; nothing is built yet where that takes a migration.
+pub(crate) async fn next<M: TableModel>(db: &TestDatabase) -> Database {
+    let program = program::<M>(db).await;
+    program.ensure_tables().await.expect("ensured");
+    program
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+struct Counter(AtomicU64);
+
+impl Random for Counter {
+    fn next(&self) -> u64 {
+        self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed)
+    }
+}
+
+pub(crate) struct Passing(pub(crate) ManualClock);
+
+#[async_trait::async_trait]
+impl Sleep for Passing {
+    async fn sleep(&self, time: Duration) {
+        if time == Duration::MAX {
+            std::future::pending().await
+        }
+        self.0.advance(time);
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(crate) async fn assert_clean(db: &Database, told: &str) {
+    if db.consistency() == Consistency::Azure {
+        db.relay().drain().await.expect("drained");
+    }
+    let verified = db.verify().await.expect("verify runs");
+    assert!(verified.is_clean(), "{told}: {:#?}", verified.violations);
+}
+
+/// That every path of the second release gives exactly the persons that there are.
+pub(crate) async fn assert_built(db: &Database, told: &str) {
+    assert_clean(db, told).await;
+    let plan = db.migrations().plan().await.expect("planned");
+    assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+    let rows: Vec<Row> = all_rows(db, "Club").await;
+    let persons = rows.iter().filter(|row| row.key.row.starts_with("p_")).count();
+    let of_kind = |rows: &[Row], kind: &str| {
+        let is = |row: &&Row| matches!(row.properties.get("EntityType"), Some(tablemodel::ValueRef::String(text)) if text.starts_with(kind));
+        let live = |row: &&Row| row.properties.get("_dead").is_none();
+        rows.iter().filter(is).filter(live).count()
+    };
+    assert_eq!(of_kind(&rows, "Person.by_city@"), persons, "{told}");
+    assert_eq!(of_kind(&all_rows(db, "People").await, "Person.by_name@"), persons, "{told}");
+    let mut listed = 0;
+    for club in rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
+        for city in ["Oslo", "Rome", "Bern", "Paris", "Kyiv"] {
+            let keys = Person::of_city().club(&club[0].key.partition).city(city).keys(db).await.expect("readable");
+            listed += keys.len();
+        }
+    }
+    assert_eq!(listed, persons, "{told}");
+}
+
+pub(crate) async fn all_rows(db: &Database, table: &str) -> Vec<Row> {
+    crate::writes::rows_of(db.store(), table).await.into_values().collect()
+}
+
+pub(crate) async fn states(db: &Database) -> Vec<IndexState> {
+    let status = db.migrations().status().await.expect("read").expect("a migration");
+    status.steps.into_iter().map(|step| step.state).collect()
+}

@@ -1,0 +1,111 @@
+//! Taking back what was built, at every state; and taking away what the model dropped.
+
+use std::time::Duration;
+
+use tablemodel::{
+    Consistency, ErrorKind, IndexState,
+    prelude::*,
+    store::{Action, Batch},
+    testing::{Fault, Script},
+};
+
+use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next, program, states};
+
+#[tokio::test]
+async fn what_was_built_is_taken_back_and_built_again() {
+    for mode in MODES {
+        let store = filled(mode, 3, 80).await;
+        let db = next::<Club>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        let gone = db.migrations().rollback().await.expect("taken back");
+        assert!(gone.steps.iter().all(|step| step.state == IndexState::Absent), "{gone:?}");
+        assert!(gone.rows >= 240 * 3, "{gone:?}");
+        assert_clean(&db, "taken back").await;
+        assert_eq!(all_rows(&db, "Club").await.len(), 240);
+        assert!(all_rows(&db, "People").await.is_empty() && all_rows(&db, "Names").await.is_empty());
+        let error = db.migrations().rollback().await.expect_err("there is nothing left");
+        assert_eq!(*error.kind(), ErrorKind::NotFound);
+        db.migrations().apply().await.expect("applied again");
+        assert_built(&db, &format!("{mode:?}")).await;
+    }
+}
+
+/// The migration stops at each of its states, by dying at many of its calls; programs write; it is taken back.
+#[tokio::test]
+async fn at_every_state_it_can_be_taken_back() {
+    for mode in MODES {
+        let mut met = std::collections::BTreeSet::new();
+        let persons = if mode == Consistency::Azure { 8 } else { 101 };
+        for call in (0..10).chain((10..).step_by(23)) {
+            let store = filled(mode, 2, persons).await;
+            let db = next::<Club>(&store).await;
+            store.fail(Script::new().at(call, Fault::CrashAfter));
+            let is_over = db.migrations().apply().workers(1).batch(50).await.is_ok();
+            store.fail(Script::new());
+            let store = store.reopen::<first::Club>().await.expect("opened");
+            store.clock().advance(Duration::from_secs(130));
+            let db = program::<Club>(&store).await;
+            if db.migrations().status().await.unwrap().is_none() {
+                continue;
+            }
+            met.extend(states(&db).await);
+            db.update(Person::find().club("c0").id(1), |p| Ok(p.city = "Paris".into())).await.expect("updated");
+            db.delete(Person::find().club("c1").id(5).one(&db).await.unwrap().unwrap()).await.expect("deleted");
+            db.migrations().rollback().await.expect("taken back");
+            assert_clean(&db, &format!("{mode:?}, died at call {call}")).await;
+            assert!(all_rows(&db, "People").await.iter().all(|row| row.properties.get("_dead").is_some()));
+            if is_over {
+                break;
+            }
+        }
+        assert_eq!(met.len(), 4, "every state was met: {met:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_model_dropped_is_taken_away_once_nobody_knows_it() {
+    for mode in MODES {
+        let store = filled(mode, 2, 120).await;
+        let old = next::<Club>(&store).await;
+        old.migrations().apply().await.expect("applied");
+        let db = next::<first::Club>(&store).await;
+        let plan = db.migrations().plan().await.unwrap();
+        assert_eq!((plan.steps.len(), plan.dropped.len()), (0, 4));
+        if mode == Consistency::Azure {
+            old.update(Person::find().club("c0").id(1), |p| Ok(p.city = "Paris".into()))
+                .await
+                .expect("it writes still");
+        }
+        let gone = db.migrations().contract().await.expect("taken away");
+        assert!(gone.rows >= 240 * 3, "{gone:?}");
+        let left = all_rows(&db, "Club").await.into_iter().filter(|row| !row.key.row.starts_with("~~"));
+        assert_eq!(left.count(), 240, "beside outbox rows that wait for the fence");
+        assert!(all_rows(&db, "People").await.is_empty());
+        assert!(db.migrations().plan().await.unwrap().is_empty());
+        assert_eq!(db.migrations().contract().await.unwrap().migration, None);
+        assert_clean(&db, "taken away").await;
+        let again = next::<Club>(&store).await;
+        again.migrations().apply().await.expect("built anew");
+        assert_built(&again, &format!("{mode:?}")).await;
+    }
+}
+
+#[tokio::test]
+async fn rows_that_nobody_wants_are_scrubbed_before_the_end() {
+    for mode in MODES {
+        let store = filled(mode, 1, 201).await;
+        let db = next::<Club>(&store).await;
+        // As a program without leases would have left it behind.
+        let stray = crate::writes::properties([
+            ("EntityType", "Person.by_city@1".into()),
+            ("_rk", "p_0001".into()),
+            ("_seq", 1_i64.into()),
+            ("Visits", 0_i64.into()),
+        ]);
+        let batch = Batch::new("Club", "c0").with("city_Paris_0001", Action::Insert(stray));
+        store.store().commit(&[batch]).await.expect("planted");
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete() && applied.scrubbed == 1, "{applied:?}");
+        assert_built(&db, &format!("{mode:?}")).await;
+    }
+}
