@@ -52,7 +52,7 @@ enum Staff {
 pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Rate> {
     let (employees, rounds) = if quick { (2_000, 2) } else { (50_000, 5) };
     eprintln!("measuring: {NAME}");
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(&directory.join("touch.tablemodel"))?;
+    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(directory.join("touch.tablemodel"))?;
     let db = Database::builder().with_embedded::<before::Staff>(store.clone()).await?;
     db.ensure_tables().await?;
     let employee = |id| before::Employee {
