@@ -27,6 +27,10 @@ struct Parts {
 }
 
 /// Slots: in place where they are few, as those of most rows are.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "what is large is the usual case, and all of it lies in one place behind the pointer"
+)]
 enum Slots {
     Few([Slot; FEW], usize),
     Many(Vec<Slot>),
