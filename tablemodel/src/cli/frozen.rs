@@ -127,6 +127,7 @@ fn index(name: &str, index: &IndexFormat) -> String {
             words.push(format!("keep({})", kept.join(", ")));
         }
         CoverFormat::KeysOnly if !is_list_elsewhere => words.push("keys_only".to_owned()),
+        CoverFormat::ListInBlob => words.push("store = blob".to_owned()),
         CoverFormat::KeysOnly | CoverFormat::Whole | CoverFormat::List => {}
     }
     words.extend(
@@ -135,7 +136,7 @@ fn index(name: &str, index: &IndexFormat) -> String {
             .as_ref()
             .map(|when| format!("when = {}{}", if when.negated { "!" } else { "" }, ident_of(&when.property))),
     );
-    let what = if is_list_elsewhere || index.cover == CoverFormat::List { "list" } else { "index" };
+    let what = if is_list_elsewhere || index.cover.is_list() { "list" } else { "index" };
     format!("#[table({what}({}))]", words.join(", "))
 }
 

@@ -91,6 +91,7 @@ fn index() -> impl Strategy<Value = IndexFormat> {
         names().prop_map(CoverFormat::Keep),
         Just(CoverFormat::KeysOnly),
         Just(CoverFormat::List),
+        Just(CoverFormat::ListInBlob),
     ];
     (option::of(elsewhere), key(), option::of(name()), cover, any::<bool>(), when()).prop_map(
         |(elsewhere, row, each, cover, unique, when)| IndexFormat { elsewhere, row, each, cover, unique, when },

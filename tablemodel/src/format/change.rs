@@ -256,6 +256,7 @@ fn index_class(code: Code, from: &IndexFormat, to: &IndexFormat) -> Class {
 fn keeps_more(from: &CoverFormat, to: &CoverFormat) -> bool {
     match (from, to) {
         (CoverFormat::Whole, _) | (_, CoverFormat::KeysOnly) => false,
+        (from, to) if from.is_list() && to.is_list() => false, // either is read in both forms
         (CoverFormat::Keep(from), CoverFormat::Keep(to)) => !to.is_subset(from),
         _ => true,
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Change, Code, CoverFormat, Format, IndexFormat, PropertyFormat, WrongRename};
+use super::{Change, Code, Format, IndexFormat, PropertyFormat, WrongRename};
 
 /// What the two formats alone do not tell.
 #[derive(Debug, Clone, Default)]
@@ -201,7 +201,7 @@ const ASPECTS: [(Code, Take); 5] = [
         if now.elsewhere.is_some() && is.elsewhere.is_some() {
             now.elsewhere = is.elsewhere.clone();
         }
-        if (now.cover == CoverFormat::List) != (is.cover == CoverFormat::List) {
+        if now.cover.is_list() != is.cover.is_list() {
             now.cover = is.cover.clone();
         }
     }),

@@ -4,8 +4,8 @@
 use crate::{
     key::{Codec, KeyType, Part, Segment, Template},
     schema::{
-        AggregateSchema, CopySchema, Cover, EntitySchema, Function, IndexSchema, OnDelete, PropertySchema, Shape, When,
-        at, same,
+        AggregateSchema, CopySchema, Cover, EntitySchema, Function, IndexSchema, OnDelete, PropertySchema, Shape,
+        Store, When, at, same,
     },
 };
 
@@ -163,6 +163,7 @@ const fn index(own: &IndexSchema, to: &mut Lines<'_>) {
         Cover::Whole => "whole",
         Cover::Keep(_) => "keep",
         Cover::KeysOnly => "keys",
+        Cover::List if matches!(own.store, Store::Blob { .. }) => "list in blob",
         Cover::List => "list",
     };
     to.line(&["index ", name, " cover ", cover]);

@@ -123,8 +123,17 @@ pub enum CoverFormat {
     Keep(BTreeSet<String>),
     /// Nothing but keys.
     KeysOnly,
-    /// It is a list: one row with the keys of all entities that have its key.
+    /// It is a list: one row with the keys of all entities that have its key, and chunks behind it when it is long.
     List,
+    /// The same, and a long one stands in a blob. Either is read in both forms.
+    ListInBlob,
+}
+
+impl CoverFormat {
+    /// Whether the index is a list.
+    pub fn is_list(&self) -> bool {
+        matches!(self, Self::List | Self::ListInBlob)
+    }
 }
 
 /// A condition over one property.

@@ -227,6 +227,7 @@ fn index(facts: &mut Facts<'_>) -> Result<IndexFormat, FormatError> {
         "whole" => CoverFormat::Whole,
         "keys" => CoverFormat::KeysOnly,
         "list" => CoverFormat::List,
+        "list in blob" => CoverFormat::ListInBlob,
         other => return Err(FormatError::new(format!("`cover {other}` is not understood"))),
     };
     Ok(IndexFormat {

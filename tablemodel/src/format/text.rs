@@ -60,6 +60,7 @@ impl IndexFormat {
             CoverFormat::Keep(_) => "keep",
             CoverFormat::KeysOnly => "keys",
             CoverFormat::List => "list",
+            CoverFormat::ListInBlob => "list in blob",
         };
         let mut facts = vec![format!("row {}", quoted(&self.row)), format!("cover {cover}")];
         if let Some(elsewhere) = &self.elsewhere {
