@@ -229,7 +229,8 @@ impl Owned {
             let moves = next(&rows, &mut record)?;
             let operations = self.operations(&rows, &moves)?;
             if self.write(&record, Some(row.etag.clone()), operations, attempt).await? {
-                if !moves.is_empty() {
+                // Of an earlier attempt the reply may have been lost: what it moved is nothing to move any more.
+                if !moves.is_empty() || attempt > 0 {
                     self.db.load_registry().await?;
                 }
                 return Ok(record);
