@@ -105,7 +105,7 @@ async fn writes_of_one_program_go_on_while_its_index_is_built() {
         let mut visits = 0;
         for club in 0..3 {
             visits +=
-                Person::find().club(&format!("c{club}")).all(&db).await.unwrap().iter().map(|p| p.visits).sum::<i64>();
+                Person::find().club(format!("c{club}")).all(&db).await.unwrap().iter().map(|p| p.visits).sum::<i64>();
         }
         assert_eq!(visits, made, "seed {seed}: no update is lost");
         assert_built(&db, &format!("seed {seed}")).await;
