@@ -25,7 +25,7 @@ fn read_plain(json: &str) -> Option<Vec<Cow<'_, str>>> {
         texts.push(Cow::Borrowed(parts.next()?));
         between = parts.next()?;
     }
-    (between == "]" && parts.next().is_none()).then_some(texts)
+    (!texts.is_empty() && between == "]" && parts.next().is_none()).then_some(texts)
 }
 
 /// The texts as a JSON list.
