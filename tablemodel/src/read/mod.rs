@@ -224,7 +224,7 @@ impl Point {
         let Some(row) = row.filter(|row| query::owns(schema, index, row)) else { return Ok(None) };
         match index {
             None => F::read_asked(row.into(), &query.asked()).map(Some),
-            Some(index) if F::OF_PRIMARY || query.is_verified() => {
+            Some(index) if F::OF_PRIMARY || query.is_verified() || !found::is_shown_by::<F>(Some(index), &row) => {
                 let owner = found::owner(schema, &row)?;
                 let primary = db.take_row(&registered.table, owner, schema.entity_type).await?;
                 let Some(primary) = primary.filter(|row| is_primary(schema, row)).map(Group::from) else {
