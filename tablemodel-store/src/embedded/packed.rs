@@ -19,7 +19,7 @@ pub(crate) struct Packed(Arc<Parts>);
 struct Parts {
     /// In order of name, each name once and with a number.
     slots: Slots,
-    /// All texts, and what [`Texts`] has between them: so they are validated at once, and none is validated again.
+    /// All texts, one after the other: so they are validated at once, and none is validated again.
     texts: String,
     /// All bytes of the values that are bytes.
     bytes: Vec<u8>,
@@ -98,33 +98,23 @@ impl Packed {
     pub(super) fn parse(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
         let mut stored = StoredProperties::of(body)?;
         let mut slots = Slots::with_capacity(stored.len());
-        let (mut texts, mut bytes) = (Texts::of(body)?, Vec::new());
-        texts.pass(0, stored.place_in(body))?;
+        let (mut texts, mut bytes) = (Vec::with_capacity(body.len()), Vec::new());
         let mut last: Option<&Known> = None;
         while stored.len() > 0 {
-            let at_name = stored.place_in(body);
             let (StoredName::Id(name), tag) = stored.take_name()? else { return None };
-            let at_value = stored.place_in(body);
-            texts.pass(at_name, at_value)?;
             let known = names.known(name)?;
             if last.replace(known).is_some_and(|last| !last.is_before(known)) {
                 return None;
             }
             let value = match stored.take_raw(tag)? {
-                Raw::Text(text) => {
-                    let end = stored.place_in(body);
-                    texts.pass(at_value, end - text.len())?;
-                    Kept::Text(texts.keep(text, end)?)
-                }
-                Raw::Value(value) => {
-                    texts.pass(at_value, stored.place_in(body))?;
-                    Kept::of(value, &mut bytes)?
-                }
+                Raw::Text(text) => Kept::Text(Run::append(&mut texts, text)?),
+                Raw::Value(value) => Kept::of(value, &mut bytes)?,
             };
             slots.push(Slot { name, value })?;
         }
-        let texts = String::from_utf8(texts.bytes).ok()?;
-        stored.is_at_end().then(|| Self(Arc::new(Parts { slots, texts, bytes, names: Arc::clone(names) })))
+        let texts = String::from_utf8(texts).ok()?;
+        let parts = Parts { slots, texts, bytes, names: Arc::clone(names) };
+        (stored.is_at_end() && parts.texts_are_apart()).then(|| Self(Arc::new(parts)))
     }
 
     /// The value under `name`.
@@ -192,46 +182,15 @@ impl Packed {
     }
 }
 
-/// The texts of a body on their way to be validated at once, with something that is ASCII between them: so a text that is
-/// none is not taken for one because of what it ends or begins with.
-struct Texts {
-    bytes: Vec<u8>,
-    /// Whether these are the whole body, where it stands: of a short one, which is sooner copied than its texts are.
-    is_body: bool,
-}
-
-impl Texts {
-    /// None of them yet. A body is far below 4 GiB.
-    #[inline]
-    fn of(body: &[u8]) -> Option<Self> {
-        const SHORT: usize = 1024;
-        u32::try_from(body.len()).ok()?;
-        let is_body = body.len() <= SHORT;
-        Some(Self { bytes: if is_body { body.to_vec() } else { Vec::new() }, is_body })
-    }
-
-    /// The bytes of the body from `start` to `end` are no text.
-    #[inline(always)]
-    fn pass(&mut self, start: usize, end: usize) -> Option<()> {
-        // A number of one byte is ASCII.
-        if self.is_body && end - start > 1 {
-            self.bytes.get_mut(start..end)?.iter_mut().for_each(|byte| *byte &= 0x7F);
-        }
-        Some(())
-    }
-
-    /// Where the text lies that ends at `end` of the body.
-    #[inline(always)]
-    fn keep(&mut self, text: &[u8], end: usize) -> Option<Run> {
-        if self.is_body {
-            return Some(Run { start: (end - text.len()) as u32, end: end as u32 });
-        }
-        self.bytes.push(0);
-        Run::append(&mut self.bytes, text)
-    }
-}
-
 impl Parts {
+    /// Whether no character stands in two texts: then each is a text by itself.
+    fn texts_are_apart(&self) -> bool {
+        self.slots.as_slice().iter().all(|slot| match slot.value {
+            Kept::Text(run) => self.texts.is_char_boundary(run.start as usize),
+            _ => true,
+        })
+    }
+
     #[inline(always)]
     fn value(&self, kept: Kept) -> Option<ValueRef<'_>> {
         Some(match kept {

@@ -65,12 +65,6 @@ impl<'a> StoredProperties<'a> {
         self.left
     }
 
-    /// Where in `body`, which they are of, the next one stands.
-    #[inline(always)]
-    pub(super) fn place_in(&self, body: &[u8]) -> usize {
-        body.len() - self.rest.len()
-    }
-
     /// Whether all were read, and nothing follows them.
     pub(super) fn is_at_end(&self) -> bool {
         self.left == 0 && self.rest.is_empty()
