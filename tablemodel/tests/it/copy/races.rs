@@ -311,9 +311,14 @@ proptest! {
 
 #[tokio::test]
 async fn a_holder_may_come_between_the_end_of_its_source_and_the_next_life() {
-    let steps = [Step::RepointBadge, Step::InsertDesk, Step::Reborn, Step::InsertBeside];
-    let told = format!("{steps:?}");
-    let field = field(Consistency::Azure, steps.len()).await;
-    race(&field, &steps, [2, 2, 2, 2, 2, 2, 2, 3, 2, 3].into_iter(), &told);
-    settled(&field, &told).await;
+    let cases: [(&[Step], &[usize]); 2] = [
+        (&[Step::RepointBadge, Step::InsertDesk, Step::Reborn, Step::InsertBeside], &[2, 2, 2, 2, 2, 2, 2, 3, 2, 3]),
+        (&[Step::Reborn, Step::InsertBadge, Step::InsertBeside], &[2, 3, 0, 3, 2, 3, 3, 3, 0, 0, 2, 2]),
+    ];
+    for (steps, schedule) in cases {
+        let told = format!("{steps:?}");
+        let field = field(Consistency::Azure, steps.len()).await;
+        race(&field, steps, schedule.iter().copied(), &told);
+        settled(&field, &told).await;
+    }
 }
