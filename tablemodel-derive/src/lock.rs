@@ -43,7 +43,7 @@ fn emit(entity: &Entity, locked: Option<Locked>) -> TokenStream {
     let schema = quote!(<#ident as _tm::TableEntity>::SCHEMA);
     let facts = match locked {
         None => return quote_spanned!(ident.span()=> const _: () = _tm::gate_unreadable();),
-        Some(Locked { newest: None, .. }) if !frozen => return TokenStream::new(),
+        Some(Locked { newest: None, .. }) => return TokenStream::new(),
         Some(Locked { newest, facts }) => {
             let newest = newest.unwrap_or_default();
             let facts = facts.map_or_else(|| quote!(_tm::None), |facts| quote!(_tm::Some(&[#(#facts),*])));

@@ -11,8 +11,14 @@ use tablemodel::{
 
 use super::{Club, MODES, assert_built, assert_clean, filled, next, program, states, unique};
 
-fn faults() -> [Fault; 3] {
-    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply]
+/// Calls up to which each kind of fault is tried at each.
+const FEW: usize = 400;
+
+/// The faults at a call: every kind, or where the calls are many, one kind each in turn.
+fn faults(call: usize, calls: usize) -> Vec<Fault> {
+    let all = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply];
+    let chosen = all.into_iter().enumerate().filter(|(kind, _)| calls <= FEW || call % 3 == *kind);
+    chosen.map(|(_, fault)| fault).collect()
 }
 
 /// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
@@ -26,7 +32,7 @@ where
     work(&db).await.expect("without a fault");
     let calls = store.calls().len();
     for call in 0..calls {
-        for fault in faults() {
+        for fault in faults(call, calls) {
             let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
             let (store, db) = made().await;
             let replies = !matches!(fault, Fault::LostReply);
