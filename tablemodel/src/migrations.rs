@@ -1,4 +1,6 @@
 #![doc = include_str!("../docs/migrations.md")]
+//!
+//! In this module stand the names alone; what they do is in `database::migrate`.
 
 pub use crate::database::{
     Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations, Progress,
