@@ -69,6 +69,17 @@ pub enum ErrorKind {
         /// The index, as declared.
         index: &'static str,
     },
+    /// The entity moves to other keys, and is still kept, and written, as this older version has it: read it once the move is
+    /// complete, write it once it is switched. See [`moves`](crate::moves).
+    NotSwitched {
+        /// The older version.
+        from: u32,
+    },
+    /// The entity has moved to where this newer version keeps it, or is about to. See [`moves`](crate::moves).
+    Moved {
+        /// The newer version.
+        to: u32,
+    },
     /// This program could not tell the store for too long that it is there, and may not write until it can: the states of
     /// indexes may have moved on. Nothing was done; try again.
     LeaseExpired,

@@ -40,9 +40,10 @@ pub use crate::{
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
+        Moved, OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
+    check_move::check_move,
     upgrade::{check_listed, check_previous, check_readable_by},
 };
 #[cfg(feature = "blob")]

@@ -342,5 +342,5 @@ pub(super) fn rows_each(schema: &'static EntitySchema) -> usize {
     let contributions = schema.aggregates.iter().filter(|aggregate| aggregate.is_extreme()).count();
     let others = 2 * (schema.copies.len() + schema.aggregates.len()) + contributions;
     let former = schema.former().count(); // taken away with the first write of an older row
-    own + here + lists + others + former + usize::from(schema.has_rows_elsewhere())
+    own + here + lists + others + former + usize::from(schema.has_outbox())
 }

@@ -22,6 +22,7 @@ mod registration;
 mod registry;
 mod rekey;
 mod relay;
+mod shadows;
 mod staging;
 mod tables;
 mod transfer;
@@ -67,6 +68,7 @@ struct Inner {
     capabilities: Capabilities,
     prefix: String,
     environment: Environment,
+    /// As the program lists them.
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
     lease: leases::Lease,
@@ -126,13 +128,14 @@ impl Database {
         format!("{}{table}", self.0.prefix)
     }
 
-    pub(crate) fn model(&self) -> &'static [&'static EntitySchema] {
-        self.0.model
+    /// The entities of the model, each in the form that the store keeps it in.
+    pub(crate) fn model(&self) -> Arc<[&'static EntitySchema]> {
+        self.0.registry.model()
     }
 
     /// The table and index states of an entity of the opened model.
     pub(crate) fn registered(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
-        if let Some(registered) = self.0.registry.get(schema) {
+        if let Some(registered) = self.0.registry.get(schema)? {
             return Ok(registered);
         }
         if !self.0.model.iter().any(|known| std::ptr::eq(*known, schema) || known.entity_type == schema.entity_type) {

@@ -194,7 +194,7 @@ impl DatabaseBuilder {
             prefix: self.prefix,
             environment: self.environment,
             model: M::ENTITIES,
-            registry: Registry::default(),
+            registry: Registry::of(M::ENTITIES),
             lease: Lease::default(),
             observed: self.observed,
             deadline: self.deadline,

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use crate::{
     database::{Database, outbox::DIRTY_TABLE, registry::SCHEMA_TABLE},
     error::Result,
+    schema::{EntitySchema, Moved},
 };
 
 impl Database {
@@ -63,18 +64,14 @@ impl Database {
 
     /// The tables that hold rows of the model's entities, without the prefix.
     pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
-        let elsewhere = self
-            .model()
-            .iter()
-            .flat_map(|schema| schema.lineage())
-            .flat_map(|schema| schema.indexes)
-            .filter_map(|index| index.elsewhere.as_ref());
-        self.model().iter().map(|schema| schema.table).chain(elsewhere.map(|elsewhere| elsewhere.table)).collect()
+        let model = self.model();
+        let moving = model.iter().filter_map(|schema| schema.moves_to.as_ref()).map(Moved::form);
+        model.iter().copied().chain(moving).flat_map(EntitySchema::tables).collect()
     }
 
     /// The full names of the model's tables, the schema table last.
     pub(super) fn table_names(&self) -> Vec<String> {
-        let outbox = self.model().iter().any(|schema| schema.has_rows_elsewhere()).then_some(DIRTY_TABLE);
+        let outbox = self.model().iter().any(|schema| schema.has_outbox()).then_some(DIRTY_TABLE);
         self.entity_tables()
             .into_iter()
             .chain(outbox)

@@ -5,10 +5,12 @@
 mod apply;
 mod backfill;
 mod dry;
+mod forms;
 mod record;
 mod settle;
 mod states;
 mod survey;
+mod switch;
 mod throttle;
 mod undo;
 
@@ -312,7 +314,8 @@ impl Migrations {
     }
 
     /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
-    /// back but to build it anew.
+    /// back but to build it anew. An entity that has [moved](crate::moves) is switched to its new form first: there is no way back
+    /// from that, either.
     ///
     /// # Errors
     ///

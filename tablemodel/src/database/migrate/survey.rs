@@ -115,7 +115,8 @@ impl Migrations {
     /// Whether the entities that a migration would touch are few. Cost: one request an entity type's table, of many rows.
     pub(in crate::database) async fn is_small(&self) -> Result<bool> {
         let mut entities = 0;
-        let targets = self.db.model();
+        let model = self.db.model();
+        let targets = &*model;
         for table in tables(targets) {
             walk(&self.db, table, &mut |row| {
                 entities += u64::from(target(targets, table, &row).is_some());
