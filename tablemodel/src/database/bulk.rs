@@ -155,7 +155,7 @@ impl<'a> Bulk<'a> {
         entities: impl Stream<Item = E> + Send,
         change: fn(Image) -> Change,
     ) -> Result<BulkReport> {
-        let registered = self.db.registered(E::SCHEMA)?;
+        let registered = self.db.writable(E::SCHEMA).await?;
         self.db.check_writable()?;
         let (most, room) = match self.db.goes_together(E::SCHEMA) {
             true => (TOGETHER, CONCURRENT_TOGETHER),

@@ -52,7 +52,7 @@ pub use self::{
 use crate::{
     entity::TableEntity,
     environment::Environment,
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     observe::Observed,
     plan::{change::is_primary, group::Group},
     schema::EntitySchema,
@@ -144,6 +144,28 @@ impl Database {
         }
         let detail = "the entity is not registered in this store; call `db.ensure_tables()` once";
         Err(Error::unsupported(detail).of(schema.entity_type))
+    }
+
+    /// The same. Where the entity is kept in another form the states are looked at anew: it may have moved by now.
+    pub(crate) async fn kept(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
+        match self.registered(schema) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotSwitched { .. } | ErrorKind::Moved { .. }) => {
+                Box::pin(self.look_at_states()).await?;
+                self.registered(schema)
+            }
+            kept => kept,
+        }
+    }
+
+    /// The same, of one that is to be written.
+    pub(crate) async fn writable(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
+        let mut registered = self.kept(schema).await?;
+        if registered.closed.is_some() {
+            Box::pin(self.look_at_states()).await?;
+            registered = self.registered(schema)?;
+        }
+        registered.check_open()?;
+        Ok(registered)
     }
 
     /// The rows of the entity at `key`, unless there is a tombstone or a row of another type. One point read, or one range

@@ -24,8 +24,8 @@ pub(super) struct Guarded {
     schema: &'static EntitySchema,
     away: Away,
     row: String,
-    /// Who wants it; nobody, where it is to go.
-    taker: Option<RowKey>,
+    /// Who wants it: one, or nobody where it is to go.
+    takers: Vec<RowKey>,
     /// Who leaves it with the same commit.
     left: Vec<RowKey>,
 }
@@ -38,12 +38,13 @@ pub(super) fn guarded(plans: &[(&str, &BatchPlan)]) -> Vec<Guarded> {
             let (schema, away, row) = (of.schema, of.row.away.clone(), of.row.row.clone());
             let owner = RowKey::new(*partition, of.row.owner.clone());
             let at = guarded.iter().position(|other| other.row == row && other.away == away).unwrap_or_else(|| {
-                guarded.push(Guarded { schema, away, row, taker: None, left: Vec::new() });
+                guarded.push(Guarded { schema, away, row, takers: Vec::new(), left: Vec::new() });
                 guarded.len() - 1
             });
             let Some(place) = guarded.get_mut(at) else { continue };
             match of.row.want {
-                Some(_) => place.taker = Some(owner),
+                Some(_) if place.takers.contains(&owner) => {}
+                Some(_) => place.takers.push(owner),
                 None => place.left.push(owner),
             }
         }
@@ -56,13 +57,19 @@ impl Database {
     ///
     /// Cost: while such a form is written, a point read for each of its primary rows that is written.
     pub(super) async fn guard_shadows(&self, guarded: Vec<Guarded>, batches: &mut [Batch]) -> Result<()> {
-        for Guarded { schema, away, row, taker, left } in guarded {
+        for Guarded { schema, away, row, mut takers, left } in guarded {
             let table = self.table_name(away.table);
             let there = self.get_row(&table, &RowKey::new(away.partition.clone(), row.clone())).await?;
             let owner = there.as_ref().and_then(shadow::owner);
             let is_leaving = owner.is_some_and(|owner| left.contains(&owner));
-            if let (Some(taker), Some(there), false) = (&taker, &there, is_leaving) {
-                self.check_shadow(schema, taker, there).await?;
+            takers.retain(|taker| !left.contains(taker));
+            match (takers.as_slice(), &there) {
+                ([taker, other, ..], _) => {
+                    let key = RowKey::new(away.partition.clone(), row);
+                    return Err(shadow::collision(schema, taker, Some(other), &key));
+                }
+                ([taker], Some(there)) if !is_leaving => self.check_shadow(schema, taker, there).await?,
+                _ => {}
             }
             for batch in batches.iter_mut().filter(|batch| batch.table == table && batch.partition == away.partition) {
                 rest_on(batch, &row, there.as_ref(), is_leaving);
