@@ -40,7 +40,8 @@ pub const fn check_move(old: &EntitySchema, new: &EntitySchema, written: &str) {
 #[track_caller]
 const fn check_new_index(of: &str, index: &IndexSchema) {
     if index.unique {
-        let remedy = "` is unique, which rows that are written before the entity has moved cannot be: add `unique` once it has";
+        let remedy =
+            "` is unique, which rows that are written before the entity has moved cannot be: add `unique` once it has";
         fail(&["index `", index.name, "` of the new form of `", of, remedy])
     }
     if matches!(index.cover, Cover::List) {
@@ -54,7 +55,11 @@ const fn check_new_index(of: &str, index: &IndexSchema) {
 const fn check_plain(schema: &EntitySchema) {
     let of = schema.entity_type;
     if schema.shape.is_some() {
-        fail(&["`", of, "` may be several rows (`wide`, `chunked`), and only an entity of one row can move: insert it anew"])
+        fail(&[
+            "`",
+            of,
+            "` may be several rows (`wide`, `chunked`), and only an entity of one row can move: insert it anew",
+        ])
     }
     if !schema.copies.is_empty() || !schema.aggregates.is_empty() {
         let remedy = "` keeps copies, or adds to aggregates, and cannot move with them: take them away before, and add them after";
@@ -117,7 +122,13 @@ pub(crate) const fn check_alone(entities: &[(&str, &EntitySchema)], name: &str, 
         let mut copies = entity.copies;
         while let [copy, more @ ..] = copies {
             if same(copy.source_type, schema.entity_type) {
-                fail(&["`", other, "` keeps a copy of `", name, "`, which cannot move with it: add the copy once it has moved"])
+                fail(&[
+                    "`",
+                    other,
+                    "` keeps a copy of `",
+                    name,
+                    "`, which cannot move with it: add the copy once it has moved",
+                ])
             }
             copies = more;
         }

@@ -20,6 +20,7 @@ pub use crate::{
         check_into, check_pair, check_part, index_partition, index_row,
     },
     check_copy::{check_copies, check_copy, on_delete},
+    check_move::check_move,
     entity::{
         CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
     },
@@ -43,7 +44,6 @@ pub use crate::{
         Moved, OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
-    check_move::check_move,
     upgrade::{check_listed, check_previous, check_readable_by},
 };
 #[cfg(feature = "blob")]

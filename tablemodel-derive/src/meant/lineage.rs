@@ -130,7 +130,8 @@ fn moves(words: &EntityWords, input: &Input, errors: &mut Errors) {
         }
     }
     if !words.previous.is_absent() {
-        let remedy = "an entity is either upgraded where it stands or moves: take `previous = ..` or `moved_from = ..` away";
+        let remedy =
+            "an entity is either upgraded where it stands or moves: take `previous = ..` or `moved_from = ..` away";
         words.moved_from.refuse(remedy, errors);
     }
     if words.frozen.is_given() {

@@ -185,7 +185,8 @@ impl Database {
             targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let (contributions, targets): (Vec<_>, Vec<_>) =
             targets.into_iter().partition(|target| target.entry.aggregate(outgoing.schema).is_some());
-        let settled: Vec<_> = targets.iter().map(|target| self.settle_target(outgoing.schema, target, outgoing.since)).collect();
+        let settled: Vec<_> =
+            targets.iter().map(|target| self.settle_target(outgoing.schema, target, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let settled: Vec<_> = claims
             .iter()

@@ -56,7 +56,7 @@ impl Database {
     /// That no entity takes the key that another has in the form that both move to; the writes there rest on what was read.
     ///
     /// Cost: while such a form is written, a point read for each of its primary rows that is written.
-    pub(super) async fn guard_shadows(&self, guarded: Vec<Guarded>, batches: &mut [Batch]) -> Result<()> {
+    pub(super) async fn guard_shadows(&self, guarded: Vec<Guarded>, batches: &mut Vec<Batch>) -> Result<()> {
         for Guarded { schema, away, row, mut takers, left } in guarded {
             let table = self.table_name(away.table);
             let there = self.get_row(&table, &RowKey::new(away.partition.clone(), row.clone())).await?;
@@ -75,16 +75,12 @@ impl Database {
                 rest_on(batch, &row, there.as_ref(), is_leaving);
             }
         }
+        batches.retain(|batch| !batch.operations.is_empty());
         Ok(())
     }
 
     /// That the row there, of the form that the entity moves to, may be written for it: it is its own, or of one that has left it.
-    pub(super) async fn check_shadow(
-        &self,
-        schema: &'static EntitySchema,
-        owner: &RowKey,
-        there: &Row,
-    ) -> Result<()> {
+    pub(super) async fn check_shadow(&self, schema: &'static EntitySchema, owner: &RowKey, there: &Row) -> Result<()> {
         let Some(other) = shadow::owner(there) else {
             return Err(shadow::collision(schema, owner, None, &there.key));
         };

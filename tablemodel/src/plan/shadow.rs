@@ -89,13 +89,15 @@ pub(crate) fn is_primary(schema: &EntitySchema, index: usize) -> bool {
 pub(crate) fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -> Option<Properties> {
     let number = schema.derived_position(&entry.index).filter(|number| schema.is_shadow(*number))?;
     let to = schema.moves_to.as_ref()?.form();
-    let mut properties = match is_primary(schema, number) {
-        true => system::tombstone(to, sequence, None),
-        false => {
+    let index = number.checked_sub(schema.first_shadow() + 1).and_then(|at| to.indexes.get(at));
+    let mut properties = match index.filter(|index| index.elsewhere.is_some()) {
+        // Readers of index rows pass over what is dead elsewhere alone.
+        Some(index) => {
             let mut properties = Properties::new();
-            system::stamp(&mut properties, schema.derived(number)?.discriminator, sequence, None);
+            system::stamp(&mut properties, index.discriminator, sequence, None);
             properties
         }
+        None => system::tombstone(to, sequence, None),
     };
     properties.set(PropertyName::from_static(system::DEAD), ValueRef::Boolean(true));
     properties.set(PropertyName::from_static(system::MOVED), ValueRef::String(&owner_text(owner)));

@@ -204,8 +204,20 @@ pub(crate) fn tombstone(schema: &EntitySchema, sequence: i64, operations: Option
 
 /// Whether this version of the framework owns the property. One that a later version adds is kept like any unknown one.
 pub(crate) fn is_system(name: &str) -> bool {
-    const UNDERSCORED: [&str; 12] =
-        [SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD, CLAIM, EXPIRES, GENERATION, PARTS, SUM, READABLE_BY, MOVED];
+    const UNDERSCORED: [&str; 12] = [
+        SEQUENCE,
+        OPERATIONS,
+        OWNER_ROW,
+        OWNER_PARTITION,
+        DEAD,
+        CLAIM,
+        EXPIRES,
+        GENERATION,
+        PARTS,
+        SUM,
+        READABLE_BY,
+        MOVED,
+    ];
     name == ENTITY_TYPE || (name.starts_with('_') && UNDERSCORED.contains(&name))
 }
 

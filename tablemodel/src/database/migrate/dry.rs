@@ -138,7 +138,11 @@ impl Dry<'_> {
             if index.unique
                 && let Some(first) = self.taken.insert(place, group.key().to_string())
             {
-                self.fail(schema, group.key().clone(), format!("unique index `{}`: {first} has the same value", index.name));
+                self.fail(
+                    schema,
+                    group.key().clone(),
+                    format!("unique index `{}`: {first} has the same value", index.name),
+                );
             }
         }
     }

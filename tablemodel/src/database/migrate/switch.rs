@@ -105,11 +105,8 @@ pub(super) async fn contract(db: &Database) -> Result<Contracted> {
 }
 
 fn gone(moves: &[Move]) -> Vec<Step> {
-    let step = |of: &Move| Step {
-        entity: of.new.entity_type.to_owned(),
-        index: of.name.clone(),
-        state: IndexState::Absent,
-    };
+    let step =
+        |of: &Move| Step { entity: of.new.entity_type.to_owned(), index: of.name.clone(), state: IndexState::Absent };
     moves.iter().map(step).collect()
 }
 
@@ -133,7 +130,9 @@ fn moves_of(db: &Database, record: &Record) -> Result<Vec<Move>> {
     let of = |(entity, _): &(String, String)| {
         let listed = db.0.model.iter().copied().find(|schema| schema.entity_type == entity);
         listed.and_then(Move::of).ok_or_else(|| {
-            let detail = format!("`{entity}` is being switched to its new form: call `contract` with the program that says `moved_from`");
+            let detail = format!(
+                "`{entity}` is being switched to its new form: call `contract` with the program that says `moved_from`"
+            );
             Error::unsupported(detail)
         })
     };

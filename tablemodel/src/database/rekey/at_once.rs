@@ -3,7 +3,9 @@
 use tablemodel_store::{Batch, DateTime, Receipts, Row, RowKey, StoreError};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, shadows::guarded, write::no_row},
+    database::{
+        Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, shadows::guarded, write::no_row,
+    },
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
 };

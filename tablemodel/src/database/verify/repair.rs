@@ -281,7 +281,9 @@ impl Database {
         let registered = self.registered(schema)?;
         let table = self.table_name(&entry.table);
         let there = self.get_row(&table, &entry.key).await?;
-        let Some(there) = there.filter(|row| owner_as(&entry.index, row).as_ref() == Some(owner)) else { return Ok(()) };
+        let Some(there) = there.filter(|row| owner_as(&entry.index, row).as_ref() == Some(owner)) else {
+            return Ok(());
+        };
         if self.is_atomic() {
             return match self.uncount(&there).await? {
                 true => Ok(()),

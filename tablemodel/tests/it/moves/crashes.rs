@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tablemodel::{
-    IndexState,
+    ErrorKind, IndexState,
     prelude::*,
     testing::{Fault, Script, TestDatabase},
 };
@@ -45,7 +45,7 @@ async fn an_application_that_died_anywhere_is_taken_up_by_either_release() {
     for mode in MODES {
         let calls = at_every_call(
             async || {
-                let store = filled(mode, 3, 4).await;
+                let store = filled(mode, 1, 3).await;
                 let db = program::<first::Model>(&store).await;
                 (store, db)
             },
@@ -54,15 +54,15 @@ async fn an_application_that_died_anywhere_is_taken_up_by_either_release() {
                 db.migrations().apply().workers(1).await.map(drop)
             },
             async |store, told| {
-                let was = old_flights(&program::<first::Model>(store).await, 3).await;
-                assert_eq!(was.len(), 12);
+                let was = old_flights(&program::<first::Model>(store).await, 1).await;
+                assert_eq!(was.len(), 3);
                 let db = next::<second::Model>(store).await;
                 db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
                 assert_clean(&db, told).await;
-                assert_eq!(new_flights(&db, 3).await.unwrap(), was, "{told}");
+                assert_eq!(new_flights(&db, 1).await.unwrap(), was, "{told}");
                 db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
                 assert_clean(&db, told).await;
-                assert_eq!(new_flights(&db, 3).await.unwrap(), was, "{told}");
+                assert_eq!(new_flights(&db, 1).await.unwrap(), was, "{told}");
                 assert!(live_rows(&db, "Flights").await.is_empty(), "{told}");
             },
         )
@@ -76,7 +76,7 @@ async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form()
     for mode in MODES {
         let calls = at_every_call(
             async || {
-                let store = filled(mode, 2, 4).await;
+                let store = filled(mode, 1, 4).await;
                 let db = next::<second::Model>(&store).await;
                 db.migrations().apply().await.expect("applied");
                 (store, db)
@@ -84,9 +84,9 @@ async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form()
             async |db| db.migrations().contract().await.map(drop),
             async |store, told| {
                 let db = program::<second::Model>(store).await;
-                assert_eq!(new_flights(&db, 2).await.unwrap().len(), 8, "{told}");
+                assert_eq!(new_flights(&db, 1).await.unwrap().len(), 4, "{told}");
                 db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
-                assert_eq!(new_flights(&db, 2).await.unwrap().len(), 8, "{told}");
+                assert_eq!(new_flights(&db, 1).await.unwrap().len(), 4, "{told}");
                 assert_clean(&db, told).await;
                 for table in ["Flights", "ByOrigin"] {
                     assert!(live_rows(&db, table).await.is_empty(), "{told}");
@@ -111,7 +111,7 @@ async fn a_rollback_that_died_anywhere_is_taken_up() {
     for mode in MODES {
         at_every_call(
             async || {
-                let store = filled(mode, 2, 4).await;
+                let store = filled(mode, 1, 4).await;
                 let db = next::<first::Model>(&store).await;
                 db.migrations().apply().await.expect("applied");
                 (store, db)
@@ -125,7 +125,7 @@ async fn a_rollback_that_died_anywhere_is_taken_up() {
                     db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
                 }
                 assert_clean(&db, told).await;
-                assert_eq!(old_flights(&db, 2).await.len(), 8, "{told}");
+                assert_eq!(old_flights(&db, 1).await.len(), 4, "{told}");
                 for table in ["Departures", "Carriers"] {
                     assert!(live_rows(&db, table).await.is_empty(), "{told}");
                 }
@@ -140,7 +140,7 @@ async fn a_write_that_died_anywhere_leaves_both_forms_alike() {
     for mode in MODES {
         at_every_call(
             async || {
-                let store = filled(mode, 2, 4).await;
+                let store = filled(mode, 1, 4).await;
                 let db = next::<first::Model>(&store).await;
                 db.migrations().apply().await.expect("applied");
                 (store, db)
@@ -152,16 +152,20 @@ async fn a_write_that_died_anywhere_leaves_both_forms_alike() {
                 })
                 .await?;
                 let one = first::Flight::find().carrier("C0").number(2).one(db).await?.expect("there");
-                db.delete(one).await
+                match db.delete(one).await {
+                    // What is gone has nothing to be recognised by.
+                    Err(error) if *error.kind() == ErrorKind::OutcomeUnknown => Ok(()),
+                    other => other,
+                }
             },
             async |store, told| {
                 let db = program::<first::Model>(store).await;
                 assert_clean(&db, told).await;
-                let was = old_flights(&db, 2).await;
+                let was = old_flights(&db, 1).await;
                 drop(db);
                 store.clock().advance(Duration::from_secs(130));
                 let db = next::<second::Model>(store).await;
-                assert_eq!(new_flights(&db, 2).await.unwrap(), was, "{told}");
+                assert_eq!(new_flights(&db, 1).await.unwrap(), was, "{told}");
             },
         )
         .await;

@@ -67,7 +67,13 @@ pub(crate) mod first {
     }
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Departures", entity_type = "Flight", version = 2, partition = "{origin}", row = "d_{carrier}_{number:05}")]
+    #[table(
+        name = "Departures",
+        entity_type = "Flight",
+        version = 2,
+        partition = "{origin}",
+        row = "d_{carrier}_{number:05}"
+    )]
     #[table(index(by_seats, row = "s_{seats}_{carrier}_{number:05}", keep(code)))]
     #[table(index(of_carrier, table = "Carriers", partition = "{carrier}", row = "{number:05}_{origin}", keys_only))]
     pub(crate) struct FlightV2 {

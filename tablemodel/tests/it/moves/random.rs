@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use tablemodel::{ErrorKind, prelude::*};
 
-use super::{Flights, MODES, ORIGINS, assert_clean, filled, first, new_flights, next, old_flights, second, together::Dice};
+use super::{
+    Flights, MODES, ORIGINS, assert_clean, filled, first, new_flights, next, old_flights, second, together::Dice,
+};
 
 fn flight(dice: &mut Dice) -> first::Flight {
     let (carrier, number) = (format!("C{}", dice.roll(3)), dice.roll(12) as u32);
@@ -39,7 +41,8 @@ async fn step(db: &Database, dice: &mut Dice, model: &mut Flights) {
         }
         4 => {
             let to = flight(dice);
-            let (to_key, is_free) = ((to.carrier.clone(), to.number), !model.contains_key(&(to.carrier.clone(), to.number)));
+            let (to_key, is_free) =
+                ((to.carrier.clone(), to.number), !model.contains_key(&(to.carrier.clone(), to.number)));
             if let Some(mut there) = path().one(db).await.expect("read").filter(|_| is_free) {
                 (there.carrier, there.number) = (to.carrier, to.number);
                 db.rekey(&mut there).await.expect("moved");

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use tablemodel::{Consistency, ErrorKind, prelude::*, store::clock::Sleep};
 
-use super::{
-    Flights, ORIGINS, Passing, assert_clean, filled, first, new_flights, next, old_flights, program, second,
-};
+use super::{Flights, ORIGINS, Passing, assert_clean, filled, first, new_flights, next, old_flights, program, second};
 
 /// Numbers from a seed.
 pub(super) struct Dice(pub(super) u64);
@@ -54,14 +52,10 @@ async fn nothing_is_lost_that_is_written_while_it_moves() {
         let was = old_flights(&program::<first::Model>(&store).await, 3).await;
         let (db, other) = (next::<first::Model>(&store).await, program::<first::Model>(&store).await);
         let time = || Passing(store.clock().clone());
-        let work = async {
-            db.migrations().apply().rate(5.0).batch(7).workers(3).wait(Duration::from_secs(2_000)).await
-        };
-        let (applied, first, second) = tokio::join!(
-            work,
-            writer(other, time(), seed * 7, 100),
-            writer(db.clone(), time(), seed * 13, 100),
-        );
+        let work =
+            async { db.migrations().apply().rate(5.0).batch(7).workers(3).wait(Duration::from_secs(2_000)).await };
+        let (applied, first, second) =
+            tokio::join!(work, writer(other, time(), seed * 7, 100), writer(db.clone(), time(), seed * 13, 100),);
         let applied = applied.unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
         assert!(applied.is_complete(), "seed {seed}: {applied:?}");
         assert_clean(&db, "applied").await;
