@@ -14,25 +14,27 @@ pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
         let line = "there is no tablemodel.lock: run `cargo tablemodel init`".to_owned();
         return Ok(drifted(vec![line]));
     }
+    let plans = match compare(project)? {
+        Ok(plans) => plans,
+        Err(found) => return Ok(drifted(found)),
+    };
+    let line = format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
+    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [] }) })
+}
+
+/// How many plans there are, if the lock, the program and the plans agree; or else what is between them.
+pub(super) fn compare(project: &Project) -> Result<Result<usize, Vec<String>>, Failure> {
     let lock = project.lock()?;
     let mut found: Vec<String> = project.entities.iter().flat_map(|entity| drift(entity, &lock)).collect();
     for name in removed(project, &lock) {
         found.push(format!("{name}: it is in the lock, and the model does not list it"));
     }
-    let chain = plan::chain(project, &lock)?;
-    let plans = match chain {
-        Ok(chain) => chain.length,
-        Err(broken) => {
-            found.push(broken);
-            return Ok(drifted(found));
-        }
-    };
-    if !found.is_empty() {
-        found.push("run `cargo tablemodel diff`".to_owned());
-        return Ok(drifted(found));
+    match plan::chain(project, &lock)? {
+        Err(broken) => found.push(broken),
+        Ok(chain) if found.is_empty() => return Ok(Ok(chain.length)),
+        Ok(_) => found.push("run `cargo tablemodel diff`".to_owned()),
     }
-    let line = format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
-    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [] }) })
+    Ok(Err(found))
 }
 
 fn drifted(found: Vec<String>) -> Outcome {

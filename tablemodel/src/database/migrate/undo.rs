@@ -11,6 +11,7 @@ use super::{
     Contracted, record, running,
     settle::drain,
     states::{Owned, Rows, Waiting},
+    stop::Stop,
 };
 use crate::{
     database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race},
@@ -27,17 +28,17 @@ const ROUNDS: u32 = 8;
 pub(super) struct Undo;
 
 impl Undo {
-    pub(super) async fn rollback(db: &Database) -> Result<Contracted> {
+    pub(super) async fn rollback(db: &Database, stop: &Stop) -> Result<Contracted> {
         let wanted = |rows: &Rows| match rows.last()? {
             Some(last) if !last.undo => Ok(Some((last.steps, true))),
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
-        let Some(owned) = Owned::take(db, &wanted).await? else { return Ok(Contracted::default()) };
+        let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
         owned.change(|record| record.undo = true).await?;
         Self::run(&owned).await
     }
 
-    pub(super) async fn contract(db: &Database) -> Result<Contracted> {
+    pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
         if let Some(record) = Rows::read(db).await?.unfinished()?
             && !record.undo
         {
@@ -48,7 +49,7 @@ impl Undo {
             let dropped: Vec<_> = dropped.into_iter().map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, true)))
         };
-        match Owned::take(db, &wanted).await? {
+        match Owned::take(db, stop, &wanted).await? {
             Some(owned) => Self::run(&owned).await,
             None => Ok(Contracted::default()),
         }
@@ -143,7 +144,7 @@ async fn remove_once(owned: &Owned, table: &str, kind: &str) -> Result<(u64, u64
                 removed += remove(&owned.db, table, rows).await?;
             }
         }
-        owned.keep().await?;
+        owned.go_on().await?;
         match page.continuation {
             Some(next) => query.continuation = Some(next),
             None => return Ok((found, removed)),
