@@ -24,7 +24,7 @@ pub(super) enum Command {
     Init,
     /// Plan what changed since the lock: write the plan, the frozen structs and the lock
     Diff(Diff),
-    /// Fail (2) unless the lock says what the program stores and the plans are as they were written
+    /// Fail (2) unless the lock says what the program stores, the plans are as they were written, and golden rows are read
     Check,
     /// Fail (2) if what changed since a commit is not compatible
     Lint(Lint),

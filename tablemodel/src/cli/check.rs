@@ -1,15 +1,19 @@
-//! `check`: whether the lock says what the program stores, and the plans are as they were written.
+//! `check`: whether the lock says what the program stores, the plans are as they were written, and golden rows are read.
 
 use serde_json::json;
 
 use super::{
+    golden,
     outcome::{DONE, DRIFTED, Failure, Outcome},
     plan,
     project::{Current, Project},
 };
-use crate::format::{Change, Lock, Renames, diff};
+use crate::{
+    format::{Change, Lock, Renames, diff},
+    schema::EntitySchema,
+};
 
-pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
+pub(super) fn run(project: &Project, model: &[&'static EntitySchema]) -> Result<Outcome, Failure> {
     if !project.has_lock() {
         let line = "there is no tablemodel.lock: run `cargo tablemodel init`".to_owned();
         return Ok(drifted(vec![line]));
@@ -18,8 +22,17 @@ pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
         Ok(plans) => plans,
         Err(found) => return Ok(drifted(found)),
     };
-    let line = format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
-    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [] }) })
+    let golden = match golden::check(project, model)? {
+        Ok(golden) => golden,
+        Err(found) => return Ok(drifted(found)),
+    };
+    let mut line =
+        format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
+    if !golden.is_empty() {
+        let rows: Vec<_> = golden.iter().map(|(version, rows)| format!("{rows} of {version}")).collect();
+        line.push_str(&format!("; golden rows read: {}", rows.join(", ")));
+    }
+    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [], "golden": golden }) })
 }
 
 /// How many plans there are, if the lock, the program and the plans agree; or else what is between them.

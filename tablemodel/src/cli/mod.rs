@@ -8,6 +8,7 @@ mod check;
 mod diff;
 mod files;
 mod frozen;
+mod golden;
 mod init;
 mod lint;
 mod outcome;
@@ -82,7 +83,7 @@ fn execute(
     match arguments.command {
         Command::Init => init::run(project),
         Command::Diff(arguments) => diff::run(project, &arguments, asks),
-        Command::Check => check::run(project),
+        Command::Check => check::run(project, &models.concat()),
         Command::Lint(arguments) => lint::run(project, &arguments),
         Command::Show => show::run(project),
         Command::Store(command) => store::run(project, models, &command),

@@ -22,6 +22,8 @@ mod registration;
 mod registry;
 mod rekey;
 mod relay;
+#[cfg(feature = "cli")]
+mod sample;
 mod staging;
 mod tables;
 mod transfer;

@@ -68,6 +68,12 @@ impl Database {
         Ok(count)
     }
 
+    /// The keys of the rows of states and leases.
+    #[cfg(all(test, feature = "cli"))]
+    pub(crate) async fn registry_rows_for_tests(&self) -> Vec<String> {
+        self.registry_rows().await.map(|rows| rows.into_keys().collect()).unwrap_or_default()
+    }
+
     /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
     pub async fn drop_tables(&self) -> Result<()> {
         self.check_writable()?;

@@ -12,16 +12,19 @@ mod undo;
 mod verify;
 pub(super) mod words;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::json;
 
 use self::{address::Address, words::StoreCommand};
 use super::{
-    check,
+    check, golden,
     outcome::{DRIFTED, FAILED, Failure, Outcome, STOPPED, WAITING},
     plan,
     project::Project,
@@ -31,12 +34,14 @@ use crate::{
 };
 
 /// What a command over a store works with.
-struct Tool {
-    db: Database,
+pub(super) struct Tool {
+    pub(super) db: Database,
     /// The reviewed plans, in order.
-    plans: Vec<(String, Fingerprint)>,
+    pub(super) plans: Vec<(String, Fingerprint)>,
+    /// The folder of golden rows.
+    pub(super) golden: PathBuf,
     /// Whether it was asked to stop.
-    stop: Arc<AtomicBool>,
+    pub(super) stop: Arc<AtomicBool>,
 }
 
 impl Tool {
@@ -62,13 +67,23 @@ pub(super) fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let db = address.open(command.place(), entities(models), command.only_reads()).await?;
-        let tool = Tool { db: db.clone(), plans, stop: interrupt::watch(command) };
+        let tool = Tool { db: db.clone(), plans, golden: project.golden(), stop: interrupt::watch(command) };
         let outcome = execute(&tool, command).await;
         drop(tool);
         let closed = db.close().await;
         outcome.and_then(|outcome| closed.map(|()| outcome))
     });
     Ok(outcome.unwrap_or_else(|error| failed(&error)))
+}
+
+/// `apply` with these words over a database of a test's.
+#[cfg(test)]
+pub(super) async fn apply_for_tests(tool: &Tool, words: &[&str]) -> Outcome {
+    use clap::Parser;
+    let words = ["", "apply"].iter().chain(words);
+    let arguments = super::args::Arguments::try_parse_from(words).unwrap_or_else(|error| error.exit());
+    let super::args::Command::Store(command) = arguments.command else { return Outcome::error(FAILED, "no command") };
+    execute(tool, &command).await.unwrap_or_else(|error| failed(&error))
 }
 
 async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
@@ -90,6 +105,10 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
         StoreCommand::Verify(_) => verify::run(tool).await,
         StoreCommand::Rollback(_) => undo::rollback(tool).await,
         StoreCommand::Contract(_) => undo::contract(tool).await,
+        StoreCommand::Golden(words) => {
+            let sampled = golden::sample(&tool.db, words.entity.as_deref(), words.rows).await?;
+            Ok(golden::write(&tool.golden, &sampled).unwrap_or_else(|failure| Outcome::failed(&failure)))
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub(in crate::cli) enum StoreCommand {
     Rollback(Place),
     /// Take away what the program dropped; there is no way back
     Contract(Place),
+    /// Write rows of each version to tablemodel/golden, where `check` reads them ever after
+    Golden(Golden),
 }
 
 impl StoreCommand {
@@ -36,6 +38,7 @@ impl StoreCommand {
             Self::Apply(apply) => &apply.place,
             Self::Set(set) => &set.place,
             Self::Verify(verify) => &verify.place,
+            Self::Golden(golden) => &golden.place,
             Self::Plan(place) | Self::Status(place) | Self::Pause(place) | Self::Resume(place) => place,
             Self::Failures(place) | Self::RetryFailures(place) | Self::Rollback(place) | Self::Contract(place) => place,
         }
@@ -46,7 +49,7 @@ impl StoreCommand {
         match self {
             Self::Apply(apply) => apply.dry_run,
             Self::Verify(verify) => !verify.repair,
-            Self::Plan(_) | Self::Status(_) | Self::Failures(_) => true,
+            Self::Plan(_) | Self::Status(_) | Self::Failures(_) | Self::Golden(_) => true,
             _ => false,
         }
     }
@@ -130,6 +133,18 @@ pub(in crate::cli) struct Verify {
     /// Put right what can be
     #[arg(long)]
     pub(super) repair: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Golden {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Of this entity type alone
+    #[arg(long, value_name = "ENTITY")]
+    pub(super) entity: Option<String>,
+    /// So many entities of each version, the first by their keys
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(super) rows: usize,
 }
 
 fn limit(text: &str) -> Result<Limit, String> {
