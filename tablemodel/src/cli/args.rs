@@ -8,8 +8,10 @@ use super::store::words::StoreCommand;
 /// Versions of stored formats: what changed, and what it takes; and stores, brought to what the program says.
 #[derive(Debug, Parser)]
 #[command(name = "cargo tablemodel", bin_name = "cargo tablemodel")]
-#[command(after_help = "Exit codes: 0 done; 1 error; 2 something has drifted, is refused, or is wrong in the store; 3 entities are \
-                        set aside; 4 other programs, a pause or a busy store is in the way: call again; 130 stopped by Ctrl-C")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 error; 2 something has drifted, is refused, or is wrong in the store; 3 entities are \
+                        set aside; 4 other programs, a pause or a busy store is in the way: call again; 130 stopped by Ctrl-C"
+)]
 pub(super) struct Arguments {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]

@@ -63,7 +63,9 @@ pub(super) fn check(project: &Project, model: &[&'static EntitySchema]) -> Resul
         }
         let lines = files::read(&path)?.unwrap_or_default();
         match check_golden(model, &lines) {
-            Ok(versions) if versions.is_empty() => found.push(format!("golden/{name}: no row is of an entity of the model")),
+            Ok(versions) if versions.is_empty() => {
+                found.push(format!("golden/{name}: no row is of an entity of the model"))
+            }
             Ok(versions) => {
                 versions.into_iter().for_each(|(version, rows)| *read.entry(version).or_default() += rows);
             }

@@ -42,8 +42,8 @@ pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
     migrate::{
-        Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations,
-        Progress, Step,
+        Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
+        Migrations, Progress, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},

@@ -9,6 +9,8 @@ use std::fmt;
 
 use tablemodel_store::{DateTime, Properties, Row};
 
+#[cfg(feature = "cli")]
+use crate::plan::entries::entries;
 use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
@@ -25,8 +27,6 @@ use crate::{
     schema::EntitySchema,
     upgrade::Upgrade,
 };
-#[cfg(feature = "cli")]
-use crate::plan::entries::entries;
 
 /// The rows of these entities, as an insert of this version writes them: one line for each row. Derived rows are not among
 /// them, since nothing is upgraded from those.

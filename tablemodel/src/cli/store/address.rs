@@ -5,11 +5,7 @@
 use std::path::PathBuf;
 
 use super::words::{Consistency, Place};
-use crate::{
-    Database, DatabaseBuilder, Error, ErrorKind, Result,
-    cli::outcome::Failure,
-    schema::EntitySchema,
-};
+use crate::{Database, DatabaseBuilder, Error, ErrorKind, Result, cli::outcome::Failure, schema::EntitySchema};
 
 /// What the address defaults to.
 pub(super) const VARIABLE: &str = "TABLEMODEL_STORE";
@@ -38,9 +34,10 @@ impl Address {
         match text.split_once(':').filter(|(kind, _)| is_kind(kind)) {
             None => Ok(Self::Embedded(text.into())),
             Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
-            Some((kind, _)) => {
-                Err(Failure(format!("`{kind}:` is no kind of store, or says too little; there are: {}", KINDS.join("; "))))
-            }
+            Some((kind, _)) => Err(Failure(format!(
+                "`{kind}:` is no kind of store, or says too little; there are: {}",
+                KINDS.join("; ")
+            ))),
         }
     }
 
@@ -100,7 +97,10 @@ async fn open_embedded(
     _: &std::path::Path,
     _: bool,
 ) -> Result<Database> {
-    Err(Error::new(ErrorKind::Unsupported, "this program is built without the embedded store: add the feature `embedded`"))
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "this program is built without the embedded store: add the feature `embedded`",
+    ))
 }
 
 #[cfg(test)]

@@ -29,9 +29,7 @@ use super::{
     plan,
     project::Project,
 };
-use crate::{
-    Database, Error, ErrorKind, Result, format::Fingerprint, migrations::Migrations, schema::EntitySchema,
-};
+use crate::{Database, Error, ErrorKind, Result, format::Fingerprint, migrations::Migrations, schema::EntitySchema};
 
 /// What a command over a store works with.
 pub(super) struct Tool {

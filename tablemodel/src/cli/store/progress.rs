@@ -61,7 +61,11 @@ pub(super) fn text(progress: &Progress) -> String {
 /// A time in two units at most: `41 s`, `16 min`, `2 h 5 min`.
 pub(super) fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is above 0, and cut to what there is")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is above 0, and cut to what there is"
+    )]
     let seconds = seconds as u64;
     match seconds {
         0..120 => format!("{seconds} s"),
@@ -76,8 +80,13 @@ mod tests {
 
     #[test]
     fn a_line_has_count_rate_time_and_failures() {
-        let progress =
-            Progress { entities: 1_284_000, done: 783_000, failed: 2, rate: 498.4, left: Some(Duration::from_secs(901)) };
+        let progress = Progress {
+            entities: 1_284_000,
+            done: 783_000,
+            failed: 2,
+            rate: 498.4,
+            left: Some(Duration::from_secs(901)),
+        };
         assert_eq!(text(&progress), "60 %  783000/1284000  498/s  16 min left  2 set aside");
         let begun = Progress { entities: 0, done: 0, failed: 0, rate: 0.0, left: None };
         assert_eq!(text(&begun), "0 %  0/0  0/s");

@@ -28,7 +28,6 @@ fn outcome(contracted: &Contracted) -> Outcome {
         None => "nothing to take away".to_owned(),
     }];
     lines.extend(contracted.steps.iter().map(|step| format!("  {}", told(step, ""))));
-    let data =
-        json!({ "migration": contracted.migration, "steps": steps(&contracted.steps), "rows": contracted.rows });
+    let data = json!({ "migration": contracted.migration, "steps": steps(&contracted.steps), "rows": contracted.rows });
     Outcome { code: DONE, lines, data }
 }

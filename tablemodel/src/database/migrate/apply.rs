@@ -52,7 +52,16 @@ impl std::fmt::Debug for Apply<'_> {
 impl<'a> Apply<'a> {
     pub(super) fn new(db: Database, stop: Stop) -> Self {
         let batch = if db.0.capabilities.may_lose_reply { BATCH } else { BATCH_WITHIN };
-        Self { db, rate: None, workers: 4, batch, max_failures: MAX_FAILURES, wait: WAIT, stop, report: Mutex::new(None) }
+        Self {
+            db,
+            rate: None,
+            workers: 4,
+            batch,
+            max_failures: MAX_FAILURES,
+            wait: WAIT,
+            stop,
+            report: Mutex::new(None),
+        }
     }
 
     /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). No limit by default.

@@ -187,7 +187,9 @@ impl Database {
             return Ok(());
         }
         match self.migrations().apply().await {
-            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. } | ErrorKind::UnknownVersion) => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. } | ErrorKind::UnknownVersion) => {
+                Ok(())
+            }
             other => other.map(drop),
         }
     }

@@ -62,6 +62,17 @@ impl AppliedPlan {
     }
 }
 
+/// Forgets the plans of a migration that is taken back, and those that were being applied with it.
+pub(super) async fn forget(db: &Database, migration: &str) -> Result<()> {
+    for row in record::work(db, PLAN).await? {
+        let plan = AppliedPlan::read(&row)?;
+        if plan.finished.is_none() || plan.migration.as_deref() == Some(migration) {
+            record::remove(db, &row).await?;
+        }
+    }
+    Ok(())
+}
+
 impl Migrations {
     /// The plans in force: those that were applied and not taken back, and those that are being applied. In the order of
     /// their names. Cost: two requests.
@@ -70,17 +81,11 @@ impl Migrations {
     ///
     /// Those of the store.
     pub async fn plans(&self) -> Result<Vec<AppliedPlan>> {
-        let records = Rows::read(&self.db).await?.records()?;
-        let is_unfinished = records.iter().any(|record| record.finished.is_none() && !record.undo);
-        let is_undone = |id: &String| records.iter().any(|record| record.id == *id && record.undo);
+        let is_unfinished = Rows::read(&self.db).await?.unfinished()?.is_some_and(|record| !record.undo);
         let mut plans = Vec::new();
         for row in record::work(&self.db, PLAN).await? {
             let plan = AppliedPlan::read(&row)?;
-            let is_in_force = match plan.finished {
-                Some(_) => !plan.migration.as_ref().is_some_and(is_undone),
-                None => is_unfinished,
-            };
-            plans.extend(is_in_force.then_some(plan));
+            plans.extend((plan.finished.is_some() || is_unfinished).then_some(plan));
         }
         Ok(plans)
     }

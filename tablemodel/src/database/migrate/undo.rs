@@ -1,14 +1,18 @@
 //! The way back: of an index that was built, or is being built, and of one that the model dropped. States first, one at a
 //! time; then its rows.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use tablemodel_store::{
     Action, Batch, Comparison, Condition, Filter, KeyRange, Operation, PropertyName, Query, Row, StoreErrorKind, limits,
 };
 
 use super::{
-    Contracted, record, running,
+    Contracted, plans, record, running,
     settle::drain,
     states::{Owned, Rows, Waiting},
     stop::Stop,
@@ -29,12 +33,18 @@ pub(super) struct Undo;
 
 impl Undo {
     pub(super) async fn rollback(db: &Database, stop: &Stop) -> Result<Contracted> {
+        let taken = Mutex::new(None);
         let wanted = |rows: &Rows| match rows.last()? {
-            Some(last) if !last.undo => Ok(Some((last.steps, true))),
+            Some(last) if !last.undo => {
+                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(last.id);
+                Ok(Some((last.steps, true)))
+            }
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
         let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
         owned.change(|record| record.undo = true).await?;
+        let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        plans::forget(db, taken.as_ref().unwrap_or(&owned.id)).await?;
         Self::run(&owned).await
     }
 
