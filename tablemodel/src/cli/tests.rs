@@ -4,6 +4,7 @@ mod everything_v1;
 mod frozen;
 mod kill;
 mod store;
+mod together;
 
 use std::{fs, path::Path};
 
