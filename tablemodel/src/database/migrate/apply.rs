@@ -10,6 +10,7 @@ use super::{
     dry, record,
     settle::settle,
     states::{Owned, Rows, Waiting},
+    stop::Stop,
     survey::survey,
     throttle::Throttle,
 };
@@ -38,6 +39,7 @@ pub struct Apply<'a> {
     batch: usize,
     max_failures: u64,
     wait: Duration,
+    stop: Stop,
     report: Report<'a>,
 }
 
@@ -48,9 +50,18 @@ impl std::fmt::Debug for Apply<'_> {
 }
 
 impl<'a> Apply<'a> {
-    pub(super) fn new(db: Database) -> Self {
+    pub(super) fn new(db: Database, stop: Stop) -> Self {
         let batch = if db.0.capabilities.may_lose_reply { BATCH } else { BATCH_WITHIN };
-        Self { db, rate: None, workers: 4, batch, max_failures: MAX_FAILURES, wait: WAIT, report: Mutex::new(None) }
+        Self {
+            db,
+            rate: None,
+            workers: 4,
+            batch,
+            max_failures: MAX_FAILURES,
+            wait: WAIT,
+            stop,
+            report: Mutex::new(None),
+        }
     }
 
     /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). No limit by default.
@@ -114,7 +125,7 @@ impl<'a> Apply<'a> {
                 let steps: Vec<_> = steps.into_iter().map(|step| (step.entity, step.index)).collect();
                 Ok((!steps.is_empty()).then_some((steps, false)))
             };
-            let Some(owned) = Owned::take(&self.db, &wanted).await? else { return Ok(applied) };
+            let Some(owned) = Owned::take(&self.db, &self.stop, &wanted).await? else { return Ok(applied) };
             let built = self.build(&owned, &mut applied).await;
             let is_over = built.is_ok() && applied.is_complete() && !applied.paused;
             if !is_over {
@@ -141,6 +152,7 @@ impl<'a> Apply<'a> {
         if !control.paused {
             self.write_states(owned, &record.steps).await?;
             let is_filled = self.backfill(owned, applied).await?;
+            owned.stop.check()?;
             if is_filled {
                 self.make_readable(owned, applied).await?;
             }

@@ -121,7 +121,7 @@ impl Backfill<'_, '_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.sums(|sums| sums.paused || sums.failed > self.max_failures)
+        self.owned.stop.is_asked() || self.sums(|sums| sums.paused || sums.failed > self.max_failures)
     }
 
     /// Says how far the range is, and that it is this worker's; whether it still was.

@@ -6,9 +6,11 @@ mod apply;
 mod backfill;
 mod dry;
 mod forms;
+mod plans;
 mod record;
 mod settle;
 mod states;
+mod stop;
 mod survey;
 mod switch;
 mod throttle;
@@ -18,10 +20,11 @@ use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
-pub use self::{apply::Apply, dry::DryRun};
+pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan};
 use self::{
     record::{Control, Record},
     states::Rows,
+    stop::Stop,
 };
 use crate::{
     database::{Database, Violation},
@@ -33,6 +36,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Migrations {
     db: Database,
+    stop: Stop,
 }
 
 /// An index that is not readable yet.
@@ -64,6 +68,9 @@ pub struct MigrationPlan {
     pub steps: Vec<Step>,
     /// What [`Migrations::contract`] takes away.
     pub dropped: Vec<DroppedIndex>,
+    /// Indexes that the store keeps for a newer version of the program than this one. While there are any, this program's
+    /// migrations are refused with `UnknownVersion`.
+    pub newer: Vec<DroppedIndex>,
     /// What cannot be built beside writers: aggregates of an entity that has rows.
     pub unsupported: Vec<Step>,
     /// The migration that was begun and is not finished.
@@ -170,7 +177,7 @@ pub struct Contracted {
 impl Database {
     /// What the store needs to be as the model says; see [`migrations`](crate::migrations).
     pub fn migrations(&self) -> Migrations {
-        Migrations { db: self.clone() }
+        Migrations { db: self.clone(), stop: Stop::default() }
     }
 
     /// Builds what was added to a store that nobody else writes, if it is small.
@@ -182,7 +189,9 @@ impl Database {
             return Ok(());
         }
         match self.migrations().apply().await {
-            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. }) => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. } | ErrorKind::UnknownVersion) => {
+                Ok(())
+            }
             other => other.map(drop),
         }
     }
@@ -208,7 +217,7 @@ impl Migrations {
 
     /// Builds every index that is not readable; await it to run it. See [`migrations`](crate::migrations).
     pub fn apply<'a>(&self) -> Apply<'a> {
-        Apply::new(self.db.clone())
+        Apply::new(self.db.clone(), self.stop.clone())
     }
 
     /// How far the last migration is; none where there never was one. Cost: two requests.
@@ -310,7 +319,7 @@ impl Migrations {
     /// `NotFound` where no migration is to be taken back; `MigrationRunning`; `Unavailable` while other programs do not
     /// learn of the states; those of the store.
     pub async fn rollback(&self) -> Result<Contracted> {
-        undo::Undo::rollback(&self.db).await
+        undo::Undo::rollback(&self.db, &self.stop).await
     }
 
     /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
@@ -321,7 +330,7 @@ impl Migrations {
     ///
     /// Those of [`Migrations::rollback`], but for `NotFound`.
     pub async fn contract(&self) -> Result<Contracted> {
-        undo::Undo::contract(&self.db).await
+        undo::Undo::contract(&self.db, &self.stop).await
     }
 }
 

@@ -14,7 +14,9 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row,
 use super::{
     DroppedIndex, MigrationPlan, Step,
     record::{self, Control, MIGRATION, Record, control_key},
-    running, switch,
+    running,
+    stop::Stop,
+    switch,
 };
 use crate::{
     database::{
@@ -26,7 +28,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
-    schema::is_move,
+    schema::{EntitySchema, is_move},
 };
 
 /// For how long a migration is its owner's, unless he says so again.
@@ -97,7 +99,8 @@ impl Rows {
             }
             for index in beyond(schema, &self.0)? {
                 let state = self.state(&entity, &index)?;
-                plan.dropped.push(DroppedIndex { entity: entity.clone(), index, state });
+                let found = if self.is_newer(schema, &index) { &mut plan.newer } else { &mut plan.dropped };
+                found.push(DroppedIndex { entity: entity.clone(), index, state });
             }
         }
         for (entity, index) in switch::ready(self, db)? {
@@ -112,6 +115,24 @@ impl Rows {
 
     pub(super) fn all(&self) -> &HashMap<String, Row> {
         &self.0
+    }
+
+    /// Whether a newer version of the entity than the program's recorded the index.
+    fn is_newer(&self, schema: &EntitySchema, index: &str) -> bool {
+        match self.0.get(&index_row(schema.entity_type, index)).and_then(|row| row.properties.get("Version")) {
+            Some(ValueRef::Int64(version)) => version > i64::from(schema.version),
+            _ => false,
+        }
+    }
+
+    /// That the store keeps nothing for a newer program, which this one would not know how to migrate.
+    fn check_newest(&self, db: &Database) -> Result<()> {
+        let Some(newer) = self.plan(db)?.newer.into_iter().next() else { return Ok(()) };
+        let detail = format!(
+            "the store is newer than this program: a later version of `{}` has index `{}`; use that program",
+            newer.entity, newer.index
+        );
+        Err(Error::new(ErrorKind::UnknownVersion, detail))
     }
 
     /// The table that the rows of an index stand in, where it says so.
@@ -137,22 +158,25 @@ pub(super) struct Owned {
     pub(super) id: String,
     /// Who this is: another for each call.
     pub(super) me: String,
+    pub(super) stop: Stop,
     /// When the lease was last written, by the monotonic clock.
     kept: Mutex<Duration>,
 }
 
 impl Owned {
     /// Goes on with the unfinished migration, or begins the one that is wanted; nothing where there is neither.
-    pub(super) async fn take(db: &Database, wanted: &Wanted<'_>) -> Result<Option<Self>> {
+    pub(super) async fn take(db: &Database, stop: &Stop, wanted: &Wanted<'_>) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         db.hold_lease().await?;
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
+            rows.check_newest(db)?;
             let now = db.environment().clock.now();
             let (record, etag) = match rows.unfinished()? {
                 Some(record) => {
                     let is_mine = record.owner.as_ref() == Some(&me);
-                    if !is_mine && record.owner.is_some() && record.lease > now {
+                    let is_held = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now;
+                    if !is_mine && is_held {
                         return Err(running(&record));
                     }
                     let etag = rows.0.get(&record.key()).map(|row| row.etag.clone());
@@ -164,8 +188,8 @@ impl Owned {
                     (new_record(format!("{id:04}"), steps, undo, now), None)
                 }
             };
-            let owned =
-                Self { db: db.clone(), id: record.id.clone(), me: me.clone(), kept: Mutex::new(Duration::ZERO) };
+            let (id, kept) = (record.id.clone(), Mutex::new(Duration::ZERO));
+            let owned = Self { db: db.clone(), id, me: me.clone(), stop: stop.clone(), kept };
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));
             }
@@ -312,6 +336,12 @@ impl Owned {
         if is_due { self.change(|_| {}).await.map(drop) } else { Ok(()) }
     }
 
+    /// The same, unless the program is asked to stop.
+    pub(super) async fn go_on(&self) -> Result<()> {
+        self.stop.check()?;
+        self.keep().await
+    }
+
     /// Waits until every live program knows the states as they are now, and no write is under way that was planned before.
     pub(super) async fn settle(&self, allowed: &Waiting<'_>) -> Result<()> {
         let clock = &self.db.environment().clock;
@@ -335,7 +365,7 @@ impl Owned {
                 );
                 return Err(Error::new(ErrorKind::Unavailable, detail));
             }
-            self.keep().await?;
+            self.go_on().await?;
         }
         if !self.db.is_atomic() {
             self.db.environment().sleep.sleep(REQUEST).await;
@@ -431,6 +461,12 @@ fn new_record(id: String, steps: Vec<(String, String)>, undo: bool, now: DateTim
         surveyed: false,
         entities: 0,
     }
+}
+
+/// Whether the call that says it is at work on a migration cannot be any more: in the atomic mode one program owns the store,
+/// and its calls begin with its own name.
+fn is_dead(db: &Database, owner: &str) -> bool {
+    db.is_atomic() && !owner.starts_with(&db.instance())
 }
 
 fn busy() -> Error {

@@ -12,6 +12,7 @@ use super::{
     record::{self, Record},
     settle::drain,
     states::{Owned, Rows, Waiting},
+    stop::Stop,
 };
 use crate::{
     database::{
@@ -73,7 +74,7 @@ pub(super) fn is_switch(record: &Record) -> bool {
 }
 
 /// Switches what can be, and takes the old rows away; goes on where an earlier call stopped.
-pub(super) async fn contract(db: &Database) -> Result<Contracted> {
+pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
     let rows = Rows::read(db).await?;
     match rows.unfinished()? {
         Some(record) if !is_switch(&record) => return Ok(Contracted::default()),
@@ -85,7 +86,7 @@ pub(super) async fn contract(db: &Database) -> Result<Contracted> {
         let ready: Vec<_> = ready.map(|(entity, name)| (entity, taker(&name))).collect();
         Ok((!ready.is_empty()).then_some((ready, true)))
     };
-    let Some(owned) = Owned::take(db, &wanted).await? else { return Ok(Contracted::default()) };
+    let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
     let record = owned.rows().await?.1;
     let moves = match moves_of(db, &record) {
         Ok(moves) if is_switch(&record) => moves,
@@ -208,6 +209,7 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
     for name in followers(new) {
         let mut properties = record("~index@1", now);
         properties.insert("State", IndexState::Readable.word());
+        properties.insert("Version", i64::from(new.version));
         if let Some(table) = place(new, &name) {
             properties.insert("Table", table);
         }

@@ -1,16 +1,21 @@
 //! The way back: of an index that was built, or is being built, and of one that the model dropped. States first, one at a
 //! time; then its rows.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use tablemodel_store::{
     Action, Batch, Comparison, Condition, Filter, KeyRange, Operation, PropertyName, Query, Row, StoreErrorKind, limits,
 };
 
 use super::{
-    Contracted, forms, record, running,
+    Contracted, forms, plans, record, running,
     settle::drain,
     states::{Owned, Rows, Waiting},
+    stop::Stop,
     switch,
 };
 use crate::{
@@ -29,34 +34,40 @@ const ROUNDS: u32 = 8;
 pub(super) struct Undo;
 
 impl Undo {
-    pub(super) async fn rollback(db: &Database) -> Result<Contracted> {
+    pub(super) async fn rollback(db: &Database, stop: &Stop) -> Result<Contracted> {
+        let taken = Mutex::new(None);
         let wanted = |rows: &Rows| match rows.last()? {
-            Some(last) if !last.undo => Ok(Some((last.steps, true))),
+            Some(last) if !last.undo => {
+                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(last.id);
+                Ok(Some((last.steps, true)))
+            }
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
-        let Some(owned) = Owned::take(db, &wanted).await? else { return Ok(Contracted::default()) };
+        let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
         if switch::is_switch(&owned.rows().await?.1) {
             owned.release().await?;
             let detail = "the move is being switched to the new form, and there is no way back: call `contract`";
             return Err(Error::unsupported(detail));
         }
         owned.change(|record| record.undo = true).await?;
+        let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        plans::forget(db, taken.as_ref().unwrap_or(&owned.id)).await?;
         Self::run(&owned).await
     }
 
-    pub(super) async fn contract(db: &Database) -> Result<Contracted> {
+    pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
         if let Some(record) = Rows::read(db).await?.unfinished()?
             && !record.undo
         {
             return Err(running(&record)); // finish it, or take it back
         }
-        let switched = switch::contract(db).await?;
+        let switched = switch::contract(db, stop).await?;
         let wanted = |rows: &Rows| {
             let dropped = rows.plan(db)?.dropped.into_iter().filter(|dropped| !is_move(&dropped.index));
             let dropped: Vec<_> = dropped.map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, true)))
         };
-        match Owned::take(db, &wanted).await? {
+        match Owned::take(db, stop, &wanted).await? {
             Some(owned) => Self::run(&owned).await.map(|more| Contracted {
                 steps: switched.steps.into_iter().chain(more.steps).collect(),
                 rows: switched.rows + more.rows,
@@ -162,7 +173,7 @@ pub(super) async fn remove_once(owned: &Owned, table: &str, filter: Filter) -> R
                 removed += remove(&owned.db, table, rows).await?;
             }
         }
-        owned.keep().await?;
+        owned.go_on().await?;
         match page.continuation {
             Some(next) => query.continuation = Some(next),
             None => return Ok((found, removed)),
