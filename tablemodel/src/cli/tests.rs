@@ -3,6 +3,7 @@
 mod everything_v1;
 mod frozen;
 mod kill;
+mod moved;
 mod store;
 mod together;
 

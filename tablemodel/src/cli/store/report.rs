@@ -8,6 +8,7 @@ use crate::{
     IndexState, Result,
     cli::outcome::{DONE, Outcome},
     migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Step},
+    schema::is_move,
 };
 
 pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
@@ -20,7 +21,11 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
     let mut lines: Vec<String> = open.iter().map(|id| format!("plan {id}: not applied")).collect();
     lines.extend(plan.unfinished.iter().map(|id| format!("migration {id} is not finished: `apply` goes on")));
     lines.extend(plan.steps.iter().map(|step| told(step, "to be built by `apply`")));
-    lines.extend(plan.dropped.iter().map(|index| told(&step_of(index), "dropped: `contract` takes it away")));
+    let dropped = |index: &DroppedIndex| match is_move(&index.index) {
+        true => told(&step_of(index), "complete: `contract` switches to it, and takes the old rows away"),
+        false => told(&step_of(index), "dropped: `contract` takes it away"),
+    };
+    lines.extend(plan.dropped.iter().map(dropped));
     lines.extend(plan.newer.iter().map(|index| told(&step_of(index), "of a newer program: use that one")));
     lines.extend(plan.unsupported.iter().map(|step| told(step, "cannot be built")));
     if lines.is_empty() {
