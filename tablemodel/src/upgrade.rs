@@ -18,7 +18,7 @@ use crate::{
 ///
 /// It is called for every row of that version that is read, and again for the same row until it is written anew: so it is
 /// pure, without a clock, chance, or anything but `old`. [`testing::upgrade_is_pure`](crate::testing::upgrade_is_pure) helps
-/// to see to that. Fields of the key stay as they are: a changed key is a migration of its own.
+/// to see to that. Fields of the key stay as they are: a changed key is a [move](crate::moves).
 ///
 /// ```
 /// use tablemodel::{Upgrade, UpgradeError, prelude::*};
