@@ -22,6 +22,7 @@ mod registration;
 mod registry;
 mod rekey;
 mod relay;
+mod rewrites;
 mod staging;
 mod tables;
 mod transfer;
@@ -41,7 +42,7 @@ pub use self::{
     bulk::{Bulk, BulkReport},
     migrate::{
         Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations,
-        Progress, Step,
+        Progress, Rewrite, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
