@@ -93,7 +93,7 @@ async fn mortal(store: &TestDatabase, call: Option<usize>) -> (Database, FaultSt
 async fn of_two_programs_either_may_die_anywhere() {
     for dies_first in [true, false] {
         let mut calls = None;
-        for call in 0.. {
+        for call in 0_usize.. {
             if calls.is_some_and(|calls| call > calls) {
                 break;
             }
