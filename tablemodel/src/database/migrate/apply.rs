@@ -197,7 +197,9 @@ impl<'a> Apply<'a> {
             self.write_states(owned, &record.steps).await?;
             let targets = Targets::of(&self.db, &record.steps);
             for _ in 0..ROUNDS {
-                if !self.backfill(owned, &targets, applied).await? || self.make_readable(owned, &targets, applied).await? {
+                if !self.backfill(owned, &targets, applied).await?
+                    || self.make_readable(owned, &targets, applied).await?
+                {
                     break;
                 }
             }

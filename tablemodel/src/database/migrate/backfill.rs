@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Query, Row, RowKey, StoreErrorKind, limits};
 
 use super::{
@@ -25,7 +25,7 @@ use crate::{
         Database,
         bulk::{apart, rows_each},
     },
-    error::{Error, Result},
+    error::Result,
     plan::group::Group,
     schema::EntitySchema,
 };
@@ -198,39 +198,55 @@ impl Backfill<'_, '_> {
 
     /// Writes what is next in the range; nothing is told of it where the range is not this worker's any more.
     async fn touch_all(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
-        let entities = runs.iter().map(|(_, groups)| groups.len() as u64).sum();
-        if !self.wait(range, entities).await? {
-            return Ok(None);
-        }
         let is_within = !self.db().0.capabilities.may_lose_reply;
-        let room = if is_within { room_within(&runs) } else { 1 };
-        let writes = runs.into_iter().map(|(target, groups)| {
-            let (db, id) = (self.db().clone(), self.owned.id.clone());
-            let write = async move {
-                let (written, begun) = (groups.len() as u64, db.environment().clock.monotonic());
-                let (touched, busy) = touch(&db, &id, target, groups).await?;
-                Ok::<_, Error>((touched, busy, written, db.environment().clock.monotonic().saturating_sub(begun)))
-            };
-            if room > 1 { apart(write) } else { write.boxed() }
-        });
-        let (mut sum, mut calm, begun) = (Touched::default(), true, self.now());
-        let mut landed = stream::iter(writes.collect::<Vec<_>>()).buffer_unordered(room);
-        while let Some((touched, busy, written, latency)) = landed.try_next().await? {
-            sum.add(touched);
-            calm &= !busy;
-            match busy {
-                true => self.throttle.busy(self.now()),
-                false if is_within => {} // what waits together takes as long as all of it
-                false => self.throttle.good(written, latency, self.now()),
+        if is_within && !self.throttle.is_limited() && !runs.iter().any(|(target, _)| meets(target.schema)) {
+            return self.touch_together(range, runs).await;
+        }
+        let mut sum = Touched::default();
+        for (target, groups) in runs {
+            let entities = groups.len() as u64;
+            if !self.wait(range, entities).await? {
+                return Ok(None);
             }
+            let begun = self.now();
+            let (touched, busy) = touch(self.db(), &self.owned.id, target, groups).await?;
+            sum.add(touched);
+            self.note(entities, busy, begun);
             if !self.hold(range).await? {
                 return Ok(None);
             }
         }
-        if is_within && calm && entities > 0 {
-            self.throttle.good(entities, self.now().saturating_sub(begun), self.now());
+        Ok(Some(sum))
+    }
+
+    /// The same, all at a time.
+    async fn touch_together(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
+        let (entities, begun) = (runs.iter().map(|(_, groups)| groups.len() as u64).sum(), self.now());
+        let writes = runs.into_iter().map(|(target, groups)| {
+            let (db, id) = (self.db().clone(), self.owned.id.clone());
+            apart(async move { touch(&db, &id, target, groups).await })
+        });
+        let (mut sum, mut busy) = (Touched::default(), false);
+        let mut landed = stream::iter(writes.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_WITHIN);
+        while let Some((touched, was_busy)) = landed.try_next().await? {
+            sum.add(touched);
+            busy |= was_busy;
+            if !self.hold(range).await? {
+                return Ok(None);
+            }
+        }
+        if entities > 0 {
+            self.note(entities, busy, begun);
         }
         Ok(Some(sum))
+    }
+
+    fn note(&self, entities: u64, busy: bool, begun: Duration) {
+        let now = self.now();
+        match busy {
+            true => self.throttle.busy(now),
+            false => self.throttle.good(entities, now.saturating_sub(begun), now),
+        }
     }
 
     /// Waits until so many entities may go; whether the range is still this worker's.
@@ -249,8 +265,7 @@ impl Backfill<'_, '_> {
     }
 }
 
-/// Batches in flight to a store of this process: one where they meet in rows that several entities share.
-fn room_within(runs: &[Run]) -> usize {
-    let shares = |schema: &EntitySchema| schema.has_shared_rows() || schema.has_copies();
-    if runs.iter().any(|(target, _)| shares(target.schema)) { 1 } else { CONCURRENT_WITHIN }
+/// Whether entities meet in rows that several of them share: those are written by one batch at a time.
+fn meets(schema: &EntitySchema) -> bool {
+    schema.has_shared_rows() || schema.has_copies()
 }

@@ -4,11 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use tablemodel_store::{KeyRange, Query, StoreErrorKind, limits};
 
-use super::{
-    Failure, Step,
-    survey::survey,
-    targets::Targets,
-};
+use super::{Failure, Step, survey::survey, targets::Targets};
 use crate::{
     database::{Database, bulk::rows_each},
     error::Result,

@@ -50,7 +50,10 @@ impl Backfill<'_, '_> {
             } else if !self.owned.leads {
                 return Ok(false);
             } else if !patience.lasts().await {
-                return Err(Error::new(ErrorKind::Unavailable, "another program has ranges of the migration; apply again"));
+                return Err(Error::new(
+                    ErrorKind::Unavailable,
+                    "another program has ranges of the migration; apply again",
+                ));
             }
             self.owned.keep().await?;
             self.obey().await?;
@@ -113,7 +116,8 @@ impl Backfill<'_, '_> {
             record::ranges(self.db(), &self.owned.id).await?.into_iter().find(|there| there.number == range.number);
         let Some(there) = there else { return Ok(false) };
         // Not its lease: an attempt whose reply was lost said another one.
-        let is_same = Range { etag: None, lease: range.lease, ..there.clone() } == Range { etag: None, ..range.clone() };
+        let is_same =
+            Range { etag: None, lease: range.lease, ..there.clone() } == Range { etag: None, ..range.clone() };
         range.etag = there.etag;
         Ok(is_same)
     }

@@ -106,7 +106,8 @@ impl Rows {
             return Ok(None);
         }
         let known = rewrites::reached(schema.entity_type, &self.0, IndexState::Readable, schema.version)?;
-        let older = schema.ancestors().map(|older| older.version).filter(|older| known.is_none_or(|known| *older >= known));
+        let older =
+            schema.ancestors().map(|older| older.version).filter(|older| known.is_none_or(|known| *older >= known));
         let entity = schema.entity_type.to_owned();
         Ok(Some(Rewrite { entity, version: schema.version, older: older.collect(), known }))
     }
@@ -310,7 +311,8 @@ impl Owned {
     /// Says again that the migration is this call's, where that is due.
     pub(super) async fn keep(&self) -> Result<()> {
         let now = self.db.environment().clock.monotonic();
-        let is_due = self.leads && now.saturating_sub(*self.kept.lock().unwrap_or_else(PoisonError::into_inner)) >= KEEP;
+        let is_due =
+            self.leads && now.saturating_sub(*self.kept.lock().unwrap_or_else(PoisonError::into_inner)) >= KEEP;
         if is_due { self.change(|_| {}).await.map(drop) } else { Ok(()) }
     }
 

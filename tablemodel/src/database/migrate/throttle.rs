@@ -60,6 +60,11 @@ impl Throttle {
         self.bucket(|bucket| bucket.limit = limit);
     }
 
+    /// Whether entities may have to wait.
+    pub(super) fn is_limited(&self) -> bool {
+        self.bucket(|bucket| bucket.rate().is_some())
+    }
+
     /// How long so many entities have to wait.
     pub(super) fn take(&self, entities: u64, now: Duration) -> Duration {
         self.bucket(|bucket| bucket.take(entities, now))

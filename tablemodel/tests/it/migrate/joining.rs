@@ -10,10 +10,7 @@ use tablemodel::{
     testing::{Fault, Script, TestDatabase},
 };
 
-use super::{
-    Club, MODES, assert_built, assert_clean, filled, next, program, program_over,
-    rewrites::second,
-};
+use super::{Club, MODES, assert_built, assert_clean, filled, next, program, program_over, rewrites::second};
 
 async fn apply(db: &Database, batch: usize) -> tablemodel::Result<Applied> {
     db.migrations().apply().rate(50.0).batch(batch).workers(1).wait(Duration::from_secs(3_000)).await

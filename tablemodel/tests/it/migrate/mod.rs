@@ -22,7 +22,10 @@ use std::{
 use tablemodel::{
     Consistency, IndexState, Random, Row,
     prelude::*,
-    store::{TableStore, clock::{ManualClock, Sleep}},
+    store::{
+        TableStore,
+        clock::{ManualClock, Sleep},
+    },
     testing::TestDatabase,
 };
 
