@@ -149,7 +149,7 @@ impl Database {
         self.load_registry().await
     }
 
-    async fn record_entity(&self, schema: &'static EntitySchema) -> Result<()> {
+    pub(super) async fn record_entity(&self, schema: &'static EntitySchema) -> Result<()> {
         let now = self.environment().clock.now().ticks();
         for attempt in 0..ATTEMPTS {
             let rows = self.registry_rows().await?;
@@ -319,6 +319,7 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
         if !rows.contains_key(&row) {
             let mut properties = record("~index@1", now);
             properties.insert("State", state.word());
+            properties.insert("Version", i64::from(schema.version));
             if let Some(table) = place(schema, &name) {
                 properties.insert("Table", table);
             }

@@ -12,6 +12,7 @@ use super::{
     record::{self, Record},
     settle::settle,
     states::{Owned, Rows},
+    stop::Stop,
     survey::survey,
     targets::Targets,
     throttle::Throttle,
@@ -43,6 +44,7 @@ pub struct Apply<'a> {
     batch: usize,
     max_failures: u64,
     wait: Duration,
+    stop: Stop,
     report: Report<'a>,
 }
 
@@ -53,9 +55,18 @@ impl std::fmt::Debug for Apply<'_> {
 }
 
 impl<'a> Apply<'a> {
-    pub(super) fn new(db: Database) -> Self {
+    pub(super) fn new(db: Database, stop: Stop) -> Self {
         let batch = if db.0.capabilities.may_lose_reply { BATCH } else { BATCH_WITHIN };
-        Self { db, rate: None, workers: 4, batch, max_failures: MAX_FAILURES, wait: WAIT, report: Mutex::new(None) }
+        Self {
+            db,
+            rate: None,
+            workers: 4,
+            batch,
+            max_failures: MAX_FAILURES,
+            wait: WAIT,
+            stop,
+            report: Mutex::new(None),
+        }
     }
 
     /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). No limit by default.
@@ -122,7 +133,7 @@ impl<'a> Apply<'a> {
             Ok((!steps.is_empty()).then_some((steps, false)))
         };
         loop {
-            match Owned::take(&self.db, &wanted).await {
+            match Owned::take(&self.db, &self.stop, &wanted).await {
                 Ok(Some(owned)) => {
                     if self.lead(&owned, &mut applied).await? {
                         return Ok(applied);
@@ -164,7 +175,9 @@ impl<'a> Apply<'a> {
         let touched = applied.touched;
         if record.surveyed && !rows.control(&record.id).paused {
             let targets = Targets::of(&self.db, &record.steps);
-            self.fill(&Owned::beside(&self.db, &record.id), &record, &targets, applied).await?;
+            let beside = Owned::beside(&self.db, &record.id, &self.stop);
+            self.fill(&beside, &record, &targets, applied).await?;
+            self.stop.check()?;
         }
         Ok(if applied.touched > touched { Helped::Worked } else { Helped::Idle })
     }
@@ -197,9 +210,9 @@ impl<'a> Apply<'a> {
             self.write_states(owned, &record.steps).await?;
             let targets = Targets::of(&self.db, &record.steps);
             for _ in 0..ROUNDS {
-                if !self.backfill(owned, &targets, applied).await?
-                    || self.make_readable(owned, &targets, applied).await?
-                {
+                let is_filled = self.backfill(owned, &targets, applied).await?;
+                owned.stop.check()?;
+                if !is_filled || self.make_readable(owned, &targets, applied).await? {
                     break;
                 }
             }

@@ -94,7 +94,7 @@ impl Backfill<'_, '_> {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.sums(|sums| sums.paused || sums.failed > self.max_failures)
+        self.owned.stop.is_asked() || self.sums(|sums| sums.paused || sums.failed > self.max_failures)
     }
 
     /// Reads what was set meanwhile, and obeys it.

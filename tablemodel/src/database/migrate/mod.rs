@@ -7,9 +7,11 @@ mod backfill;
 mod dry;
 mod owners;
 mod patience;
+mod plans;
 mod record;
 mod settle;
 mod states;
+mod stop;
 mod survey;
 mod targets;
 mod throttle;
@@ -21,10 +23,11 @@ use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
-pub use self::{apply::Apply, dry::DryRun};
+pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan};
 use self::{
     record::{Control, Record},
     states::Rows,
+    stop::Stop,
 };
 use crate::{
     database::{Database, Violation, rewrites},
@@ -36,6 +39,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Migrations {
     db: Database,
+    stop: Stop,
 }
 
 /// An index that is not readable yet, or rows that are not all written as the model's version has them.
@@ -88,6 +92,9 @@ pub struct MigrationPlan {
     pub steps: Vec<Step>,
     /// What [`Migrations::contract`] takes away.
     pub dropped: Vec<DroppedIndex>,
+    /// Indexes that the store keeps for a newer version of the program than this one. While there are any, this program's
+    /// migrations are refused with `UnknownVersion`.
+    pub newer: Vec<DroppedIndex>,
     /// What cannot be built beside writers: aggregates of an entity that has rows.
     pub unsupported: Vec<Step>,
     /// Entities of which the model reads older versions, and what the store knows of their rows.
@@ -196,7 +203,7 @@ pub struct Contracted {
 impl Database {
     /// What the store needs to be as the model says; see [`migrations`](crate::migrations).
     pub fn migrations(&self) -> Migrations {
-        Migrations { db: self.clone() }
+        Migrations { db: self.clone(), stop: Stop::default() }
     }
 
     /// Builds what was added to a store that nobody else writes, if it is small.
@@ -208,7 +215,9 @@ impl Database {
             return Ok(());
         }
         match self.migrations().apply().await {
-            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. }) => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. } | ErrorKind::UnknownVersion) => {
+                Ok(())
+            }
             other => other.map(drop),
         }
     }
@@ -235,7 +244,7 @@ impl Migrations {
     /// Builds every index that is not readable, and writes all rows of older versions as the model's; await it to run it. Where
     /// another call is at it, whatever its program, both work on ranges of the tables until it is done. See [`migrations`](crate::migrations).
     pub fn apply<'a>(&self) -> Apply<'a> {
-        Apply::new(self.db.clone())
+        Apply::new(self.db.clone(), self.stop.clone())
     }
 
     /// How far the last migration is; none where there never was one. Cost: two requests.
@@ -337,7 +346,7 @@ impl Migrations {
     /// `NotFound` where no migration is to be taken back; `MigrationRunning`; `Unavailable` while other programs do not
     /// learn of the states; those of the store.
     pub async fn rollback(&self) -> Result<Contracted> {
-        undo::Undo::rollback(&self.db).await
+        undo::Undo::rollback(&self.db, &self.stop).await
     }
 
     /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
@@ -347,7 +356,7 @@ impl Migrations {
     ///
     /// Those of [`Migrations::rollback`], but for `NotFound`.
     pub async fn contract(&self) -> Result<Contracted> {
-        undo::Undo::contract(&self.db).await
+        undo::Undo::contract(&self.db, &self.stop).await
     }
 }
 

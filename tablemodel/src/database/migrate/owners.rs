@@ -16,6 +16,7 @@ use super::{
     backfill::Backfill,
     patience::Patience,
     record::{self, Range},
+    states::is_dead,
 };
 use crate::{
     database::{
@@ -65,7 +66,8 @@ impl Backfill<'_, '_> {
 
     fn is_free(&self, range: &Range) -> bool {
         let is_own = range.owner.as_ref() == Some(&self.owned.me); // left behind by a worker that has ended
-        !range.done && (range.owner.is_none() || is_own || range.lease <= self.owned.now())
+        let is_held = range.owner.as_ref().is_some_and(|owner| !is_own && !is_dead(self.db(), owner));
+        !range.done && (!is_held || range.lease <= self.owned.now())
     }
 
     async fn work(&self, queue: &Mutex<VecDeque<Range>>) -> Result<()> {

@@ -54,7 +54,7 @@ async fn walk(owned: &Owned, found: &mut Vec<Violation>) -> Result<u64> {
         let round = repair.await?;
         repaired += round.repaired;
         found.extend(round.found.violations.into_iter().filter(concerns_indexes));
-        owned.keep().await?;
+        owned.go_on().await?;
         match round.found.next {
             Some(checkpoint) => next = Some(checkpoint),
             None => return Ok(repaired),

@@ -15,6 +15,7 @@ use super::{
     DroppedIndex, MigrationPlan, Rewrite, Step,
     record::{Control, MIGRATION, Record, control_key},
     running,
+    stop::Stop,
 };
 use crate::{
     database::{
@@ -94,10 +95,29 @@ impl Rows {
             plan.rewrites.extend(self.rewrite(schema)?);
             for index in beyond(schema, &self.0)? {
                 let state = self.state(&entity, &index)?;
-                plan.dropped.push(DroppedIndex { entity: entity.clone(), index, state });
+                let found = if self.is_newer(schema, &index) { &mut plan.newer } else { &mut plan.dropped };
+                found.push(DroppedIndex { entity: entity.clone(), index, state });
             }
         }
         Ok(plan)
+    }
+
+    /// Whether a newer version of the entity than the program's recorded the index.
+    fn is_newer(&self, schema: &EntitySchema, index: &str) -> bool {
+        match self.0.get(&index_row(schema.entity_type, index)).and_then(|row| row.properties.get("Version")) {
+            Some(ValueRef::Int64(version)) => version > i64::from(schema.version),
+            _ => false,
+        }
+    }
+
+    /// That the store keeps nothing for a newer program, which this one would not know how to migrate.
+    fn check_newest(&self, db: &Database) -> Result<()> {
+        let Some(newer) = self.plan(db)?.newer.into_iter().next() else { return Ok(()) };
+        let detail = format!(
+            "the store is newer than this program: a later version of `{}` has index `{}`; use that program",
+            newer.entity, newer.index
+        );
+        Err(Error::new(ErrorKind::UnknownVersion, detail))
     }
 
     /// The older versions that rows may be of, where the model reads such.
@@ -135,6 +155,7 @@ pub(super) struct Owned {
     pub(super) id: String,
     /// Who this is: another for each call.
     pub(super) me: String,
+    pub(super) stop: Stop,
     /// Whether it moves the states; else it only helps.
     pub(super) leads: bool,
     /// When the lease was last written, by the monotonic clock.
@@ -143,16 +164,18 @@ pub(super) struct Owned {
 
 impl Owned {
     /// Goes on with the unfinished migration, or begins the one that is wanted; nothing where there is neither.
-    pub(super) async fn take(db: &Database, wanted: &Wanted<'_>) -> Result<Option<Self>> {
+    pub(super) async fn take(db: &Database, stop: &Stop, wanted: &Wanted<'_>) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         db.hold_lease().await?;
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
+            rows.check_newest(db)?;
             let now = db.environment().clock.now();
             let (record, etag) = match rows.unfinished()? {
                 Some(record) => {
                     let is_mine = record.owner.as_ref() == Some(&me);
-                    if !is_mine && record.owner.is_some() && record.lease > now {
+                    let is_held = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now;
+                    if !is_mine && is_held {
                         return Err(running(&record));
                     }
                     let etag = rows.0.get(&record.key()).map(|row| row.etag.clone());
@@ -164,7 +187,7 @@ impl Owned {
                     (new_record(format!("{id:04}"), steps, undo, now), None)
                 }
             };
-            let owned = Self { me: me.clone(), leads: true, ..Self::beside(db, &record.id) };
+            let owned = Self { me: me.clone(), leads: true, ..Self::beside(db, &record.id, stop) };
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));
             }
@@ -173,9 +196,16 @@ impl Owned {
     }
 
     /// A migration that another call leads.
-    pub(super) fn beside(db: &Database, id: &str) -> Self {
+    pub(super) fn beside(db: &Database, id: &str, stop: &Stop) -> Self {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
-        Self { db: db.clone(), id: id.to_owned(), me, leads: false, kept: Mutex::new(Duration::ZERO) }
+        Self {
+            db: db.clone(),
+            id: id.to_owned(),
+            me,
+            stop: stop.clone(),
+            leads: false,
+            kept: Mutex::new(Duration::ZERO),
+        }
     }
 
     /// One attempt to write the record, and rows of states with it; whether it was made.
@@ -316,6 +346,12 @@ impl Owned {
         if is_due { self.change(|_| {}).await.map(drop) } else { Ok(()) }
     }
 
+    /// The same, unless the program is asked to stop.
+    pub(super) async fn go_on(&self) -> Result<()> {
+        self.stop.check()?;
+        self.keep().await
+    }
+
     pub(super) fn now(&self) -> DateTime {
         self.db.environment().clock.now()
     }
@@ -333,6 +369,12 @@ fn new_record(id: String, steps: Vec<(String, String)>, undo: bool, now: DateTim
         surveyed: false,
         entities: 0,
     }
+}
+
+/// Whether the call that says it is at work on a migration cannot be any more: in the atomic mode one program owns the store,
+/// and its calls begin with its own name.
+pub(super) fn is_dead(db: &Database, owner: &str) -> bool {
+    db.is_atomic() && !owner.starts_with(&db.instance())
 }
 
 fn busy() -> Error {

@@ -1,16 +1,21 @@
 //! The way back: of an index that was built, or is being built, and of one that the model dropped. States first, one at a
 //! time; then its rows.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use tablemodel_store::{
     Action, Batch, Comparison, Condition, Filter, KeyRange, Operation, PropertyName, Query, Row, StoreErrorKind, limits,
 };
 
 use super::{
-    Contracted, record, running,
+    Contracted, plans, record, running,
     settle::drain,
     states::{Owned, Rows},
+    stop::Stop,
     waiting::Waiting,
 };
 use crate::{
@@ -28,17 +33,23 @@ const ROUNDS: u32 = 8;
 pub(super) struct Undo;
 
 impl Undo {
-    pub(super) async fn rollback(db: &Database) -> Result<Contracted> {
+    pub(super) async fn rollback(db: &Database, stop: &Stop) -> Result<Contracted> {
+        let taken = Mutex::new(None);
         let wanted = |rows: &Rows| match rows.last()? {
-            Some(last) if !last.undo => Ok(Some((last.steps, true))),
+            Some(last) if !last.undo => {
+                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(last.id);
+                Ok(Some((last.steps, true)))
+            }
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
-        let Some(owned) = Owned::take(db, &wanted).await? else { return Ok(Contracted::default()) };
+        let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
         owned.change(|record| record.undo = true).await?;
+        let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        plans::forget(db, taken.as_ref().unwrap_or(&owned.id)).await?;
         Self::run(&owned).await
     }
 
-    pub(super) async fn contract(db: &Database) -> Result<Contracted> {
+    pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
         if let Some(record) = Rows::read(db).await?.unfinished()?
             && !record.undo
         {
@@ -49,7 +60,7 @@ impl Undo {
             let dropped: Vec<_> = dropped.into_iter().map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, true)))
         };
-        match Owned::take(db, &wanted).await? {
+        match Owned::take(db, stop, &wanted).await? {
             Some(owned) => Self::run(&owned).await,
             None => Ok(Contracted::default()),
         }
@@ -146,7 +157,7 @@ async fn remove_once(owned: &Owned, table: &str, kind: &str) -> Result<(u64, u64
                 removed += remove(&owned.db, table, rows).await?;
             }
         }
-        owned.keep().await?;
+        owned.go_on().await?;
         match page.continuation {
             Some(next) => query.continuation = Some(next),
             None => return Ok((found, removed)),

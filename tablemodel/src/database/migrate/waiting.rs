@@ -63,7 +63,7 @@ impl Owned {
                 );
                 return Err(Error::new(ErrorKind::Unavailable, detail));
             }
-            self.keep().await?;
+            self.go_on().await?;
         }
         if !self.db.is_atomic() {
             self.db.environment().sleep.sleep(REQUEST).await;
