@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::Tool;
 use crate::{
-    IndexState, Result,
+    Result,
     cli::outcome::{DONE, Outcome},
     migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Step},
 };
@@ -115,7 +115,7 @@ fn step_of(index: &DroppedIndex) -> Step {
 
 /// A step in a line: `Employee.by_email  write-only  why`.
 pub(super) fn told(step: &Step, why: &str) -> String {
-    let line = format!("{}.{}  {}", step.entity, step.index, word_of(step.state));
+    let line = format!("{}.{}  {}", step.entity, step.index, step.state.word());
     if why.is_empty() { line } else { format!("{line}  {why}") }
 }
 
@@ -124,9 +124,5 @@ pub(super) fn steps(steps: &[Step]) -> Vec<Json> {
 }
 
 fn json_of(step: &Step) -> Json {
-    json!({ "entity": step.entity, "index": step.index, "state": word_of(step.state) })
-}
-
-fn word_of(state: IndexState) -> &'static str {
-    state.word()
+    json!({ "entity": step.entity, "index": step.index, "state": step.state.word() })
 }
