@@ -44,7 +44,7 @@ pub(super) mod new {
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:06}", crate = "crate")]
     #[table(index(by_city, row = "city_{city}_{id:06}", keys_only))]
-    #[table(index(by_badge, table = "Badges", partition = "{badge}", row = "{club}_{id:06}", keys_only))]
+    #[table(index(by_badge, table = "Badges", partition = "{badge}", row = "{club}_{id:06}", keep(city)))]
     pub(in crate::cli::tests) struct Person {
         pub(in crate::cli::tests) club: String,
         pub(in crate::cli::tests) id: u32,
