@@ -17,8 +17,10 @@ use crate::{
         Consistency, Database,
         calls::is_transient,
         registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, record},
+        rewrites,
     },
     error::{Error, ErrorKind, Result},
+    schema::EntitySchema,
 };
 
 /// What the row keys of leases begin with.
@@ -176,10 +178,11 @@ impl Database {
     }
 
     async fn write_lease(&self, epoch: i64) -> Result<()> {
+        let names = |schema: &'static EntitySchema| followers(schema).chain(rewrites::known(schema));
         let indexes = self
             .model()
             .iter()
-            .flat_map(|schema| followers(schema).map(|name| Json::from(index_row(schema.entity_type, &name))));
+            .flat_map(|schema| names(schema).map(|name| Json::from(index_row(schema.entity_type, &name))));
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());
         properties.insert("Epoch", epoch);
         properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());
