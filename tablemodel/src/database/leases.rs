@@ -17,8 +17,10 @@ use crate::{
         Consistency, Database,
         calls::is_transient,
         registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, moved, record},
+        rewrites,
     },
     error::{Error, ErrorKind, Result},
+    schema::EntitySchema,
 };
 
 /// What the row keys of leases begin with.
@@ -176,11 +178,12 @@ impl Database {
     }
 
     async fn write_lease(&self, epoch: i64) -> Result<()> {
+        let names = |schema: &'static EntitySchema| followers(schema).chain(rewrites::known(schema));
         let model = self.model();
         let indexes = model
             .iter()
             .copied()
-            .flat_map(|schema| followers(schema).map(|name| index_row(schema.entity_type, &name)))
+            .flat_map(|schema| names(schema).map(|name| index_row(schema.entity_type, &name)))
             .chain(self.0.model.iter().copied().filter_map(moved::taker_row))
             .map(Json::from);
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());

@@ -22,6 +22,7 @@ mod registration;
 mod registry;
 mod rekey;
 mod relay;
+mod rewrites;
 #[cfg(feature = "cli")]
 mod sample;
 mod shadows;
@@ -44,7 +45,7 @@ pub use self::{
     bulk::{Bulk, BulkReport},
     migrate::{
         Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
-        Migrations, Progress, Step,
+        Migrations, Progress, Rewrite, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},

@@ -6,6 +6,8 @@ mod apply;
 mod backfill;
 mod dry;
 mod forms;
+mod owners;
+mod patience;
 mod plans;
 mod record;
 mod settle;
@@ -13,8 +15,11 @@ mod states;
 mod stop;
 mod survey;
 mod switch;
+mod targets;
 mod throttle;
+mod touch;
 mod undo;
+mod waiting;
 
 use std::time::Duration;
 
@@ -27,7 +32,7 @@ use self::{
     stop::Stop,
 };
 use crate::{
-    database::{Database, Violation},
+    database::{Database, Violation, rewrites},
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
 };
@@ -39,15 +44,36 @@ pub struct Migrations {
     stop: Stop,
 }
 
-/// An index that is not readable yet.
+/// An index that is not readable yet, or rows that are not all written as the model's version has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The entity type.
     pub entity: String,
-    /// The index or list, as declared; of an aggregate `~TARGET.PROPERTY`.
+    /// The index or list, as declared; of a copy `~FIELD`, of an aggregate `~TARGET.PROPERTY`, of a rewrite `~@VERSION`.
     pub index: String,
     /// How far it is built.
     pub state: IndexState,
+}
+
+impl Step {
+    /// The version that all rows of the entity are written as; none of a step that builds something.
+    pub fn rewrite(&self) -> Option<u32> {
+        rewrites::version(&self.index)
+    }
+}
+
+/// An entity of which the model reads rows that older versions wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The entity type.
+    pub entity: String,
+    /// The model's version.
+    pub version: u32,
+    /// The older versions that rows may still be of, the newest first; none once [`Migrations::apply`] has written all of them
+    /// anew. Their structs are needed as long.
+    pub older: Vec<u32>,
+    /// The version that all rows are known to be of, or of a later one; none before the first rewrite.
+    pub known: Option<u32>,
 }
 
 /// An index that the store keeps and the model no longer names.
@@ -68,11 +94,13 @@ pub struct MigrationPlan {
     pub steps: Vec<Step>,
     /// What [`Migrations::contract`] takes away.
     pub dropped: Vec<DroppedIndex>,
-    /// Indexes that the store keeps for a newer version of the program than this one. While there are any, this program's
+    /// Indexes that the store keeps, and rewrites that were begun, for a newer version of the program than this one. While there are any, this program's
     /// migrations are refused with `UnknownVersion`.
     pub newer: Vec<DroppedIndex>,
     /// What cannot be built beside writers: aggregates of an entity that has rows.
     pub unsupported: Vec<Step>,
+    /// Entities of which the model reads older versions, and what the store knows of their rows.
+    pub rewrites: Vec<Rewrite>,
     /// The migration that was begun and is not finished.
     pub unfinished: Option<String>,
 }
@@ -89,7 +117,7 @@ impl MigrationPlan {
 pub struct Applied {
     /// The migration; none where there was nothing to do.
     pub migration: Option<String>,
-    /// The indexes that it builds, as they are now.
+    /// What it builds and rewrites, as it is now.
     pub steps: Vec<Step>,
     /// Entities that this call wrote once more.
     pub touched: u64,
@@ -215,7 +243,8 @@ impl Migrations {
         Rows::read(&self.db).await?.plan(&self.db)
     }
 
-    /// Builds every index that is not readable; await it to run it. See [`migrations`](crate::migrations).
+    /// Builds every index that is not readable, and writes all rows of older versions as the model's; await it to run it. Where
+    /// another call is at it, whatever its program, both work on ranges of the tables until it is done. See [`migrations`](crate::migrations).
     pub fn apply<'a>(&self) -> Apply<'a> {
         Apply::new(self.db.clone(), self.stop.clone())
     }
@@ -308,7 +337,7 @@ impl Migrations {
     /// Those of the store.
     pub async fn retry_failures(&self) -> Result<u64> {
         let Some(record) = Rows::read(&self.db).await?.last()? else { return Ok(0) };
-        backfill::retry(&self.db, &record.id).await
+        touch::retry(&self.db, &record).await
     }
 
     /// Takes the last migration back, finished or not: its indexes go back through their states, each of which waits

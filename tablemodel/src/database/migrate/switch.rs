@@ -11,8 +11,9 @@ use super::{
     Contracted, Step, forms,
     record::{self, Record},
     settle::drain,
-    states::{Owned, Rows, Waiting},
+    states::{Owned, Rows},
     stop::Stop,
+    waiting::Waiting,
 };
 use crate::{
     database::{

@@ -14,12 +14,13 @@ use tablemodel_store::{
 use super::{
     Contracted, forms, plans, record, running,
     settle::drain,
-    states::{Owned, Rows, Waiting},
+    states::{Owned, Rows},
     stop::Stop,
     switch,
+    waiting::Waiting,
 };
 use crate::{
-    database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race},
+    database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race, rewrites},
     error::{Error, ErrorKind, Result},
     plan::{states::IndexState, system},
     schema::is_move,
@@ -93,7 +94,8 @@ impl Undo {
         let (_, record) = owned.rows().await?;
         let named = |(entity, index): &&(String, String)| {
             let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
-            schema.is_none_or(|schema| schema.derived_position(index).is_none())
+            let is_rewrite = rewrites::version(index).is_some();
+            !is_rewrite && schema.is_none_or(|schema| schema.derived_position(index).is_none())
         };
         let dropped: Vec<_> = record.steps.iter().filter(named).cloned().collect();
         let what = "have an index in their model that is taken away, or have not learnt of the states yet";
@@ -113,7 +115,8 @@ impl Undo {
         owned.settle(&waiting).await?;
         drain(db).await?;
         let mut contracted = Contracted { migration: Some(record.id.clone()), ..Contracted::default() };
-        for (entity, index) in &record.steps {
+        let derived = record.steps.iter().filter(|(_, name)| rewrites::version(name).is_none());
+        for (entity, index) in derived {
             contracted.rows += remove_rows(owned, entity, index).await?;
         }
         record::forget(db, &record.id).await?;
