@@ -95,6 +95,43 @@ mod unique {
     }
 }
 
+/// A second release with this upgrade.
+macro_rules! upgraded {
+    ($name:ident, $upgrade:expr) => {
+        mod $name {
+            use crate::{Upgrade, UpgradeError, prelude::*};
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "Club", entity_type = "Person", version = 2, partition = "{club}", row = "p_{id:06}")]
+            #[table(previous = super::old::Person, crate = "crate")]
+            pub(super) struct Person {
+                pub(super) club: String,
+                pub(super) id: u32,
+                pub(super) town: String,
+            }
+
+            impl Upgrade<super::old::Person> for Person {
+                fn upgrade(old: super::old::Person) -> Result<Self, UpgradeError> {
+                    let town: Result<String, UpgradeError> = $upgrade(&old);
+                    Ok(Self { club: old.club, id: old.id, town: town? })
+                }
+            }
+
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(super) enum Club {
+                Person(Person),
+            }
+        }
+    };
+}
+
+upgraded!(picky, |old: &super::old::Person| match old.badge {
+    7 => Err(UpgradeError::new("nobody knows badge 7")),
+    _ => Ok(old.city.clone()),
+});
+upgraded!(mended, |old: &super::old::Person| Ok(old.city.clone()));
+
 pub(super) fn person(id: u32, badge: u32) -> old::Person {
     old::Person { club: format!("c{}", id % 5), id, city: ["Oslo", "Rome"][id as usize % 2].into(), badge }
 }
@@ -242,6 +279,23 @@ fn entities_that_cannot_be_written_are_set_aside_until_they_are_put_right() {
     assert_eq!(store.json::<unique::Club>(DONE, "retry-failures")["left"], 0);
     assert!(store.text::<unique::Club>(DONE, "apply").contains("Person.by_badge  readable"));
     assert_eq!(store.json::<unique::Club>(DONE, "verify")["derived"], 300);
+}
+
+#[test]
+fn an_upgrade_that_fails_sets_its_row_aside_until_the_program_is_mended() {
+    let store = Store::with(300);
+    assert_eq!(store.json::<picky::Club>(SET_ASIDE, "apply --dry-run")["failed"], 1);
+    let applied = store.json::<picky::Club>(SET_ASIDE, "apply");
+    assert_eq!((&applied["touched"], &applied["failed"]), (&json!(299), &json!(1)));
+    assert_eq!((&applied["steps"][0]["rewrite"], &applied["steps"][0]["state"]), (&json!(2), &json!("write-only")));
+    let failures = store.text::<picky::Club>(SET_ASIDE, "failures");
+    assert!(failures.contains("(c2, p_000007)") && failures.contains("nobody knows badge 7"), "{failures}");
+    assert_eq!(store.json::<picky::Club>(SET_ASIDE, "retry-failures")["left"], 1);
+
+    assert_eq!(store.json::<mended::Club>(DONE, "retry-failures")["left"], 0);
+    assert!(store.text::<mended::Club>(DONE, "apply").contains("Person@2  readable"));
+    assert_eq!(store.json::<mended::Club>(DONE, "plan")["rewrites"][0]["known"], 2);
+    store.text::<mended::Club>(DONE, "verify");
 }
 
 #[test]
