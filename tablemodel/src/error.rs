@@ -77,6 +77,13 @@ pub enum ErrorKind {
         /// The migration.
         migration: String,
     },
+    /// A migration was asked to stop, and did so between two steps: the same call goes on from there.
+    Stopped,
+    /// A plan was applied to this store that the program does not have, or has with other words.
+    PlanMismatch {
+        /// The plan.
+        plan: String,
+    },
     /// Nothing was done, and the same call may succeed later.
     Unavailable,
     /// The store refuses: read-only, locked by another process, disk full, no permission.

@@ -3,6 +3,6 @@
 //! In this module stand the names alone; what they do is in `database::migrate`.
 
 pub use crate::database::{
-    Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations, Progress,
-    Step,
+    Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations,
+    Progress, Rewrite, Step,
 };

@@ -81,6 +81,7 @@ async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> 
     }
     if options.wants(touch::NAME) {
         report.rates.push(touch::measure(directory, quick).await?);
+        report.waits = touch::waits(directory, quick).await?;
     }
     Ok(())
 }

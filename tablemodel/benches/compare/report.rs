@@ -2,6 +2,8 @@
 //!
 //! Nothing is measured here.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 /// How much longer one operation may take in the largest database than in the smallest.
@@ -35,6 +37,21 @@ pub(crate) struct Rate {
     pub(crate) goal: f64,
 }
 
+/// The 99th percentile of what a write takes beside other work, and without that.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    pub(crate) workload: &'static str,
+    pub(crate) without: Duration,
+    pub(crate) with: Duration,
+    pub(crate) goal: Option<f64>,
+}
+
+impl Wait {
+    fn ratio(&self) -> f64 {
+        self.with.as_secs_f64() / self.without.as_secs_f64()
+    }
+}
+
 /// Time for one operation in the largest database, as a multiple of that in the smallest.
 #[derive(Debug)]
 pub(crate) struct Growth {
@@ -66,6 +83,7 @@ pub(crate) struct Compile {
 pub(crate) struct Report {
     pub(crate) figures: Vec<Figure>,
     pub(crate) rates: Vec<Rate>,
+    pub(crate) waits: Vec<Wait>,
     pub(crate) growth: Vec<Growth>,
     pub(crate) memory: Vec<Memory>,
     pub(crate) compile: Option<Compile>,
@@ -89,6 +107,12 @@ impl Report {
         let rates = self.rates.iter().map(
             |it| json!({ "workload": it.workload, "rows": it.rows, "rows_per_second": it.per_second, "goal": it.goal }),
         );
+        let waits = self.waits.iter().map(|it| {
+            json!({
+                "workload": it.workload, "without_seconds": it.without.as_secs_f64(), "with_seconds": it.with.as_secs_f64(),
+                "ratio": it.ratio(), "goal": it.goal,
+            })
+        });
         let growth = self
             .growth
             .iter()
@@ -107,14 +131,23 @@ impl Report {
             })
         });
         json!({
-            "quick": quick, "figures": figures.collect::<Vec<_>>(), "rates": rates.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
+            "quick": quick, "figures": figures.collect::<Vec<_>>(), "rates": rates.collect::<Vec<_>>(),
+            "waits": waits.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
             "memory": memory.collect::<Vec<_>>(), "memory_growth": memory_growth, "compile": compile,
         })
     }
 
     /// The tables for people.
     pub(crate) fn text(&self) -> String {
-        [self.figures_text(), self.rates_text(), self.growth_text(), self.memory_text(), self.compile_text()].concat()
+        [
+            self.figures_text(),
+            self.rates_text(),
+            self.waits_text(),
+            self.growth_text(),
+            self.memory_text(),
+            self.compile_text(),
+        ]
+        .concat()
     }
 
     fn figures_text(&self) -> String {
@@ -138,6 +171,20 @@ impl Report {
             format!("{:<42}{:>9}{:>12.0}{:>20}  {:.0} {met}\n", it.workload, it.rows, it.per_second, "", it.goal)
         });
         let head = format!("{:<42}{:>9}{:>12}{:>20}  {}\n", "rows a second", "of", "tablemodel", "", "goal (at least)");
+        table(head, rows)
+    }
+
+    fn waits_text(&self) -> String {
+        let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        let rows = self.waits.iter().map(|it| {
+            let goal = it.goal.map_or("-".to_owned(), |goal| format!("{goal:.2} {}", mark(it.ratio() <= goal)));
+            let (with, without) = (millis(it.with), millis(it.without));
+            format!("{:<42}{:>9}{with:>12.3}{without:>12.3}{:>8.2}  {goal}\n", it.workload, "", it.ratio())
+        });
+        let head = format!(
+            "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
+            "a write, ms, 99th percentile", "", "with", "without", "ratio", "goal (at most)"
+        );
         table(head, rows)
     }
 

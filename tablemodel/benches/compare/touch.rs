@@ -1,18 +1,31 @@
 //! The backfill of an index that is added to entities which are there: each is written once more, as it is, with its new row.
 //!
-//! There is no peer: nobody who writes by hand has such a sweep. What counts is entities a second.
+//! There is no peer: nobody who writes by hand has such a sweep. What counts is entities a second, and how much longer others
+//! wait for their writes meanwhile.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use tablemodel::{Database, TableEntity, TableModel, store::EmbeddedStore};
 
-use crate::{Result, paired::median, report::Rate, side::CACHE_BYTES};
+use crate::{
+    Result,
+    paired::median,
+    report::{Rate, Wait},
+    side::CACHE_BYTES,
+};
 
 /// The name of the workload.
 pub(crate) const NAME: &str = "touch";
 /// At least so many entities a second.
 const GOAL: f64 = 50_000.0;
 const OFFICES: u32 = 50;
+/// What others may have to wait for their writes, as a multiple of what they do without a migration.
+const WAIT_GOAL: f64 = 1.2;
+/// The rate that is usual for a migration beside others, in entities a second.
+const USUAL: f64 = 500.0;
 
 mod before {
     use tablemodel::{TableEntity, TableModel};
@@ -48,15 +61,13 @@ enum Staff {
     Employee(Employee),
 }
 
-/// Rounds of one migration each, which is taken back after it.
-pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Rate> {
-    let (employees, rounds) = if quick { (2_000, 2) } else { (50_000, 5) };
-    eprintln!("measuring: {NAME}");
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(directory.join("touch.tablemodel"))?;
+/// A store of the first release, opened by the second.
+async fn filled(path: &Path, employees: u32) -> Result<Database> {
+    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(path)?;
     let db = Database::builder().with_embedded::<before::Staff>(store.clone()).await?;
     db.ensure_tables().await?;
     let employee = |id| before::Employee {
-        office: format!("Office {}", id % OFFICES),
+        office: office(id),
         id,
         first_name: format!("First {id}"),
         last_name: format!("Last {}", id % 1_000),
@@ -65,6 +76,18 @@ pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Rate> {
     drop(db);
     let db = Database::builder().with_embedded::<Staff>(store).await?;
     db.ensure_tables().await?;
+    Ok(db)
+}
+
+fn office(id: u32) -> String {
+    format!("Office {}", id % OFFICES)
+}
+
+/// Rounds of one migration each, which is taken back after it.
+pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Rate> {
+    let (employees, rounds) = if quick { (2_000, 2) } else { (50_000, 5) };
+    eprintln!("measuring: {NAME}");
+    let db = filled(&directory.join("touch.tablemodel"), employees).await?;
     let mut figures = Vec::new();
     for _ in 0..rounds {
         let mut rate = 0.0;
@@ -76,4 +99,77 @@ pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Rate> {
         db.migrations().rollback().await?;
     }
     Ok(Rate { workload: NAME, rows: u64::from(employees), per_second: median(figures.into_iter()), goal: GOAL })
+}
+
+/// What others wait for their writes: without a migration, beside one at the usual rate, and beside one without a limit.
+pub(crate) async fn waits(directory: &Path, quick: bool) -> Result<Vec<Wait>> {
+    let (employees, writes, rounds) = if quick { (2_000, 100, 2) } else { (200_000, 1_000, 5) };
+    let db = filled(&directory.join("touch-beside.tablemodel"), employees).await?;
+    let (mut alone, mut usual, mut unlimited) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let mut made = 0;
+        let is_over = || {
+            made += 1;
+            made > writes
+        };
+        alone.extend(foreground(&db, employees, is_over).await?);
+        usual.extend(beside(&db, employees, Some(USUAL), writes).await?);
+        unlimited.extend(beside(&db, employees, None, writes).await?);
+    }
+    let without = p99(alone);
+    let wait = |workload, with, goal| Wait { workload, without, with: p99(with), goal };
+    Ok(vec![
+        wait("touch: writes beside it at 500 a second", usual, Some(WAIT_GOAL)),
+        wait("touch: writes beside it without a limit", unlimited, None),
+    ])
+}
+
+/// Times of so many writes, or of those that were made until the migration ended.
+async fn beside(db: &Database, employees: u32, rate: Option<f64>, writes: usize) -> Result<Vec<Duration>> {
+    let migrations = db.migrations();
+    let apply = tokio::spawn(async move {
+        let apply = migrations.apply();
+        match rate {
+            Some(rate) => apply.rate(rate).await,
+            None => apply.await,
+        }
+    });
+    let is_filling = async || {
+        let status = db.migrations().status().await?;
+        Ok::<_, crate::Error>(status.is_some_and(|status| status.finished.is_none() && status.ranges.0 > 0))
+    };
+    while !apply.is_finished() && !is_filling().await? {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let mut made = 0;
+    let is_over = || {
+        made += 1;
+        made > writes || apply.is_finished()
+    };
+    let times = foreground(db, employees, is_over).await?;
+    if !apply.is_finished() {
+        db.migrations().pause().await?;
+    }
+    drop(apply.await??);
+    db.migrations().rollback().await?;
+    Ok(times)
+}
+
+/// Changes one employee after the other, here and there, and tells how long each took.
+async fn foreground(db: &Database, employees: u32, mut is_over: impl FnMut() -> bool) -> Result<Vec<Duration>> {
+    let (mut times, mut id) = (Vec::new(), 1);
+    while !is_over() {
+        id = (id + 7_919) % employees;
+        let begun = Instant::now();
+        let path = Employee::find().office(office(id)).id(id);
+        db.update(path, |employee| Ok(employee.first_name = format!("First {begun:?}"))).await?;
+        times.push(begun.elapsed());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(times)
+}
+
+fn p99(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get((times.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default()
 }

@@ -3,10 +3,15 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Versions of stored formats: what changed, and what it takes.
+use super::store::words::StoreCommand;
+
+/// Versions of stored formats: what changed, and what it takes; and stores, brought to what the program says.
 #[derive(Debug, Parser)]
 #[command(name = "cargo tablemodel", bin_name = "cargo tablemodel")]
-#[command(after_help = "Exit codes: 0 done, 1 error, 2 something has drifted or is refused")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 error; 2 something has drifted, is refused, or is wrong in the store; 3 entities are \
+                        set aside; 4 other programs, a pause or a busy store is in the way: call again; 130 stopped by Ctrl-C"
+)]
 pub(super) struct Arguments {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
@@ -21,12 +26,14 @@ pub(super) enum Command {
     Init,
     /// Plan what changed since the lock: write the plan, the frozen structs and the lock
     Diff(Diff),
-    /// Fail (2) unless the lock says what the program stores and the plans are as they were written
+    /// Fail (2) unless the lock says what the program stores, the plans are as they were written, and golden rows are read
     Check,
     /// Fail (2) if what changed since a commit is not compatible
     Lint(Lint),
     /// Print the stored format of each entity
     Show,
+    #[command(flatten)]
+    Store(StoreCommand),
 }
 
 #[derive(Debug, Default, Args)]

@@ -1,38 +1,53 @@
-//! `check`: whether the lock says what the program stores, and the plans are as they were written.
+//! `check`: whether the lock says what the program stores, the plans are as they were written, and golden rows are read.
 
 use serde_json::json;
 
 use super::{
+    golden,
     outcome::{DONE, DRIFTED, Failure, Outcome},
     plan,
     project::{Current, Project},
 };
-use crate::format::{Change, Lock, Renames, diff};
+use crate::{
+    format::{Change, Lock, Renames, diff},
+    schema::EntitySchema,
+};
 
-pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
+pub(super) fn run(project: &Project, model: &[&'static EntitySchema]) -> Result<Outcome, Failure> {
     if !project.has_lock() {
         let line = "there is no tablemodel.lock: run `cargo tablemodel init`".to_owned();
         return Ok(drifted(vec![line]));
     }
+    let plans = match compare(project)? {
+        Ok(plans) => plans,
+        Err(found) => return Ok(drifted(found)),
+    };
+    let golden = match golden::check(project, model)? {
+        Ok(golden) => golden,
+        Err(found) => return Ok(drifted(found)),
+    };
+    let mut line =
+        format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
+    if !golden.is_empty() {
+        let rows: Vec<_> = golden.iter().map(|(version, rows)| format!("{rows} of {version}")).collect();
+        line.push_str(&format!("; golden rows read: {}", rows.join(", ")));
+    }
+    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [], "golden": golden }) })
+}
+
+/// How many plans there are, if the lock, the program and the plans agree; or else what is between them.
+pub(super) fn compare(project: &Project) -> Result<Result<usize, Vec<String>>, Failure> {
     let lock = project.lock()?;
     let mut found: Vec<String> = project.entities.iter().flat_map(|entity| drift(entity, &lock)).collect();
     for name in removed(project, &lock) {
         found.push(format!("{name}: it is in the lock, and the model does not list it"));
     }
-    let chain = plan::chain(project, &lock)?;
-    let plans = match chain {
-        Ok(chain) => chain.length,
-        Err(broken) => {
-            found.push(broken);
-            return Ok(drifted(found));
-        }
-    };
-    if !found.is_empty() {
-        found.push("run `cargo tablemodel diff`".to_owned());
-        return Ok(drifted(found));
+    match plan::chain(project, &lock)? {
+        Err(broken) => found.push(broken),
+        Ok(chain) if found.is_empty() => return Ok(Ok(chain.length)),
+        Ok(_) => found.push("run `cargo tablemodel diff`".to_owned()),
     }
-    let line = format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
-    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [] }) })
+    Ok(Err(found))
 }
 
 fn drifted(found: Vec<String>) -> Outcome {

@@ -252,7 +252,7 @@ pub(super) fn ident_of(property: &str) -> String {
 }
 
 /// `FirstName` as `first_name`.
-fn snake(name: &str) -> String {
+pub(super) fn snake(name: &str) -> String {
     let mut snake = String::new();
     let mut after_small = false;
     for letter in name.chars() {

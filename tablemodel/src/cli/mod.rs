@@ -1,18 +1,21 @@
 #![doc = include_str!("../../docs/cli.md")]
 //!
-//! Only files are read and written here, and git is asked; what is to be is said by [`format`](crate::format).
+//! Only files are read and written here, git is asked, and stores are opened: what is to be is said by [`format`](crate::format), and what
+//! is done to a store by [`migrations`](crate::migrations).
 
 mod args;
 mod check;
 mod diff;
 mod files;
 mod frozen;
+mod golden;
 mod init;
 mod lint;
 mod outcome;
 mod plan;
 mod project;
 mod show;
+mod store;
 mod upgrade;
 
 #[cfg(test)]
@@ -42,15 +45,15 @@ pub struct Package {
 
 /// Runs the command of the program's arguments; what [`cli!`](crate::cli!) calls.
 ///
-/// Gives 0 if all is well, 1 after an error, 2 if something has drifted or is refused.
-pub fn main(package: &Package, models: &[&[&'static EntitySchema]]) -> ExitCode {
+/// Gives one of the exit codes above.
+pub fn main(package: &Package, models: &[&'static [&'static EntitySchema]]) -> ExitCode {
     ExitCode::from(run(package, models, std::env::args_os()))
 }
 
 /// As [`main`], with these arguments; the first is the program's name.
 pub fn run(
     package: &Package,
-    models: &[&[&'static EntitySchema]],
+    models: &[&'static [&'static EntitySchema]],
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> u8 {
     let arguments = match Arguments::try_parse_from(arguments) {
@@ -62,18 +65,28 @@ pub fn run(
         }
     };
     let json = arguments.json;
-    let outcome = Project::of(package, &models.concat()).and_then(|project| execute(&project, arguments));
-    outcome.unwrap_or_else(|error| Outcome::failed(&error)).print(json)
+    answer(package, models, arguments).print(json)
 }
 
-fn execute(project: &Project, arguments: Arguments) -> Result<Outcome, outcome::Failure> {
+/// What the command has to say.
+fn answer(package: &Package, models: &[&'static [&'static EntitySchema]], arguments: Arguments) -> Outcome {
+    let outcome = Project::of(package, &models.concat()).and_then(|project| execute(&project, models, arguments));
+    outcome.unwrap_or_else(|error| Outcome::failed(&error))
+}
+
+fn execute(
+    project: &Project,
+    models: &[&'static [&'static EntitySchema]],
+    arguments: Arguments,
+) -> Result<Outcome, outcome::Failure> {
     let asks = !arguments.json && is_terminal();
     match arguments.command {
         Command::Init => init::run(project),
         Command::Diff(arguments) => diff::run(project, &arguments, asks),
-        Command::Check => check::run(project),
+        Command::Check => check::run(project, &models.concat()),
         Command::Lint(arguments) => lint::run(project, &arguments),
         Command::Show => show::run(project),
+        Command::Store(command) => store::run(project, models, &command),
     }
 }
 

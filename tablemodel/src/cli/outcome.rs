@@ -8,8 +8,14 @@ use serde_json::{Value as Json, json};
 pub(super) const DONE: u8 = 0;
 /// The command could not be carried out.
 pub(super) const FAILED: u8 = 1;
-/// Something has drifted, or is refused.
+/// Something has drifted, is refused, or is not as it should be.
 pub(super) const DRIFTED: u8 = 2;
+/// Entities are set aside.
+pub(super) const SET_ASIDE: u8 = 3;
+/// Something passing is in the way: other programs, a pause, a busy store.
+pub(super) const WAITING: u8 = 4;
+/// Stopped by Ctrl-C, as shells say it.
+pub(super) const STOPPED: u8 = 130;
 
 /// What a command ended with.
 #[derive(Debug)]
@@ -23,12 +29,23 @@ pub(super) struct Outcome {
 
 impl Outcome {
     pub(super) fn failed(error: &Failure) -> Self {
-        Self { code: FAILED, lines: vec![format!("error: {error}")], data: json!({ "error": error.to_string() }) }
+        Self::error(FAILED, &error.to_string())
+    }
+
+    /// What went wrong, with the code of its kind.
+    pub(super) fn error(code: u8, error: &str) -> Self {
+        Self { code, lines: vec![format!("error: {error}")], data: json!({ "error": error }) }
+    }
+
+    /// Whether there is no result to print.
+    fn is_error(&self) -> bool {
+        self.data.get("error").is_some()
     }
 
     /// Prints it, and gives the exit code.
     pub(super) fn print(self, as_json: bool) -> u8 {
         use io::Write;
+        let is_error = self.is_error();
         let mut text = match (as_json, self.data) {
             (true, Json::Object(mut data)) => {
                 data.insert("exit".to_owned(), json!(self.code));
@@ -40,9 +57,9 @@ impl Outcome {
             text.push('\n');
         }
         // A reader that has gone away needs no answer.
-        let _ = match self.code {
-            FAILED if !as_json => io::stderr().write_all(text.as_bytes()),
-            _ => io::stdout().write_all(text.as_bytes()),
+        let _ = match is_error && !as_json {
+            true => io::stderr().write_all(text.as_bytes()),
+            false => io::stdout().write_all(text.as_bytes()),
         };
         self.code
     }

@@ -158,6 +158,11 @@ pub(super) fn chain(project: &Project, lock: &Lock) -> Result<Result<Chain, Stri
     Ok(Ok(Chain { last: lock.plan.clone(), length: plans.len() }))
 }
 
+/// Every plan, by its name and fingerprint, in order.
+pub(super) fn all(project: &Project) -> Result<Vec<(String, Fingerprint)>, Failure> {
+    Ok(read(project)?.into_iter().map(|plan| (plan.id, plan.fingerprint)).collect())
+}
+
 fn read(project: &Project) -> Result<Vec<Found>, Failure> {
     let folder = project.migrations();
     let Ok(entries) = fs::read_dir(&folder) else { return Ok(Vec::new()) };

@@ -66,6 +66,11 @@ impl Project {
         Path::new(self.package.folder).join("tablemodel").join("frozen")
     }
 
+    /// Rows of each version, for tests.
+    pub(super) fn golden(&self) -> PathBuf {
+        Path::new(self.package.folder).join("tablemodel").join("golden")
+    }
+
     /// The upgrades that the user ends.
     pub(super) fn upgrades(&self) -> PathBuf {
         Path::new(self.package.folder).join("src").join("upgrades")

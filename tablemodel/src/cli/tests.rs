@@ -2,10 +2,15 @@
 
 mod everything_v1;
 mod frozen;
+mod kill;
+mod store;
+mod together;
 
 use std::{fs, path::Path};
 
-use super::{Package, run};
+use clap::Parser;
+
+use super::{Package, answer, args::Arguments, outcome::Outcome, run};
 use crate::prelude::*;
 
 mod first {
@@ -114,6 +119,16 @@ impl Folder {
     fn run<M: TableModel>(&self, words: &str) -> u8 {
         let words = std::iter::once("cargo tablemodel").chain(["--json"]).chain(words.split_terminator(' '));
         run(&self.package, &[M::ENTITIES], words)
+    }
+
+    /// The outcome itself.
+    fn answer<M: TableModel>(&self, words: &[&str]) -> Outcome {
+        self.answer_of(&[M::ENTITIES], words)
+    }
+
+    fn answer_of(&self, models: &[&'static [&'static crate::EntitySchema]], words: &[&str]) -> Outcome {
+        let arguments = Arguments::try_parse_from(std::iter::once(&"cargo tablemodel").chain(words)).unwrap();
+        answer(&self.package, models, arguments)
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -314,7 +329,7 @@ fn words_that_are_not_understood_are_errors_and_help_is_none() {
 #[test]
 fn several_models_share_a_lock_unless_they_share_a_name() {
     let folder = Folder::new();
-    let run = |models: &[&[&'static crate::EntitySchema]]| run(&folder.package, models, ["", "init"]);
+    let run = |models: &[&'static [&'static crate::EntitySchema]]| run(&folder.package, models, ["", "init"]);
     assert_eq!(run(&[first::Model::ENTITIES, second::Model::ENTITIES]), 1);
     assert_eq!(run(&[first::Model::ENTITIES, none::Model::ENTITIES]), 0);
     let lock = folder.read("tablemodel.lock");

@@ -259,8 +259,9 @@ impl Writing<'_> {
     fn guarded(&self, change: &Change) -> Vec<u64> {
         let is_guarded =
             |source: &Source| self.bulk.db.is_atomic() || source.is_beside(change.schema(), &change.key().partition);
-        let sources = sources(change, &Known::new()).unwrap_or_default().into_iter().filter(is_guarded);
-        sources.map(|source| self.hasher.hash_one((source.schema.table, source.key))).collect()
+        let sources = sources(change, &self.registered.setting, &Known::new()).unwrap_or_default();
+        let hash = |source: Source| self.hasher.hash_one((source.schema.table, source.key));
+        sources.into_iter().filter(is_guarded).map(hash).collect()
     }
 
     async fn land(&mut self) {

@@ -346,6 +346,7 @@ impl<'a> Run<'a> {
         let mut plan = BatchPlan::of(changes.size_hint().0);
         for change in changes {
             let registered = self.registered(change)?;
+            registered.check_version()?;
             plan.add(change.clone(), &self.known, &registered.setting, context)?;
         }
         let setting =

@@ -152,7 +152,7 @@ impl Run<'_> {
     /// Reads the sources that the changes copy, after the entities themselves.
     pub(super) async fn read_sources(&mut self, changes: &[Change]) -> Result<()> {
         for change in changes {
-            for source in sources(change, &self.known)? {
+            for source in sources(change, &self.registered(change)?.setting, &self.known)? {
                 self.read_row(change.schema(), source.schema, &source.key).await?;
             }
         }

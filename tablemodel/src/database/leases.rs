@@ -10,15 +10,17 @@ use std::{
 };
 
 use serde_json::Value as Json;
-use tablemodel_store::{Action, Batch, RowKey, StoreError, StoreErrorKind};
+use tablemodel_store::{Action, Batch, Condition, RowKey, StoreError, StoreErrorKind};
 
 use crate::{
     database::{
         Consistency, Database,
         calls::is_transient,
         registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, record},
+        rewrites,
     },
     error::{Error, ErrorKind, Result},
+    schema::EntitySchema,
 };
 
 /// What the row keys of leases begin with.
@@ -176,10 +178,11 @@ impl Database {
     }
 
     async fn write_lease(&self, epoch: i64) -> Result<()> {
+        let names = |schema: &'static EntitySchema| followers(schema).chain(rewrites::known(schema));
         let indexes = self
             .model()
             .iter()
-            .flat_map(|schema| followers(schema).map(|name| Json::from(index_row(schema.entity_type, &name))));
+            .flat_map(|schema| names(schema).map(|name| Json::from(index_row(schema.entity_type, &name))));
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());
         properties.insert("Epoch", epoch);
         properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());
@@ -187,6 +190,20 @@ impl Database {
         let batches = [Batch::new(self.registry_table(), PARTITION).with(row, Action::InsertOrReplace(properties))];
         match self.commit_unleased(&batches, 0).await {
             Err(error) if is_transient(&error) => Ok(self.commit_unleased(&batches, 1).await.map(drop)?),
+            other => Ok(other.map(drop)?),
+        }
+    }
+
+    /// Says that the program has ended, so that no migration waits for it. What could still write has to take a lease anew.
+    pub(super) async fn end_lease(&self) -> Result<()> {
+        let id = self.0.lease.times().id.clone();
+        let (Some(id), true) = (id, self.is_leased()) else { return Ok(()) };
+        self.0.registry.lapse();
+        self.0.lease.forget();
+        let delete = Action::Delete(Condition::Exists);
+        let batches = [Batch::new(self.registry_table(), PARTITION).with(format!("{INSTANCE}{id}"), delete)];
+        match self.commit_unleased(&batches, 0).await {
+            Err(error) if matches!(error.kind(), StoreErrorKind::RowNotFound | StoreErrorKind::TableNotFound) => Ok(()),
             other => Ok(other.map(drop)?),
         }
     }

@@ -22,6 +22,9 @@ mod registration;
 mod registry;
 mod rekey;
 mod relay;
+mod rewrites;
+#[cfg(feature = "cli")]
+mod sample;
 mod staging;
 mod tables;
 mod transfer;
@@ -40,8 +43,8 @@ pub use self::{
     batch::WriteBatch,
     bulk::{Bulk, BulkReport},
     migrate::{
-        Applied, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations,
-        Progress, Step,
+        Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
+        Migrations, Progress, Rewrite, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
@@ -99,12 +102,16 @@ impl Database {
 
     /// Ends the database: what it holds back is on the disk, and the file is free for others. Clones are closed too.
     ///
-    /// Dropping the last clone does the same, without telling of failures. Does nothing for stores without a file.
+    /// On a store that others may write too, migrations no longer wait for this program. Dropping the last clone closes the file
+    /// as well, without telling of failures; other programs then wait for this one's lease to end.
     ///
     /// # Errors
     ///
     /// `Denied` or `OutcomeUnknown` if the disk failed.
     pub async fn close(self) -> Result<()> {
+        if let Err(error) = self.end_lease().await {
+            tracing::warn!(%error, "the lease of this program ends by itself, in two minutes");
+        }
         #[cfg(feature = "embedded")]
         if let Some(embedded) = &self.0.embedded {
             embedded.close().await?;

@@ -15,6 +15,7 @@ use crate::{
     environment::{Environment, Random},
     error::{Error, Result},
     observe::{Observed, Observer},
+    schema::EntitySchema,
 };
 
 /// Options for opening a [`Database`].
@@ -149,19 +150,39 @@ impl DatabaseBuilder {
 
     /// Opens a file; see [`Database::open`].
     #[cfg(feature = "embedded")]
+    pub async fn open<M: TableModel>(self, path: impl AsRef<std::path::Path>) -> Result<Database> {
+        self.open_file(M::ENTITIES, path.as_ref(), true).await
+    }
+
+    /// The same, for entities that may be of several models; only a file that is there, unless it may be created.
+    #[cfg(feature = "embedded")]
     #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the file"))]
-    pub async fn open<M: TableModel>(mut self, path: impl AsRef<std::path::Path>) -> Result<Database> {
+    pub(crate) async fn open_file(
+        mut self,
+        entities: &'static [&'static EntitySchema],
+        path: &std::path::Path,
+        create: bool,
+    ) -> Result<Database> {
         #[cfg(feature = "blob")]
-        self.blobs.or_beside(path.as_ref());
+        self.blobs.or_beside(path);
         let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
-        let embedded = builder.read_only(self.read_only).open(path.as_ref())?;
-        self.with_embedded::<M>(embedded).await
+        let embedded = builder.read_only(self.read_only).create(create).open(path)?;
+        self.on_embedded(entities, embedded).await
     }
 
     /// On an embedded store that was opened with its own options, such as a durability.
     #[cfg(feature = "embedded")]
     pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
-        let mut inner = self.inner::<M>(Arc::new(store.clone()))?;
+        self.on_embedded(M::ENTITIES, store).await
+    }
+
+    #[cfg(feature = "embedded")]
+    async fn on_embedded(
+        self,
+        entities: &'static [&'static EntitySchema],
+        store: tablemodel_store::EmbeddedStore,
+    ) -> Result<Database> {
+        let mut inner = self.inner(entities, Arc::new(store.clone()))?;
         inner.embedded = Some(store);
         inner.start().await
     }
@@ -177,15 +198,15 @@ impl DatabaseBuilder {
 
     /// On any store.
     pub async fn with_store<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Database> {
-        self.inner::<M>(store)?.start().await
+        self.inner(M::ENTITIES, store)?.start().await
     }
 
-    fn inner<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Inner> {
+    fn inner(self, entities: &'static [&'static EntitySchema], store: Arc<dyn TableStore>) -> Result<Inner> {
         let capabilities = store.capabilities();
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
         Ok(Inner {
             #[cfg(feature = "blob")]
-            blobs: self.blobs.open(M::ENTITIES, &self.environment, self.read_only)?,
+            blobs: self.blobs.open(entities, &self.environment, self.read_only)?,
             capabilities,
             consistency: self.consistency.unwrap_or(possible),
             fence: self.fence,
@@ -193,7 +214,7 @@ impl DatabaseBuilder {
             store,
             prefix: self.prefix,
             environment: self.environment,
-            model: M::ENTITIES,
+            model: entities,
             registry: Registry::default(),
             lease: Lease::default(),
             observed: self.observed,

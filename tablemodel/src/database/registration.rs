@@ -18,6 +18,7 @@ use crate::{
         copies::sources,
         entries::{Entry, entries},
         image::Image,
+        states::IndexState,
     },
     rooms::copy::{self, Source},
     schema::OnDelete,
@@ -38,8 +39,12 @@ impl Run<'_> {
             let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
                 continue;
             };
-            let sources = sources(change, &self.known)?;
+            let registered = self.registered(change)?.into_owned();
+            let sources = sources(change, &registered.setting, &self.known)?;
             for entry in entries(image)? {
+                if registered.setting.of(entry.index) < IndexState::WriteOnly {
+                    continue; // nobody counts on it yet
+                }
                 let Some(copy) = entry.index.checked_sub(image.schema.indexes.len()) else { continue };
                 let Some(copy) = image.schema.copies.get(copy) else { continue };
                 let source = copy::source(image, copy)?.filter(|source| sources.contains(source));

@@ -17,6 +17,7 @@ use crate::{
     database::{
         Consistency, Database,
         calls::{ATTEMPTS, is_transient},
+        rewrites,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -51,6 +52,8 @@ pub(crate) struct Registered {
     pub(crate) setting: Setting,
     /// Indexes that the store keeps of it and the program's model does not name.
     pub(crate) beyond: Vec<String>,
+    /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
+    pub(crate) rewritten: Option<u32>,
     /// The changes of states that this knows of.
     pub(crate) epoch: i64,
 }
@@ -146,7 +149,7 @@ impl Database {
         self.load_registry().await
     }
 
-    async fn record_entity(&self, schema: &'static EntitySchema) -> Result<()> {
+    pub(super) async fn record_entity(&self, schema: &'static EntitySchema) -> Result<()> {
         let now = self.environment().clock.now().ticks();
         for attempt in 0..ATTEMPTS {
             let rows = self.registry_rows().await?;
@@ -208,10 +211,12 @@ pub(super) fn epoch_of(row: &Row) -> i64 {
     }
 }
 
-/// The names of what follows an entity, each with a state of its own: its indexes, then its aggregates.
+/// The names of what follows an entity, each with a state of its own: its indexes, then its copies, then its aggregates.
 pub(super) fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = String> {
+    let before = schema.indexes.len() + schema.copies.len();
     let aggregates = schema.aggregates.iter().map(|of| format!("~{}.{}", of.target.entity_type, of.into));
-    schema.indexes.iter().map(|index| index.name.to_owned()).chain(aggregates)
+    let others = (0..before).filter_map(|at| schema.derived(at)).map(|kind| kind.name.into_owned());
+    others.chain(aggregates)
 }
 
 fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Registered> {
@@ -220,9 +225,6 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         None => Ok(IndexState::Absent),
     });
     let mut states: Vec<_> = states.collect::<Result<_>>()?;
-    // What a copy keeps beside its source is part of it from the start.
-    let copies = schema.indexes.len();
-    states.splice(copies..copies, schema.copies.iter().map(|_| IndexState::Readable));
     for (older, at) in schema.former() {
         states.push(former_state(older, at, rows)?);
     }
@@ -241,6 +243,7 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
             copied,
         },
         beyond: beyond(schema, rows)?,
+        rewritten: rewrites::reached(schema.entity_type, rows, IndexState::WriteOnly, u32::MAX)?,
         epoch: epoch(rows),
     })
 }
@@ -262,7 +265,8 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
     let mut beyond = Vec::new();
     for (key, row) in rows {
         let Some(name) = key.strip_prefix(&own) else { continue };
-        let is_known = schema.lineage().any(|version| followers(version).any(|known| known == name));
+        let is_known = rewrites::version(name).is_some()
+            || schema.lineage().any(|version| followers(version).any(|known| known == name));
         if !is_known && state(row)? != IndexState::Absent {
             beyond.push(name.to_owned());
         }
@@ -310,11 +314,12 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
         properties.insert("Format", FORMAT);
         batch = batch.with(entity_row(schema), Action::Insert(properties));
     }
-    for name in followers(schema) {
+    for name in followers(schema).chain(rewrites::recorded(schema)) {
         let row = index_row(schema.entity_type, &name);
         if !rows.contains_key(&row) {
             let mut properties = record("~index@1", now);
             properties.insert("State", state.word());
+            properties.insert("Version", i64::from(schema.version));
             if let Some(table) = place(schema, &name) {
                 properties.insert("Table", table);
             }
@@ -326,7 +331,10 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
 
 /// The table of the rows of an index that stand elsewhere: so that they are found when no model names it any more.
 fn place(schema: &'static EntitySchema, name: &str) -> Option<&'static str> {
-    Some(schema.index(name)?.elsewhere.as_ref()?.table)
+    match schema.index(name) {
+        Some(index) => Some(index.elsewhere.as_ref()?.table),
+        None => schema.copy(schema.derived_position(name)?).map(|copy| (copy.source)().table),
+    }
 }
 
 pub(super) fn record(kind: &'static str, now: i64) -> Properties {

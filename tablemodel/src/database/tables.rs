@@ -39,6 +39,41 @@ impl Database {
         self.build_small().await
     }
 
+    /// Whether the store knows any entity of the model.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_registered(&self) -> bool {
+        !self.0.registry.is_empty()
+    }
+
+    /// As [`Database::ensure_tables`], of the entities that the store knows already, and without building anything: how many those are. What a
+    /// migration begins with, over a store that may be only one of several models'.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn ensure_known(&self) -> Result<usize> {
+        self.check_writable()?;
+        let rows = self.registry_rows().await?;
+        let known = self.model().iter().filter(|schema| rows.contains_key(&super::registry::entity_row(schema)));
+        let mut count = 0;
+        for schema in known {
+            let elsewhere = schema.indexes.iter().filter_map(|index| index.elsewhere.as_ref());
+            for table in elsewhere.map(|elsewhere| elsewhere.table) {
+                self.create_missing(&self.table_name(table)).await?;
+            }
+            if schema.has_rows_elsewhere() {
+                self.create_missing(&self.dirty_table()).await?;
+            }
+            self.record_entity(schema).await?;
+            count += 1;
+        }
+        self.load_registry().await?;
+        Ok(count)
+    }
+
+    /// The keys of the rows of states and leases.
+    #[cfg(all(test, feature = "cli"))]
+    pub(crate) async fn registry_rows_for_tests(&self) -> Vec<String> {
+        self.registry_rows().await.map(|rows| rows.into_keys().collect()).unwrap_or_default()
+    }
+
     /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
     pub async fn drop_tables(&self) -> Result<()> {
         self.check_writable()?;

@@ -39,7 +39,7 @@ pub(crate) struct Place {
 }
 
 /// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known.
-pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
+pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Source>> {
     let copies = change.schema().copies;
     if copies.is_empty() {
         return Ok(Vec::new());
@@ -52,8 +52,8 @@ pub(crate) fn sources(change: &Change, known: &Known) -> Result<Vec<Source>> {
         _ => return Ok(Vec::new()),
     };
     let mut sources = Vec::new();
-    for copy in copies {
-        if !is_registered(copy, old, new)? {
+    for (at, copy) in copies.iter().enumerate() {
+        if !setting.copies(new.schema, at) || !is_registered(copy, old, new)? {
             sources.extend(copy::source(new, copy)?);
         }
     }
@@ -114,8 +114,9 @@ impl Planner<'_> {
     /// writes that fail unless the sources are as they were read.
     pub(super) fn copy(&self, old: Option<&Old>, new: &mut Image) -> Result<Vec<Guard>> {
         let mut guards = Vec::new();
-        for copy in new.schema.copies {
+        for (at, copy) in new.schema.copies.iter().enumerate() {
             if let Some(old) = old
+                && self.setting.copies(new.schema, at)
                 && is_registered(copy, Some(&old.written), new)?
             {
                 copy::carry(new, copy, old.now())?;

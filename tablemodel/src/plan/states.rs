@@ -34,8 +34,8 @@ impl IndexState {
     }
 }
 
-/// The states of the indexes of one entity, in the order of its schema, then those of its copies, which are always complete,
-/// then those of its aggregates, and then those of what only older versions of it have.
+/// The states of the indexes of one entity, in the order of its schema, then those of its copies, then those of its
+/// aggregates, and then those of what only older versions of it have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexStates(pub(crate) Vec<IndexState>);
 
@@ -78,6 +78,11 @@ impl Setting {
     /// The state of the index at this position of the schema.
     pub(crate) fn of(&self, index: usize) -> IndexState {
         self.states.of(index)
+    }
+
+    /// Whether each entity has the copy at this place of its schema, and stands behind its source for it.
+    pub(crate) fn copies(&self, schema: &EntitySchema, at: usize) -> bool {
+        self.states.of(schema.indexes.len() + at) == IndexState::Readable
     }
 
     /// Whether the aggregate with this number is kept: from when it is complete.

@@ -35,6 +35,15 @@ pub(crate) fn is_current(schema: &EntitySchema, discriminator: &str, row: &Row) 
     }
 }
 
+/// Whether the row of this entity is of a version before this one, be it one that the program knows or not.
+pub(crate) fn is_older(schema: &EntitySchema, row: &Row) -> bool {
+    match system::kind(&row.properties) {
+        RowKind::Primary { version, .. } => version < schema.version,
+        RowKind::Foreign => schema.adopt && schema.version > 1,
+        RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
+    }
+}
+
 /// Who wrote the row.
 pub(crate) fn writer(schema: &'static EntitySchema, row: &Row) -> Result<Writer> {
     if system::entity_type(&row.properties) == Some(schema.discriminator) {

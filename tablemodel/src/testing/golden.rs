@@ -3,10 +3,14 @@
 //!
 //! A line is a row as [`Database::export`](crate::Database::export) writes it; an export is a file of golden rows.
 
+#[cfg(feature = "cli")]
+use std::collections::BTreeMap;
 use std::fmt;
 
 use tablemodel_store::{DateTime, Properties, Row};
 
+#[cfg(feature = "cli")]
+use crate::plan::entries::entries;
 use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
@@ -60,6 +64,31 @@ pub fn golden_rows<E: TableEntity>(entities: &[E]) -> Result<String> {
 /// `Invalid` for a line that is none; `UnknownVersion`, `UpgradeFailed` and `Corrupt` as a read of the row from a store.
 pub fn read_golden<E: TableEntity>(lines: &str) -> Result<Vec<E>> {
     groups(E::SCHEMA, lines)?.iter().map(image::decode).collect()
+}
+
+/// How many golden rows of each version the model's entities read, each twice with the same result to the byte.
+#[cfg(feature = "cli")]
+pub(crate) fn check_golden(model: &[&'static EntitySchema], lines: &str) -> Result<BTreeMap<String, usize>> {
+    let mut read = BTreeMap::new();
+    for schema in model {
+        for rows in groups(schema, lines)? {
+            if stored(schema, &rows)? != stored(schema, &rows)? {
+                let detail = "two upgrades of the row differ; an upgrade depends on nothing but the row";
+                return Err(Error::new(ErrorKind::Invalid, detail).of(schema.entity_type).at_key(rows.key().clone()));
+            }
+            let version = system::entity_type(&rows.head.properties).unwrap_or(schema.discriminator);
+            *read.entry(version.to_owned()).or_default() += 1;
+        }
+    }
+    Ok(read)
+}
+
+/// What this program would store in place of the rows, with the keys of what it would derive from them.
+#[cfg(feature = "cli")]
+fn stored(schema: &'static EntitySchema, rows: &Group) -> Result<String> {
+    let image = Image::stored(schema, rows)?;
+    entries(&image)?;
+    Ok(row_json::to_line(schema.table, &planned_row(rows.key().clone(), image.fields)))
 }
 
 /// Panics unless every golden row of version `Old` is read as `New`, twice with the same result to the byte.

@@ -7,23 +7,29 @@ use std::{future::IntoFuture, pin::Pin, sync::Mutex, time::Duration};
 use super::{
     Applied, DryRun, Progress,
     backfill::{Backfill, Report, Sums},
-    dry, record,
+    dry,
+    patience::Patience,
+    record::{self, Record},
     settle::settle,
-    states::{Owned, Rows, Waiting},
+    states::{Owned, Rows},
+    stop::Stop,
     survey::survey,
+    targets::Targets,
     throttle::Throttle,
+    waiting::Waiting,
 };
 use crate::{
     database::Database,
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     plan::states::IndexState,
-    schema::EntitySchema,
 };
 
 /// How long other programs are waited for.
 const WAIT: Duration = Duration::from_secs(300);
 /// Entities that are set aside before it stops.
 const MAX_FAILURES: u64 = 100;
+/// How often what came since is written too.
+const ROUNDS: u32 = 4;
 /// Entities between two cursors.
 const BATCH: usize = 500;
 /// The same in a store of this process, where a commit takes what waits together.
@@ -38,6 +44,7 @@ pub struct Apply<'a> {
     batch: usize,
     max_failures: u64,
     wait: Duration,
+    stop: Stop,
     report: Report<'a>,
 }
 
@@ -48,9 +55,18 @@ impl std::fmt::Debug for Apply<'_> {
 }
 
 impl<'a> Apply<'a> {
-    pub(super) fn new(db: Database) -> Self {
+    pub(super) fn new(db: Database, stop: Stop) -> Self {
         let batch = if db.0.capabilities.may_lose_reply { BATCH } else { BATCH_WITHIN };
-        Self { db, rate: None, workers: 4, batch, max_failures: MAX_FAILURES, wait: WAIT, report: Mutex::new(None) }
+        Self {
+            db,
+            rate: None,
+            workers: 4,
+            batch,
+            max_failures: MAX_FAILURES,
+            wait: WAIT,
+            stop,
+            report: Mutex::new(None),
+        }
     }
 
     /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). No limit by default.
@@ -77,7 +93,8 @@ impl<'a> Apply<'a> {
         self
     }
 
-    /// Waits so long for other programs to learn of a state, or to end (5 min).
+    /// Waits so long for other programs to learn of a state, or to end; and for one that is at the same migration, where nothing is
+    /// left to help it with (5 min).
     pub fn wait(mut self, time: Duration) -> Self {
         self.wait = time;
         self
@@ -98,31 +115,82 @@ impl<'a> Apply<'a> {
     /// Those of the store. What would fail is in the report.
     pub async fn dry_run(self, sample: Option<u64>) -> Result<DryRun> {
         let plan = Rows::read(&self.db).await?.plan(&self.db)?;
-        let targets = targets(&self.db, plan.steps.iter().map(|step| step.entity.as_str()));
+        let steps: Vec<_> = plan.steps.iter().map(|step| (step.entity.clone(), step.index.clone())).collect();
+        let targets = Targets::of(&self.db, &steps);
         dry::run(&self.db, &plan.steps, &targets, sample, self.rate).await
     }
 
     async fn run(self) -> Result<Applied> {
         self.db.check_writable()?;
         if self.rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
-            return Err(Error::new(crate::ErrorKind::Invalid, "a rate is a number of entities a second, above 0"));
+            return Err(Error::new(ErrorKind::Invalid, "a rate is a number of entities a second, above 0"));
         }
         let mut applied = Applied::default();
+        let mut patience = Patience::new(self.db.environment(), self.wait);
+        let wanted = |rows: &Rows| {
+            let steps = rows.plan(&self.db)?.steps;
+            let steps: Vec<_> = steps.into_iter().map(|step| (step.entity, step.index)).collect();
+            Ok((!steps.is_empty()).then_some((steps, false)))
+        };
         loop {
-            let wanted = |rows: &Rows| {
-                let steps = rows.plan(&self.db)?.steps;
-                let steps: Vec<_> = steps.into_iter().map(|step| (step.entity, step.index)).collect();
-                Ok((!steps.is_empty()).then_some((steps, false)))
-            };
-            let Some(owned) = Owned::take(&self.db, &wanted).await? else { return Ok(applied) };
-            let built = self.build(&owned, &mut applied).await;
-            let is_over = built.is_ok() && applied.is_complete() && !applied.paused;
-            if !is_over {
-                // Whoever goes on need not wait for the lease; a store that is gone cannot be told.
-                let released = owned.release().await;
-                return built.and(released).map(|()| applied);
+            match Owned::take(&self.db, &self.stop, &wanted).await {
+                Ok(Some(owned)) => {
+                    if self.lead(&owned, &mut applied).await? {
+                        return Ok(applied);
+                    }
+                }
+                Ok(None) => return self.told(applied).await,
+                Err(running) if matches!(running.kind(), ErrorKind::MigrationRunning { .. }) => {
+                    match self.help(&mut applied).await? {
+                        Helped::Worked => patience.renew(),
+                        Helped::Idle if patience.lasts().await => {}
+                        Helped::Idle | Helped::Undone => return Err(running),
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Does what is to be done in a migration that is this call's; whether the call ends with it.
+    async fn lead(&self, owned: &Owned, applied: &mut Applied) -> Result<bool> {
+        let built = self.build(owned, applied).await;
+        let is_over = built.is_ok() && applied.is_complete() && !applied.paused;
+        if !is_over {
+            // Whoever goes on need not wait for the lease; a store that is gone cannot be told.
+            let released = owned.release().await;
+            built.and(released)?;
+        }
+        Ok(!is_over)
+    }
+
+    /// Works on ranges of a migration that another call leads.
+    async fn help(&self, applied: &mut Applied) -> Result<Helped> {
+        let rows = Rows::read(&self.db).await?;
+        let Some(record) = rows.unfinished()? else { return Ok(Helped::Idle) };
+        if record.undo {
+            return Ok(Helped::Undone);
+        }
+        applied.migration = Some(record.id.clone());
+        let touched = applied.touched;
+        if record.surveyed && !rows.control(&record.id).paused {
+            let targets = Targets::of(&self.db, &record.steps);
+            let beside = Owned::beside(&self.db, &record.id, &self.stop);
+            self.fill(&beside, &record, &targets, applied).await?;
+            self.stop.check()?;
+        }
+        Ok(if applied.touched > touched { Helped::Worked } else { Helped::Idle })
+    }
+
+    /// What became of the migration that another call led to its end.
+    async fn told(&self, mut applied: Applied) -> Result<Applied> {
+        if let Some(id) = &applied.migration {
+            let rows = Rows::read(&self.db).await?;
+            if let Some(record) = rows.records()?.into_iter().find(|record| record.id == *id) {
+                applied.steps = rows.steps(&record)?;
+            }
+        }
+        Ok(applied)
     }
 
     async fn build(&self, owned: &Owned, applied: &mut Applied) -> Result<()> {
@@ -140,9 +208,13 @@ impl<'a> Apply<'a> {
         applied.paused = control.paused;
         if !control.paused {
             self.write_states(owned, &record.steps).await?;
-            let is_filled = self.backfill(owned, applied).await?;
-            if is_filled {
-                self.make_readable(owned, applied).await?;
+            let targets = Targets::of(&self.db, &record.steps);
+            for _ in 0..ROUNDS {
+                let is_filled = self.backfill(owned, &targets, applied).await?;
+                owned.stop.check()?;
+                if !is_filled || self.make_readable(owned, &targets, applied).await? {
+                    break;
+                }
             }
         }
         let rows = Rows::read(&self.db).await?;
@@ -155,7 +227,7 @@ impl<'a> Apply<'a> {
         let learn = Waiting { indexes, knows: None, what: "have not learnt of the states yet", time: self.wait };
         let know = Waiting {
             knows: Some(true),
-            what: "do not have the indexes in their model, or have not learnt of the states yet",
+            what: "do not have the indexes in their model, or are of an older version, or have not learnt of the states yet",
             ..learn
         };
         let is_any = async |state| {
@@ -173,60 +245,67 @@ impl<'a> Apply<'a> {
     }
 
     /// Whether every entity was written once more.
-    async fn backfill(&self, owned: &Owned, applied: &mut Applied) -> Result<bool> {
-        let (rows, mut record) = owned.rows().await?;
-        let targets = targets(&self.db, record.steps.iter().map(|(entity, _)| entity.as_str()));
+    async fn backfill(&self, owned: &Owned, targets: &Targets, applied: &mut Applied) -> Result<bool> {
+        let (_, mut record) = owned.rows().await?;
         if !record.surveyed {
             record::forget(&self.db, &record.id).await?;
-            let survey = survey(&self.db, &targets).await?;
+            let survey = survey(&self.db, targets, self.batch).await?;
             for range in &survey.ranges {
                 record::put(&self.db, range.batch(&self.db, &record.id)).await?;
             }
             let entities = survey.entities;
             record = owned.change(|record| (record.surveyed, record.entities) = (true, entities)).await?;
         }
-        let ranges = record::ranges(&self.db, &record.id).await?;
+        let is_done = self.fill(owned, &record, targets, applied).await?;
+        Ok(is_done && applied.failed == 0)
+    }
+
+    /// Works on ranges that nobody has; whether all are done.
+    async fn fill(&self, owned: &Owned, record: &Record, targets: &Targets, applied: &mut Applied) -> Result<bool> {
+        let now = self.db.environment().clock.monotonic();
         let failed = record::failures(&self.db, &record.id).await?.len() as u64;
-        let sums = Sums {
-            entities: record.entities,
-            done: ranges.iter().map(|range| range.touched + range.passed + range.failed).sum(),
-            failed,
-            since: self.db.environment().clock.monotonic(),
-            ..Sums::default()
-        };
-        let throttle = Throttle::new(rows.control(&record.id).rate);
+        let sums = Sums { entities: record.entities, failed, since: now, ..Sums::default() };
+        let throttle = Throttle::new(record::read_control(&self.db, &record.id).await?.rate, now);
         let backfill = Backfill {
             owned,
-            targets: &targets,
+            targets,
             throttle: &throttle,
             batch: self.batch,
             max_failures: self.max_failures,
             report: &self.report,
             sums: Mutex::new(sums),
         };
-        let is_done = backfill.run(ranges, self.workers).await?;
+        let is_done = backfill.run(self.workers).await;
         let sums = backfill.sums.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         applied.touched += sums.touched;
         applied.failed = record::failures(&self.db, &record.id).await?.len() as u64;
         applied.paused = sums.paused;
-        Ok(is_done && applied.failed == 0)
+        is_done
     }
 
-    async fn make_readable(&self, owned: &Owned, applied: &mut Applied) -> Result<()> {
-        let settled = settle(owned).await?;
+    /// Whether that is done; else entities are left that must be written first.
+    async fn make_readable(&self, owned: &Owned, targets: &Targets, applied: &mut Applied) -> Result<bool> {
+        let settled = settle(owned, targets).await?;
         applied.scrubbed += settled.scrubbed;
         applied.violations = settled.violations;
-        match applied.violations.is_empty() {
-            true => owned.finish(Some((IndexState::WriteOnly, IndexState::Readable))).await,
-            false => Ok(()),
+        if settled.left {
+            owned.change(|record| record.surveyed = false).await?;
+            return Ok(false);
         }
+        if applied.violations.is_empty() {
+            owned.finish(Some((IndexState::WriteOnly, IndexState::Readable))).await?;
+        }
+        Ok(true)
     }
 }
 
-/// The entities of these names, of the opened model.
-pub(super) fn targets<'n>(db: &Database, names: impl Iterator<Item = &'n str>) -> Vec<&'static EntitySchema> {
-    let names: Vec<_> = names.collect();
-    db.model().iter().copied().filter(|schema| names.contains(&schema.entity_type)).collect()
+/// What came of helping.
+enum Helped {
+    Worked,
+    /// There was nothing to do, for now.
+    Idle,
+    /// The migration is being taken back.
+    Undone,
 }
 
 impl<'a> IntoFuture for Apply<'a> {

@@ -4,10 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use tablemodel_store::{KeyRange, Query, StoreErrorKind, limits};
 
-use super::{
-    Failure, Step,
-    survey::{survey, tables, target},
-};
+use super::{Failure, Step, survey::survey, targets::Targets};
 use crate::{
     database::{Database, bulk::rows_each},
     error::Result,
@@ -21,13 +18,13 @@ const TOLD: usize = 100;
 /// What an application would do. Made by [`Apply::dry_run`](super::Apply::dry_run).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DryRun {
-    /// The indexes that would be built.
+    /// What would be built, and rewritten.
     pub steps: Vec<Step>,
     /// Entities that would be written once more.
     pub entities: u64,
     /// Entities that were read: all, or the sample.
     pub read: u64,
-    /// Rows of the new indexes, of all entities; reckoned, where a sample was read.
+    /// Rows of the new indexes, of all entities; reckoned, where a sample was read. A rewrite alone makes none.
     pub rows: u64,
     /// Requests, reckoned.
     pub requests: u64,
@@ -51,18 +48,18 @@ struct Dry<'a> {
 pub(super) async fn run(
     db: &Database,
     steps: &[Step],
-    targets: &[&'static EntitySchema],
+    targets: &Targets,
     sample: Option<u64>,
     rate: Option<f64>,
 ) -> Result<DryRun> {
     let report = DryRun { steps: steps.to_vec(), ..DryRun::default() };
     let mut dry = Dry { db, steps, report, taken: HashMap::new() };
-    for table in tables(targets) {
+    for table in targets.tables() {
         dry.table(table, targets, sample.unwrap_or(u64::MAX)).await?;
     }
     let mut report = dry.report;
     report.entities = match sample {
-        Some(_) => survey(db, targets).await?.entities,
+        Some(_) => survey(db, targets, usize::MAX).await?.entities,
         None => report.read,
     };
     #[expect(
@@ -80,7 +77,7 @@ pub(super) async fn run(
 }
 
 impl Dry<'_> {
-    async fn table(&mut self, table: &str, targets: &[&'static EntitySchema], sample: u64) -> Result<()> {
+    async fn table(&mut self, table: &str, targets: &Targets, sample: u64) -> Result<()> {
         let mut query = Query::new(self.db.table_name(table), KeyRange::table());
         let (mut seen, mut batch) = (0, (String::new(), 0));
         loop {
@@ -89,7 +86,7 @@ impl Dry<'_> {
                 other => other?,
             };
             for row in page.rows {
-                let Some(schema) = target(targets, table, &row) else { continue };
+                let Some(schema) = targets.find(table, &row).map(|target| target.schema) else { continue };
                 if seen >= sample {
                     return Ok(());
                 }

@@ -5,24 +5,32 @@
 mod apply;
 mod backfill;
 mod dry;
+mod owners;
+mod patience;
+mod plans;
 mod record;
 mod settle;
 mod states;
+mod stop;
 mod survey;
+mod targets;
 mod throttle;
+mod touch;
 mod undo;
+mod waiting;
 
 use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
-pub use self::{apply::Apply, dry::DryRun};
+pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan};
 use self::{
     record::{Control, Record},
     states::Rows,
+    stop::Stop,
 };
 use crate::{
-    database::{Database, Violation},
+    database::{Database, Violation, rewrites},
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
 };
@@ -31,17 +39,39 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Migrations {
     db: Database,
+    stop: Stop,
 }
 
-/// An index that is not readable yet.
+/// An index that is not readable yet, or rows that are not all written as the model's version has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The entity type.
     pub entity: String,
-    /// The index or list, as declared; of an aggregate `~TARGET.PROPERTY`.
+    /// The index or list, as declared; of a copy `~FIELD`, of an aggregate `~TARGET.PROPERTY`, of a rewrite `~@VERSION`.
     pub index: String,
     /// How far it is built.
     pub state: IndexState,
+}
+
+impl Step {
+    /// The version that all rows of the entity are written as; none of a step that builds something.
+    pub fn rewrite(&self) -> Option<u32> {
+        rewrites::version(&self.index)
+    }
+}
+
+/// An entity of which the model reads rows that older versions wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The entity type.
+    pub entity: String,
+    /// The model's version.
+    pub version: u32,
+    /// The older versions that rows may still be of, the newest first; none once [`Migrations::apply`] has written all of them
+    /// anew. Their structs are needed as long.
+    pub older: Vec<u32>,
+    /// The version that all rows are known to be of, or of a later one; none before the first rewrite.
+    pub known: Option<u32>,
 }
 
 /// An index that the store keeps and the model no longer names.
@@ -62,8 +92,13 @@ pub struct MigrationPlan {
     pub steps: Vec<Step>,
     /// What [`Migrations::contract`] takes away.
     pub dropped: Vec<DroppedIndex>,
+    /// Indexes that the store keeps for a newer version of the program than this one. While there are any, this program's
+    /// migrations are refused with `UnknownVersion`.
+    pub newer: Vec<DroppedIndex>,
     /// What cannot be built beside writers: aggregates of an entity that has rows.
     pub unsupported: Vec<Step>,
+    /// Entities of which the model reads older versions, and what the store knows of their rows.
+    pub rewrites: Vec<Rewrite>,
     /// The migration that was begun and is not finished.
     pub unfinished: Option<String>,
 }
@@ -80,7 +115,7 @@ impl MigrationPlan {
 pub struct Applied {
     /// The migration; none where there was nothing to do.
     pub migration: Option<String>,
-    /// The indexes that it builds, as they are now.
+    /// What it builds and rewrites, as it is now.
     pub steps: Vec<Step>,
     /// Entities that this call wrote once more.
     pub touched: u64,
@@ -168,7 +203,7 @@ pub struct Contracted {
 impl Database {
     /// What the store needs to be as the model says; see [`migrations`](crate::migrations).
     pub fn migrations(&self) -> Migrations {
-        Migrations { db: self.clone() }
+        Migrations { db: self.clone(), stop: Stop::default() }
     }
 
     /// Builds what was added to a store that nobody else writes, if it is small.
@@ -180,7 +215,9 @@ impl Database {
             return Ok(());
         }
         match self.migrations().apply().await {
-            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. }) => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. } | ErrorKind::UnknownVersion) => {
+                Ok(())
+            }
             other => other.map(drop),
         }
     }
@@ -204,9 +241,10 @@ impl Migrations {
         Rows::read(&self.db).await?.plan(&self.db)
     }
 
-    /// Builds every index that is not readable; await it to run it. See [`migrations`](crate::migrations).
+    /// Builds every index that is not readable, and writes all rows of older versions as the model's; await it to run it. Where
+    /// another call is at it, whatever its program, both work on ranges of the tables until it is done. See [`migrations`](crate::migrations).
     pub fn apply<'a>(&self) -> Apply<'a> {
-        Apply::new(self.db.clone())
+        Apply::new(self.db.clone(), self.stop.clone())
     }
 
     /// How far the last migration is; none where there never was one. Cost: two requests.
@@ -297,7 +335,7 @@ impl Migrations {
     /// Those of the store.
     pub async fn retry_failures(&self) -> Result<u64> {
         let Some(record) = Rows::read(&self.db).await?.last()? else { return Ok(0) };
-        backfill::retry(&self.db, &record.id).await
+        touch::retry(&self.db, &record).await
     }
 
     /// Takes the last migration back, finished or not: its indexes go back through their states, each of which waits
@@ -308,7 +346,7 @@ impl Migrations {
     /// `NotFound` where no migration is to be taken back; `MigrationRunning`; `Unavailable` while other programs do not
     /// learn of the states; those of the store.
     pub async fn rollback(&self) -> Result<Contracted> {
-        undo::Undo::rollback(&self.db).await
+        undo::Undo::rollback(&self.db, &self.stop).await
     }
 
     /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
@@ -318,7 +356,7 @@ impl Migrations {
     ///
     /// Those of [`Migrations::rollback`], but for `NotFound`.
     pub async fn contract(&self) -> Result<Contracted> {
-        undo::Undo::contract(&self.db).await
+        undo::Undo::contract(&self.db, &self.stop).await
     }
 }
 

@@ -5,7 +5,8 @@
 
 use serde_json::Value as Json;
 use tablemodel_store::{
-    Action, Batch, Condition, DateTime, ETag, KeyRange, Properties, Query, Row, RowKey, RowRange, ValueRef,
+    Action, Batch, Condition, DateTime, ETag, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind,
+    ValueRef,
 };
 use twox_hash::XxHash3_64;
 
@@ -24,7 +25,7 @@ use crate::{
 /// What the row keys of migrations begin with.
 pub(super) const MIGRATION: &str = "mig|";
 /// The partition of the schema table for what belongs to migrations and is no state.
-const WORK: &str = "m";
+pub(super) const WORK: &str = "m";
 
 /// A migration.
 #[derive(Debug, Clone, PartialEq)]
@@ -286,12 +287,16 @@ pub(super) async fn remove(db: &Database, row: &Row) -> Result<()> {
     }
 }
 
-async fn work(db: &Database, prefix: &str) -> Result<Vec<Row>> {
+/// Rows of the partition of work; none when the schema table is not there.
+pub(super) async fn work(db: &Database, prefix: &str) -> Result<Vec<Row>> {
     let range: RowRange = beginning_with(prefix);
     let mut query = Query::new(db.registry_table(), KeyRange::rows(WORK, range));
     let mut rows = Vec::new();
     loop {
-        let page = db.query_page(&query).await?;
+        let page = match db.query_store(&query).await {
+            Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(rows),
+            other => other?,
+        };
         rows.extend(page.rows);
         match page.continuation {
             Some(next) => query.continuation = Some(next),
@@ -324,7 +329,7 @@ fn number(properties: &Properties, name: &str) -> u64 {
     }
 }
 
-fn time(properties: &Properties, name: &str) -> Option<DateTime> {
+pub(super) fn time(properties: &Properties, name: &str) -> Option<DateTime> {
     match properties.get(name) {
         Some(ValueRef::DateTime(time)) => Some(time),
         _ => None,

@@ -1,9 +1,10 @@
 //! Before an index is readable: the outbox is drained, and the tables are walked; what nobody wants is taken away, and what is
 //! missing is written, until a walk finds nothing.
 //!
-//! The walk is `verify`'s, which takes an index that is being written for one that must be complete.
+//! The walk is `verify`'s, which takes an index that is being written for one that must be complete. Of a rewrite, no row of an
+//! older version may be left.
 
-use super::states::Owned;
+use super::{states::Owned, survey, targets::Targets};
 use crate::{
     database::{Database, Violation, ViolationKind, calls::ATTEMPTS},
     error::{Error, ErrorKind, Result},
@@ -20,19 +21,25 @@ pub(super) struct Settled {
     pub(super) scrubbed: u64,
     /// What is still wrong.
     pub(super) violations: Vec<Violation>,
+    /// Whether an entity that an older version wrote has come since: one that was on its way to another key.
+    pub(super) left: bool,
 }
 
-/// Drains, scrubs and checks.
-pub(super) async fn settle(owned: &Owned) -> Result<Settled> {
+/// Drains, scrubs and checks; where nothing comes into being but new forms, drains alone.
+pub(super) async fn settle(owned: &Owned, targets: &Targets) -> Result<Settled> {
     let mut settled = Settled::default();
     for _ in 0..ROUNDS {
         drain(&owned.db).await?;
         settled.violations.clear();
-        settled.scrubbed += walk(owned, &mut settled.violations).await?;
+        if targets.build() {
+            settled.scrubbed += walk(owned, &mut settled.violations).await?;
+        }
         if settled.violations.is_empty() {
             break;
         }
     }
+    owned.keep().await?;
+    settled.left = survey::is_any_left(&owned.db, &targets.rewritten()).await?;
     Ok(settled)
 }
 
@@ -47,7 +54,7 @@ async fn walk(owned: &Owned, found: &mut Vec<Violation>) -> Result<u64> {
         let round = repair.await?;
         repaired += round.repaired;
         found.extend(round.found.violations.into_iter().filter(concerns_indexes));
-        owned.keep().await?;
+        owned.go_on().await?;
         match round.found.next {
             Some(checkpoint) => next = Some(checkpoint),
             None => return Ok(repaired),

@@ -12,33 +12,31 @@ use std::{
 use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row, ValueRef};
 
 use super::{
-    DroppedIndex, MigrationPlan, Step,
-    record::{self, Control, MIGRATION, Record, control_key},
+    DroppedIndex, MigrationPlan, Rewrite, Step,
+    record::{Control, MIGRATION, Record, control_key},
     running,
+    stop::Stop,
 };
 use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
-        leases::{GONE, INSTANCE, REQUEST},
         outbox::{is_race, later},
         registry::{self, EPOCH, PARTITION, beyond, followers, index_row},
+        rewrites,
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
+    schema::EntitySchema,
 };
 
 /// For how long a migration is its owner's, unless he says so again.
 const OWNED: Duration = Duration::from_secs(60);
 /// How soon he says so again.
 const KEEP: Duration = Duration::from_secs(15);
-/// How often programs are asked what they know.
-const POLL: Duration = Duration::from_secs(1);
-/// How often that is asked while no time passes.
-const STILL: u32 = 1_000;
 
 /// The rows of the states, as they were read.
-pub(super) struct Rows(HashMap<String, Row>);
+pub(super) struct Rows(pub(super) HashMap<String, Row>);
 
 impl Rows {
     pub(super) async fn read(db: &Database) -> Result<Self> {
@@ -84,22 +82,54 @@ impl Rows {
             if !self.0.contains_key(&registry::entity_row(schema)) {
                 continue;
             }
-            for index in followers(schema) {
+            for index in followers(schema).chain(rewrites::recorded(schema)) {
                 let state = self.state(&entity, &index)?;
-                let is_built = schema.index(&index).is_some();
+                let is_aggregate = schema.aggregates.iter().any(|aggregate| aggregate.is_named(&index));
                 let step = Step { entity: entity.clone(), index, state };
-                match (state, is_built) {
+                match (state, is_aggregate) {
                     (IndexState::Readable, _) => {}
-                    (_, true) => plan.steps.push(step),
-                    (_, false) => plan.unsupported.push(step),
+                    (_, false) => plan.steps.push(step),
+                    (_, true) => plan.unsupported.push(step),
                 }
             }
+            plan.rewrites.extend(self.rewrite(schema)?);
             for index in beyond(schema, &self.0)? {
                 let state = self.state(&entity, &index)?;
-                plan.dropped.push(DroppedIndex { entity: entity.clone(), index, state });
+                let found = if self.is_newer(schema, &index) { &mut plan.newer } else { &mut plan.dropped };
+                found.push(DroppedIndex { entity: entity.clone(), index, state });
             }
         }
         Ok(plan)
+    }
+
+    /// Whether a newer version of the entity than the program's recorded the index.
+    fn is_newer(&self, schema: &EntitySchema, index: &str) -> bool {
+        match self.0.get(&index_row(schema.entity_type, index)).and_then(|row| row.properties.get("Version")) {
+            Some(ValueRef::Int64(version)) => version > i64::from(schema.version),
+            _ => false,
+        }
+    }
+
+    /// That the store keeps nothing for a newer program, which this one would not know how to migrate.
+    fn check_newest(&self, db: &Database) -> Result<()> {
+        let Some(newer) = self.plan(db)?.newer.into_iter().next() else { return Ok(()) };
+        let detail = format!(
+            "the store is newer than this program: a later version of `{}` has index `{}`; use that program",
+            newer.entity, newer.index
+        );
+        Err(Error::new(ErrorKind::UnknownVersion, detail))
+    }
+
+    /// The older versions that rows may be of, where the model reads such.
+    fn rewrite(&self, schema: &'static EntitySchema) -> Result<Option<Rewrite>> {
+        if !schema.has_ancestors() {
+            return Ok(None);
+        }
+        let known = rewrites::reached(schema.entity_type, &self.0, IndexState::Readable, schema.version)?;
+        let older =
+            schema.ancestors().map(|older| older.version).filter(|older| known.is_none_or(|known| *older >= known));
+        let entity = schema.entity_type.to_owned();
+        Ok(Some(Rewrite { entity, version: schema.version, older: older.collect(), known }))
     }
 
     /// The table that the rows of an index stand in, where it says so.
@@ -125,22 +155,27 @@ pub(super) struct Owned {
     pub(super) id: String,
     /// Who this is: another for each call.
     pub(super) me: String,
+    pub(super) stop: Stop,
+    /// Whether it moves the states; else it only helps.
+    pub(super) leads: bool,
     /// When the lease was last written, by the monotonic clock.
     kept: Mutex<Duration>,
 }
 
 impl Owned {
     /// Goes on with the unfinished migration, or begins the one that is wanted; nothing where there is neither.
-    pub(super) async fn take(db: &Database, wanted: &Wanted<'_>) -> Result<Option<Self>> {
+    pub(super) async fn take(db: &Database, stop: &Stop, wanted: &Wanted<'_>) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         db.hold_lease().await?;
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
+            rows.check_newest(db)?;
             let now = db.environment().clock.now();
             let (record, etag) = match rows.unfinished()? {
                 Some(record) => {
                     let is_mine = record.owner.as_ref() == Some(&me);
-                    if !is_mine && record.owner.is_some() && record.lease > now {
+                    let is_held = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now;
+                    if !is_mine && is_held {
                         return Err(running(&record));
                     }
                     let etag = rows.0.get(&record.key()).map(|row| row.etag.clone());
@@ -152,13 +187,25 @@ impl Owned {
                     (new_record(format!("{id:04}"), steps, undo, now), None)
                 }
             };
-            let owned =
-                Self { db: db.clone(), id: record.id.clone(), me: me.clone(), kept: Mutex::new(Duration::ZERO) };
+            let owned = Self { me: me.clone(), leads: true, ..Self::beside(db, &record.id, stop) };
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));
             }
         }
         Err(busy())
+    }
+
+    /// A migration that another call leads.
+    pub(super) fn beside(db: &Database, id: &str, stop: &Stop) -> Self {
+        let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
+        Self {
+            db: db.clone(),
+            id: id.to_owned(),
+            me,
+            stop: stop.clone(),
+            leads: false,
+            kept: Mutex::new(Duration::ZERO),
+        }
     }
 
     /// One attempt to write the record, and rows of states with it; whether it was made.
@@ -294,99 +341,19 @@ impl Owned {
     /// Says again that the migration is this call's, where that is due.
     pub(super) async fn keep(&self) -> Result<()> {
         let now = self.db.environment().clock.monotonic();
-        let is_due = now.saturating_sub(*self.kept.lock().unwrap_or_else(PoisonError::into_inner)) >= KEEP;
+        let is_due =
+            self.leads && now.saturating_sub(*self.kept.lock().unwrap_or_else(PoisonError::into_inner)) >= KEEP;
         if is_due { self.change(|_| {}).await.map(drop) } else { Ok(()) }
     }
 
-    /// Waits until every live program knows the states as they are now, and no write is under way that was planned before.
-    pub(super) async fn settle(&self, allowed: &Waiting<'_>) -> Result<()> {
-        let clock = &self.db.environment().clock;
-        let (begun, mut seen, mut still) = (clock.monotonic(), HashMap::new(), 0);
-        loop {
-            self.db.hold_lease().await?;
-            let epoch = self.db.0.registry.enter().epoch;
-            let behind = self.behind(epoch, allowed, &mut seen).await?;
-            if behind.is_empty() {
-                break;
-            }
-            let before = clock.monotonic();
-            self.db.environment().sleep.sleep(POLL).await;
-            tokio::task::yield_now().await;
-            still = if clock.monotonic() == before { still + 1 } else { 0 };
-            if clock.monotonic().saturating_sub(begun) >= allowed.time || still >= STILL {
-                let detail = format!(
-                    "programs are alive that {}: {}; end them, or apply again later",
-                    allowed.what,
-                    behind.join(", ")
-                );
-                return Err(Error::new(ErrorKind::Unavailable, detail));
-            }
-            self.keep().await?;
-        }
-        if !self.db.is_atomic() {
-            self.db.environment().sleep.sleep(REQUEST).await;
-        }
+    /// The same, unless the program is asked to stop.
+    pub(super) async fn go_on(&self) -> Result<()> {
+        self.stop.check()?;
         self.keep().await
-    }
-
-    /// The programs that must be waited for. One whose lease has not changed for long enough is gone.
-    async fn behind(
-        &self,
-        epoch: i64,
-        allowed: &Waiting<'_>,
-        seen: &mut HashMap<String, (ETag, Duration)>,
-    ) -> Result<Vec<String>> {
-        let mut behind = Vec::new();
-        if self.db.0.registry.oldest() < epoch {
-            behind.push("this one".to_owned());
-        }
-        if self.db.is_atomic() {
-            return Ok(behind);
-        }
-        let (now, own) = (self.db.environment().clock.monotonic(), self.db.instance());
-        for (key, row) in Rows::read(&self.db).await?.0 {
-            let Some(id) = key.strip_prefix(INSTANCE).filter(|id| *id != own) else { continue };
-            let (etag, since) = seen.entry(id.to_owned()).or_insert_with(|| (row.etag.clone(), now));
-            if *etag != row.etag {
-                (*etag, *since) = (row.etag.clone(), now);
-            }
-            let is_gone = now.saturating_sub(*since) >= GONE;
-            if is_gone {
-                record::remove(&self.db, &row).await?;
-            } else if registry::epoch_of(&row) < epoch || !allowed.lets(&row) {
-                behind.push(id.to_owned());
-            }
-        }
-        behind.sort_unstable();
-        Ok(behind)
     }
 
     pub(super) fn now(&self) -> DateTime {
         self.db.environment().clock.now()
-    }
-}
-
-/// For whom a change of states waits, beside those who do not know the last one.
-pub(super) struct Waiting<'a> {
-    /// The indexes of the migration.
-    pub(super) indexes: &'a [(String, String)],
-    /// Whether a live program must have them in its model, or must not; or whether that is all the same.
-    pub(super) knows: Option<bool>,
-    /// What those do who are waited for.
-    pub(super) what: &'static str,
-    /// For how long.
-    pub(super) time: Duration,
-}
-
-impl Waiting<'_> {
-    fn lets(&self, row: &Row) -> bool {
-        let Some(wanted) = self.knows else { return true };
-        let known = match row.properties.get("Knows") {
-            Some(ValueRef::String(text)) => serde_json::from_str::<Vec<String>>(text).unwrap_or_default(),
-            _ => Vec::new(),
-        };
-        let mut rows = self.indexes.iter().map(|(entity, index)| index_row(entity, index));
-        rows.all(|row| known.contains(&row) == wanted)
     }
 }
 
@@ -402,6 +369,12 @@ fn new_record(id: String, steps: Vec<(String, String)>, undo: bool, now: DateTim
         surveyed: false,
         entities: 0,
     }
+}
+
+/// Whether the call that says it is at work on a migration cannot be any more: in the atomic mode one program owns the store,
+/// and its calls begin with its own name.
+pub(super) fn is_dead(db: &Database, owner: &str) -> bool {
+    db.is_atomic() && !owner.starts_with(&db.instance())
 }
 
 fn busy() -> Error {

@@ -2,21 +2,14 @@
 //!
 //! Reads keys and types alone; writes nothing. A range is whole partitions, so that no batch crosses one.
 
-use std::collections::BTreeSet;
-
 use tablemodel_store::{KeyRange, PropertyName, Query, Row, RowKey, StoreErrorKind};
 
-use super::{Migrations, record::Range};
-use crate::{
-    database::Database,
-    error::Result,
-    plan::{change::is_primary, system},
-    schema::EntitySchema,
-};
+use super::{Migrations, record::Range, targets::Targets};
+use crate::{database::Database, error::Result, plan::system};
 
 /// Ranges of a table, at most; half of that, at least, where it has enough partitions.
 const RANGES: usize = 32;
-/// Rows of a range, at least.
+/// Rows of a range, at least, where batches are not small.
 const FIRST_STEP: u64 = 1_000;
 /// Entities of a store that is migrated when its tables are ensured, at most.
 const SMALL: u64 = 200;
@@ -58,24 +51,14 @@ impl Cuts {
     }
 }
 
-/// The tables of the entities, each once.
-pub(super) fn tables(targets: &[&'static EntitySchema]) -> BTreeSet<&'static str> {
-    targets.iter().map(|schema| schema.table).collect()
-}
-
-/// The entity that the row is the head of, if it is to be touched.
-pub(super) fn target(targets: &[&'static EntitySchema], table: &str, row: &Row) -> Option<&'static EntitySchema> {
-    let mut targets = targets.iter().copied().filter(|schema| schema.table.eq_ignore_ascii_case(table));
-    targets.find(|schema| is_primary(schema, row) && !row.key.row.starts_with("~~"))
-}
-
-/// Counts, and cuts.
-pub(super) async fn survey(db: &Database, targets: &[&'static EntitySchema]) -> Result<Survey> {
+/// Counts, and cuts: a range is two batches of entities at least.
+pub(super) async fn survey(db: &Database, targets: &Targets, batch: usize) -> Result<Survey> {
+    let step = FIRST_STEP.min(batch.saturating_mul(2) as u64);
     let mut survey = Survey::default();
-    for table in tables(targets) {
-        let mut cuts = Cuts { step: FIRST_STEP, ..Cuts::default() };
+    for table in targets.tables() {
+        let mut cuts = Cuts { step, ..Cuts::default() };
         walk(db, table, &mut |row| {
-            survey.entities += u64::from(target(targets, table, &row).is_some());
+            survey.entities += u64::from(targets.find(table, &row).is_some());
             cuts.pass(row.key);
             true
         })
@@ -88,6 +71,19 @@ pub(super) async fn survey(db: &Database, targets: &[&'static EntitySchema]) -> 
         survey.ranges.push(Range::new(survey.ranges.len() as u32, table, after, None));
     }
     Ok(survey)
+}
+
+/// Whether an entity is left that the migration takes.
+pub(super) async fn is_any_left(db: &Database, targets: &Targets) -> Result<bool> {
+    let mut is_left = false;
+    for table in targets.tables() {
+        walk(db, table, &mut |row| {
+            is_left |= targets.find(table, &row).is_some();
+            !is_left
+        })
+        .await?;
+    }
+    Ok(is_left)
 }
 
 /// The heads of a table's rows, until `visit` has seen enough.
@@ -115,10 +111,10 @@ impl Migrations {
     /// Whether the entities that a migration would touch are few. Cost: one request an entity type's table, of many rows.
     pub(in crate::database) async fn is_small(&self) -> Result<bool> {
         let mut entities = 0;
-        let targets = self.db.model();
-        for table in tables(targets) {
+        let targets = Targets::model(&self.db);
+        for table in targets.tables() {
             walk(&self.db, table, &mut |row| {
-                entities += u64::from(target(targets, table, &row).is_some());
+                entities += u64::from(targets.find(table, &row).is_some());
                 entities <= SMALL
             })
             .await?;

@@ -1,20 +1,23 @@
-//! How fast a backfill goes: a bucket of tokens, one an entity, that is refilled slower while the store is busy.
+//! How fast a backfill goes: a bucket of tokens, one an entity, that is refilled slower while the store is busy, or answers
+//! slower than at first.
 //!
-//! Waits by the injected sleep; reads the monotonic clock alone.
+//! Pure: told of what was written, and of the time by the monotonic clock; who takes from it waits.
 
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use crate::environment::Environment;
-
-/// Good batches after which it goes faster again.
-const GOOD: u32 = 20;
-/// What a refill is made of where nobody set one and the store was busy: entities a second.
+/// Batches after which it is judged.
+const WINDOW: usize = 20;
+/// What a refill is made of where nobody set one, the store was busy, and nothing is known of it yet: entities a second.
 const FIRST: f64 = 1_000.0;
 /// The least.
 const LEAST: f64 = 1.0;
+/// How much slower than at first batches may become.
+const SLOWER: u32 = 2;
+/// What is fast whatever it was at first.
+const FAST: Duration = Duration::from_millis(1);
 
 /// A bucket that all workers of a call share.
 #[derive(Debug)]
@@ -26,14 +29,27 @@ struct Bucket {
     limit: Option<f64>,
     /// What the store seems to bear; none while it was never busy.
     pace: Option<f64>,
-    good: u32,
     /// When the next entity may go, by the monotonic clock.
     next: Duration,
+    window: Window,
+    /// The 95th percentile of the first window's latencies.
+    usual: Option<Duration>,
+}
+
+/// The last good batches.
+#[derive(Debug, Default)]
+struct Window {
+    latencies: Vec<Duration>,
+    entities: u64,
+    /// When it began.
+    since: Duration,
 }
 
 impl Throttle {
-    pub(super) fn new(limit: Option<f64>) -> Self {
-        Self(Mutex::new(Bucket { limit, pace: None, good: 0, next: Duration::ZERO }))
+    /// One that begins now, by the monotonic clock.
+    pub(super) fn new(limit: Option<f64>, now: Duration) -> Self {
+        let window = Window { since: now, ..Window::default() };
+        Self(Mutex::new(Bucket { limit, pace: None, next: Duration::ZERO, window, usual: None }))
     }
 
     fn bucket<T>(&self, with: impl FnOnce(&mut Bucket) -> T) -> T {
@@ -44,33 +60,24 @@ impl Throttle {
         self.bucket(|bucket| bucket.limit = limit);
     }
 
-    /// Waits until so many entities may go.
-    pub(super) async fn take(&self, entities: u64, environment: &Environment) {
-        let now = environment.clock.monotonic();
-        let wait = self.bucket(|bucket| bucket.take(entities, now));
-        if !wait.is_zero() {
-            environment.sleep.sleep(wait).await;
-        }
+    /// Whether entities may have to wait.
+    pub(super) fn is_limited(&self) -> bool {
+        self.bucket(|bucket| bucket.rate().is_some())
     }
 
-    /// A batch was written.
-    pub(super) fn good(&self) {
-        self.bucket(|bucket| {
-            bucket.good += 1;
-            if bucket.good >= GOOD {
-                bucket.good = 0;
-                bucket.pace =
-                    bucket.pace.map(|pace| pace * 1.05).filter(|pace| bucket.limit.is_none_or(|limit| *pace < limit));
-            }
-        });
+    /// How long so many entities have to wait.
+    pub(super) fn take(&self, entities: u64, now: Duration) -> Duration {
+        self.bucket(|bucket| bucket.take(entities, now))
+    }
+
+    /// A batch of so many entities was written, in this time.
+    pub(super) fn good(&self, entities: u64, latency: Duration, now: Duration) {
+        self.bucket(|bucket| bucket.good(entities, latency, now));
     }
 
     /// The store was busy.
-    pub(super) fn busy(&self) {
-        self.bucket(|bucket| {
-            bucket.good = 0;
-            bucket.pace = Some((bucket.rate().unwrap_or(FIRST) / 2.0).max(LEAST));
-        });
+    pub(super) fn busy(&self, now: Duration) {
+        self.bucket(|bucket| bucket.halve(now));
     }
 }
 
@@ -91,37 +98,136 @@ impl Bucket {
         self.next = begins.saturating_add(takes);
         begins - now
     }
+
+    fn good(&mut self, entities: u64, latency: Duration, now: Duration) {
+        self.window.entities += entities;
+        self.window.latencies.push(latency);
+        if self.window.latencies.len() < WINDOW {
+            return;
+        }
+        let slowest = p95(&mut self.window.latencies);
+        let usual = *self.usual.get_or_insert(slowest);
+        if slowest > usual.saturating_mul(SLOWER).max(FAST) {
+            return self.halve(now);
+        }
+        self.window = Window { since: now, ..Window::default() };
+        self.pace = self.pace.map(|pace| pace * 1.05).filter(|pace| self.limit.is_none_or(|limit| *pace < limit));
+    }
+
+    /// Half of what is allowed, or else of what was reached; and a new window, of what comes of it.
+    fn halve(&mut self, now: Duration) {
+        let rate = self.rate().or_else(|| self.window.reached(now)).unwrap_or(FIRST);
+        self.pace = Some((rate / 2.0).max(LEAST));
+        self.window = Window { since: now, ..Window::default() };
+    }
+}
+
+impl Window {
+    /// Entities a second.
+    fn reached(&self, now: Duration) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let entities = self.entities as f64;
+        let seconds = now.saturating_sub(self.since).as_secs_f64();
+        (entities > 0.0 && seconds > 0.0).then(|| entities / seconds)
+    }
+}
+
+/// The time that 95 of 100 do not exceed.
+fn p95(latencies: &mut [Duration]) -> Duration {
+    latencies.sort_unstable();
+    let at = (latencies.len() * 95).div_ceil(100).saturating_sub(1);
+    latencies.get(at).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
     fn waits(throttle: &Throttle, entities: u64, now: u64) -> f64 {
-        throttle.bucket(|bucket| bucket.take(entities, Duration::from_secs(now))).as_secs_f64()
+        throttle.take(entities, Duration::from_secs(now)).as_secs_f64()
+    }
+
+    fn rate(throttle: &Throttle) -> Option<f64> {
+        throttle.bucket(|bucket| bucket.rate())
+    }
+
+    /// So many batches of ten entities, ten of them a second.
+    fn batches(throttle: &Throttle, clock: &mut Duration, batches: usize, millis: impl Fn(usize) -> u64) {
+        for batch in 0..batches {
+            *clock += SECOND / 10;
+            throttle.good(10, Duration::from_millis(millis(batch)), *clock);
+        }
     }
 
     #[test]
     fn entities_go_at_the_rate_that_was_set() {
-        let throttle = Throttle::new(Some(100.0));
+        let throttle = Throttle::new(Some(100.0), Duration::ZERO);
         assert_eq!(waits(&throttle, 50, 10), 0.0, "the first goes at once");
         assert_eq!(waits(&throttle, 50, 10), 0.5);
         assert_eq!(waits(&throttle, 50, 10), 1.0);
         assert_eq!(waits(&throttle, 1, 60), 0.0, "what was not used is not saved up");
-        assert_eq!(waits(&Throttle::new(None), 1_000_000, 1), 0.0);
+        assert_eq!(waits(&Throttle::new(None, Duration::ZERO), 1_000_000, 1), 0.0);
     }
 
     #[test]
     fn a_busy_store_halves_it_and_good_batches_raise_it_by_a_twentieth() {
-        let throttle = Throttle::new(Some(100.0));
-        throttle.busy();
-        throttle.busy();
-        assert_eq!(throttle.bucket(|bucket| bucket.rate()), Some(25.0));
-        (0..GOOD - 1).for_each(|_| throttle.good());
-        assert_eq!(throttle.bucket(|bucket| bucket.rate()), Some(25.0));
-        throttle.good();
-        assert_eq!(throttle.bucket(|bucket| bucket.rate()), Some(26.25));
-        (0..GOOD * 60).for_each(|_| throttle.good());
-        assert_eq!(throttle.bucket(|bucket| bucket.rate()), Some(100.0), "never above what was set");
+        let (throttle, mut clock) = (Throttle::new(Some(100.0), Duration::ZERO), Duration::ZERO);
+        throttle.busy(clock);
+        throttle.busy(clock);
+        assert_eq!(rate(&throttle), Some(25.0));
+        batches(&throttle, &mut clock, WINDOW - 1, |_| 5);
+        assert_eq!(rate(&throttle), Some(25.0));
+        batches(&throttle, &mut clock, 1, |_| 5);
+        assert_eq!(rate(&throttle), Some(26.25));
+        batches(&throttle, &mut clock, WINDOW * 60, |_| 5);
+        assert_eq!(rate(&throttle), Some(100.0), "never above what was set");
+    }
+
+    #[test]
+    fn batches_that_take_over_twice_as_long_halve_what_was_reached() {
+        let (throttle, mut clock) = (Throttle::new(None, Duration::ZERO), Duration::ZERO);
+        batches(&throttle, &mut clock, WINDOW, |_| 10);
+        batches(&throttle, &mut clock, WINDOW * 3, |_| 20);
+        assert_eq!(rate(&throttle), None, "twice as long is not longer than that");
+        batches(&throttle, &mut clock, WINDOW - 1, |_| 21);
+        assert_eq!(rate(&throttle), None, "a window is judged as a whole");
+        batches(&throttle, &mut clock, 1, |_| 21);
+        assert!(rate(&throttle).is_some_and(|rate| (rate - 50.0).abs() < 1e-9), "half of a hundred a second");
+        batches(&throttle, &mut clock, WINDOW, |_| 21);
+        assert!(rate(&throttle).is_some_and(|rate| (rate - 25.0).abs() < 1e-9), "it is still slow");
+        batches(&throttle, &mut clock, WINDOW, |_| 20);
+        assert!(rate(&throttle).is_some_and(|rate| (rate - 26.25).abs() < 1e-9), "and is not any more");
+    }
+
+    #[test]
+    fn one_slow_batch_of_twenty_is_nothing_and_two_are() {
+        let (throttle, mut clock) = (Throttle::new(Some(80.0), Duration::ZERO), Duration::ZERO);
+        batches(&throttle, &mut clock, WINDOW, |_| 10);
+        batches(&throttle, &mut clock, WINDOW, |batch| if batch == 7 { 900 } else { 10 });
+        assert_eq!(rate(&throttle), Some(80.0));
+        batches(&throttle, &mut clock, WINDOW, |batch| if batch % 10 == 7 { 900 } else { 10 });
+        assert_eq!(rate(&throttle), Some(40.0));
+    }
+
+    #[test]
+    fn what_takes_no_time_to_speak_of_is_never_slow() {
+        let (throttle, mut clock) = (Throttle::new(None, Duration::ZERO), Duration::ZERO);
+        batches(&throttle, &mut clock, WINDOW, |_| 0);
+        batches(&throttle, &mut clock, WINDOW, |_| 1);
+        assert_eq!(rate(&throttle), None);
+        throttle.bucket(|bucket| bucket.usual = Some(Duration::from_millis(1)));
+        batches(&throttle, &mut clock, WINDOW, |_| 3);
+        assert!(rate(&throttle).is_some());
+    }
+
+    #[test]
+    fn a_store_that_is_busy_before_anything_was_reached_begins_low() {
+        let throttle = Throttle::new(None, Duration::ZERO);
+        throttle.busy(Duration::ZERO);
+        assert_eq!(rate(&throttle), Some(FIRST / 2.0));
+        (0..20).for_each(|_| throttle.busy(SECOND));
+        assert_eq!(rate(&throttle), Some(LEAST));
     }
 }

@@ -1,19 +1,25 @@
 //! The way back: of an index that was built, or is being built, and of one that the model dropped. States first, one at a
 //! time; then its rows.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use tablemodel_store::{
     Action, Batch, Comparison, Condition, Filter, KeyRange, Operation, PropertyName, Query, Row, StoreErrorKind, limits,
 };
 
 use super::{
-    Contracted, record, running,
+    Contracted, plans, record, running,
     settle::drain,
-    states::{Owned, Rows, Waiting},
+    states::{Owned, Rows},
+    stop::Stop,
+    waiting::Waiting,
 };
 use crate::{
-    database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race},
+    database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race, rewrites},
     error::{Error, ErrorKind, Result},
     plan::{states::IndexState, system},
 };
@@ -27,17 +33,23 @@ const ROUNDS: u32 = 8;
 pub(super) struct Undo;
 
 impl Undo {
-    pub(super) async fn rollback(db: &Database) -> Result<Contracted> {
+    pub(super) async fn rollback(db: &Database, stop: &Stop) -> Result<Contracted> {
+        let taken = Mutex::new(None);
         let wanted = |rows: &Rows| match rows.last()? {
-            Some(last) if !last.undo => Ok(Some((last.steps, true))),
+            Some(last) if !last.undo => {
+                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(last.id);
+                Ok(Some((last.steps, true)))
+            }
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
-        let Some(owned) = Owned::take(db, &wanted).await? else { return Ok(Contracted::default()) };
+        let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
         owned.change(|record| record.undo = true).await?;
+        let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        plans::forget(db, taken.as_ref().unwrap_or(&owned.id)).await?;
         Self::run(&owned).await
     }
 
-    pub(super) async fn contract(db: &Database) -> Result<Contracted> {
+    pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
         if let Some(record) = Rows::read(db).await?.unfinished()?
             && !record.undo
         {
@@ -48,7 +60,7 @@ impl Undo {
             let dropped: Vec<_> = dropped.into_iter().map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, true)))
         };
-        match Owned::take(db, &wanted).await? {
+        match Owned::take(db, stop, &wanted).await? {
             Some(owned) => Self::run(&owned).await,
             None => Ok(Contracted::default()),
         }
@@ -70,7 +82,8 @@ impl Undo {
         let (_, record) = owned.rows().await?;
         let named = |(entity, index): &&(String, String)| {
             let schema = db.model().iter().find(|schema| schema.entity_type == entity);
-            schema.is_none_or(|schema| schema.derived_position(index).is_none())
+            let is_rewrite = rewrites::version(index).is_some();
+            !is_rewrite && schema.is_none_or(|schema| schema.derived_position(index).is_none())
         };
         let dropped: Vec<_> = record.steps.iter().filter(named).cloned().collect();
         let what = "have an index in their model that is taken away, or have not learnt of the states yet";
@@ -90,7 +103,8 @@ impl Undo {
         owned.settle(&waiting).await?;
         drain(db).await?;
         let mut contracted = Contracted { migration: Some(record.id.clone()), ..Contracted::default() };
-        for (entity, index) in &record.steps {
+        let derived = record.steps.iter().filter(|(_, name)| rewrites::version(name).is_none());
+        for (entity, index) in derived {
             contracted.rows += remove_rows(owned, entity, index).await?;
         }
         record::forget(db, &record.id).await?;
@@ -143,7 +157,7 @@ async fn remove_once(owned: &Owned, table: &str, kind: &str) -> Result<(u64, u64
                 removed += remove(&owned.db, table, rows).await?;
             }
         }
-        owned.keep().await?;
+        owned.go_on().await?;
         match page.continuation {
             Some(next) => query.continuation = Some(next),
             None => return Ok((found, removed)),

@@ -38,7 +38,7 @@ pub(super) struct Check {
     pub(super) table: &'static str,
     partition: String,
     /// Whether rows of an index that is written, and not readable yet, must be there too.
-    strict: bool,
+    pub(super) strict: bool,
     pub(super) rows: u64,
     pub(super) entities: u64,
     pub(super) derived: u64,

@@ -22,6 +22,7 @@ use crate::{
         entries::wants,
         image::Image,
         outbox::{OUTBOX, Progress},
+        states::IndexState,
         system,
     },
     rooms::copy,
@@ -47,7 +48,7 @@ impl Database {
             self.collect(found, check).await?;
         }
         for chunk in std::mem::take(&mut check.holders).chunks(CHUNK) {
-            let found: Vec<_> = chunk.iter().map(|holder| self.check_copies(holder)).collect();
+            let found: Vec<_> = chunk.iter().map(|holder| self.check_copies(holder, check.strict)).collect();
             self.collect(found, check).await?;
         }
         let dead = std::mem::take(&mut check.dead);
@@ -207,8 +208,14 @@ impl Database {
     }
 
     /// The copies that an entity has: that they say what their sources do. A source that is gone leaves a copy that is kept.
-    async fn check_copies(&self, holder: &Image) -> Result<Option<Violation>> {
-        for copy in holder.schema.copies {
+    /// One that is not built yet may say anything, unless what is being written is checked too.
+    async fn check_copies(&self, holder: &Image, strict: bool) -> Result<Option<Violation>> {
+        let setting = &self.registered(holder.schema)?.setting;
+        let least = if strict { IndexState::WriteOnly } else { IndexState::Readable };
+        for (at, copy) in holder.schema.copies.iter().enumerate() {
+            if setting.of(holder.schema.indexes.len() + at) < least {
+                continue;
+            }
             let Some(source) = copy::source(holder, copy)? else { continue };
             let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
             let of_source = row.clone().filter(|row| is_primary(source.schema, row));

@@ -22,7 +22,7 @@ fn faults(call: usize, calls: usize) -> Vec<Fault> {
 }
 
 /// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
-async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
+pub(super) async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
 where
     W: AsyncFn(&Database) -> tablemodel::Result<()>,
     E: AsyncFn(&TestDatabase, &str),
@@ -51,7 +51,7 @@ where
     calls
 }
 
-async fn made<M: TableModel>(mode: Consistency, clubs: u32, persons: u32) -> (TestDatabase, Database) {
+pub(super) async fn made<M: TableModel>(mode: Consistency, clubs: u32, persons: u32) -> (TestDatabase, Database) {
     let store = filled(mode, clubs, persons).await;
     let db = program::<M>(&store).await;
     // Without the small migration that comes with the tables.

@@ -3,8 +3,11 @@
 //! One store, and programs of two releases over it; time passes where somebody sleeps.
 
 mod building;
+mod copies;
 mod crashes;
+mod joining;
 mod leases;
+mod rewrites;
 mod together;
 mod undoing;
 
@@ -19,7 +22,10 @@ use std::{
 use tablemodel::{
     Consistency, IndexState, Random, Row,
     prelude::*,
-    store::clock::{ManualClock, Sleep},
+    store::{
+        TableStore,
+        clock::{ManualClock, Sleep},
+    },
     testing::TestDatabase,
 };
 
@@ -138,10 +144,15 @@ pub(crate) async fn filled(mode: Consistency, clubs: u32, persons: u32) -> TestD
 /// A program over the store: sleeping takes time, and lets others run.
 pub(crate) async fn program<M: TableModel>(db: &TestDatabase) -> Database {
     db.fail(tablemodel::testing::Script::new());
+    program_over::<M>(db, db.store()).await
+}
+
+/// The same, over another way to the store.
+pub(crate) async fn program_over<M: TableModel>(db: &TestDatabase, store: Arc<dyn TableStore>) -> Database {
     let random = Arc::new(Counter(AtomicU64::new(NEXT.fetch_add(1 << 32, Ordering::Relaxed))));
     let builder = Database::builder().clock(Arc::new(db.clock().clone())).random(random);
     let builder = builder.sleep(Arc::new(Passing(db.clock().clone()))).deadline(Duration::MAX);
-    builder.consistency(db.consistency()).with_store::<M>(db.store()).await.expect("opened")
+    builder.consistency(db.consistency()).with_store::<M>(store).await.expect("opened")
 }
 
 /// The same, with its tables; nothing is built yet where that takes a migration.

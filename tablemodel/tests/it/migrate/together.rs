@@ -1,10 +1,10 @@
-//! Programs that write while an index is built, and migrations that meet.
+//! Programs that write while an index is built.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use tablemodel::{Consistency, ErrorKind, prelude::*, store::clock::Sleep};
 
-use super::{Club, MODES, Passing, Person, assert_built, filled, first, next, program};
+use super::{Club, Passing, Person, assert_built, filled, first, next, program};
 
 /// Numbers from a seed.
 struct Dice(u64);
@@ -109,25 +109,5 @@ async fn writes_of_one_program_go_on_while_its_index_is_built() {
         }
         assert_eq!(visits, made, "seed {seed}: no update is lost");
         assert_built(&db, &format!("seed {seed}")).await;
-    }
-}
-
-#[tokio::test]
-async fn of_two_migrations_at_once_one_is_refused() {
-    for mode in MODES {
-        let store = filled(mode, 2, 150).await;
-        let db = next::<Club>(&store).await;
-        let one = async { db.migrations().apply().rate(500.0).batch(50).await };
-        let other = async {
-            for _ in 0..3 {
-                tokio::task::yield_now().await;
-            }
-            db.migrations().apply().await
-        };
-        let (one, other) = tokio::join!(one, other);
-        assert!(one.expect("the first goes on").is_complete());
-        let error = other.expect_err("the second is refused");
-        assert_eq!(*error.kind(), ErrorKind::MigrationRunning { migration: "0001".into() }, "{mode:?}");
-        assert_built(&db, &format!("{mode:?}")).await;
     }
 }

@@ -1,0 +1,80 @@
+//! Golden rows: real rows of each version, taken from a store into a folder beside the program, and read by each later version.
+//! What is there already is left as it is: a golden row does not change.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::json;
+
+use super::{
+    files,
+    frozen::snake,
+    outcome::{DONE, Failure, Outcome},
+    project::Project,
+};
+use crate::{Database, Result, schema::EntitySchema, testing::check_golden};
+
+/// Rows of each version, by the names of their files.
+type Sampled = Vec<(String, Vec<String>)>;
+
+/// Takes them from the store.
+pub(super) async fn sample(db: &Database, entity: Option<&str>, rows: usize) -> Result<Sampled> {
+    let mut sampled = Vec::new();
+    let wanted = |schema: &&&'static EntitySchema| entity.is_none_or(|entity| entity == schema.entity_type);
+    for schema in db.model().iter().filter(wanted) {
+        for (version, lines) in db.sample(schema, rows).await? {
+            let (name, number) = version.split_once('@').unwrap_or((&version, "0"));
+            sampled.push((format!("{}_v{number}.jsonl", snake(name)), lines));
+        }
+    }
+    Ok(sampled)
+}
+
+/// Puts them beside the program.
+pub(super) fn write(folder: &Path, sampled: &Sampled) -> Result<Outcome, Failure> {
+    let mut lines = Vec::new();
+    for (name, rows) in sampled {
+        let path = folder.join(name);
+        let did = match path.exists() {
+            true => "kept ",
+            false => {
+                files::write(&path, &format!("{}\n", rows.join("\n")))?;
+                "wrote"
+            }
+        };
+        lines.push(format!("{did} {} ({} rows)", path.display(), rows.len()));
+    }
+    if lines.is_empty() {
+        lines.push("the store has no rows of these entities".to_owned());
+    }
+    let data = json!({ "did": lines });
+    Ok(Outcome { code: DONE, lines, data })
+}
+
+/// How many golden rows of each version the program reads; or else what it does not.
+pub(super) fn check(project: &Project, model: &[&'static EntitySchema]) -> Result<Checked, Failure> {
+    let folder = project.golden();
+    let Ok(entries) = fs::read_dir(&folder) else { return Ok(Ok(BTreeMap::new())) };
+    let (mut read, mut found) = (BTreeMap::new(), Vec::new());
+    for entry in entries {
+        let path = entry.map_err(|error| Failure::file("list", &folder, &error))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.ends_with(".jsonl") {
+            continue;
+        }
+        let lines = files::read(&path)?.unwrap_or_default();
+        match check_golden(model, &lines) {
+            Ok(versions) if versions.is_empty() => {
+                found.push(format!("golden/{name}: no row is of an entity of the model"))
+            }
+            Ok(versions) => {
+                versions.into_iter().for_each(|(version, rows)| *read.entry(version).or_default() += rows);
+            }
+            Err(error) => found.push(format!("golden/{name}: {error}")),
+        }
+    }
+    found.sort_unstable();
+    Ok(if found.is_empty() { Ok(read) } else { Err(found) })
+}
+
+/// Golden rows by their version, or what is wrong with some.
+pub(super) type Checked = Result<BTreeMap<String, usize>, Vec<String>>;

@@ -1,0 +1,126 @@
+//! Where a store is: its address, and how each kind of address is opened.
+//!
+//! A new kind of store is one line of [`KINDS`] and one arm of [`Address::open`].
+
+use std::path::PathBuf;
+
+use super::words::{Consistency, Place};
+use crate::{Database, DatabaseBuilder, Error, ErrorKind, Result, cli::outcome::Failure, schema::EntitySchema};
+
+/// What the address defaults to.
+pub(super) const VARIABLE: &str = "TABLEMODEL_STORE";
+
+/// The kinds of addresses that there are.
+const KINDS: &[&str] = &["`embedded:PATH`, or PATH alone"];
+
+/// An address that was understood.
+#[derive(Debug, PartialEq)]
+pub(super) enum Address {
+    /// The file of an embedded store.
+    Embedded(PathBuf),
+}
+
+impl Address {
+    /// The address that was given, or that of the environment.
+    pub(super) fn of(place: &Place) -> Result<Self, Failure> {
+        let given = place.store.clone().or_else(|| std::env::var(VARIABLE).ok());
+        let Some(given) = given.filter(|given| !given.is_empty()) else {
+            return Err(Failure(format!("give the store by `--store`, or set {VARIABLE}: {}", KINDS.join("; "))));
+        };
+        Self::parse(&given)
+    }
+
+    fn parse(text: &str) -> Result<Self, Failure> {
+        match text.split_once(':').filter(|(kind, _)| is_kind(kind)) {
+            None => Ok(Self::Embedded(text.into())),
+            Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
+            Some((kind, _)) => Err(Failure(format!(
+                "`{kind}:` is no kind of store, or says too little; there are: {}",
+                KINDS.join("; ")
+            ))),
+        }
+    }
+
+    /// Opens the store with these entities. Never creates one.
+    pub(super) async fn open(
+        &self,
+        place: &Place,
+        entities: &'static [&'static EntitySchema],
+        read_only: bool,
+    ) -> Result<Database> {
+        match self {
+            Self::Embedded(path) => open_embedded(place, entities, path, read_only).await,
+        }
+    }
+}
+
+/// Whether what stands before a colon is meant as a kind: not a drive of Windows, nor a folder of a path.
+fn is_kind(text: &str) -> bool {
+    text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'+')
+}
+
+fn builder(place: &Place) -> DatabaseBuilder {
+    let builder = Database::builder().prefix(&place.prefix);
+    let builder = match place.consistency {
+        None => builder,
+        Some(Consistency::Atomic) => builder.consistency(crate::Consistency::Atomic),
+        Some(Consistency::Azure) => builder.consistency(crate::Consistency::Azure),
+    };
+    match place.fence {
+        None => builder,
+        Some(seconds) => builder.fence(std::time::Duration::from_secs(seconds)),
+    }
+}
+
+#[cfg(feature = "embedded")]
+async fn open_embedded(
+    place: &Place,
+    entities: &'static [&'static EntitySchema],
+    path: &std::path::Path,
+    read_only: bool,
+) -> Result<Database> {
+    if !path.is_file() {
+        let detail = format!("{}: there is no such file; the program that keeps the store creates it", path.display());
+        return Err(Error::new(ErrorKind::Denied, detail));
+    }
+    if read_only && let Ok(db) = builder(place).read_only().open_file(entities, path, false).await {
+        return Ok(db);
+    }
+    // One that was not closed cleanly has to be opened for writing first.
+    builder(place).open_file(entities, path, false).await
+}
+
+#[cfg(not(feature = "embedded"))]
+async fn open_embedded(
+    _: &Place,
+    _: &'static [&'static EntitySchema],
+    _: &std::path::Path,
+    _: bool,
+) -> Result<Database> {
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "this program is built without the embedded store: add the feature `embedded`",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_kind_or_a_path() {
+        let embedded = |path: &str| Address::Embedded(path.into());
+        for (text, address) in [
+            ("company.tablemodel", embedded("company.tablemodel")),
+            ("embedded:data/a:b", embedded("data/a:b")),
+            ("./a:b", embedded("./a:b")),
+            ("C:\\data\\a", embedded("C:\\data\\a")),
+        ] {
+            assert_eq!(Address::parse(text).unwrap(), address, "{text}");
+        }
+        for text in ["nowhere:account", "embedded:", "https://example.org/"] {
+            let error = Address::parse(text).unwrap_err().0;
+            assert!(error.contains("`embedded:PATH`"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `apply`: brings the store to what the program says, and tells how far it is.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{
+    Tool,
+    progress::{Line, duration, text},
+    report::{steps, told},
+    verify,
+    words::Apply,
+};
+use crate::{
+    Result,
+    cli::outcome::{DONE, DRIFTED, Outcome, SET_ASIDE, WAITING},
+    migrations::{self, Applied, DryRun},
+};
+
+pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
+    let migrations = tool.migrations();
+    migrations.check_plans(&tool.plans).await?;
+    tool.db.ensure_known().await?;
+    migrations.begin_plans(&tool.plans).await?;
+    let mut line = Line::new();
+    let applied = asked(migrations.apply(), wanted).progress(|progress| line.tell(|| text(progress))).await;
+    line.end();
+    let applied = applied?;
+    let code = code(&applied);
+    if code == DONE {
+        migrations.finish_plans(applied.migration.as_deref()).await?;
+    }
+    Ok(outcome(&applied, code))
+}
+
+fn asked<'a>(mut apply: migrations::Apply<'a>, wanted: &Apply) -> migrations::Apply<'a> {
+    if let Some(rate) = wanted.rate {
+        apply = apply.rate(rate);
+    }
+    if let Some(workers) = wanted.workers {
+        apply = apply.workers(workers);
+    }
+    if let Some(entities) = wanted.batch {
+        apply = apply.batch(entities);
+    }
+    if let Some(failures) = wanted.max_failures {
+        apply = apply.max_failures(failures);
+    }
+    match wanted.wait {
+        Some(seconds) => apply.wait(Duration::from_secs(seconds)),
+        None => apply,
+    }
+}
+
+fn code(applied: &Applied) -> u8 {
+    match applied {
+        Applied { paused: true, .. } => WAITING,
+        Applied { failed: 1.., .. } => SET_ASIDE,
+        applied if !applied.violations.is_empty() => DRIFTED,
+        applied if applied.is_complete() => DONE,
+        _ => WAITING,
+    }
+}
+
+fn outcome(applied: &Applied, code: u8) -> Outcome {
+    let mut lines = Vec::new();
+    match &applied.migration {
+        Some(id) => lines.push(format!("migration {id}: {} entities written once more", applied.touched)),
+        None => lines.push("nothing to build".to_owned()),
+    }
+    lines.extend(applied.steps.iter().map(|step| format!("  {}", told(step, ""))));
+    if applied.scrubbed > 0 {
+        lines.push(format!("  {} rows put right before the end", applied.scrubbed));
+    }
+    if applied.paused {
+        lines.push("it is paused: `resume`, then `apply`".to_owned());
+    }
+    if applied.failed > 0 {
+        let failed = applied.failed;
+        lines.push(format!("{failed} entities are set aside: see `failures`; then `retry-failures`, and `apply`"));
+    }
+    lines.extend(verify::told(&applied.violations));
+    let data = json!({
+        "migration": applied.migration,
+        "steps": steps(&applied.steps),
+        "touched": applied.touched,
+        "failed": applied.failed,
+        "scrubbed": applied.scrubbed,
+        "paused": applied.paused,
+        "violations": verify::violations(&applied.violations),
+    });
+    Outcome { code, lines, data }
+}
+
+pub(super) async fn dry_run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
+    let migrations = tool.migrations();
+    migrations.check_plans(&tool.plans).await?;
+    let dry = asked(migrations.apply(), wanted).dry_run(wanted.sample).await?;
+    let code = if dry.failed > 0 { SET_ASIDE } else { DONE };
+    let lines = dry_lines(&dry);
+    let data = json!({
+        "steps": steps(&dry.steps),
+        "entities": dry.entities,
+        "read": dry.read,
+        "rows": dry.rows,
+        "requests": dry.requests,
+        "failed": dry.failed,
+        "failures": super::control::failures_json(&dry.failures),
+        "seconds": dry.time.map(|time| time.as_secs_f64()),
+    });
+    Ok(Outcome { code, lines, data })
+}
+
+fn dry_lines(dry: &DryRun) -> Vec<String> {
+    let mut lines: Vec<String> = dry.steps.iter().map(|step| told(step, "to be built")).collect();
+    let DryRun { entities, read, rows, requests, failed, .. } = dry;
+    lines.push(format!("{entities} entities, of which {read} were read; {rows} rows to write in {requests} requests"));
+    lines.extend(dry.time.map(|time| format!("{} at this rate", duration(time))));
+    if *failed > 0 {
+        lines.push(format!("{failed} would be set aside:"));
+        lines.extend(dry.failures.iter().map(super::control::failure_line));
+    }
+    lines
+}

@@ -1,0 +1,140 @@
+//! The commands over a store: it is opened by its address, with the models of [`cli!`](crate::cli!), on a runtime of the tool's own.
+//!
+//! What is done is the library's ([`migrations`](crate::migrations), `verify`, `repair`); here it is called, told, and given its exit code.
+
+mod address;
+mod apply;
+mod control;
+mod interrupt;
+mod progress;
+mod report;
+mod undo;
+mod verify;
+pub(super) mod words;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde_json::json;
+
+use self::{address::Address, words::StoreCommand};
+use super::{
+    check, golden,
+    outcome::{DRIFTED, FAILED, Failure, Outcome, STOPPED, WAITING},
+    plan,
+    project::Project,
+};
+use crate::{Database, Error, ErrorKind, Result, format::Fingerprint, migrations::Migrations, schema::EntitySchema};
+
+/// What a command over a store works with.
+pub(super) struct Tool {
+    pub(super) db: Database,
+    /// The reviewed plans, in order.
+    pub(super) plans: Vec<(String, Fingerprint)>,
+    /// The folder of golden rows.
+    pub(super) golden: PathBuf,
+    /// Whether it was asked to stop.
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl Tool {
+    fn migrations(&self) -> Migrations {
+        let stop = self.stop.clone();
+        self.db.migrations().stop_when(move || stop.load(Ordering::Relaxed))
+    }
+}
+
+pub(super) fn run(
+    project: &Project,
+    models: &[&'static [&'static EntitySchema]],
+    command: &StoreCommand,
+) -> Result<Outcome, Failure> {
+    let address = Address::of(command.place())?;
+    if command.writes_rows()
+        && project.has_lock()
+        && let Err(found) = check::compare(project)?
+    {
+        return Ok(drifted(found));
+    }
+    let plans = plan::all(project)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(async {
+        let db = address.open(command.place(), entities(models), command.only_reads()).await?;
+        let tool = Tool { db: db.clone(), plans, golden: project.golden(), stop: interrupt::watch(command) };
+        let outcome = execute(&tool, command).await;
+        drop(tool);
+        let closed = db.close().await;
+        outcome.and_then(|outcome| closed.map(|()| outcome))
+    });
+    Ok(outcome.unwrap_or_else(|error| failed(&error)))
+}
+
+/// `apply` with these words over a database of a test's.
+#[cfg(test)]
+pub(super) async fn apply_for_tests(tool: &Tool, words: &[&str]) -> Outcome {
+    use clap::Parser;
+    let words = ["", "apply"].iter().chain(words);
+    let arguments = super::args::Arguments::try_parse_from(words).unwrap_or_else(|error| error.exit());
+    let super::args::Command::Store(command) = arguments.command else { return Outcome::error(FAILED, "no command") };
+    execute(tool, &command).await.unwrap_or_else(|error| failed(&error))
+}
+
+async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
+    if !tool.db.is_registered() {
+        let detail = "the store has none of this program's entities: is it another's, or has no program run yet?";
+        return Err(Error::unsupported(detail));
+    }
+    match command {
+        StoreCommand::Plan(_) => report::plan(tool).await,
+        StoreCommand::Apply(apply) if apply.dry_run => apply::dry_run(tool, apply).await,
+        StoreCommand::Apply(apply) => apply::run(tool, apply).await,
+        StoreCommand::Status(_) => report::status(tool).await,
+        StoreCommand::Pause(_) => control::pause(tool).await,
+        StoreCommand::Resume(_) => control::resume(tool).await,
+        StoreCommand::Set(set) => control::set(tool, set).await,
+        StoreCommand::Failures(_) => control::failures(tool).await,
+        StoreCommand::RetryFailures(_) => control::retry(tool).await,
+        StoreCommand::Verify(verify) if verify.repair => verify::repair(tool).await,
+        StoreCommand::Verify(_) => verify::run(tool).await,
+        StoreCommand::Rollback(_) => undo::rollback(tool).await,
+        StoreCommand::Contract(_) => undo::contract(tool).await,
+        StoreCommand::Golden(words) => {
+            let sampled = golden::sample(&tool.db, words.entity.as_deref(), words.rows).await?;
+            Ok(golden::write(&tool.golden, &sampled).unwrap_or_else(|failure| Outcome::failed(&failure)))
+        }
+    }
+}
+
+/// The entities of all models, which share the store. Kept until the program ends.
+fn entities(models: &[&'static [&'static EntitySchema]]) -> &'static [&'static EntitySchema] {
+    match models {
+        [model] => model,
+        models => models.concat().leak(),
+    }
+}
+
+fn drifted(found: Vec<String>) -> Outcome {
+    let error = "the program does not store what tablemodel.lock says; nothing was done";
+    let lines = std::iter::once(format!("error: {error}")).chain(found.iter().cloned()).collect();
+    Outcome { code: DRIFTED, lines, data: json!({ "error": error, "drift": found }) }
+}
+
+/// An error, with the exit code of its kind.
+fn failed(error: &Error) -> Outcome {
+    let code = match error.kind() {
+        ErrorKind::Unsupported
+        | ErrorKind::UnknownVersion
+        | ErrorKind::PlanMismatch { .. }
+        | ErrorKind::NotFound
+        | ErrorKind::IndexNotReady { .. } => DRIFTED,
+        ErrorKind::Unavailable | ErrorKind::LeaseExpired | ErrorKind::MigrationRunning { .. } => WAITING,
+        ErrorKind::Stopped => STOPPED,
+        _ => FAILED,
+    };
+    Outcome::error(code, &error.to_string())
+}

@@ -1,0 +1,132 @@
+//! `plan` and `status`: what the store lacks, and how far the last migration is. And how steps are told.
+//! Nothing is written.
+
+use serde_json::{Value as Json, json};
+
+use super::Tool;
+use crate::{
+    IndexState, Result,
+    cli::outcome::{DONE, Outcome},
+    migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Step},
+};
+
+pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
+    let migrations = tool.migrations();
+    migrations.check_plans(&tool.plans).await?;
+    let plan = migrations.plan().await?;
+    let in_force = migrations.plans().await?;
+    let is_applied = |id: &String| in_force.iter().any(|plan| plan.id == *id && plan.finished.is_some());
+    let open: Vec<&String> = tool.plans.iter().map(|(id, _)| id).filter(|id| !is_applied(id)).collect();
+    let mut lines: Vec<String> = open.iter().map(|id| format!("plan {id}: not applied")).collect();
+    lines.extend(plan.unfinished.iter().map(|id| format!("migration {id} is not finished: `apply` goes on")));
+    lines.extend(plan.steps.iter().map(|step| told(step, "to be built by `apply`")));
+    lines.extend(plan.dropped.iter().map(|index| told(&step_of(index), "dropped: `contract` takes it away")));
+    lines.extend(plan.newer.iter().map(|index| told(&step_of(index), "of a newer program: use that one")));
+    lines.extend(plan.unsupported.iter().map(|step| told(step, "cannot be built")));
+    if lines.is_empty() {
+        lines.push("nothing to do".to_owned());
+    }
+    let data = json!({
+        "plans": open,
+        "unfinished": plan.unfinished,
+        "steps": steps(&plan.steps),
+        "dropped": plan.dropped.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
+        "newer": plan.newer.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
+        "unsupported": steps(&plan.unsupported),
+    });
+    Ok(Outcome { code: DONE, lines, data })
+}
+
+pub(super) async fn status(tool: &Tool) -> Result<Outcome> {
+    let migrations = tool.migrations();
+    let plans = migrations.plans().await?;
+    let mut lines: Vec<String> = plans.iter().map(plan_line).collect();
+    let plans: Vec<Json> = plans.iter().map(plan_json).collect();
+    let Some(status) = migrations.status().await? else {
+        lines.push("no migration was ever applied".to_owned());
+        return Ok(Outcome { code: DONE, lines, data: json!({ "migration": null, "plans": plans }) });
+    };
+    lines.extend(status_lines(&status));
+    let data = json!({
+        "migration": status.migration,
+        "is": word(&status),
+        "steps": steps(&status.steps),
+        "started": status.started.to_string(),
+        "finished": status.finished.map(|at| at.to_string()),
+        "entities": status.entities,
+        "touched": status.touched,
+        "failed": status.failed,
+        "ranges": status.ranges.0,
+        "ranges_done": status.ranges.1,
+        "paused": status.paused,
+        "rate": status.rate,
+        "plans": plans,
+    });
+    Ok(Outcome { code: DONE, lines, data })
+}
+
+fn word(status: &MigrationStatus) -> &'static str {
+    match (status.finished.is_some(), status.undone) {
+        (true, true) => "taken away",
+        (false, true) => "being taken away",
+        (true, false) => "finished",
+        (false, false) if status.paused => "paused",
+        (false, false) => "unfinished",
+    }
+}
+
+fn status_lines(status: &MigrationStatus) -> Vec<String> {
+    let mut lines = vec![format!("migration {}: {}, begun {}", status.migration, word(status), status.started)];
+    if let Some(finished) = status.finished {
+        lines.push(format!("  finished {finished}"));
+    }
+    lines.extend(status.steps.iter().map(|step| format!("  {}", told(step, ""))));
+    let (ranges, done) = status.ranges;
+    if ranges > 0 {
+        let (entities, touched) = (status.entities, status.touched);
+        lines.push(format!("  {touched} of {entities} entities written once more, {done} of {ranges} ranges done"));
+    }
+    if status.failed > 0 {
+        lines.push(format!("  {} set aside: see `failures`, then `retry-failures`", status.failed));
+    }
+    lines.extend(status.rate.map(|rate| format!("  at most {rate} entities a second")));
+    lines
+}
+
+fn plan_line(plan: &AppliedPlan) -> String {
+    match plan.finished {
+        Some(at) => format!("plan {}: applied {at}", plan.id),
+        None => format!("plan {}: being applied", plan.id),
+    }
+}
+
+fn plan_json(plan: &AppliedPlan) -> Json {
+    json!({
+        "plan": plan.id,
+        "fingerprint": plan.fingerprint.to_string(),
+        "migration": plan.migration,
+        "finished": plan.finished.map(|at| at.to_string()),
+    })
+}
+
+fn step_of(index: &DroppedIndex) -> Step {
+    Step { entity: index.entity.clone(), index: index.index.clone(), state: index.state }
+}
+
+/// A step in a line: `Employee.by_email  write-only  why`.
+pub(super) fn told(step: &Step, why: &str) -> String {
+    let line = format!("{}.{}  {}", step.entity, step.index, word_of(step.state));
+    if why.is_empty() { line } else { format!("{line}  {why}") }
+}
+
+pub(super) fn steps(steps: &[Step]) -> Vec<Json> {
+    steps.iter().map(json_of).collect()
+}
+
+fn json_of(step: &Step) -> Json {
+    json!({ "entity": step.entity, "index": step.index, "state": word_of(step.state) })
+}
+
+fn word_of(state: IndexState) -> &'static str {
+    state.word()
+}

@@ -1,0 +1,33 @@
+//! `rollback` and `contract`: what was built, or is not wanted any more, is taken away.
+
+use serde_json::json;
+
+use super::{
+    Tool,
+    report::{steps, told},
+};
+use crate::{
+    Result,
+    cli::outcome::{DONE, Outcome},
+    migrations::Contracted,
+};
+
+pub(super) async fn rollback(tool: &Tool) -> Result<Outcome> {
+    tool.migrations().check_plans(&tool.plans).await?;
+    Ok(outcome(&tool.migrations().rollback().await?))
+}
+
+pub(super) async fn contract(tool: &Tool) -> Result<Outcome> {
+    tool.migrations().check_plans(&tool.plans).await?;
+    Ok(outcome(&tool.migrations().contract().await?))
+}
+
+fn outcome(contracted: &Contracted) -> Outcome {
+    let mut lines = vec![match &contracted.migration {
+        Some(id) => format!("migration {id}: {} rows deleted", contracted.rows),
+        None => "nothing to take away".to_owned(),
+    }];
+    lines.extend(contracted.steps.iter().map(|step| format!("  {}", told(step, ""))));
+    let data = json!({ "migration": contracted.migration, "steps": steps(&contracted.steps), "rows": contracted.rows });
+    Outcome { code: DONE, lines, data }
+}

@@ -1,0 +1,157 @@
+//! The words of the commands over a store.
+//! Nothing is done here.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// The commands over a store.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum StoreCommand {
+    /// Print what the store lacks to be as the program says
+    Plan(Place),
+    /// Bring the store there, while programs write: build what was added; goes on where it was stopped or killed
+    Apply(Apply),
+    /// Print how far the last migration is
+    Status(Place),
+    /// Have whoever applies the migration stop after the batch at hand
+    Pause(Place),
+    /// Take the pause back: `apply` goes on
+    Resume(Place),
+    /// Change what limits a migration under way
+    Set(Set),
+    /// Print the entities that were set aside (3 if there are any)
+    Failures(Place),
+    /// Write the entities that were set aside once more
+    RetryFailures(Place),
+    /// Walk the tables and report each row that is not as the program says (2 if there are any)
+    Verify(Verify),
+    /// Take the last migration back, with the rows that it made
+    Rollback(Place),
+    /// Take away what the program dropped; there is no way back
+    Contract(Place),
+    /// Write rows of each version to tablemodel/golden, where `check` reads them ever after
+    Golden(Golden),
+}
+
+impl StoreCommand {
+    pub(super) fn place(&self) -> &Place {
+        match self {
+            Self::Apply(apply) => &apply.place,
+            Self::Set(set) => &set.place,
+            Self::Verify(verify) => &verify.place,
+            Self::Golden(golden) => &golden.place,
+            Self::Plan(place) | Self::Status(place) | Self::Pause(place) | Self::Resume(place) => place,
+            Self::Failures(place) | Self::RetryFailures(place) | Self::Rollback(place) | Self::Contract(place) => place,
+        }
+    }
+
+    /// Whether nothing is written.
+    pub(super) fn only_reads(&self) -> bool {
+        match self {
+            Self::Apply(apply) => apply.dry_run,
+            Self::Verify(verify) => !verify.repair,
+            Self::Plan(_) | Self::Status(_) | Self::Failures(_) | Self::Golden(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether rows are written as the program says: it should be the one that was locked.
+    pub(super) fn writes_rows(&self) -> bool {
+        !self.only_reads() && !matches!(self, Self::Pause(_) | Self::Resume(_) | Self::Set(_))
+    }
+}
+
+/// Where the store is, and how it is kept: the same for every program that uses it.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Place {
+    /// The store: `embedded:PATH`, or the path of its file alone [default: $TABLEMODEL_STORE]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) store: Option<String>,
+    /// What its table names begin with
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(super) prefix: String,
+    /// How rows elsewhere follow their entity [default: as atomically as the store allows]
+    #[arg(long, value_enum)]
+    pub(super) consistency: Option<Consistency>,
+    /// After how long tombstones are swept [default: 600]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) fence: Option<u64>,
+}
+
+/// As `tablemodel::Consistency`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Consistency {
+    /// In the same commit
+    Atomic,
+    /// After it, through the outbox
+    Azure,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Apply {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Read what would be written, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Read only so many entities of each table
+    #[arg(long, value_name = "N", requires = "dry_run")]
+    pub(super) sample: Option<u64>,
+    /// At most so many entities a second: `500`, `500/s`
+    #[arg(long, value_name = "N[/s]", value_parser = rate)]
+    pub(super) rate: Option<f64>,
+    /// Ranges at a time [default: 4]
+    #[arg(long, value_name = "N")]
+    pub(super) workers: Option<usize>,
+    /// Entities between two cursors: what a crash repeats of each range
+    #[arg(long, value_name = "N")]
+    pub(super) batch: Option<usize>,
+    /// Stop once more entities than this are set aside [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(super) max_failures: Option<u64>,
+    /// How long to wait for other programs [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) wait: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Set {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// At most so many entities a second, from the next batch on; `none` lifts the limit
+    #[arg(long, value_name = "N[/s]|none", value_parser = limit)]
+    pub(super) rate: Limit,
+}
+
+/// A limit that may be none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit(pub(super) Option<f64>);
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Verify {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Put right what can be
+    #[arg(long)]
+    pub(super) repair: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Golden {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Of this entity type alone
+    #[arg(long, value_name = "ENTITY")]
+    pub(super) entity: Option<String>,
+    /// So many entities of each version, the first by their keys
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(super) rows: usize,
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    if text == "none" { Ok(Limit(None)) } else { rate(text).map(|rate| Limit(Some(rate))) }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
+    number.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| "write a number above 0, or N/s".to_owned())
+}

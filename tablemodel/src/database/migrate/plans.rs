@@ -1,0 +1,150 @@
+//! Which reviewed plans were applied to the store: each by its name and fingerprint, as rows of the schema table.
+//!
+//! What a plan says is not read here; that a plan in force is among the program's, as it was, is all that is asked.
+
+use std::collections::BTreeMap;
+
+use tablemodel_store::{Action, Batch, DateTime, Row, ValueRef};
+
+use super::{
+    Migrations,
+    record::{self, WORK, put, time},
+    states::Rows,
+};
+use crate::{
+    database::{Database, registry::record as stamped},
+    error::{Error, ErrorKind, Result},
+    format::Fingerprint,
+};
+
+/// What the row keys of plans begin with.
+const PLAN: &str = "plan|";
+
+/// A reviewed plan that was applied to the store, or is being applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedPlan {
+    /// Its name: `0002_order_by_status`.
+    pub id: String,
+    /// The fingerprint of its text, as it was then.
+    pub fingerprint: Fingerprint,
+    /// The migration that it was applied with; none where nothing had to be built.
+    pub migration: Option<String>,
+    /// When it was applied; none while it is.
+    pub finished: Option<DateTime>,
+}
+
+impl AppliedPlan {
+    fn read(row: &Row) -> Result<Self> {
+        let corrupt = || Error::corrupt("the record of a plan cannot be read").at_key(row.key.clone());
+        let text = |name: &str| match row.properties.get(name) {
+            Some(ValueRef::String(text)) => Some(text),
+            _ => None,
+        };
+        Ok(Self {
+            id: row.key.row.strip_prefix(PLAN).ok_or_else(corrupt)?.to_owned(),
+            fingerprint: text("Fingerprint").and_then(|text| text.parse().ok()).ok_or_else(corrupt)?,
+            migration: text("Migration").map(str::to_owned),
+            finished: time(&row.properties, "Finished"),
+        })
+    }
+
+    async fn write(&self, db: &Database) -> Result<()> {
+        let mut properties = stamped("~migration.plan@1", db.environment().clock.now().ticks());
+        properties.insert("Fingerprint", self.fingerprint.to_string());
+        if let Some(migration) = &self.migration {
+            properties.insert("Migration", migration.clone());
+        }
+        if let Some(finished) = self.finished {
+            properties.insert("Finished", finished);
+        }
+        let action = Action::InsertOrReplace(properties);
+        put(db, Batch::new(db.registry_table(), WORK).with(format!("{PLAN}{}", self.id), action)).await
+    }
+}
+
+/// Forgets the plans of a migration that is taken back, and those that were being applied with it.
+pub(super) async fn forget(db: &Database, migration: &str) -> Result<()> {
+    for row in record::work(db, PLAN).await? {
+        let plan = AppliedPlan::read(&row)?;
+        if plan.finished.is_none() || plan.migration.as_deref() == Some(migration) {
+            record::remove(db, &row).await?;
+        }
+    }
+    Ok(())
+}
+
+impl Migrations {
+    /// The plans in force: those that were applied and not taken back, and those that are being applied. In the order of
+    /// their names. Cost: two requests.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn plans(&self) -> Result<Vec<AppliedPlan>> {
+        let is_unfinished = Rows::read(&self.db).await?.unfinished()?.is_some_and(|record| !record.undo);
+        let mut plans = Vec::new();
+        for row in record::work(&self.db, PLAN).await? {
+            let plan = AppliedPlan::read(&row)?;
+            plans.extend((plan.finished.is_some() || is_unfinished).then_some(plan));
+        }
+        Ok(plans)
+    }
+
+    /// That each plan in force is among these, with the same fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// `PlanMismatch` names the first that is not: it was edited after it was applied, the store is newer than the program,
+    /// or it is another program's. Those of the store.
+    pub async fn check_plans(&self, plans: &[(String, Fingerprint)]) -> Result<()> {
+        let known: BTreeMap<_, _> = plans.iter().map(|(id, fingerprint)| (id.as_str(), fingerprint)).collect();
+        for plan in self.plans().await? {
+            let detail = match known.get(plan.id.as_str()) {
+                Some(fingerprint) if **fingerprint == plan.fingerprint => continue,
+                Some(_) => "was edited after it was applied to this store; restore it from version control",
+                None => {
+                    "was applied to this store, and this program does not have it: the store is newer than the program, or \
+                     another program's; use the program that has the plan"
+                }
+            };
+            return Err(Error::new(
+                ErrorKind::PlanMismatch { plan: plan.id.clone() },
+                format!("plan {} {detail}", plan.id),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Records that these plans are being applied, those that are not in force yet. Call it before
+    /// [`apply`](Migrations::apply), and [`finish_plans`](Migrations::finish_plans) after it. Cost: two requests, and one each.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Migrations::check_plans`].
+    pub async fn begin_plans(&self, plans: &[(String, Fingerprint)]) -> Result<()> {
+        self.check_plans(plans).await?;
+        let in_force = self.plans().await?;
+        for (id, fingerprint) in plans.iter().filter(|(id, _)| in_force.iter().all(|plan| plan.id != *id)) {
+            let (id, fingerprint) = (id.clone(), *fingerprint);
+            AppliedPlan { id, fingerprint, migration: None, finished: None }.write(&self.db).await?;
+        }
+        Ok(())
+    }
+
+    /// Records that the plans that were begun are applied, by this migration. Cost: one request, and one each.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn finish_plans(&self, migration: Option<&str>) -> Result<()> {
+        let now = self.db.environment().clock.now();
+        for row in record::work(&self.db, PLAN).await? {
+            let plan = AppliedPlan::read(&row)?;
+            if plan.finished.is_none() {
+                let migration = migration.map(str::to_owned);
+                AppliedPlan { migration, finished: Some(now), ..plan }.write(&self.db).await?;
+            }
+        }
+        Ok(())
+    }
+}

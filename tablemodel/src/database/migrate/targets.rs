@@ -1,0 +1,80 @@
+//! What a migration writes once more: every entity of a type, or those alone that an older version wrote.
+//!
+//! Told by the `EntityType` of a row; nothing is read here.
+
+use std::collections::BTreeSet;
+
+use tablemodel_store::Row;
+
+use crate::{
+    database::{Database, rewrites},
+    plan::{change::is_primary, version::is_older},
+    schema::EntitySchema,
+};
+
+/// An entity type of which entities are written once more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    pub(super) schema: &'static EntitySchema,
+    /// Whether all are, for rows that they come to want; else those of older versions.
+    pub(super) all: bool,
+    /// Whether none of an older version may be left.
+    rewrites: bool,
+}
+
+impl Target {
+    /// Whether the row is the head of an entity that is to be written once more.
+    pub(super) fn takes(&self, row: &Row) -> bool {
+        let is_entity = is_primary(self.schema, row) && !row.key.row.starts_with("~~");
+        is_entity && (self.all || is_older(self.schema, row))
+    }
+}
+
+/// All of a migration.
+#[derive(Debug, Clone)]
+pub(super) struct Targets(Vec<Target>);
+
+impl Targets {
+    /// Those of these steps, each an entity and what it is to have.
+    pub(super) fn of(db: &Database, steps: &[(String, String)]) -> Self {
+        let target = |schema: &'static EntitySchema| {
+            let own = || steps.iter().filter(|(entity, _)| entity == schema.entity_type);
+            let is_rewrite = |(_, name): &(String, String)| rewrites::version(name).is_some();
+            let (rewrites, all) = (own().any(is_rewrite), own().any(|step| !is_rewrite(step)));
+            (rewrites || all).then_some(Target { schema, all, rewrites })
+        };
+        Self(db.model().iter().copied().filter_map(target).collect())
+    }
+
+    /// Every entity of the model.
+    pub(super) fn model(db: &Database) -> Self {
+        Self(db.model().iter().map(|schema| Target { schema, all: true, rewrites: false }).collect())
+    }
+
+    /// The same, of which none of an older version may be left.
+    pub(super) fn rewritten(&self) -> Self {
+        let rewritten = self.0.iter().filter(|target| target.rewrites);
+        Self(rewritten.map(|target| Target { all: false, ..*target }).collect())
+    }
+
+    /// Whether derived rows come into being, and not only new forms of those that are there.
+    pub(super) fn build(&self) -> bool {
+        self.0.iter().any(|target| target.all)
+    }
+
+    /// The tables, each once.
+    pub(super) fn tables(&self) -> BTreeSet<&'static str> {
+        self.0.iter().map(|target| target.schema.table).collect()
+    }
+
+    /// The one that takes this row of a table.
+    pub(super) fn find(&self, table: &str, row: &Row) -> Option<Target> {
+        let mut here = self.0.iter().filter(|target| target.schema.table.eq_ignore_ascii_case(table));
+        here.find(|target| target.takes(row)).copied()
+    }
+
+    /// The one of this entity type.
+    pub(super) fn named(&self, entity: &str) -> Option<Target> {
+        self.0.iter().find(|target| target.schema.entity_type == entity).copied()
+    }
+}

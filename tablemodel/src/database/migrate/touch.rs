@@ -1,0 +1,126 @@
+//! Entities that are written once more, as they are, by the normal way: in batches, in halves of those, one by one; what cannot
+//! be is set aside.
+
+use tablemodel_store::RowKey;
+
+use super::{
+    Failure,
+    record::{self, Record},
+    targets::{Target, Targets},
+};
+use crate::{
+    database::{Database, calls::ATTEMPTS},
+    error::{Error, ErrorKind, Result},
+    plan::{change::Change, group::Group, image::Image},
+    schema::EntitySchema,
+};
+
+/// What became of a batch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Touched {
+    pub(super) touched: u64,
+    /// Gone, another entity, or of this version by now.
+    pub(super) passed: u64,
+    pub(super) failed: u64,
+}
+
+impl Touched {
+    pub(super) fn add(&mut self, more: Self) {
+        self.touched += more.touched;
+        self.passed += more.passed;
+        self.failed += more.failed;
+    }
+}
+
+/// The entity, as it is, by this version: each row of an index that is being built is written with it.
+fn same(schema: &'static EntitySchema, old: Group) -> Result<Change> {
+    let new = Image::stored(schema, &old)?;
+    Ok(Change::Save { old, new })
+}
+
+/// Writes entities of one partition once more, in one batch, or in halves where one of them is refused. Whether the store was
+/// busy meanwhile.
+pub(super) async fn touch(db: &Database, id: &str, target: Target, groups: Vec<Group>) -> Result<(Touched, bool)> {
+    let schema = target.schema;
+    let registered = db.registered(schema)?;
+    let (mut sum, mut busy) = (Touched::default(), false);
+    let mut rest = vec![groups];
+    while let Some(mut groups) = rest.pop() {
+        let Some(first) = groups.first() else { continue };
+        let key = first.key().clone();
+        let changes: Result<Vec<_>> = groups.iter().map(|group| same(schema, group.clone())).collect();
+        let written = match changes {
+            Ok(changes) => db.write_untold(&registered, &key.partition, &changes, false).await,
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(()) => sum.touched += groups.len() as u64,
+            Err(error) if is_fatal(&error) => return Err(error),
+            Err(_) if groups.len() > 1 => {
+                let second = groups.split_off(groups.len() / 2);
+                rest.extend([second, groups]);
+            }
+            Err(error) => {
+                busy |= *error.kind() == ErrorKind::Unavailable;
+                sum.add(touch_one(db, id, target, &key).await?);
+            }
+        }
+    }
+    Ok((sum, busy))
+}
+
+/// Whether no other entity would fare better.
+fn is_fatal(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Denied | ErrorKind::LeaseExpired)
+}
+
+/// Writes an entity once more, as it is by now; sets it aside where that cannot be done.
+async fn touch_one(db: &Database, id: &str, target: Target, key: &RowKey) -> Result<Touched> {
+    match write_again(db, target, key).await {
+        Ok(true) => Ok(Touched { touched: 1, ..Touched::default() }),
+        Ok(false) => Ok(Touched { passed: 1, ..Touched::default() }),
+        Err(error) if is_fatal(&error) || *error.kind() == ErrorKind::Unavailable => Err(error),
+        Err(error) => {
+            let entity = target.schema.entity_type.to_owned();
+            record::set_aside(db, id, &Failure { entity, key: key.clone(), error: error.to_string() }).await?;
+            Ok(Touched { failed: 1, ..Touched::default() })
+        }
+    }
+}
+
+/// Whether it was there to be written: of those that only older versions wrote, another may have written it meanwhile.
+async fn write_again(db: &Database, target: Target, key: &RowKey) -> Result<bool> {
+    let schema = target.schema;
+    let registered = db.registered(schema)?;
+    for attempt in 0..ATTEMPTS {
+        let there = db.read_entity(schema, &registered.table, key).await?;
+        let Some(old) = there.filter(|rows| target.takes(&rows.head)) else { return Ok(false) };
+        match db.write_one(&registered, same(schema, old)?).await {
+            Ok(_) => return Ok(true),
+            Err(error) => match error.kind() {
+                ErrorKind::Conflict { .. } | ErrorKind::NotFound | ErrorKind::OutcomeUnknown => {}
+                ErrorKind::Unavailable if attempt + 1 < ATTEMPTS => db.pause(attempt).await,
+                _ => return Err(error),
+            },
+        }
+    }
+    let detail = "the entity keeps changing, or the store is busy";
+    Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()))
+}
+
+/// Writes what was set aside once more; gives how many are left.
+pub(super) async fn retry(db: &Database, record: &Record) -> Result<u64> {
+    let (targets, id, mut left) = (Targets::of(db, &record.steps), &record.id, 0);
+    for (row, failure) in record::failures(db, id).await? {
+        let Some(target) = targets.named(&failure.entity) else { continue };
+        match write_again(db, target, &failure.key).await {
+            Ok(_) => record::remove(db, &row).await?,
+            Err(error) if is_fatal(&error) || *error.kind() == ErrorKind::Unavailable => return Err(error),
+            Err(error) => {
+                left += 1;
+                record::set_aside(db, id, &Failure { error: error.to_string(), ..failure }).await?;
+            }
+        }
+    }
+    Ok(left)
+}

@@ -1,0 +1,54 @@
+//! A sample of an entity's rows, by the version that wrote them: golden rows, taken from a store.
+//!
+//! Nothing is decoded, upgraded or written.
+
+use std::collections::BTreeMap;
+
+use tablemodel_store::{KeyRange, Query, StoreErrorKind};
+
+use crate::{
+    database::Database,
+    error::Result,
+    plan::{change::is_primary, group::Group, system},
+    row_json,
+    schema::EntitySchema,
+};
+
+impl Database {
+    /// The first entities of each version, so many each, as lines of an export; by discriminator.
+    /// Cost: one request per 1,000 rows of the entity's table.
+    pub(crate) async fn sample(
+        &self,
+        schema: &'static EntitySchema,
+        each: usize,
+    ) -> Result<BTreeMap<String, Vec<String>>> {
+        let table = self.table_name(schema.table);
+        let mut query = Query::new(&*table, KeyRange::table());
+        let mut found: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
+        loop {
+            let page = match self.query_store(&query).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => break,
+                other => other?,
+            };
+            for row in page.rows.into_iter().filter(|row| is_primary(schema, row)) {
+                let Some(version) = system::entity_type(&row.properties) else { continue };
+                let (entities, lines) = found.entry(version.to_owned()).or_default();
+                if *entities >= each {
+                    continue;
+                }
+                let group = match schema.shape {
+                    None => Some(Group::from(row)),
+                    Some(_) => self.read_entity(schema, &table, &row.key).await?,
+                };
+                let Some(group) = group else { continue };
+                *entities += 1;
+                lines.extend(group.iter().map(|row| row_json::to_line(schema.table, row)));
+            }
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => break,
+            }
+        }
+        Ok(found.into_iter().map(|(version, (_, lines))| (version, lines)).collect())
+    }
+}
