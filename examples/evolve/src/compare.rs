@@ -11,27 +11,27 @@ use crate::releases::four::Flight;
 
 /// What is asked: the days of each airport, and the planes.
 #[derive(Debug, Default)]
-pub struct Questions {
+pub(crate) struct Questions {
     days: BTreeSet<(String, NaiveDate)>,
     tails: BTreeSet<String>,
 }
 
 /// What came of it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Compared {
+pub(crate) struct Compared {
     /// Flights that were found by day in the first store.
-    pub flights: usize,
+    pub(crate) flights: usize,
     /// Flights that were found by plane in the first store.
-    pub by_tail: usize,
+    pub(crate) by_tail: usize,
     /// Answers.
-    pub answers: usize,
+    pub(crate) answers: usize,
     /// Answers that differ.
-    pub differences: usize,
+    pub(crate) differences: usize,
 }
 
 impl Questions {
     /// Adds those whose answers hold this flight.
-    pub fn add(&mut self, flight: &Flight) {
+    pub(crate) fn add(&mut self, flight: &Flight) {
         self.days.insert((flight.origin.clone(), flight.date));
         self.tails.extend(flight.tail.clone());
     }
@@ -41,7 +41,7 @@ impl Questions {
     /// # Errors
     ///
     /// Those of the databases.
-    pub async fn ask(&self, one: &Database, other: &Database) -> Result<Compared> {
+    pub(crate) async fn ask(&self, one: &Database, other: &Database) -> Result<Compared> {
         let mut compared = Compared::default();
         for (origin, date) in &self.days {
             let (one, other) = (day(one, origin, *date).await?, day(other, origin, *date).await?);
