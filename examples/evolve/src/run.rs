@@ -23,7 +23,7 @@ const CORRECTED: &str = "HA";
 /// # Errors
 ///
 /// Files that cannot be read, commands that fail, and those of the database.
-pub fn run(data: &Path, work: &Path) -> Result<ExitCode> {
+pub(crate) fn run(data: &Path, work: &Path) -> Result<ExitCode> {
     let runtime = Runtime::new()?;
     let store = work.join("flights.tablemodel");
     let tool = Tool::new(&work.join("package"), &store);

@@ -16,7 +16,7 @@ use crate::releases::one::Flight;
 /// # Errors
 ///
 /// A file that is not there.
-pub fn flights(folder: &Path) -> Result<impl Iterator<Item = Result<Flight>> + Send + use<>> {
+pub(crate) fn flights(folder: &Path) -> Result<impl Iterator<Item = Result<Flight>> + Send + use<>> {
     Ok(Table::open(folder, "flights")?.records(flight))
 }
 

@@ -6,14 +6,14 @@ use examples::flights::Result;
 use tablemodel::{TableModel, cli};
 
 /// The commands, for one package and one store.
-pub struct Tool {
+pub(crate) struct Tool {
     package: cli::Package,
     store: PathBuf,
 }
 
 impl Tool {
     /// The package is a folder in which nothing is yet but what the commands write there.
-    pub fn new(package: &Path, store: &Path) -> Self {
+    pub(crate) fn new(package: &Path, store: &Path) -> Self {
         let folder = Box::leak(package.display().to_string().into_boxed_str()); // lives as long as the program, as a package does
         Self { package: cli::Package { name: "evolve", folder, model: "Timetable" }, store: store.to_owned() }
     }
@@ -23,7 +23,7 @@ impl Tool {
     /// # Errors
     ///
     /// Any exit code but 0.
-    pub fn schema<M: TableModel>(&self, words: &[&str]) -> Result<()> {
+    pub(crate) fn schema<M: TableModel>(&self, words: &[&str]) -> Result<()> {
         println!("\n$ cargo tablemodel {}", words.join(" "));
         self.run::<M>(words, &[])
     }
@@ -33,7 +33,7 @@ impl Tool {
     /// # Errors
     ///
     /// Any exit code but 0.
-    pub fn store<M: TableModel>(&self, words: &[&str]) -> Result<()> {
+    pub(crate) fn store<M: TableModel>(&self, words: &[&str]) -> Result<()> {
         println!("\n$ cargo tablemodel {} --store flights.tablemodel", words.join(" "));
         let store = self.store.display().to_string();
         self.run::<M>(words, &["--store", &store])

@@ -3,7 +3,7 @@
 //!
 //! In a real one there is the newest alone, and older structs are frozen by `cargo tablemodel diff`.
 
-pub mod four;
-pub mod one;
-pub mod three;
-pub mod two;
+pub(crate) mod four;
+pub(crate) mod one;
+pub(crate) mod three;
+pub(crate) mod two;

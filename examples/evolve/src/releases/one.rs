@@ -7,28 +7,27 @@ use tablemodel::prelude::*;
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Departures", partition = "{origin}_{date:month}", row = "{date}_{scheduled:04}_{carrier}_{number:04}")]
 #[table(index(by_tail, row = "tail_{tail}_{date}_{scheduled:04}_{carrier}_{number:04}", keep(dest)))]
-pub struct Flight {
+pub(crate) struct Flight {
     /// EWR, JFK or LGA.
-    pub origin: String,
+    pub(crate) origin: String,
     /// The local day.
-    pub date: NaiveDate,
+    pub(crate) date: NaiveDate,
     /// The local time as four digits.
-    pub scheduled: u16,
+    pub(crate) scheduled: u16,
     /// The airline.
-    pub carrier: String,
+    pub(crate) carrier: String,
     /// The flight's number.
-    pub number: u16,
+    pub(crate) number: u16,
     /// The plane.
-    pub tail: Option<String>,
+    pub(crate) tail: Option<String>,
     /// The airport it flies to.
-    pub dest: String,
+    pub(crate) dest: String,
     /// Minutes late; none for a flight that did not arrive.
-    pub arrival_delay: Option<i16>,
+    pub(crate) arrival_delay: Option<i16>,
 }
 
 /// Everything that the application keeps.
 #[derive(Debug, TableModel)]
-#[expect(missing_docs, reason = "the variant is the entity of its name")]
-pub enum Timetable {
+pub(crate) enum Timetable {
     Flight(Flight),
 }

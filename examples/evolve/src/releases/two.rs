@@ -13,25 +13,25 @@ const LATE: i16 = 15;
 #[table(name = "Departures", version = 2, previous = one::Flight)]
 #[table(partition = "{origin}_{date:month}", row = "{date}_{scheduled:04}_{carrier}_{number:04}")]
 #[table(index(by_tail, row = "tail_{tail}_{date}_{scheduled:04}_{carrier}_{number:04}", keep(destination)))]
-pub struct Flight {
+pub(crate) struct Flight {
     /// EWR, JFK or LGA.
-    pub origin: String,
+    pub(crate) origin: String,
     /// The local day.
-    pub date: NaiveDate,
+    pub(crate) date: NaiveDate,
     /// The local time as four digits.
-    pub scheduled: u16,
+    pub(crate) scheduled: u16,
     /// The airline.
-    pub carrier: String,
+    pub(crate) carrier: String,
     /// The flight's number.
-    pub number: u16,
+    pub(crate) number: u16,
     /// The plane.
-    pub tail: Option<String>,
+    pub(crate) tail: Option<String>,
     /// The airport it flies to.
-    pub destination: String,
+    pub(crate) destination: String,
     /// Minutes late; none for a flight that did not arrive.
-    pub arrival_delay: Option<i16>,
+    pub(crate) arrival_delay: Option<i16>,
     /// Whether it came a quarter of an hour late or more, or not at all.
-    pub is_late: bool,
+    pub(crate) is_late: bool,
 }
 
 impl Upgrade<one::Flight> for Flight {
@@ -44,7 +44,6 @@ impl Upgrade<one::Flight> for Flight {
 
 /// Everything that the application keeps.
 #[derive(Debug, TableModel)]
-#[expect(missing_docs, reason = "the variant is the entity of its name")]
-pub enum Timetable {
+pub(crate) enum Timetable {
     Flight(Flight),
 }
