@@ -7,12 +7,12 @@ use super::three;
 
 /// A flight that was scheduled to leave New York.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Departures", version = 4, moved_from = three::Flight)]
+#[table(name = "Days", version = 4, moved_from = three::Flight)]
 #[table(partition = "{origin}_{date}", row = "{scheduled:04}_{carrier}_{number:04}")]
 #[table(index(by_tail, row = "tail_{tail}_{scheduled:04}_{carrier}_{number:04}", keep(destination)))]
 #[table(index(
     anywhere_by_tail,
-    table = "TailNumbers",
+    table = "Tails",
     partition = "{tail}",
     row = "{date}_{scheduled:04}_{origin}_{carrier}_{number:04}"
 ))]
