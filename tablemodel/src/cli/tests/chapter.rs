@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Folder, store::within};
-use crate::{cli::outcome::DONE, prelude::*};
+use crate::{EntitySchema, cli::outcome::DONE, prelude::*};
 
 /// The page, in whose blocks `$` begins what is typed.
 const CHAPTER: &str = include_str!("../../../docs/changing.md");
@@ -184,29 +184,28 @@ mod sixth {
     }
 }
 
-/// What is typed in the chapter, each with what it shows as printed: `("diff --name hours", ["entity ..", ..])`.
-fn typed() -> Vec<(&'static str, Vec<String>)> {
-    let blocks = CHAPTER.split("```text\n").skip(1).filter_map(|rest| rest.split_once("```")).map(|(block, _)| block);
-    let mut typed: Vec<(&str, Vec<String>)> = Vec::new();
-    for block in blocks {
-        let mut printed: Option<&mut Vec<String>> = None;
-        for line in block.lines() {
-            if let Some(words) = line.strip_prefix("$ cargo tablemodel ") {
-                typed.push((words, Vec::new()));
-                printed = typed.last_mut().map(|(_, printed)| printed);
-            } else if let Some(printed) = printed.as_mut().filter(|_| !line.is_empty()) {
-                printed.push(line.to_owned());
+/// The chapter with what the commands print now in place of what it shows. `run` gives the lines of a command.
+fn printed_anew(mut run: impl FnMut(&str) -> Vec<String>) -> String {
+    let (mut anew, mut in_block) = (Vec::new(), false);
+    for line in CHAPTER.lines() {
+        match line.strip_prefix("$ cargo tablemodel ") {
+            Some(words) => {
+                anew.push(line.to_owned());
+                anew.extend(run(words));
             }
+            None if !in_block || line.starts_with("```") || line.is_empty() => anew.push(line.to_owned()),
+            None => {} // what was printed before
         }
+        in_block = if line.starts_with("```") { line == "```text" } else { in_block };
     }
-    typed
+    anew.join("\n") + "\n"
 }
 
-/// The same without what another run has otherwise: times, and where the package lies.
-fn lasting(line: &str, package: &Path) -> String {
-    let line = line.replace(&format!("{}/", package.display()), "");
+/// The text without what another run has otherwise: times.
+fn lasting(text: &str) -> String {
     let is_time = |word: &str| word.len() > 20 && word.starts_with("20") && word.ends_with('Z');
-    line.split(' ').map(|word| if is_time(word) { "TIME" } else { word }).collect::<Vec<_>>().join(" ")
+    let line = |line: &str| line.split(' ').map(|word| if is_time(word) { "TIME" } else { word }).collect::<Vec<_>>();
+    text.lines().map(|text| line(text).join(" ") + "\n").collect()
 }
 
 fn fill(path: &Path) {
@@ -223,40 +222,43 @@ fn fill(path: &Path) {
     });
 }
 
-/// Runs one release's part of the chapter: up to, and without, the next `diff`.
-fn show<M: TableModel>(folder: &Folder, store: &Path, rest: &mut &[(&'static str, Vec<String>)]) {
-    let mut is_first = true;
-    while let [(words, shown), others @ ..] = *rest {
-        if !is_first && words.starts_with("diff") {
-            return;
-        }
-        (is_first, *rest) = (false, others);
-        let mut all: Vec<&str> = words.split(' ').collect();
-        if !["init", "diff", "check"].iter().any(|schema| words.starts_with(schema)) {
-            all.extend(["--store", store.to_str().unwrap()]);
-        }
-        let outcome = folder.answer::<M>(&all);
-        let printed: Vec<String> = outcome.lines.iter().flat_map(|line| line.lines()).map(str::to_owned).collect();
-        let lasting = |lines: &[String]| lines.iter().map(|line| lasting(line, folder.folder.path())).collect::<Vec<_>>();
-        assert_eq!(lasting(&printed), lasting(shown), "{words}: {}", printed.join("\n"));
-        assert_eq!(outcome.code, DONE, "{words}");
+/// The lines that a command of a release prints, where paths begin in the package.
+fn lines(folder: &Folder, store: &Path, release: &'static [&'static EntitySchema], words: &str) -> Vec<String> {
+    let mut all: Vec<&str> = words.split(' ').collect();
+    if !["init", "diff", "check"].contains(&all[0]) {
+        all.extend(["--store", store.to_str().unwrap()]);
     }
+    let outcome = folder.answer_of(&[release], &all);
+    assert_eq!(outcome.code, DONE, "{words}: {:?}", outcome.lines);
+    let within = format!("{}/", folder.folder.path().display());
+    outcome.lines.iter().flat_map(|line| line.lines()).map(|line| line.replace(&within, "")).collect()
 }
 
+/// `CHAPTER=overwrite` writes the page anew.
 #[test]
 fn the_chapter_shows_what_the_commands_print() {
-    let (folder, typed) = (Folder::new(), typed());
+    let folder = Folder::new();
     let store = folder.path("company.tablemodel");
     fill(&store);
-    let mut rest = typed.as_slice();
-    show::<first::Company>(&folder, &store, &mut rest);
-    show::<second::Company>(&folder, &store, &mut rest);
-    show::<third::Company>(&folder, &store, &mut rest);
-    show::<fourth::Company>(&folder, &store, &mut rest);
-    show::<fifth::Company>(&folder, &store, &mut rest);
-    show::<sixth::Company>(&folder, &store, &mut rest);
-    assert_eq!(rest, [], "nothing is shown that was not run");
-    assert!(typed.iter().filter(|(words, _)| words.starts_with("diff")).count() == 5, "{typed:?}");
+    let releases = [
+        first::Company::ENTITIES,
+        second::Company::ENTITIES,
+        third::Company::ENTITIES,
+        fourth::Company::ENTITIES,
+        fifth::Company::ENTITIES,
+        sixth::Company::ENTITIES,
+    ];
+    let mut release = 0;
+    let anew = printed_anew(|words| {
+        release += usize::from(words.starts_with("diff"));
+        lines(&folder, &store, releases[release], words)
+    });
+    assert_eq!(release, 5, "each change is planned");
+    if std::env::var("CHAPTER").is_ok_and(|word| word == "overwrite") {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/changing.md"), &anew).unwrap();
+    } else {
+        assert_eq!(lasting(&anew), lasting(CHAPTER));
+    }
     within(async {
         let db = Database::open::<sixth::Company>(&store).await.unwrap();
         let ada = sixth::Employee::find().id_shard(7).id(7).one(&db).await.unwrap().unwrap();
