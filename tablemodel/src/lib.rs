@@ -59,6 +59,7 @@ macro_rules! cli {
     };
 }
 
+pub mod changing;
 pub mod format;
 pub mod key;
 pub mod migrations;

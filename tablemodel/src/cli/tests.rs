@@ -1,5 +1,6 @@
 //! The commands over a package in a temporary folder, as they are run by their words.
 
+mod chapter;
 mod everything_v1;
 mod frozen;
 mod kill;
