@@ -264,9 +264,10 @@ mod tests {
         let source = include_str!("error.rs");
         let (_, after) = source.split_once("pub enum ErrorKind {").unwrap();
         let (body, _) = after.split_once("\n}").unwrap();
-        let names = body.lines().filter_map(|line| line.strip_prefix("    ")).filter(|line| {
-            line.starts_with(|first: char| first.is_ascii_uppercase())
-        });
+        let names = body
+            .lines()
+            .filter_map(|line| line.strip_prefix("    "))
+            .filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
         names.map(|line| line.trim_end_matches([',', '{', ' '])).collect()
     }
 

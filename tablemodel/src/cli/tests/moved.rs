@@ -7,8 +7,8 @@ mod moved {
     use crate::prelude::*;
 
     #[derive(TableEntity)]
-    #[table(name = "Stock", entity_type = "Item", partition = "{name}", row = "{shelf}_{id:06}", crate = "crate")]
-    #[table(index(by_name, row = "name_{name}_{id:06}", keys_only))]
+    #[table(name = "Stock", entity_type = "Item", partition = "{name}", row = "item_{shelf}_{id:06}", crate = "crate")]
+    #[table(index(by_name, row = "name_{name}_{shelf}_{id:06}", keys_only))]
     pub(super) struct Item {
         shelf: String,
         id: u32,
@@ -32,11 +32,11 @@ mod later {
         name = "Stock",
         entity_type = "Item",
         partition = "{name}",
-        row = "{shelf}_{id:06}",
+        row = "item_{shelf}_{id:06}",
         version = 3,
         crate = "crate"
     )]
-    #[table(index(by_name, row = "name_{name}_{id:06}", keys_only))]
+    #[table(index(by_name, row = "name_{name}_{shelf}_{id:06}", keys_only))]
     pub(super) struct Item {
         shelf: String,
         id: u32,
