@@ -66,7 +66,7 @@ fn outcome(applied: &Applied, code: u8) -> Outcome {
     let mut lines = Vec::new();
     match &applied.migration {
         Some(id) => lines.push(format!("migration {id}: {} entities written once more", applied.touched)),
-        None => lines.push("nothing to build".to_owned()),
+        None => lines.push("nothing to do".to_owned()),
     }
     lines.extend(applied.steps.iter().map(|step| format!("  {}", told(step, ""))));
     if applied.scrubbed > 0 {
@@ -112,7 +112,7 @@ pub(super) async fn dry_run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
 }
 
 fn dry_lines(dry: &DryRun) -> Vec<String> {
-    let mut lines: Vec<String> = dry.steps.iter().map(|step| told(step, "to be built")).collect();
+    let mut lines: Vec<String> = dry.steps.iter().map(|step| told(step, "")).collect();
     let DryRun { entities, read, rows, requests, failed, .. } = dry;
     lines.push(format!("{entities} entities, of which {read} were read; {rows} rows to write in {requests} requests"));
     lines.extend(dry.time.map(|time| format!("{} at this rate", duration(time))));

@@ -50,7 +50,7 @@ pub(super) async fn retry(tool: &Tool) -> Result<Outcome> {
 }
 
 pub(super) fn failure_line(failure: &Failure) -> String {
-    format!("{} at {}: {}", failure.entity, failure.key, failure.error)
+    format!("{}: {}", failure.key, failure.error) // which names the entity
 }
 
 pub(super) fn failures_json(failures: &[Failure]) -> Vec<Json> {

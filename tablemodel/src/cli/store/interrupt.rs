@@ -2,9 +2,12 @@
 //!
 //! Either is safe, as a kill is: cursors are saved.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    io::IsTerminal,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::words::StoreCommand;
@@ -25,7 +28,8 @@ async fn obey(asked: Arc<AtomicBool>) {
         return;
     }
     asked.store(true, Ordering::Relaxed);
-    eprintln!("\nstopping after the batch at hand; press again to stop at once, which is safe too");
+    let line_before = if std::io::stderr().is_terminal() { "\n" } else { "" };
+    eprintln!("{line_before}stopping after the batch at hand; press again to stop at once, which is safe too");
     if tokio::signal::ctrl_c().await.is_ok() {
         std::process::exit(i32::from(STOPPED));
     }

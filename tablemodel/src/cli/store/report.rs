@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 
 use super::Tool;
 use crate::{
-    IndexState, Result,
+    Result,
     cli::outcome::{DONE, Outcome},
-    migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Step},
+    migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Rewrite, Step},
 };
 
 pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
@@ -19,14 +19,19 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
     let open: Vec<&String> = tool.plans.iter().map(|(id, _)| id).filter(|id| !is_applied(id)).collect();
     let mut lines: Vec<String> = open.iter().map(|id| format!("plan {id}: not applied")).collect();
     lines.extend(plan.unfinished.iter().map(|id| format!("migration {id} is not finished: `apply` goes on")));
-    lines.extend(plan.steps.iter().map(|step| told(step, "to be built by `apply`")));
+    lines.extend(plan.steps.iter().map(|step| told(step, due(step))));
     lines.extend(plan.dropped.iter().map(|index| told(&step_of(index), "dropped: `contract` takes it away")));
     lines.extend(plan.newer.iter().map(|index| told(&step_of(index), "of a newer program: use that one")));
     lines.extend(plan.unsupported.iter().map(|step| told(step, "cannot be built")));
     if lines.is_empty() {
         lines.push("nothing to do".to_owned());
     }
+    let rewrites = plan.rewrites.iter().map(|rewrite| {
+        let Rewrite { entity, version, older, known } = rewrite;
+        json!({ "entity": entity, "version": version, "older": older, "known": known })
+    });
     let data = json!({
+        "rewrites": rewrites.collect::<Vec<_>>(),
         "plans": open,
         "unfinished": plan.unfinished,
         "steps": steps(&plan.steps),
@@ -113,9 +118,20 @@ fn step_of(index: &DroppedIndex) -> Step {
     Step { entity: index.entity.clone(), index: index.index.clone(), state: index.state }
 }
 
-/// A step in a line: `Employee.by_email  write-only  why`.
+fn due(step: &Step) -> &'static str {
+    match step.rewrite() {
+        Some(_) => "rows of older versions: `apply` writes them anew",
+        None => "to be built by `apply`",
+    }
+}
+
+/// A step in a line: `Employee.by_email  write-only  why`; of a rewrite `Employee@2  write-only  why`.
 pub(super) fn told(step: &Step, why: &str) -> String {
-    let line = format!("{}.{}  {}", step.entity, step.index, word_of(step.state));
+    let what = match step.rewrite() {
+        Some(version) => format!("{}@{version}", step.entity),
+        None => format!("{}.{}", step.entity, step.index),
+    };
+    let line = format!("{what}  {}", step.state.word());
     if why.is_empty() { line } else { format!("{line}  {why}") }
 }
 
@@ -124,9 +140,5 @@ pub(super) fn steps(steps: &[Step]) -> Vec<Json> {
 }
 
 fn json_of(step: &Step) -> Json {
-    json!({ "entity": step.entity, "index": step.index, "state": word_of(step.state) })
-}
-
-fn word_of(state: IndexState) -> &'static str {
-    state.word()
+    json!({ "entity": step.entity, "index": step.index, "rewrite": step.rewrite(), "state": step.state.word() })
 }

@@ -32,14 +32,9 @@ pub(super) async fn repair(tool: &Tool) -> Result<Outcome> {
     lines.push(format!("{found} rows not as they should be: {} put right", repaired.repaired));
     lines.extend(repaired.left.iter().take(TOLD).map(|(violation, why)| format!("left: {violation} ({why})")));
     lines.extend(more(repaired.left.len()));
-    let left = repaired.left.iter().map(|(violation, why)| {
-        let mut left = violation_json(violation);
-        left["why"] = json!(why);
-        left
-    });
-    let mut data = json_of(&repaired.found);
-    data["left"] = left.collect();
-    data["repaired"] = json!(repaired.repaired);
+    let left = repaired.left.iter().map(|(violation, why)| with(violation_json(violation), "why", json!(why)));
+    let data = with(json_of(&repaired.found), "left", left.collect());
+    let data = with(data, "repaired", json!(repaired.repaired));
     let code = if repaired.left.is_empty() { DONE } else { DRIFTED };
     Ok(Outcome { code, lines, data })
 }
@@ -75,6 +70,14 @@ fn violation_json(violation: &Violation) -> Json {
     let Violation { table, key, kind, detail, .. } = violation;
     let kind = format!("{kind:?}");
     json!({ "table": table, "partition": key.partition, "row": key.row, "kind": kind, "detail": detail })
+}
+
+/// The object with one more member.
+fn with(mut object: Json, name: &str, value: Json) -> Json {
+    if let Json::Object(members) = &mut object {
+        members.insert(name.to_owned(), value);
+    }
+    object
 }
 
 fn json_of(verified: &Verified) -> Json {

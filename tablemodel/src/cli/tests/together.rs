@@ -55,7 +55,7 @@ mod new {
     #[table(partition = "{club}", row = "p_{id:04}", crate = "crate")]
     #[table(index(by_name, row = "name_{name}_{id:04}", keys_only))]
     #[table(index(by_city, row = "city_{city}_{id:04}", keep(visits)))]
-    #[table(index(anywhere, table = "People", partition = "{name}", row = "{club}_{id:04}", keys_only))]
+    #[table(index(anywhere, table = "People", partition = "{name}", row = "{club}_{id:04}", keep(city)))]
     pub(super) struct Person {
         pub(super) club: String,
         pub(super) id: u32,

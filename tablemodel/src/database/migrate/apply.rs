@@ -166,6 +166,7 @@ impl<'a> Apply<'a> {
 
     /// Works on ranges of a migration that another call leads.
     async fn help(&self, applied: &mut Applied) -> Result<Helped> {
+        self.stop.check()?;
         let rows = Rows::read(&self.db).await?;
         let Some(record) = rows.unfinished()? else { return Ok(Helped::Idle) };
         if record.undo {

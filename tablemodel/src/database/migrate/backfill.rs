@@ -113,7 +113,9 @@ impl Backfill<'_, '_> {
                 return self.let_go(range).await;
             }
             let Window { runs, cursor, is_last } = self.window(&range).await?;
-            let Some(touched) = self.touch_all(&mut range, runs).await? else { return Ok(()) };
+            let Some(touched) = self.touch_all(&mut range, runs).await? else {
+                return if self.owned.stop.is_asked() { self.let_go(range).await } else { Ok(()) };
+            };
             range.cursor = cursor.or(range.cursor);
             range.done = is_last;
             (range.touched, range.passed) = (range.touched + touched.touched, range.passed + touched.passed);
@@ -249,7 +251,7 @@ impl Backfill<'_, '_> {
         }
     }
 
-    /// Waits until so many entities may go; whether the range is still this worker's.
+    /// Waits until so many entities may go; whether the range is still this worker's, and he is not asked to stop.
     async fn wait(&self, range: &mut Range, entities: u64) -> Result<bool> {
         let mut rest = self.throttle.take(entities, self.now());
         while !rest.is_zero() {
@@ -257,7 +259,7 @@ impl Backfill<'_, '_> {
             self.db().environment().sleep.sleep(nap).await;
             rest -= nap;
             self.owned.keep().await?;
-            if !self.hold(range).await? {
+            if self.owned.stop.is_asked() || !self.hold(range).await? {
                 return Ok(false);
             }
         }

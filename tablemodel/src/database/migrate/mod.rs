@@ -92,7 +92,7 @@ pub struct MigrationPlan {
     pub steps: Vec<Step>,
     /// What [`Migrations::contract`] takes away.
     pub dropped: Vec<DroppedIndex>,
-    /// Indexes that the store keeps for a newer version of the program than this one. While there are any, this program's
+    /// Indexes that the store keeps, and rewrites that were begun, for a newer version of the program than this one. While there are any, this program's
     /// migrations are refused with `UnknownVersion`.
     pub newer: Vec<DroppedIndex>,
     /// What cannot be built beside writers: aggregates of an entity that has rows.

@@ -93,6 +93,7 @@ impl Rows {
                 }
             }
             plan.rewrites.extend(self.rewrite(schema)?);
+            plan.newer.extend(self.newer_rewrite(schema)?);
             for index in beyond(schema, &self.0)? {
                 let state = self.state(&entity, &index)?;
                 let found = if self.is_newer(schema, &index) { &mut plan.newer } else { &mut plan.dropped };
@@ -113,11 +114,21 @@ impl Rows {
     /// That the store keeps nothing for a newer program, which this one would not know how to migrate.
     fn check_newest(&self, db: &Database) -> Result<()> {
         let Some(newer) = self.plan(db)?.newer.into_iter().next() else { return Ok(()) };
-        let detail = format!(
-            "the store is newer than this program: a later version of `{}` has index `{}`; use that program",
-            newer.entity, newer.index
-        );
+        let what = match rewrites::version(&newer.index) {
+            Some(version) => format!("its rows of `{}` are written as version {version}", newer.entity),
+            None => format!("a later version of `{}` has index `{}`", newer.entity, newer.index),
+        };
+        let detail = format!("the store is newer than this program: {what}; use that program");
         Err(Error::new(ErrorKind::UnknownVersion, detail))
+    }
+
+    /// The rewrite to a newer version than the program's, where one was begun.
+    fn newer_rewrite(&self, schema: &EntitySchema) -> Result<Option<DroppedIndex>> {
+        let begun = rewrites::reached(schema.entity_type, &self.0, IndexState::DeleteOnly, u32::MAX)?;
+        let Some(version) = begun.filter(|version| *version > schema.version) else { return Ok(None) };
+        let (entity, index) = (schema.entity_type.to_owned(), rewrites::name(version));
+        let state = self.state(&entity, &index)?;
+        Ok(Some(DroppedIndex { entity, index, state }))
     }
 
     /// The older versions that rows may be of, where the model reads such.
