@@ -218,15 +218,18 @@ async fn they_are_taken_back_and_built_again_and_dropped() {
 
 #[tokio::test]
 async fn the_building_of_copies_that_died_anywhere_is_taken_up() {
-    for (mode, each) in [(Consistency::Azure, 2), (Consistency::Atomic, 98)] {
+    // In the atomic mode it comes with the tables.
+    for (mode, each) in [(Consistency::Azure, 1), (Consistency::Atomic, 2)] {
         let calls = at_every_call(
             async || {
                 let store = filled(mode, each).await;
                 let db = program::<Model>(&store).await;
-                db.ensure_tables().await.expect("ensured");
                 (store, db)
             },
-            async |db| db.migrations().apply().workers(1).await.map(drop),
+            async |db| {
+                db.ensure_tables().await?;
+                db.migrations().apply().workers(1).await.map(drop)
+            },
             async |store, told| {
                 let db = next::<Model>(store).await;
                 db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));

@@ -51,7 +51,7 @@ where
     calls
 }
 
-pub(super) async fn made<M: TableModel>(mode: Consistency, clubs: u32, persons: u32) -> (TestDatabase, Database) {
+async fn made<M: TableModel>(mode: Consistency, clubs: u32, persons: u32) -> (TestDatabase, Database) {
     let store = filled(mode, clubs, persons).await;
     let db = program::<M>(&store).await;
     // Without the small migration that comes with the tables.
