@@ -10,11 +10,7 @@ use tablemodel::{
     testing::{Fault, Script},
 };
 
-use super::{
-    MODES, all_rows, assert_clean,
-    crashes::at_every_call,
-    filled, first, next, program, states,
-};
+use super::{MODES, all_rows, assert_clean, crashes::at_every_call, filled, first, next, program, states};
 
 /// The second release: a city is a town, in capitals; nobody is called `bad`.
 pub(super) mod second {
