@@ -3,7 +3,7 @@
 use super::{Folder, first};
 
 /// The first entity at other keys, still in its table.
-mod moved {
+mod other {
     use crate::prelude::*;
 
     #[derive(TableEntity)]
@@ -55,7 +55,7 @@ mod later {
 #[test]
 fn a_changed_key_freezes_the_old_struct_writes_its_upgrade_and_names_the_move() {
     let folder = Folder::begun();
-    let outcome = folder.answer::<moved::Model>(&["diff", "--name", "keys"]);
+    let outcome = folder.answer::<other::Model>(&["diff", "--name", "keys"]);
     let told = outcome.lines.join("\n");
     assert_eq!(outcome.code, 0, "{told}");
     assert!(told.contains("re-key") && told.contains("moved_from = crate::frozen::ItemV1"), "{told}");
