@@ -14,7 +14,7 @@ use tablemodel_store::limits;
 
 pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
-pub(crate) use self::moved::{is_move, taken, taker};
+pub(crate) use self::moved::{is_move, moved_to, taken, taker};
 use self::property::{repeats, share_a_name};
 pub use self::{
     derived::{

@@ -59,6 +59,11 @@ pub(crate) fn is_move(name: &str) -> bool {
     name.starts_with(NAME)
 }
 
+/// The version that the move of this name leads to.
+pub(crate) fn moved_to(name: &str) -> Option<u32> {
+    name.strip_prefix(NAME)?.parse().ok()
+}
+
 /// What a program says that it knows if it takes the new form for its own.
 pub(crate) fn taker(name: &str) -> String {
     format!("{name}!")

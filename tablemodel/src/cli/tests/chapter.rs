@@ -233,7 +233,12 @@ fn lines(folder: &Folder, store: &Path, release: &'static [&'static EntitySchema
     let outcome = folder.answer_of(&[release], &all);
     assert_eq!(outcome.code, DONE, "{words}: {:?}", outcome.lines);
     let within = format!("{}/", folder.folder.path().display());
-    outcome.lines.iter().flat_map(|line| line.lines()).map(|line| line.replace(&within, "")).collect()
+    let shown = |line: &str| match line.replace(&within, "").split_once(concat!(module_path!(), "::")) {
+        // each release stands for the program as it is then
+        Some((before, named)) => format!("{before}company::{}", named.split_once("::").map_or(named, |(_, own)| own)),
+        None => line.replace(&within, ""),
+    };
+    outcome.lines.iter().flat_map(|line| line.lines()).map(shown).collect()
 }
 
 /// `CHAPTER=overwrite` writes the page anew.

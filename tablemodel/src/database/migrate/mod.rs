@@ -60,6 +60,11 @@ impl Step {
     pub fn rewrite(&self) -> Option<u32> {
         rewrites::version(&self.index)
     }
+
+    /// The version whose keys the entity moves to; none of any other step.
+    pub fn moved(&self) -> Option<u32> {
+        crate::schema::moved_to(&self.index)
+    }
 }
 
 /// An entity of which the model reads rows that older versions wrote.
