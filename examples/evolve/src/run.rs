@@ -94,14 +94,18 @@ async fn correct(store: &Path, data: &Path) -> Result<u64> {
             continue;
         }
         let path = two::Flight::find().origin(origin).date_month(date).date(date).scheduled(scheduled);
-        db.update(path.carrier(carrier).number(number), |flight| Ok(corrected_by_five(flight))).await?;
+        let correct = |flight: &mut two::Flight| {
+            correct_by_five(flight);
+            Ok(())
+        };
+        db.update(path.carrier(carrier).number(number), correct).await?;
         corrected += 1;
     }
     Ok(corrected)
 }
 
 /// The correction: five minutes less.
-fn corrected_by_five(flight: &mut two::Flight) {
+fn correct_by_five(flight: &mut two::Flight) {
     flight.arrival_delay = flight.arrival_delay.map(|minutes| minutes - 5);
 }
 
@@ -109,7 +113,7 @@ fn corrected_by_five(flight: &mut two::Flight) {
 fn newest(flight: one::Flight) -> Result<four::Flight> {
     let mut flight = two::Flight::upgrade(flight)?;
     if flight.carrier == CORRECTED {
-        corrected_by_five(&mut flight);
+        correct_by_five(&mut flight);
     }
     Ok(four::Flight::upgrade(three::Flight::upgrade(flight)?)?)
 }
