@@ -1,6 +1,8 @@
 //! The commands over a package in a temporary folder, as they are run by their words.
 
+mod clubs;
 mod everything_v1;
+mod faults;
 mod frozen;
 mod kill;
 mod store;
