@@ -17,6 +17,9 @@ pub const OPERATION_OVERHEAD_BYTES: usize = 1024;
 
 /// The number of UTF-16 code units of `text`: the unit in which a table store measures text. O(bytes).
 pub fn utf16_len(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     text.bytes().map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
 }
 

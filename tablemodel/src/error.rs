@@ -9,7 +9,7 @@ use tablemodel_store::{Row, RowKey, StoreError, StoreErrorKind};
 /// The result of every call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong.
+#[doc = include_str!("../docs/errors.md")]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -68,6 +68,17 @@ pub enum ErrorKind {
     IndexNotReady {
         /// The index, as declared.
         index: &'static str,
+    },
+    /// The entity moves to other keys, and is still kept, and written, as this older version has it: read it once the move is
+    /// complete, write it once it is switched. See [`moves`](crate::moves).
+    NotSwitched {
+        /// The older version.
+        from: u32,
+    },
+    /// The entity has moved to where this newer version keeps it, or is about to. See [`moves`](crate::moves).
+    Moved {
+        /// The newer version.
+        to: u32,
     },
     /// This program could not tell the store for too long that it is there, and may not write until it can: the states of
     /// indexes may have moved on. Nothing was done; try again.
@@ -243,5 +254,30 @@ impl From<StoreError> for Error {
             _ => ErrorKind::Unsupported,
         };
         Self::new(kind, error.detail().to_owned()).caused_by(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// The variants as they stand above.
+    fn kinds() -> Vec<&'static str> {
+        let source = include_str!("error.rs");
+        let (_, after) = source.split_once("pub enum ErrorKind {").unwrap();
+        let (body, _) = after.split_once("\n}").unwrap();
+        let names = body
+            .lines()
+            .filter_map(|line| line.strip_prefix("    "))
+            .filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+        names.map(|line| line.trim_end_matches([',', '{', ' '])).collect()
+    }
+
+    #[test]
+    fn the_page_says_of_every_kind_when_it_comes_and_what_to_do() {
+        let page = include_str!("../docs/errors.md");
+        assert!(kinds().len() > 20, "{:?}", kinds());
+        for kind in kinds() {
+            let line = page.lines().find(|line| line.starts_with(&format!("| `{kind}` |")));
+            assert!(line.is_some_and(|line| line.matches(" | ").count() == 2), "{kind}");
+        }
     }
 }

@@ -9,6 +9,7 @@ extern crate self as tablemodel; // the derives name this crate, in its own test
 pub mod blob;
 mod check;
 mod check_copy;
+mod check_move;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod cursor;
@@ -58,9 +59,11 @@ macro_rules! cli {
     };
 }
 
+pub mod changing;
 pub mod format;
 pub mod key;
 pub mod migrations;
+pub mod moves;
 pub mod prelude;
 pub mod property;
 pub mod rooms;
@@ -101,7 +104,7 @@ pub use crate::{
     property::Property,
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, Previous, PropertySchema, Shape, When,
+        Moved, OnDelete, PartSchema, Previous, PropertySchema, Shape, When,
     },
     stored::{Seen, Stored},
     upgrade::{Downgrade, Upgrade, UpgradeError},

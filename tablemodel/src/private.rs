@@ -20,6 +20,7 @@ pub use crate::{
         check_into, check_pair, check_part, index_partition, index_row,
     },
     check_copy::{check_copies, check_copy, on_delete},
+    check_move::check_move,
     entity::{
         CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
     },
@@ -40,7 +41,7 @@ pub use crate::{
     rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
-        OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
+        Moved, OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
     upgrade::{check_listed, check_previous, check_readable_by},

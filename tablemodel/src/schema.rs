@@ -5,6 +5,7 @@
 
 mod derived;
 mod lineage;
+mod moved;
 mod property;
 
 use std::cmp::Ordering;
@@ -13,12 +14,14 @@ use tablemodel_store::limits;
 
 pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
+pub(crate) use self::moved::{is_move, moved_to, taken, taker};
 use self::property::{repeats, share_a_name};
 pub use self::{
     derived::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, Store, When,
     },
     lineage::Previous,
+    moved::Moved,
     property::{FieldSchema, PropertySchema},
 };
 use crate::{key::Template, rooms::chunked};
@@ -64,6 +67,10 @@ pub struct EntitySchema {
     pub previous: Option<Previous>,
     /// The oldest version whose programs may read rows of this one.
     pub readable_by: Option<u32>,
+    /// The form at other keys, in another table, that it moves to.
+    pub moves_to: Option<Moved>,
+    /// The form that it is kept in until its move is switched; made so that it moves to this one.
+    pub moved_from: Option<&'static EntitySchema>,
     /// Whether it only tells how rows were once: nothing is written or found by it.
     pub frozen: bool,
 }
@@ -112,7 +119,7 @@ impl EntitySchema {
             return Some(Derived { name: name.into(), discriminator: discriminator.into(), table, unique });
         }
         let copy = position.checked_sub(self.indexes.len()).and_then(|at| self.copies.get(at));
-        let Some(copy) = copy else { return self.contributed(position) };
+        let Some(copy) = copy else { return self.shadow_kind(position).or_else(|| self.contributed(position)) };
         let discriminator = copy.discriminator;
         let name =
             discriminator.split_once('.').and_then(|(_, name)| name.rsplit_once('@')).map_or("", |(name, _)| name);
@@ -124,7 +131,8 @@ impl EntitySchema {
     fn own_position(&self, name: &str) -> Option<usize> {
         let before = self.indexes.len() + self.copies.len();
         let position = (0..before).find(|at| self.own_kind(*at).is_some_and(|kind| kind.name == name));
-        position.or_else(|| Some(before + self.aggregates.iter().position(|aggregate| aggregate.is_named(name))?))
+        let aggregate = || Some(before + self.aggregates.iter().position(|aggregate| aggregate.is_named(name))?);
+        position.or_else(aggregate).or_else(|| self.shadow_named(name))
     }
 
     /// The copy that this stored property is part of.
@@ -308,7 +316,11 @@ pub(crate) struct Place<'a> {
     row: &'a Template,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    pub(crate) const fn table(&self) -> &'a str {
+        self.table
+    }
+
     /// Whether rows of the two could have one key.
     pub(crate) const fn may_meet(&self, other: &Place<'_>) -> bool {
         // Rows first: they begin with different literals nearly always.

@@ -8,6 +8,7 @@ use tablemodel_store::Properties;
 
 use crate::{
     check::{fail, nth, same_key},
+    check_move::check_alone,
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     key::NO_VALUES,
     schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, same},
@@ -17,7 +18,7 @@ use crate::{
 ///
 /// It is called for every row of that version that is read, and again for the same row until it is written anew: so it is
 /// pure, without a clock, chance, or anything but `old`. [`testing::upgrade_is_pure`](crate::testing::upgrade_is_pure) helps
-/// to see to that. Fields of the key stay as they are: a changed key is a migration of its own.
+/// to see to that. Fields of the key stay as they are: a changed key is a [move](crate::moves).
 ///
 /// ```
 /// use tablemodel::{Upgrade, UpgradeError, prelude::*};
@@ -137,6 +138,11 @@ impl Previous {
     }
 }
 
+/// How the fields of `Old` become those of `New`.
+pub(crate) const fn convert<Old: TableEntity, New: TableEntity + Upgrade<Old>>() -> Convert {
+    upgrade::<Old, New>
+}
+
 fn upgrade<Old: TableEntity, New: TableEntity + Upgrade<Old>>(fields: &Properties) -> Result<FieldWriter, Fault> {
     let old = Old::read_fields(&FieldReader::new(fields, &NO_VALUES)).map_err(Fault::Read)?;
     written(&New::upgrade(old).map_err(Fault::Refused)?)
@@ -167,12 +173,12 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
         fail(&["the previous version `", written, remedy])
     }
     if !old.table.eq_ignore_ascii_case(schema.table) {
-        let remedy = "`: moving to another table is a migration of its own";
+        let remedy = "`: an entity moves to another table by `moved_from = ..` in place of `previous = ..`";
         fail(&["`", written, "` is kept in table `", old.table, "`, not in `", schema.table, remedy])
     }
     if !same_key(&old.partition, &schema.partition) || !same_key(&old.row, &schema.row) {
-        let remedy = "` are written in another form, so that its rows stand elsewhere: a changed key is a migration of its \
-                      own, and a row is upgraded where it stands";
+        let remedy = "` are written in another form, so that its rows stand elsewhere: a row is upgraded where it \
+                      stands, and moves to changed keys by `moved_from = ..` in place of `previous = ..`, and another table";
         fail(&["the keys of `", written, remedy])
     }
     if previous.downgrade.is_some() && schema.shape.is_some() {
@@ -187,6 +193,9 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
 /// Fails if the entity at this place of a model only tells how rows were.
 #[track_caller]
 pub const fn check_listed(entities: &[(&str, &EntitySchema)], place: usize) {
+    if let Some((name, schema)) = nth(entities, place) {
+        check_alone(entities, name, schema);
+    }
     if let Some((name, schema)) = nth(entities, place)
         && schema.frozen
     {

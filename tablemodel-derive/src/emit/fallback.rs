@@ -42,7 +42,8 @@ fn implementation(entity: &Entity) -> TokenStream {
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
                 entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
                 partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], aggregates: &[], copies: &[], adopt: false,
-                shape: _tm::None, reserved: &[], path: #name, previous: _tm::None, readable_by: _tm::None, frozen: false,
+                shape: _tm::None, reserved: &[], path: #name, previous: _tm::None, readable_by: _tm::None, moves_to: _tm::None,
+                moved_from: _tm::None, frozen: false,
             };
             #(#bodies)*
         }

@@ -19,6 +19,10 @@ pub(crate) struct Lineage {
     /// The oldest version that may read its rows, and where that was written.
     readable_by: Option<(u32, Span)>,
     downgrade: bool,
+    /// The struct of the form that it moves to.
+    moves_to: Option<Path>,
+    /// The struct of the form that it moves from.
+    moved_from: Option<Path>,
     /// Whether it only tells how rows were.
     pub(crate) frozen: bool,
 }
@@ -46,7 +50,10 @@ impl Lineage {
             let remedy = "keeps what older programs read, and none may: add `readable_by = ..`, the oldest that may";
             words.downgrade.refuse(&format!("`downgrade` {remedy}"), errors);
         }
+        moves(words, input, errors);
         Self {
+            moves_to: words.moves_to.get().cloned(),
+            moved_from: words.moved_from.get().cloned(),
             previous,
             readable_by: words.readable_by.get().copied().zip(words.readable_by.span()),
             downgrade: words.downgrade.is_given(),
@@ -66,7 +73,39 @@ impl Lineage {
                 quote!(_tm::Some(#previous))
             },
         );
-        quote!(previous: #previous, readable_by: #readable_by, frozen: #frozen,)
+        let moves = self.moves(ident);
+        quote!(previous: #previous, readable_by: #readable_by, #moves frozen: #frozen,)
+    }
+
+    /// What the schema says of moves. The other form may name this one, so that only its functions are named here.
+    fn moves(&self, ident: &Ident) -> TokenStream {
+        let none = || quote!(_tm::None);
+        let moves_to = self.moves_to.as_ref().map_or_else(none, |path| {
+            let moved = quote_spanned!(path.span()=> _tm::Moved::of::<#ident, #path>());
+            quote!(_tm::Some(#moved))
+        });
+        let moved_from = self.moved_from.as_ref().map_or_else(none, |path| {
+            let old = quote_spanned!(path.span()=> _tm::EntitySchema::moving::<#path, #ident>());
+            quote!(_tm::Some(const { &#old }))
+        });
+        quote!(moves_to: #moves_to, moved_from: #moved_from,)
+    }
+
+    /// Constants that do not compile unless the forms of a move fit together.
+    fn move_checks(&self, schema: &TokenStream) -> TokenStream {
+        let other = |path: &Path| {
+            let written = path.to_token_stream().to_string().replace(' ', "");
+            (quote_spanned!(path.span()=> <#path as _tm::TableEntity>::SCHEMA), written)
+        };
+        let to = self.moves_to.as_ref().map(|path| {
+            let (new, written) = other(path);
+            quote_spanned!(path.span()=> const _: () = _tm::check_move(#schema, #new, #written);)
+        });
+        let from = self.moved_from.as_ref().map(|path| {
+            let (old, written) = other(path);
+            quote_spanned!(path.span()=> const _: () = _tm::check_move(#old, #schema, #written);)
+        });
+        quote!(#to #from)
     }
 
     /// Constants that do not compile unless the versions fit together.
@@ -77,6 +116,30 @@ impl Lineage {
         });
         let readable_by =
             self.readable_by.map(|(_, span)| quote_spanned!(span=> const _: () = _tm::check_readable_by(#schema);));
-        quote!(#previous #readable_by)
+        let moves = self.move_checks(schema);
+        quote!(#previous #readable_by #moves)
+    }
+}
+
+/// Refuses words of moves that do not go together.
+fn moves(words: &EntityWords, input: &Input, errors: &mut Errors) {
+    for path in [&words.moves_to, &words.moved_from].into_iter().filter_map(|slot| slot.get()) {
+        if path.is_ident(&input.ident) {
+            let detail = format!("`{}` cannot move to itself: name the struct of the other form", input.ident);
+            errors.at(path.span(), detail);
+        }
+    }
+    if !words.previous.is_absent() {
+        let remedy =
+            "an entity is either upgraded where it stands or moves: take `previous = ..` or `moved_from = ..` away";
+        words.moved_from.refuse(remedy, errors);
+    }
+    if words.frozen.is_given() {
+        let remedy = "a frozen struct writes nothing: take `frozen` or `moves_to = ..` away, or say `moved_from = ..` on the new struct";
+        words.moves_to.refuse(remedy, errors);
+    }
+    if words.version.is_absent() && !words.moved_from.is_absent() {
+        let span = words.moved_from.span().unwrap_or_else(Span::call_site);
+        errors.at(span, "an entity with a form before it is at least version 2: add `version = 2`".to_owned());
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct EntityWords {
     pub(crate) entity_type: Slot<LitStr>,
     pub(crate) version: Slot<u32>,
     pub(crate) previous: Slot<Path>,
+    pub(crate) moves_to: Slot<Path>,
+    pub(crate) moved_from: Slot<Path>,
     pub(crate) readable_by: Slot<u32>,
     pub(crate) downgrade: Slot<()>,
     pub(crate) frozen: Slot<()>,
@@ -36,11 +38,13 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 23] = [
+const LEGAL: [&str; 25] = [
     "name",
     "entity_type",
     "version",
     "previous",
+    "moves_to",
+    "moved_from",
     "readable_by",
     "downgrade",
     "frozen",
@@ -78,6 +82,8 @@ impl EntityWords {
             "entity_type" => self.entity_type.fill(word, word.string(errors), errors),
             "version" => self.version.fill(word, word.number(errors), errors),
             "previous" => self.previous.fill(word, previous(word, errors), errors),
+            "moves_to" => self.moves_to.fill(word, form(word, "`moves_to = EmployeeV4`", errors), errors),
+            "moved_from" => self.moved_from.fill(word, form(word, "`moved_from = EmployeeV3`", errors), errors),
             "readable_by" => self.readable_by.fill(word, word.number(errors), errors),
             "downgrade" => self.downgrade.fill(word, word.flag(errors), errors),
             "frozen" => self.frozen.fill(word, word.flag(errors), errors),
@@ -115,6 +121,12 @@ impl EntityWords {
 fn previous(word: &Word, errors: &mut Errors) -> Option<Path> {
     let path = word.value().and_then(|value| syn::parse2::<Path>(value).ok());
     path.or_else(|| word.wrong("takes the struct of the version before", "`previous = EmployeeV1`", errors))
+}
+
+/// `moves_to = EmployeeV4`
+fn form(word: &Word, example: &str, errors: &mut Errors) -> Option<Path> {
+    let path = word.value().and_then(|value| syn::parse2::<Path>(value).ok());
+    path.or_else(|| word.wrong("takes the struct of the entity's other form", example, errors))
 }
 
 /// `rename_all = "PascalCase"`

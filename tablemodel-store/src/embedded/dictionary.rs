@@ -22,6 +22,8 @@ const CHUNK_NAMES: usize = 256;
 
 /// Constants of the program that are known again: more than most programs have, in 32 KiB.
 const CONSTANTS: usize = 1024;
+/// Where a constant may stand: places that follow each other.
+const PLACES: usize = 4;
 
 /// The number of a property name, from 0 on, in order of first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +33,7 @@ pub(super) struct NameId(pub(super) u32);
 pub(super) struct Dictionary {
     by_id: [OnceLock<Box<[OnceLock<Known>]>>; CHUNKS],
     by_name: RwLock<HashMap<PropertyName, NameId, NameHash>>,
-    /// By address. Of two that meet in one place, the first stays.
+    /// By address: each in the first of its [`PLACES`] that was free. One that found none is looked up by its text.
     constants: Box<[OnceLock<(&'static str, NameId)>]>,
 }
 
@@ -155,14 +157,25 @@ impl Dictionary {
             name.as_ptr().addr().wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - CONSTANTS.ilog2());
         match self.constants.get(place)?.get() {
             Some((constant, id)) if std::ptr::eq(*constant, name) => Some(*id),
-            _ => self.note_constant(place, name),
+            _ => self.find_constant(place, name),
         }
     }
 
-    fn note_constant(&self, place: usize, name: &'static str) -> Option<NameId> {
-        let id = self.id(name)?;
-        let _ = self.constants.get(place)?.set((name, id)); // another may be there
-        Some(id)
+    /// The number of a constant that met another in its first place, or was not asked for before.
+    fn find_constant(&self, first: usize, name: &'static str) -> Option<NameId> {
+        for place in (0..PLACES).map(|further| (first + further) % CONSTANTS) {
+            let place = self.constants.get(place)?;
+            match place.get() {
+                Some((constant, id)) if std::ptr::eq(*constant, name) => return Some(*id),
+                Some(_) => {}
+                None => {
+                    let id = self.id(name)?;
+                    let _ = place.set((name, id)); // another may be there by now
+                    return Some(id);
+                }
+            }
+        }
+        self.id(name)
     }
 
     /// The number of a name, given out now if it had none; `None` if the dictionary is full.
@@ -290,6 +303,22 @@ mod tests {
         }
         assert!(dictionary.number(&PropertyName::from(unknown[0])).is_some());
         assert_eq!(dictionary.id_of_constant(unknown[0]), dictionary.id(unknown[0]));
+    }
+
+    #[test]
+    fn constants_that_meet_are_known_again_as_long_as_one_of_their_places_is_free() {
+        // Texts that begin at one address have one first place.
+        let text: &'static str = "Names";
+        let names: Vec<&'static str> = (1..=text.len()).map(|len| &text[..len]).collect();
+        let dictionary = Dictionary::new(names.iter().map(|name| PropertyName::from(*name)));
+        for _ in 0..2 {
+            for name in &names {
+                assert_eq!(dictionary.id_of_constant(name), dictionary.id(name));
+            }
+            let kept = dictionary.constants.iter().filter_map(|place| place.get().map(|(name, _)| *name));
+            assert_eq!(kept.collect::<std::collections::HashSet<_>>(), names.iter().copied().take(PLACES).collect());
+        }
+        assert_eq!(names.len(), PLACES + 1);
     }
 
     #[test]

@@ -162,7 +162,11 @@ async fn foreground(db: &Database, employees: u32, mut is_over: impl FnMut() -> 
         id = (id + 7_919) % employees;
         let begun = Instant::now();
         let path = Employee::find().office(office(id)).id(id);
-        db.update(path, |employee| Ok(employee.first_name = format!("First {begun:?}"))).await?;
+        let change = |employee: &mut Employee| {
+            employee.first_name = format!("First {begun:?}");
+            Ok(())
+        };
+        db.update(path, change).await?;
         times.push(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

@@ -146,9 +146,9 @@ impl<'a> WriteBatch<'a> {
         if self.changes.is_empty() {
             return Ok(());
         }
-        let registered = self.db.registered(self.table)?;
+        let registered = self.db.writable(self.table).await?;
         for change in &self.changes {
-            self.db.registered(change.schema())?;
+            self.db.writable(change.schema()).await?;
         }
         let outcomes = self.db.write(&registered, &partition, &self.changes).await?;
         for (target, rows) in self.refresh.into_iter().zip(outcomes) {

@@ -155,7 +155,7 @@ impl<'a> Bulk<'a> {
         entities: impl Stream<Item = E> + Send,
         change: fn(Image) -> Change,
     ) -> Result<BulkReport> {
-        let registered = self.db.registered(E::SCHEMA)?;
+        let registered = self.db.writable(E::SCHEMA).await?;
         self.db.check_writable()?;
         let (most, room) = match self.db.goes_together(E::SCHEMA) {
             true => (TOGETHER, CONCURRENT_TOGETHER),
@@ -343,5 +343,5 @@ pub(super) fn rows_each(schema: &'static EntitySchema) -> usize {
     let contributions = schema.aggregates.iter().filter(|aggregate| aggregate.is_extreme()).count();
     let others = 2 * (schema.copies.len() + schema.aggregates.len()) + contributions;
     let former = schema.former().count(); // taken away with the first write of an older row
-    own + here + lists + others + former + usize::from(schema.has_rows_elsewhere())
+    own + here + lists + others + former + usize::from(schema.has_outbox())
 }

@@ -20,6 +20,7 @@ use crate::{
         followers::{Copying, Prepared},
         outbox,
         registry::Generation,
+        shadows::guarded,
         staging::Staging,
     },
     error::{Error, ErrorKind, Result},
@@ -193,11 +194,15 @@ impl<'a> Run<'a> {
                 Err(error) => Box::pin(self.doubt(error, changes)).await.map(|()| None)?,
                 Ok(prepared) => prepared,
             };
-            let Some(Prepared { plan, follows, batches, own }) = prepared else { continue };
+            let Some(Prepared { plan, follows, mut batches, own }) = prepared else { continue };
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(changes.iter().map(|_| None).collect());
             }
             self.check_registered()?;
+            let guarded = guarded(&[(self.partition, &plan)]);
+            if !guarded.is_empty() {
+                Box::pin(self.db.guard_shadows(guarded, &mut batches)).await?;
+            }
             #[cfg(feature = "blob")]
             self.put_lists(std::iter::once(&plan).chain(&follows)).await?;
             #[cfg(feature = "blob")]
@@ -329,9 +334,12 @@ impl<'a> Run<'a> {
     /// The table and index states of the change's own entity: a batch may hold several types.
     pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
         if change.schema().entity_type == self.registered.entity_type {
+            self.registered.check_open()?;
             return Ok(self.registered.clone()); // a reference, unless the states moved on
         }
-        self.db.registered(change.schema()).map(|registered| Cow::Owned(Registered::clone(&registered)))
+        let registered = self.db.registered(change.schema())?;
+        registered.check_open()?;
+        Ok(Cow::Owned(Registered::clone(&registered)))
     }
 
     pub(super) fn context(&self) -> Context {

@@ -351,7 +351,7 @@ impl Run<'_> {
     pub(super) fn sources_left(&self, plan: &BatchPlan, followers: &Followers) -> Vec<(Source, Option<Row>)> {
         let left = followers.sources.iter().filter_map(|(entity, row)| {
             let left = plan.row_after(row)?;
-            let schema = self.db.model().iter().find(|schema| schema.entity_type == *entity)?;
+            let schema = self.db.model().iter().copied().find(|schema| schema.entity_type == *entity)?;
             let key = RowKey::new(self.partition, row.clone());
             let row = left.map(|properties| change::planned_row(key.clone(), properties.clone()));
             Some((Source { schema, key }, row))

@@ -16,7 +16,7 @@ use crate::{
     database::{
         Consistency, Database,
         calls::is_transient,
-        registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, record},
+        registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, moved, record},
         rewrites,
     },
     error::{Error, ErrorKind, Result},
@@ -179,10 +179,13 @@ impl Database {
 
     async fn write_lease(&self, epoch: i64) -> Result<()> {
         let names = |schema: &'static EntitySchema| followers(schema).chain(rewrites::known(schema));
-        let indexes = self
-            .model()
+        let model = self.model();
+        let indexes = model
             .iter()
-            .flat_map(|schema| names(schema).map(|name| Json::from(index_row(schema.entity_type, &name))));
+            .copied()
+            .flat_map(|schema| names(schema).map(|name| index_row(schema.entity_type, &name)))
+            .chain(self.0.model.iter().copied().filter_map(moved::taker_row))
+            .map(Json::from);
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());
         properties.insert("Epoch", epoch);
         properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());

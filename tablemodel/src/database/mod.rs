@@ -25,6 +25,7 @@ mod relay;
 mod rewrites;
 #[cfg(feature = "cli")]
 mod sample;
+mod shadows;
 mod staging;
 mod tables;
 mod transfer;
@@ -54,7 +55,7 @@ pub use self::{
 use crate::{
     entity::TableEntity,
     environment::Environment,
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     observe::Observed,
     plan::{change::is_primary, group::Group},
     schema::EntitySchema,
@@ -70,6 +71,7 @@ struct Inner {
     capabilities: Capabilities,
     prefix: String,
     environment: Environment,
+    /// As the program lists them.
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
     lease: leases::Lease,
@@ -133,13 +135,14 @@ impl Database {
         format!("{}{table}", self.0.prefix)
     }
 
-    pub(crate) fn model(&self) -> &'static [&'static EntitySchema] {
-        self.0.model
+    /// The entities of the model, each in the form that the store keeps it in.
+    pub(crate) fn model(&self) -> Arc<[&'static EntitySchema]> {
+        self.0.registry.model()
     }
 
     /// The table and index states of an entity of the opened model.
     pub(crate) fn registered(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
-        if let Some(registered) = self.0.registry.get(schema) {
+        if let Some(registered) = self.0.registry.get(schema)? {
             return Ok(registered);
         }
         if !self.0.model.iter().any(|known| std::ptr::eq(*known, schema) || known.entity_type == schema.entity_type) {
@@ -148,6 +151,28 @@ impl Database {
         }
         let detail = "the entity is not registered in this store; call `db.ensure_tables()` once";
         Err(Error::unsupported(detail).of(schema.entity_type))
+    }
+
+    /// The same. Where the entity is kept in another form the states are looked at anew: it may have moved by now.
+    pub(crate) async fn kept(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
+        match self.registered(schema) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotSwitched { .. } | ErrorKind::Moved { .. }) => {
+                Box::pin(self.look_at_states()).await?;
+                self.registered(schema)
+            }
+            kept => kept,
+        }
+    }
+
+    /// The same, of one that is to be written.
+    pub(crate) async fn writable(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
+        let mut registered = self.kept(schema).await?;
+        if registered.closed.is_some() {
+            Box::pin(self.look_at_states()).await?;
+            registered = self.registered(schema)?;
+        }
+        registered.check_open()?;
+        Ok(registered)
     }
 
     /// The rows of the entity at `key`, unless there is a tombstone or a row of another type. One point read, or one range

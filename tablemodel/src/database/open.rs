@@ -215,7 +215,7 @@ impl DatabaseBuilder {
             prefix: self.prefix,
             environment: self.environment,
             model: entities,
-            registry: Registry::default(),
+            registry: Registry::of(entities),
             lease: Lease::default(),
             observed: self.observed,
             deadline: self.deadline,

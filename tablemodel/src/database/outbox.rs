@@ -185,7 +185,8 @@ impl Database {
             targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let (contributions, targets): (Vec<_>, Vec<_>) =
             targets.into_iter().partition(|target| target.entry.aggregate(outgoing.schema).is_some());
-        let settled: Vec<_> = targets.iter().map(|target| self.settle_target(target, outgoing.since)).collect();
+        let settled: Vec<_> =
+            targets.iter().map(|target| self.settle_target(outgoing.schema, target, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let settled: Vec<_> = claims
             .iter()
@@ -205,11 +206,15 @@ impl Database {
     }
 
     /// One affected row. Cost: a point read and at most one write, again while others write it.
-    async fn settle_target(&self, target: &Target, since: Duration) -> Result<()> {
+    async fn settle_target(&self, schema: &'static EntitySchema, target: &Target, since: Duration) -> Result<()> {
         let table = self.table_name(&target.entry.table);
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&table, &target.entry.key).await?;
-            let Some(action) = target.over(there.as_ref())? else { return Ok(()) };
+            let action = match &there {
+                Some(there) if target.is_shadow() => self.shadow_over(schema, target, there).await?,
+                there => target.over(there.as_ref())?,
+            };
+            let Some(action) = action else { return Ok(()) };
             self.check_held(since)?;
             let batch =
                 Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);

@@ -3,6 +3,8 @@
 //!
 //! Indexes are not built here; a program only obeys the states it finds.
 
+pub(super) mod moved;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
@@ -26,7 +28,7 @@ use crate::{
         table::TableName,
     },
     rooms::wide,
-    schema::EntitySchema,
+    schema::{EntitySchema, Moved, is_move},
 };
 
 /// The table that holds the registry, after the prefix.
@@ -56,6 +58,43 @@ pub(crate) struct Registered {
     pub(crate) rewritten: Option<u32>,
     /// The changes of states that this knows of.
     pub(crate) epoch: i64,
+    /// Why it may not be written, if it moves.
+    pub(crate) closed: Option<Closed>,
+}
+
+/// Why an entity that moves may not be written in this form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// The form that it moves from is still the one that is written.
+    NotSwitched { from: u32 },
+    /// It has moved, or is about to.
+    Moved { to: u32 },
+}
+
+impl Closed {
+    pub(super) fn error(self, schema: &'static EntitySchema) -> Error {
+        let (kind, detail) = match self {
+            Self::NotSwitched { from } => (
+                ErrorKind::NotSwitched { from },
+                format!(
+                    "the entity is still kept as version {from}: run `db.migrations().apply()`, and `contract()` once the \
+                     programs of that version have ended"
+                ),
+            ),
+            Self::Moved { to } => (
+                ErrorKind::Moved { to },
+                format!("the entity moves to where version {to} keeps it: deploy the program of that version"),
+            ),
+        };
+        Error::new(kind, detail).of(schema.entity_type)
+    }
+}
+
+impl Registered {
+    /// That the entity may be written in this form.
+    pub(super) fn check_open(&self) -> Result<()> {
+        self.closed.map_or(Ok(()), |closed| Err(closed.error(self.schema)))
+    }
 }
 
 /// The states of indexes as of one epoch. Who plans a write holds it until the write is over.
@@ -78,15 +117,49 @@ pub(super) struct Registry(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
+    /// The entities of the model, each in the form that it is kept in.
+    model: Arc<[&'static EntitySchema]>,
     entities: BTreeMap<&'static str, Arc<Registered>>,
+    /// Forms that entities move to, or have moved to: to be read, or neither read nor written.
+    others: BTreeMap<&'static str, Other>,
     generation: Arc<Generation>,
     /// Those before it that something may still be planned on.
     earlier: Vec<Weak<Generation>>,
 }
 
+/// A form of an entity that is not the one it is kept in.
+#[derive(Debug)]
+enum Other {
+    /// Its rows are complete shadows, and may be read.
+    Readable(Arc<Registered>),
+    Closed(Closed),
+}
+
 impl Registry {
-    pub(super) fn get(&self, schema: &'static EntitySchema) -> Option<Arc<Registered>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).entities.get(schema.entity_type).cloned()
+    pub(super) fn of(model: &'static [&'static EntitySchema]) -> Self {
+        Self(RwLock::new(Known { model: model.into(), ..Known::default() }))
+    }
+
+    /// The entity in this form; an error where it is kept in another.
+    pub(super) fn get(&self, schema: &'static EntitySchema) -> Result<Option<Arc<Registered>>> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if known.others.is_empty() {
+            return Ok(known.entities.get(schema.entity_type).cloned()); // the usual case
+        }
+        let kept = known.entities.get(schema.entity_type);
+        if let Some(kept) = kept.filter(|kept| kept.schema.table.eq_ignore_ascii_case(schema.table)) {
+            return Ok(Some(kept.clone()));
+        }
+        match known.others.get(schema.entity_type) {
+            None => Ok(None),
+            Some(Other::Readable(registered)) => Ok(Some(registered.clone())),
+            Some(Other::Closed(closed)) => Err(closed.error(schema)),
+        }
+    }
+
+    /// The entities of the model, each in the form that it is kept in.
+    pub(super) fn model(&self) -> Arc<[&'static EntitySchema]> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).model.clone()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -112,9 +185,9 @@ impl Registry {
         known.earlier.iter().filter_map(Weak::upgrade).for_each(|earlier| earlier.lapsed.store(true, Ordering::SeqCst));
     }
 
-    fn set(&self, entities: BTreeMap<&'static str, Arc<Registered>>, epoch: i64) {
+    fn set(&self, next: Known, epoch: i64) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.entities = entities;
+        (known.model, known.entities, known.others) = (next.model, next.entities, next.others);
         if known.generation.epoch != epoch || known.generation.is_lapsed() {
             let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });
             let last = std::mem::replace(&mut known.generation, next);
@@ -129,12 +202,23 @@ impl Database {
     pub(super) async fn load_registry(&self) -> Result<()> {
         self.0.lease.looked(self.environment().clock.monotonic());
         let rows = self.registry_rows().await?;
-        let known = self.model().iter().filter(|schema| rows.contains_key(&entity_row(schema)));
-        let entities = known.map(|schema| {
-            let registered = registered(self, schema, &rows)?;
-            Ok((schema.entity_type, Arc::new(registered)))
-        });
-        self.0.registry.set(entities.collect::<Result<_>>()?, epoch(&rows));
+        let mut known = Known { model: moved::model(self.0.model, &rows), ..Known::default() };
+        for (schema, listed) in known.model.iter().copied().zip(self.0.model.iter().copied()) {
+            let name = schema.entity_type;
+            if !rows.contains_key(&entity_row(schema)) {
+                continue;
+            }
+            if let Some(closed) = moved::gone(schema, &rows) {
+                known.others.insert(name, Other::Closed(closed));
+                continue;
+            }
+            let kept = registered(self, &known.model, schema, &rows)?;
+            if !std::ptr::eq(schema, listed) {
+                known.others.insert(name, moved::waiting(&kept, listed));
+            }
+            known.entities.insert(name, Arc::new(kept));
+        }
+        self.0.registry.set(known, epoch(&rows));
         if self.0.registry.is_empty() {
             self.0.lease.forget();
         }
@@ -143,7 +227,7 @@ impl Database {
 
     /// Records the model's entities and indexes where the store does not know them, then loads.
     pub(super) async fn record_registry(&self) -> Result<()> {
-        for schema in self.model() {
+        for schema in self.model().iter().copied() {
             self.record_entity(schema).await?;
         }
         self.load_registry().await
@@ -211,24 +295,32 @@ pub(super) fn epoch_of(row: &Row) -> i64 {
     }
 }
 
-/// The names of what follows an entity, each with a state of its own: its indexes, then its copies, then its aggregates.
+/// The names of what follows an entity, each with a state of its own: its indexes, then its copies, then its aggregates, then its
+/// move.
 pub(super) fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = String> {
     let before = schema.indexes.len() + schema.copies.len();
     let aggregates = schema.aggregates.iter().map(|of| format!("~{}.{}", of.target.entity_type, of.into));
+    let moves = schema.moves_to.iter().map(Moved::name);
     let others = (0..before).filter_map(|at| schema.derived(at)).map(|kind| kind.name.into_owned());
-    others.chain(aggregates)
+    others.chain(aggregates).chain(moves)
 }
 
-fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Registered> {
+fn registered(
+    db: &Database,
+    model: &[&'static EntitySchema],
+    schema: &'static EntitySchema,
+    rows: &HashMap<String, Row>,
+) -> Result<Registered> {
     let states = followers(schema).map(|name| match rows.get(&index_row(schema.entity_type, &name)) {
         Some(row) => state(row),
         None => Ok(IndexState::Absent),
     });
     let mut states: Vec<_> = states.collect::<Result<_>>()?;
+    let moving = moved::spread(schema, &mut states);
     for (older, at) in schema.former() {
         states.push(former_state(older, at, rows)?);
     }
-    let copied = copied(db.model(), schema);
+    let copied = copied(model, schema);
     let deferred = db.0.consistency == Consistency::Azure;
     let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
     Ok(Registered {
@@ -239,12 +331,15 @@ fn registered(db: &Database, schema: &'static EntitySchema, rows: &HashMap<Strin
         setting: Setting {
             states: IndexStates(states),
             deferred,
-            tombstones: deferred && (schema.has_rows_elsewhere() || !copied.is_empty()),
+            tombstones: deferred
+                && (schema.has_rows_elsewhere() || !copied.is_empty() || moving || moved::is_settling(schema, rows)),
+            moving,
             copied,
         },
         beyond: beyond(schema, rows)?,
         rewritten: rewrites::reached(schema.entity_type, rows, IndexState::WriteOnly, u32::MAX)?,
         epoch: epoch(rows),
+        closed: moved::closed(schema, rows),
     })
 }
 
@@ -266,6 +361,7 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
     for (key, row) in rows {
         let Some(name) = key.strip_prefix(&own) else { continue };
         let is_known = rewrites::version(name).is_some()
+            || is_move(name)
             || schema.lineage().any(|version| followers(version).any(|known| known == name));
         if !is_known && state(row)? != IndexState::Absent {
             beyond.push(name.to_owned());
@@ -276,8 +372,8 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
 }
 
 /// The copies that the model's entities have of this one.
-fn copied(model: &'static [&'static EntitySchema], source: &EntitySchema) -> Vec<CopiedBy> {
-    let copies = model.iter().flat_map(|holder| holder.copies.iter().map(|copy| CopiedBy { holder, copy }));
+fn copied(model: &[&'static EntitySchema], source: &EntitySchema) -> Vec<CopiedBy> {
+    let copies = model.iter().copied().flat_map(|holder| holder.copies.iter().map(|copy| CopiedBy { holder, copy }));
     copies.filter(|copied| copied.copy.source_type == source.entity_type).collect()
 }
 
@@ -292,6 +388,9 @@ pub(super) fn state(row: &Row) -> Result<IndexState> {
 /// That the store's record of the entity is one this program can work with.
 fn check_known(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<()> {
     let Some(row) = rows.get(&entity_row(schema)) else { return Ok(()) };
+    if let Some(closed) = moved::gone(schema, rows) {
+        return Err(closed.error(schema));
+    }
     match row.properties.get("Table") {
         Some(ValueRef::String(table)) if !table.eq_ignore_ascii_case(schema.table) => {
             let detail = format!("the store keeps this entity in table `{table}`, the program in `{}`", schema.table);
@@ -330,7 +429,7 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
 }
 
 /// The table of the rows of an index that stand elsewhere: so that they are found when no model names it any more.
-fn place(schema: &'static EntitySchema, name: &str) -> Option<&'static str> {
+pub(super) fn place(schema: &'static EntitySchema, name: &str) -> Option<&'static str> {
     match schema.index(name) {
         Some(index) => Some(index.elsewhere.as_ref()?.table),
         None => schema.copy(schema.derived_position(name)?).map(|copy| (copy.source)().table),

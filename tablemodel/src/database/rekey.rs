@@ -71,7 +71,7 @@ impl Database {
     /// where a reply was lost.
     pub async fn rekey<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let _states = self.0.registry.enter(); // held until the move is over
-        let registered = self.registered(E::SCHEMA)?;
+        let registered = self.writable(E::SCHEMA).await?;
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
         let was = Old::of(E::SCHEMA, &old)?;
         to.keep_unknown(&was.now().fields);

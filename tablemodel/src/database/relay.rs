@@ -19,6 +19,7 @@ use crate::{
     plan::{
         change::is_primary,
         outbox::{self, Intent, OUTBOX, Progress, is_tombstone},
+        shadow::owner_as,
         system::{self, RowKind},
     },
     rooms::rekey::{INTENT, Move, is_reserved},
@@ -417,8 +418,8 @@ impl Relay {
             let there = self.db.get_row(&table, &entry.key).await?;
             let sequence = outgoing.intent.sequence;
             let is_left = |row: &Row| {
-                let ours =
-                    system::owner(row) == Some(outgoing.owner()) && system::sequence(&row.properties) <= sequence;
+                let ours = owner_as(&entry.index, row) == Some(outgoing.owner())
+                    && system::sequence(&row.properties) <= sequence;
                 ours && (system::is_dead(&row.properties) || self.db.is_atomic())
             };
             // Read again after the entry: a live entity's rows are not swept.

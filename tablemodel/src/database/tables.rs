@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use crate::{
     database::{Database, outbox::DIRTY_TABLE, registry::SCHEMA_TABLE},
     error::Result,
+    schema::{EntitySchema, Moved},
 };
 
 impl Database {
@@ -51,14 +52,16 @@ impl Database {
     pub(crate) async fn ensure_known(&self) -> Result<usize> {
         self.check_writable()?;
         let rows = self.registry_rows().await?;
-        let known = self.model().iter().filter(|schema| rows.contains_key(&super::registry::entity_row(schema)));
+        let model = self.model();
+        let known = model.iter().copied().filter(|schema| rows.contains_key(&super::registry::entity_row(schema)));
         let mut count = 0;
         for schema in known {
             let elsewhere = schema.indexes.iter().filter_map(|index| index.elsewhere.as_ref());
-            for table in elsewhere.map(|elsewhere| elsewhere.table) {
+            let moves = schema.moves_to.iter().flat_map(|moved| moved.form().tables());
+            for table in elsewhere.map(|elsewhere| elsewhere.table).chain(moves) {
                 self.create_missing(&self.table_name(table)).await?;
             }
-            if schema.has_rows_elsewhere() {
+            if schema.has_outbox() {
                 self.create_missing(&self.dirty_table()).await?;
             }
             self.record_entity(schema).await?;
@@ -98,18 +101,14 @@ impl Database {
 
     /// The tables that hold rows of the model's entities, without the prefix.
     pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
-        let elsewhere = self
-            .model()
-            .iter()
-            .flat_map(|schema| schema.lineage())
-            .flat_map(|schema| schema.indexes)
-            .filter_map(|index| index.elsewhere.as_ref());
-        self.model().iter().map(|schema| schema.table).chain(elsewhere.map(|elsewhere| elsewhere.table)).collect()
+        let model = self.model();
+        let moving = model.iter().filter_map(|schema| schema.moves_to.as_ref()).map(Moved::form);
+        model.iter().copied().chain(moving).flat_map(EntitySchema::tables).collect()
     }
 
     /// The full names of the model's tables, the schema table last.
     pub(super) fn table_names(&self) -> Vec<String> {
-        let outbox = self.model().iter().any(|schema| schema.has_rows_elsewhere()).then_some(DIRTY_TABLE);
+        let outbox = self.model().iter().any(|schema| schema.has_outbox()).then_some(DIRTY_TABLE);
         self.entity_tables()
             .into_iter()
             .chain(outbox)

@@ -49,7 +49,7 @@ impl Database {
     ///
     /// `AlreadyExists`, `UniqueViolation`; `KeyTooLong`, `KeyOverflow`, `Invalid`, `TooLarge` before any I/O.
     pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
-        let registered = self.registered(E::SCHEMA)?;
+        let registered = self.writable(E::SCHEMA).await?;
         let rows = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
         Stored::read(rows.ok_or_else(no_row)?)
     }
@@ -77,7 +77,7 @@ impl Database {
     /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `UniqueViolation`, `KeyChanged` for another
     /// partition (see [`Database::rekey`]); `entity` is then as the caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
-        let registered = self.registered(E::SCHEMA)?;
+        let registered = self.writable(E::SCHEMA).await?;
         let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
         let rows = self.write_one(&registered, change).await?;
         entity.set_rows(rows.ok_or_else(no_row)?);
@@ -101,7 +101,7 @@ impl Database {
     ///
     /// `UniqueViolation`; `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing.
     pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
-        let registered = self.registered(E::SCHEMA)?;
+        let registered = self.writable(E::SCHEMA).await?;
         let rows = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
         Stored::read(rows.ok_or_else(no_row)?)
     }
@@ -170,7 +170,7 @@ impl Database {
         P::State: Complete,
     {
         let schema = <EntityOf<P>>::SCHEMA;
-        let registered = self.registered(schema)?;
+        let registered = self.writable(schema).await?;
         let sets = patch.sets.into_iter().map(|(property, value)| {
             let value = value.map_err(|error| image::invalid(schema, crate::entity::FieldError { property, error }))?;
             Ok((property, value))
@@ -221,7 +221,7 @@ impl Database {
     /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone already; `Restricted` while another entity keeps a
     /// copy of it that says so.
     pub async fn delete<E: TableEntity>(&self, entity: Stored<E>) -> Result<()> {
-        let registered = self.registered(E::SCHEMA)?;
+        let registered = self.writable(E::SCHEMA).await?;
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         self.write_one(&registered, change).await.map(drop)
     }

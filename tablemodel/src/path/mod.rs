@@ -304,7 +304,7 @@ pub trait Path: Sized + Send + 'static {
 
 /// Deletes the entity of a row that `reader` gave; false if it is gone, or has left the range.
 async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Group) -> Result<bool> {
-    let registered = db.registered(E::SCHEMA)?;
+    let registered = db.writable(E::SCHEMA).await?;
     let mut found = reader.entity::<E>(row).await?;
     for _ in 0..load_limit() {
         let Some(entity) = found else { return Ok(false) };

@@ -22,6 +22,7 @@ use crate::{
         group::Group,
         known::Known,
         outbox::{AwayRow, Intent, intents, look_again},
+        shadow,
         short_hash::ShortHash,
         states::Setting,
         system::{self, RowKind},
@@ -108,6 +109,8 @@ pub(crate) struct BatchPlan {
     pub(crate) guards: Vec<(Place, Action)>,
     /// Claims that are to follow later, of those in `outgoing`.
     pub(crate) claims: Vec<BatchAway>,
+    /// Primary rows of the form that the entities move to, of those in `outgoing`.
+    pub(crate) shadows: Vec<BatchAway>,
     /// What other partitions are to follow later: the outbox row, and the entity's schema.
     pub(crate) outgoing: Vec<(String, &'static EntitySchema)>,
     /// What changes in rows of several entities: written once all changes are known.
@@ -250,6 +253,8 @@ impl BatchPlan {
                     intents.push(Intent { owner, sequence, ..Intent::default() });
                 }
                 self.defer(number, schema, intents, context, owner, known)?;
+                let shadows = planned.away.iter().filter(|row| shadow::is_primary(schema, row.index)).cloned();
+                self.shadows.extend(shadows.map(|row| BatchAway { row, change: number, schema }));
                 let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
                 self.claims.extend(away.filter(|away| away.claimed().is_some()));
             }

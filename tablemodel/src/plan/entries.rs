@@ -5,7 +5,11 @@
 
 use tablemodel_store::Properties;
 
-use crate::{error::Result, plan::image::Image, rooms};
+use crate::{
+    error::Result,
+    plan::{image::Image, shadow},
+    rooms,
+};
 
 /// A derived row that an image wants. Its sequence number is set when it is written.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +48,9 @@ impl Entry {
 
 /// Whether the image wants this row of what has this number among all that follows it.
 pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) -> Result<bool> {
+    if image.latest.is_shadow(number) {
+        return Ok(shadow::wants(image, number, partition, row));
+    }
     if !image.is_current() {
         let wanted = entries(image)?;
         let is_it = |entry: &Entry| entry.index == number && entry.row == row && entry.partition(image) == partition;

@@ -17,6 +17,7 @@ pub(crate) mod known;
 pub(crate) mod outbox;
 pub(crate) mod part;
 pub(crate) mod patch;
+pub(crate) mod shadow;
 pub(crate) mod shape;
 pub(crate) mod short_hash;
 pub(crate) mod states;

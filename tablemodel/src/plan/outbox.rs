@@ -12,14 +12,15 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::is_primary,
-        entries::{Away, Entry, entries},
+        entries::{Away, Entry},
         group::Group,
         image::Image,
+        shadow,
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
     rooms::copy,
-    schema::{AggregateSchema, EntitySchema, IndexSchema},
+    schema::{AggregateSchema, EntitySchema, IndexSchema, is_move},
 };
 
 /// What the row keys of outbox rows begin with.
@@ -253,7 +254,7 @@ pub(crate) fn targets(
 ) -> Result<Vec<Target>> {
     let live = primary.filter(|rows| is_primary(schema, &rows.head));
     let image = live.map(|rows| Image::written(schema, rows)).transpose()?;
-    let wanted = image.as_ref().map(entries).transpose()?.unwrap_or_default();
+    let wanted = image.as_ref().map(|image| setting.entries(image)).transpose()?.unwrap_or_default();
     let ours = primary.map(|rows| &rows.head).filter(|head| live.is_some() || is_tombstone(head));
     let now = ours.map_or(0, |head| system::sequence(&head.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
@@ -282,7 +283,10 @@ pub(crate) fn is_tombstone(row: &Row) -> bool {
 }
 
 /// The tombstone of an entry.
-fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -> Properties {
+fn dead(schema: &'static EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -> Properties {
+    if let Some(properties) = shadow::dead(schema, entry, owner, sequence) {
+        return properties;
+    }
     let mut properties = Properties::new();
     let discriminator = format!("{}.{}@{}", schema.entity_type, entry.index, schema.version);
     system::stamp(&mut properties, discriminator, sequence, None);
@@ -316,12 +320,25 @@ impl Target {
         self.entry.claimed(schema).is_some()
     }
 
+    /// Whether the row is one of the form that the entity moves to.
+    pub(crate) fn is_shadow(&self) -> bool {
+        is_move(&self.entry.index)
+    }
+
+    fn over_shadow(&self, there: &Row) -> Option<Action> {
+        let is_due = shadow::is_due(there, &self.owner, self.sequence, self.is_live);
+        is_due.then(|| Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone())))
+    }
+
     /// The write that brings the row to this target over what is there; none where it is as new already.
     ///
     /// The key of such a row holds its entity's own key, so that it has one owner. One that names another was damaged: a
     /// live row takes its place, a tombstone does not. `AlreadyExists` where the row is no row of the index.
     pub(crate) fn over(&self, there: Option<&Row>) -> Result<Option<Action>> {
         let Some(there) = there else { return Ok(Some(Action::Insert(self.properties.clone()))) };
+        if self.is_shadow() {
+            return Ok(self.over_shadow(there));
+        }
         let kind = |properties| match system::kind(properties) {
             RowKind::Derived { entity, name, .. } => Some((entity.to_owned(), name.to_owned())),
             _ => None,

@@ -32,7 +32,7 @@ impl Planner<'_> {
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
         };
         check_writable(schema, &row)?;
-        if schema.downgrades() || !is_current(schema, schema.discriminator, &row) {
+        if schema.downgrades() || self.setting.moving || !is_current(schema, schema.discriminator, &row) {
             return self.patch_whole(schema, row.into_owned(), sets);
         }
         if schema.shape.is_some() {

@@ -2,7 +2,15 @@
 //!
 //! Nothing is read or changed here; see `database::registry` for the rows.
 
-use crate::schema::{CopySchema, EntitySchema};
+use crate::{
+    error::Result,
+    plan::{
+        entries::{Entry, entries},
+        image::Image,
+        shadow,
+    },
+    schema::{CopySchema, EntitySchema},
+};
 
 /// How far an index is built. Only the four, in this order; two programs may be at most one apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +63,8 @@ pub(crate) struct Setting {
     pub(crate) deferred: bool,
     /// Whether a deleted entity leaves a tombstone.
     pub(crate) tombstones: bool,
+    /// Whether rows of the form that it moves to are written or taken away with it.
+    pub(crate) moving: bool,
     /// The copies that entities of the model have of this one.
     pub(crate) copied: Vec<CopiedBy>,
 }
@@ -75,6 +85,15 @@ impl PartialEq for CopiedBy {
 impl Eq for CopiedBy {}
 
 impl Setting {
+    /// Every derived row of an image, those of the form that it moves to included.
+    pub(crate) fn entries(&self, image: &Image) -> Result<Vec<Entry>> {
+        let mut entries = entries(image)?;
+        if self.moving {
+            shadow::add_entries(image, &mut entries)?;
+        }
+        Ok(entries)
+    }
+
     /// The state of the index at this position of the schema.
     pub(crate) fn of(&self, index: usize) -> IndexState {
         self.states.of(index)

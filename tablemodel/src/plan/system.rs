@@ -34,6 +34,9 @@ pub(crate) const PARTS: &str = "_parts";
 /// On the head of an entity with parts: the sum of their digests.
 pub(crate) const SUM: &str = "_sum";
 
+/// On rows of the form that an entity moves to, written before it has: the entity, as a list of partition key and row key.
+pub(crate) const MOVED: &str = "_moved";
+
 /// On the head of an entity that older programs may read: the oldest version that may.
 pub(crate) const READABLE_BY: &str = "_reads";
 
@@ -201,8 +204,20 @@ pub(crate) fn tombstone(schema: &EntitySchema, sequence: i64, operations: Option
 
 /// Whether this version of the framework owns the property. One that a later version adds is kept like any unknown one.
 pub(crate) fn is_system(name: &str) -> bool {
-    const UNDERSCORED: [&str; 11] =
-        [SEQUENCE, OPERATIONS, OWNER_ROW, OWNER_PARTITION, DEAD, CLAIM, EXPIRES, GENERATION, PARTS, SUM, READABLE_BY];
+    const UNDERSCORED: [&str; 12] = [
+        SEQUENCE,
+        OPERATIONS,
+        OWNER_ROW,
+        OWNER_PARTITION,
+        DEAD,
+        CLAIM,
+        EXPIRES,
+        GENERATION,
+        PARTS,
+        SUM,
+        READABLE_BY,
+        MOVED,
+    ];
     name == ENTITY_TYPE || (name.starts_with('_') && UNDERSCORED.contains(&name))
 }
 

@@ -12,7 +12,7 @@ use crate::{
         image::{self, Image},
         system::{self, RowKind},
     },
-    schema::{EntitySchema, Previous},
+    schema::{Convert, EntitySchema, Moved, Previous},
     upgrade::Fault,
 };
 
@@ -165,13 +165,24 @@ impl Image {
         Ok(image)
     }
 
+    /// The image in the form that its entity moves to: at other keys.
+    pub(crate) fn moved(&self, moved: &Moved) -> Result<Self> {
+        let now = if self.is_current() { self.clone() } else { self.clone().upgrade()? };
+        now.converted(moved.form(), moved.upgrade())
+    }
+
+    /// What an upgrade makes of it.
+    fn converted(&self, to: &'static EntitySchema, upgrade: Convert) -> Result<Self> {
+        let failed = |fault| failed(self, to, fault);
+        let writer = upgrade(&self.fields).map_err(failed)?;
+        let mut fields = settled(writer).map_err(|detail| failed(Fault::Refused(crate::UpgradeError::new(detail))))?;
+        carry(self, to, &mut fields);
+        Image::new(to, fields).map_err(|error| error.within("the upgraded entity"))
+    }
+
     /// From one version to the next.
     fn step(self, to: &'static EntitySchema, previous: &Previous) -> Result<Self> {
-        let failed = |fault| failed(&self, to, fault);
-        let writer = previous.upgrade()(&self.fields).map_err(failed)?;
-        let mut fields = settled(writer).map_err(|detail| failed(Fault::Refused(crate::UpgradeError::new(detail))))?;
-        carry(&self, to, &mut fields);
-        let next = Image::new(to, fields).map_err(|error| error.within("the upgraded entity"))?;
+        let next = self.converted(to, previous.upgrade())?;
         if next.key != self.key {
             let detail = format!(
                 "the upgrade from version {} to version {} changes the key to {}; an upgraded row stays where it is: changing \

@@ -198,7 +198,9 @@ struct Point {
 impl Single {
     /// Errors in the values are met here, before anything is read.
     fn new(db: &Database, query: PathQuery) -> Result<Self> {
-        let registered = db.registered(query.schema())?;
+        let Ok(registered) = db.registered(query.schema()) else {
+            return Ok(Self::Planned(Box::new(query))); // it may be kept in this form by now
+        };
         let is_ready =
             query.index().is_none() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
         Ok(match query.point()? {
@@ -221,7 +223,7 @@ impl Single {
 
 /// The entity as the store keeps it; that the query's index is readable, by states that were looked at not long ago.
 async fn readable(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
-    let registered = db.registered(query.schema())?;
+    let registered = db.kept(query.schema()).await?;
     let is_ready = query.check_ready(&registered.setting.states);
     if query.index().is_none() || (is_ready.is_ok() && !db.may_have_moved()) {
         return is_ready.map(|()| registered);

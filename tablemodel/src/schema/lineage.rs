@@ -13,6 +13,7 @@ use crate::{entity::FieldWriter, schema::AggregateSchema, upgrade::Fault};
 pub(crate) type Convert = fn(&Properties) -> Result<FieldWriter, Fault>;
 
 /// The version before this one, and the way from it. Made by `#[table(previous = EmployeeV1)]`.
+#[derive(Clone, Copy)]
 pub struct Previous {
     /// Its stored format.
     pub schema: &'static EntitySchema,
@@ -52,8 +53,13 @@ impl EntitySchema {
     }
 
     /// Kinds of derived rows that this version itself declares.
-    pub(crate) const fn kinds(&self) -> usize {
+    pub(crate) const fn declared(&self) -> usize {
         self.indexes.len() + self.copies.len() + self.aggregates.len()
+    }
+
+    /// The same, and those of the form that it moves to.
+    pub(crate) fn kinds(&self) -> usize {
+        self.declared() + self.shadow_kinds()
     }
 
     /// The kinds of derived rows that only older versions declare: they have the numbers behind its own.
@@ -63,7 +69,7 @@ impl EntitySchema {
                 let mut nearer = self.lineage().take_while(move |near| near.version > older.version);
                 nearer.any(|near| near.same_kind(older, *at).is_some())
             };
-            (0..older.kinds()).filter(move |at| !is_declared_since(at)).map(move |at| (older, at))
+            (0..older.declared()).filter(move |at| !is_declared_since(at)).map(move |at| (older, at))
         })
     }
 
@@ -116,7 +122,7 @@ impl EntitySchema {
     /// The same, as rows of this `version` carry it.
     pub(crate) fn derived_by(&self, position: usize, version: u32) -> Option<Derived> {
         let mut kind = self.derived(position)?;
-        if version != self.version {
+        if version != self.version && !self.is_shadow(position) {
             let name = kind.discriminator.rsplit_once('@').map_or("", |(name, _)| name);
             kind.discriminator = Cow::Owned(format!("{name}@{version}"));
         }

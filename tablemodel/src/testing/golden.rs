@@ -151,7 +151,13 @@ impl fmt::Display for Fault {
 
 /// The rows that an insert of the entity writes at the beginning of time.
 fn rows_of(image: Image) -> Result<Group> {
-    let setting = Setting { states: IndexStates(Vec::new()), deferred: false, tombstones: false, copied: Vec::new() };
+    let setting = Setting {
+        states: IndexStates(Vec::new()),
+        deferred: false,
+        tombstones: false,
+        moving: false,
+        copied: Vec::new(),
+    };
     let context = Context { now: 1, operation: None, due: DateTime::MIN, fresh: None };
     let key = image.key.clone();
     let planned = change::plan(Change::Insert(image), &Known::new(), &setting, context)?;

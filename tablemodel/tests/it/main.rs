@@ -31,6 +31,7 @@ mod keys;
 mod kill;
 mod list;
 mod migrate;
+mod moves;
 mod properties;
 mod protocol;
 mod reads;

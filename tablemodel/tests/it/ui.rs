@@ -39,6 +39,13 @@ fn every_mistake_in_a_list_is_told_under_its_words() {
 }
 
 #[test]
+fn a_move_that_could_not_be_done_whole_does_not_compile() {
+    if compiler().starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("tests/ui/moves/*.rs");
+    }
+}
+
+#[test]
 fn mistakes_in_unique_values_are_told_under_the_words_they_are_about() {
     if compiler().starts_with(COMPILER) {
         trybuild::TestCases::new().compile_fail("tests/ui/claims/*.rs");

@@ -77,19 +77,17 @@ fn freeze(project: &Project, lock: &Lock, evolution: &Evolution<'_>, told: &mut 
     let Evolution { entity, old: Some(old), changes, .. } = evolution else { return Ok(()) };
     let (ident, folder) = (entity.ident(), project.frozen());
     let (name, module) = (frozen::name(ident, old.version), frozen::module(ident, old.version));
-    let before = lock.versions(&old.entity_type).map(|section| section.format.version);
-    let before = before.filter(|version| *version < old.version).max();
+    let earlier = lock.versions(&old.entity_type).map(|section| &section.format);
+    let before = earlier.filter(|format| format.version < old.version).max_by_key(|format| format.version);
+    // A form that it has moved from has no rows any more.
+    let before = before.filter(|before| stands_alike(before, old)).map(|before| before.version);
     if let Some(before) = before {
         retarget(project, entity, before, old.version, told)?;
     }
     told.write(&folder.join(format!("{module}.rs")), &frozen::text(ident, old, before))?;
     let missing = upgrade::missing(old, changes);
-    if changes.iter().any(|change| change.class() == Class::Rekey) {
-        told.next.push(format!(
-            "next: the keys of `{}` change: an upgrade leaves rows where they are; move them",
-            entity.path
-        ));
-    } else if missing.is_empty() {
+    let moves = changes.iter().any(|change| change.class() == Class::Rekey);
+    if missing.is_empty() {
         let text = upgrade::whole(ident, old.version, &entity.own_path(), changes);
         told.write(&folder.join(format!("{module}_upgrade.rs")), &text)?;
     } else {
@@ -100,9 +98,32 @@ fn freeze(project: &Project, lock: &Lock, evolution: &Evolution<'_>, told: &mut 
         format!("mod {name};{uses}")
     })?;
     let path = "#[path = \"../tablemodel/frozen/mod.rs\"] pub mod frozen;";
-    told.next.push(format!("next: write `#[table(previous = crate::frozen::{name})]` on `{}`", entity.path));
+    let word = if moves { "moved_from" } else { "previous" };
+    told.next.push(format!("next: write `#[table({word} = crate::frozen::{name})]` on `{}`", entity.path));
+    if moves {
+        let tables = shared_tables(old, &evolution.new);
+        told.next.extend((!tables.is_empty()).then(|| {
+            format!("      and other tables than {}: the entity moves to its new keys from there", tables.join(", "))
+        }));
+        told.next.push("      (a program that others write beside says `moves_to` on the old struct first: see `tablemodel::moves`)".to_owned());
+    }
     told.next.push(format!("      and, if it is not there, `{path}` in src/lib.rs"));
     Ok(())
+}
+
+/// Whether rows of the two formats have the same keys in the same table.
+fn stands_alike(a: &Format, b: &Format) -> bool {
+    a.table.eq_ignore_ascii_case(&b.table) && a.partition == b.partition && a.row == b.row
+}
+
+/// The tables that both formats keep rows in.
+fn shared_tables(old: &Format, new: &Format) -> Vec<String> {
+    let tables = |format: &Format| {
+        let elsewhere = format.indexes.values().filter_map(|index| index.elsewhere.as_ref());
+        let elsewhere = elsewhere.map(|elsewhere| elsewhere.table.clone());
+        std::iter::once(format.table.clone()).chain(elsewhere).collect::<std::collections::BTreeSet<_>>()
+    };
+    tables(old).intersection(&tables(new)).map(|table| format!("`{table}`")).collect()
 }
 
 /// The upgrade that the user has to end; one that is there already is the user's, and stays.

@@ -114,7 +114,9 @@ pub(super) async fn dry_run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
 fn dry_lines(dry: &DryRun) -> Vec<String> {
     let mut lines: Vec<String> = dry.steps.iter().map(|step| told(step, "")).collect();
     let DryRun { entities, read, rows, requests, failed, .. } = dry;
-    lines.push(format!("{entities} entities, of which {read} were read; {rows} rows to write in {requests} requests"));
+    lines.push(format!(
+        "{entities} entities, of which {read} were read; {rows} derived rows to write, in {requests} requests"
+    ));
     lines.extend(dry.time.map(|time| format!("{} at this rate", duration(time))));
     if *failed > 0 {
         lines.push(format!("{failed} would be set aside:"));

@@ -8,6 +8,7 @@ use crate::{
     Result,
     cli::outcome::{DONE, Outcome},
     migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Rewrite, Step},
+    schema::is_move,
 };
 
 pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
@@ -20,7 +21,11 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
     let mut lines: Vec<String> = open.iter().map(|id| format!("plan {id}: not applied")).collect();
     lines.extend(plan.unfinished.iter().map(|id| format!("migration {id} is not finished: `apply` goes on")));
     lines.extend(plan.steps.iter().map(|step| told(step, due(step))));
-    lines.extend(plan.dropped.iter().map(|index| told(&step_of(index), "dropped: `contract` takes it away")));
+    let dropped = |index: &DroppedIndex| match is_move(&index.index) {
+        true => told(&step_of(index), "complete: `contract` switches to it, and takes the old rows away"),
+        false => told(&step_of(index), "dropped: `contract` takes it away"),
+    };
+    lines.extend(plan.dropped.iter().map(dropped));
     lines.extend(plan.newer.iter().map(|index| told(&step_of(index), "of a newer program: use that one")));
     lines.extend(plan.unsupported.iter().map(|step| told(step, "cannot be built")));
     if lines.is_empty() {
@@ -119,17 +124,20 @@ fn step_of(index: &DroppedIndex) -> Step {
 }
 
 fn due(step: &Step) -> &'static str {
-    match step.rewrite() {
-        Some(_) => "rows of older versions: `apply` writes them anew",
-        None => "to be built by `apply`",
+    match (step.rewrite(), step.moved()) {
+        (Some(_), _) => "rows of older versions: `apply` writes them anew",
+        (_, Some(_)) => "other keys: `apply` writes them, `contract` switches to them",
+        (None, None) => "to be built by `apply`",
     }
 }
 
-/// A step in a line: `Employee.by_email  write-only  why`; of a rewrite `Employee@2  write-only  why`.
+/// A step in a line: `Employee.by_email  write-only  why`; of a rewrite `Employee@2  write-only  why`, of a move
+/// `Employee -> @3  write-only  why`.
 pub(super) fn told(step: &Step, why: &str) -> String {
-    let what = match step.rewrite() {
-        Some(version) => format!("{}@{version}", step.entity),
-        None => format!("{}.{}", step.entity, step.index),
+    let what = match (step.rewrite(), step.moved()) {
+        (Some(version), _) => format!("{}@{version}", step.entity),
+        (_, Some(version)) => format!("{} -> @{version}", step.entity),
+        (None, None) => format!("{}.{}", step.entity, step.index),
     };
     let line = format!("{what}  {}", step.state.word());
     if why.is_empty() { line } else { format!("{line}  {why}") }
@@ -140,5 +148,5 @@ pub(super) fn steps(steps: &[Step]) -> Vec<Json> {
 }
 
 fn json_of(step: &Step) -> Json {
-    json!({ "entity": step.entity, "index": step.index, "rewrite": step.rewrite(), "state": step.state.word() })
+    json!({ "entity": step.entity, "index": step.index, "rewrite": step.rewrite(), "moved": step.moved(), "state": step.state.word() })
 }

@@ -7,27 +7,32 @@ use super::{
     report::{steps, told},
 };
 use crate::{
-    Result,
+    IndexState, Result,
     cli::outcome::{DONE, Outcome},
-    migrations::Contracted,
+    migrations::{Contracted, Step},
 };
 
 pub(super) async fn rollback(tool: &Tool) -> Result<Outcome> {
     tool.migrations().check_plans(&tool.plans).await?;
-    Ok(outcome(&tool.migrations().rollback().await?))
+    Ok(outcome(&tool.migrations().rollback().await?, |_| ""))
 }
 
 pub(super) async fn contract(tool: &Tool) -> Result<Outcome> {
     tool.migrations().check_plans(&tool.plans).await?;
-    Ok(outcome(&tool.migrations().contract().await?))
+    Ok(outcome(&tool.migrations().contract().await?, switched))
 }
 
-fn outcome(contracted: &Contracted) -> Outcome {
+fn switched(step: &Step) -> &'static str {
+    let is_over = step.moved().is_some() && step.state == IndexState::Absent;
+    if is_over { "switched: the new form is the one that is written" } else { "" }
+}
+
+fn outcome(contracted: &Contracted, why: impl Fn(&Step) -> &'static str) -> Outcome {
     let mut lines = vec![match &contracted.migration {
         Some(id) => format!("migration {id}: {} rows deleted", contracted.rows),
         None => "nothing to take away".to_owned(),
     }];
-    lines.extend(contracted.steps.iter().map(|step| format!("  {}", told(step, ""))));
+    lines.extend(contracted.steps.iter().map(|step| format!("  {}", told(step, why(step)))));
     let data = json!({ "migration": contracted.migration, "steps": steps(&contracted.steps), "rows": contracted.rows });
     Outcome { code: DONE, lines, data }
 }

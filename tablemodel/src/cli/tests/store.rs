@@ -93,7 +93,7 @@ fn a_store_is_planned_sized_built_and_verified() {
     let dry = store.json::<new::Club>(DONE, "apply --dry-run --rate 100/s");
     assert_eq!((&dry["entities"], &dry["rows"], &dry["seconds"]), (&json!(900), &json!(1_800), &json!(9.0)));
     let dry = store.text::<new::Club>(DONE, "apply --dry-run --sample 100 --rate 10");
-    assert!(dry.contains("900 entities, of which 100 were read; 1800 rows to write"), "{dry}");
+    assert!(dry.contains("900 entities, of which 100 were read; 1800 derived rows to write"), "{dry}");
     assert!(dry.ends_with("90 s at this rate"), "{dry}");
     assert_eq!(store.json::<new::Club>(DONE, "plan")["steps"][0]["state"], "absent", "a dry run writes nothing");
 

@@ -146,7 +146,8 @@ impl Run<'_> {
         }
         let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty() || self.copying.alone_from.is_some();
         let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
-        match self.missing.len() > missing || self.claims != claims || rests_on_copies {
+        let moves = self.registered.setting.moving; // another took the key of a shadow, or left it
+        match self.missing.len() > missing || self.claims != claims || rests_on_copies || moves {
             true => Ok(Next::Again),
             false if contributes => Ok(Next::Later), // another changed an aggregate there
             false => Err(error.into()),

@@ -2,14 +2,14 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use tablemodel_store::{KeyRange, Query, StoreErrorKind, limits};
+use tablemodel_store::{KeyRange, Query, RowKey, StoreErrorKind, limits};
 
 use super::{Failure, Step, survey::survey, targets::Targets};
 use crate::{
     database::{Database, bulk::rows_each},
     error::Result,
-    plan::{entries::entries, group::Group, image::Image},
-    schema::EntitySchema,
+    plan::{entries::entries, group::Group, image::Image, shadow},
+    schema::{EntitySchema, is_move},
 };
 
 /// Failures that are told in full.
@@ -117,8 +117,12 @@ impl Dry<'_> {
         let wanted = Image::stored(schema, group).and_then(|image| Ok((entries(&image)?, image)));
         let (wanted, image) = match wanted {
             Ok(wanted) => wanted,
-            Err(error) => return self.fail(schema, group, error.to_string()),
+            Err(error) => return self.fail(schema, group.key().clone(), error.to_string()),
         };
+        let moves = |step: &Step| step.entity == schema.entity_type && is_move(&step.index);
+        if self.steps.iter().any(moves) {
+            self.shadows(schema, &image);
+        }
         for entry in wanted {
             let Some(index) = schema.index_at(entry.index) else { continue };
             if !self.steps.iter().any(|step| step.entity == schema.entity_type && step.index == index.name) {
@@ -131,16 +135,38 @@ impl Dry<'_> {
             if index.unique
                 && let Some(first) = self.taken.insert(place, group.key().to_string())
             {
-                self.fail(schema, group, format!("unique index `{}`: {first} has the same value", index.name));
+                self.fail(
+                    schema,
+                    group.key().clone(),
+                    format!("unique index `{}`: {first} has the same value", index.name),
+                );
             }
         }
     }
 
-    fn fail(&mut self, schema: &'static EntitySchema, group: &Group, error: String) {
+    /// The rows of the form that it moves to.
+    fn shadows(&mut self, schema: &'static EntitySchema, image: &Image) {
+        let mut wanted = Vec::new();
+        if let Err(error) = shadow::add_entries(image, &mut wanted) {
+            return self.fail(schema, image.key.clone(), error.to_string());
+        }
+        for entry in wanted {
+            self.report.rows += 1;
+            self.report.requests += if self.db.is_atomic() { 0 } else { 3 };
+            let place = (String::new(), entry.partition(image).to_owned(), entry.row.clone());
+            if shadow::is_primary(schema, entry.index)
+                && let Some(first) = self.taken.insert(place, image.key.to_string())
+            {
+                self.fail(schema, image.key.clone(), format!("{first} moves to the same key"));
+            }
+        }
+    }
+
+    fn fail(&mut self, schema: &'static EntitySchema, key: RowKey, error: String) {
         self.report.failed += 1;
         if self.report.failures.len() < TOLD {
             let entity = schema.entity_type.to_owned();
-            self.report.failures.push(Failure { entity, key: group.key().clone(), error });
+            self.report.failures.push(Failure { entity, key, error });
         }
     }
 }

@@ -5,6 +5,7 @@
 mod apply;
 mod backfill;
 mod dry;
+mod forms;
 mod owners;
 mod patience;
 mod plans;
@@ -13,6 +14,7 @@ mod settle;
 mod states;
 mod stop;
 mod survey;
+mod switch;
 mod targets;
 mod throttle;
 mod touch;
@@ -57,6 +59,11 @@ impl Step {
     /// The version that all rows of the entity are written as; none of a step that builds something.
     pub fn rewrite(&self) -> Option<u32> {
         rewrites::version(&self.index)
+    }
+
+    /// The version whose keys the entity moves to; none of any other step.
+    pub fn moved(&self) -> Option<u32> {
+        crate::schema::moved_to(&self.index)
     }
 }
 
@@ -350,7 +357,8 @@ impl Migrations {
     }
 
     /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
-    /// back but to build it anew.
+    /// back but to build it anew. An entity that has [moved](crate::moves) is switched to its new form first: there is no way back
+    /// from that, either.
     ///
     /// # Errors
     ///

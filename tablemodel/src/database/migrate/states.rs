@@ -13,9 +13,10 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row,
 
 use super::{
     DroppedIndex, MigrationPlan, Rewrite, Step,
-    record::{Control, MIGRATION, Record, control_key},
+    record::{self, Control, MIGRATION, Record, control_key},
     running,
     stop::Stop,
+    switch,
 };
 use crate::{
     database::{
@@ -43,7 +44,7 @@ impl Rows {
         Ok(Self(db.registry_rows().await?))
     }
 
-    fn state(&self, entity: &str, index: &str) -> Result<IndexState> {
+    pub(super) fn state(&self, entity: &str, index: &str) -> Result<IndexState> {
         self.0.get(&index_row(entity, index)).map_or(Ok(IndexState::Absent), registry::state)
     }
 
@@ -77,7 +78,7 @@ impl Rows {
     pub(super) fn plan(&self, db: &Database) -> Result<MigrationPlan> {
         let mut plan =
             MigrationPlan { unfinished: self.unfinished()?.map(|record| record.id), ..MigrationPlan::default() };
-        for schema in db.model() {
+        for schema in db.model().iter().copied() {
             let entity = schema.entity_type.to_owned();
             if !self.0.contains_key(&registry::entity_row(schema)) {
                 continue;
@@ -100,7 +101,18 @@ impl Rows {
                 found.push(DroppedIndex { entity: entity.clone(), index, state });
             }
         }
+        for (entity, index) in switch::ready(self, db)? {
+            plan.dropped.push(DroppedIndex { entity, index, state: IndexState::Readable });
+        }
         Ok(plan)
+    }
+
+    pub(super) fn row(&self, key: &str) -> Option<&Row> {
+        self.0.get(key)
+    }
+
+    pub(super) fn all(&self) -> &HashMap<String, Row> {
+        &self.0
     }
 
     /// Whether a newer version of the entity than the program's recorded the index.
@@ -269,10 +281,20 @@ impl Owned {
         .await
     }
 
-    /// Changes the record, and states with it: those that `next` gives. Nothing is written where nothing differs but the lease.
+    /// Changes the record, and states with it: those that `next` gives.
     async fn advance(
         &self,
         next: impl Fn(&Rows, &mut Record) -> Result<Vec<(String, String, IndexState)>> + Send + Sync,
+    ) -> Result<Record> {
+        let operations = |rows: &Rows, record: &mut Record| operations(rows, &next(rows, record)?);
+        self.rewrite(operations).await
+    }
+
+    /// Changes the record, and with it rows beside it, which raises the epoch. Nothing is written where nothing differs but the
+    /// lease.
+    pub(super) async fn rewrite(
+        &self,
+        next: impl Fn(&Rows, &mut Record) -> Result<Vec<Operation>> + Send + Sync,
     ) -> Result<Record> {
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(&self.db).await?;
@@ -284,11 +306,12 @@ impl Owned {
                 }
                 other => other?,
             };
-            let moves = next(&rows, &mut record)?;
-            let operations = self.operations(&rows, &moves)?;
+            let mut operations = next(&rows, &mut record)?;
+            let is_any = !operations.is_empty();
+            operations.extend(is_any.then(|| self.next_epoch(&rows)));
             if self.write(&record, Some(row.etag.clone()), operations, attempt).await? {
                 // Of an earlier attempt the reply may have been lost: what it moved is nothing to move any more.
-                if !moves.is_empty() || attempt > 0 {
+                if is_any || attempt > 0 {
                     self.db.load_registry().await?;
                 }
                 return Ok(record);
@@ -297,31 +320,22 @@ impl Owned {
         Err(busy())
     }
 
-    fn operations(&self, rows: &Rows, moves: &[(String, String, IndexState)]) -> Result<Vec<Operation>> {
-        if moves.is_empty() {
-            return Ok(Vec::new());
-        }
+    fn next_epoch(&self, rows: &Rows) -> Operation {
         let now = self.db.environment().clock.now().ticks();
-        let mut operations = Vec::with_capacity(moves.len() + 1);
-        for (entity, index, state) in moves {
-            let row = index_row(entity, index);
-            let Some(there) = rows.0.get(&row) else {
-                let detail = format!("index `{index}` is not recorded; call `db.ensure_tables()`");
-                return Err(Error::unsupported(detail));
-            };
-            let mut properties = there.properties.clone();
-            properties.insert("State", state.word());
-            operations
-                .push(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) });
-        }
         let mut properties = registry::record("~epoch@1", now);
         properties.insert("Epoch", registry::epoch(&rows.0) + 1);
         let action = match rows.0.get(EPOCH) {
             Some(there) => Action::Replace(properties, Condition::Match(there.etag.clone())),
             None => Action::Insert(properties),
         };
-        operations.push(Operation { row: EPOCH.to_owned(), action });
-        Ok(operations)
+        Operation { row: EPOCH.to_owned(), action }
+    }
+
+    /// Forgets the migration, of which nothing is done: there is nothing to go on with.
+    pub(super) async fn abandon(&self) -> Result<()> {
+        let rows = Rows::read(&self.db).await?;
+        let row = self.mine(&rows)?.1;
+        record::remove(&self.db, row).await
     }
 
     /// Moves every index of the migration that is in one state to another.
@@ -366,6 +380,21 @@ impl Owned {
     pub(super) fn now(&self) -> DateTime {
         self.db.environment().clock.now()
     }
+}
+
+/// The rows of states that move on.
+fn operations(rows: &Rows, moves: &[(String, String, IndexState)]) -> Result<Vec<Operation>> {
+    let operation = |(entity, index, state): &(String, String, IndexState)| {
+        let row = index_row(entity, index);
+        let Some(there) = rows.0.get(&row) else {
+            let detail = format!("index `{index}` is not recorded; call `db.ensure_tables()`");
+            return Err(Error::unsupported(detail));
+        };
+        let mut properties = there.properties.clone();
+        properties.insert("State", state.word());
+        Ok(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) })
+    };
+    moves.iter().map(operation).collect()
 }
 
 fn new_record(id: String, steps: Vec<(String, String)>, undo: bool, now: DateTime) -> Record {

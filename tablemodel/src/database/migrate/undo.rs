@@ -12,16 +12,18 @@ use tablemodel_store::{
 };
 
 use super::{
-    Contracted, plans, record, running,
+    Contracted, forms, plans, record, running,
     settle::drain,
     states::{Owned, Rows},
     stop::Stop,
+    switch,
     waiting::Waiting,
 };
 use crate::{
     database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race, rewrites},
     error::{Error, ErrorKind, Result},
     plan::{states::IndexState, system},
+    schema::is_move,
 };
 
 /// How long other programs are waited for.
@@ -43,6 +45,11 @@ impl Undo {
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
         let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
+        if switch::is_switch(&owned.rows().await?.1) {
+            owned.release().await?;
+            let detail = "the move is being switched to the new form, and there is no way back: call `contract`";
+            return Err(Error::unsupported(detail));
+        }
         owned.change(|record| record.undo = true).await?;
         let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
         plans::forget(db, taken.as_ref().unwrap_or(&owned.id)).await?;
@@ -55,14 +62,19 @@ impl Undo {
         {
             return Err(running(&record)); // finish it, or take it back
         }
+        let switched = switch::contract(db, stop).await?;
         let wanted = |rows: &Rows| {
-            let dropped = rows.plan(db)?.dropped;
-            let dropped: Vec<_> = dropped.into_iter().map(|dropped| (dropped.entity, dropped.index)).collect();
+            let dropped = rows.plan(db)?.dropped.into_iter().filter(|dropped| !is_move(&dropped.index));
+            let dropped: Vec<_> = dropped.map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, true)))
         };
         match Owned::take(db, stop, &wanted).await? {
-            Some(owned) => Self::run(&owned).await,
-            None => Ok(Contracted::default()),
+            Some(owned) => Self::run(&owned).await.map(|more| Contracted {
+                steps: switched.steps.into_iter().chain(more.steps).collect(),
+                rows: switched.rows + more.rows,
+                ..more
+            }),
+            None => Ok(switched),
         }
     }
 
@@ -81,7 +93,7 @@ impl Undo {
         let db = &owned.db;
         let (_, record) = owned.rows().await?;
         let named = |(entity, index): &&(String, String)| {
-            let schema = db.model().iter().find(|schema| schema.entity_type == entity);
+            let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
             let is_rewrite = rewrites::version(index).is_some();
             !is_rewrite && schema.is_none_or(|schema| schema.derived_position(index).is_none())
         };
@@ -119,6 +131,9 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
     let db = &owned.db;
     let rows = Rows::read(db).await?;
     let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+    if let Some(moved) = schema.and_then(|schema| schema.moves_to.as_ref()).filter(|moved| moved.name() == index) {
+        return forms::remove(owned, moved.form()).await;
+    }
     let place =
         schema.and_then(|schema| Some(schema.derived(schema.derived_position(index)?)?.table.unwrap_or(schema.table)));
     let tables: BTreeSet<&str> = match rows.table(entity, index).or(place) {
@@ -129,7 +144,7 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
     for _ in 0..ROUNDS {
         let mut found = 0;
         for table in &tables {
-            let (rows, gone) = remove_once(owned, &db.table_name(table), &format!("{entity}.{index}")).await?;
+            let (rows, gone) = remove_once(owned, &db.table_name(table), rows_of(&format!("{entity}.{index}"))).await?;
             (found, removed) = (found + rows, removed + gone);
         }
         if found == 0 {
@@ -139,10 +154,14 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
     Err(Error::new(ErrorKind::Unavailable, format!("rows of index `{index}` keep coming; a program writes it still")))
 }
 
-/// One walk over the rows of a kind: how many it found, and how many it deleted.
-async fn remove_once(owned: &Owned, table: &str, kind: &str) -> Result<(u64, u64)> {
+/// Rows of any version of this kind.
+pub(super) fn rows_of(kind: &str) -> Filter {
     let at_least = Filter::compare(system::ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{kind}@"));
-    let filter = at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{kind}A")));
+    at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{kind}A")))
+}
+
+/// One walk over rows: how many it found, and how many it deleted.
+pub(super) async fn remove_once(owned: &Owned, table: &str, filter: Filter) -> Result<(u64, u64)> {
     let mut query = Query::new(table, KeyRange::table()).filtered(filter);
     query.select = Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]);
     let (mut found, mut removed) = (0, 0);

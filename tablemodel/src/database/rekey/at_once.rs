@@ -3,7 +3,9 @@
 use tablemodel_store::{Batch, DateTime, Receipts, Row, RowKey, StoreError};
 
 use crate::{
-    database::{Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, write::no_row},
+    database::{
+        Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, shadows::guarded, write::no_row,
+    },
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
 };
@@ -31,7 +33,9 @@ impl Database {
             check_follows(&follows, &then, &key)?;
             let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
             let places = leaving.places_apart(&plans, Some(&arriving));
-            let batches = leaving.join_places(places, join(departure, arrival)?).await?;
+            let mut batches = leaving.join_places(places, join(departure, arrival)?).await?;
+            let guarded = guarded(&[(&from.partition, &first), (&key.partition, &second)]);
+            Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
             self.check_blobs(until)?;
             let error = match self.commit_store(&batches, attempt).await {

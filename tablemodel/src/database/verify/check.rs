@@ -17,6 +17,7 @@ use crate::{
         image::Image,
         outbox::OUTBOX,
         part::{self, Parts, Standing},
+        shadow,
         states::{IndexState, Setting},
         system::{self, RowKind},
         version::Old,
@@ -119,6 +120,7 @@ impl Check {
         };
         let (mut parts, rows) = Parts::apart(rows, is_part);
         for row in rows {
+            let Some(row) = check.shadow(db, row)? else { continue };
             let kind = system::kind(&row.properties);
             let schema = kind.entity().and_then(|entity| db.model().iter().copied().find(|s| s.entity_type == entity));
             let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(table));
@@ -155,6 +157,19 @@ impl Check {
         check.lists();
         check.aggregates();
         Ok(check)
+    }
+
+    /// A row of the form that an entity moves to; any other is given back.
+    fn shadow(&mut self, db: &Database, row: Row) -> Result<Option<Row>> {
+        let Some((schema, index)) = shadow::kind(&db.model(), &row) else { return Ok(Some(row)) };
+        match system::is_dead(&row.properties) {
+            true => self.tombstones += 1,
+            false => self.derived += 1,
+        }
+        if db.registered(schema)?.setting.moving {
+            self.guests.push(Guest { schema, index, row });
+        }
+        Ok(None)
     }
 
     /// Each list against the keys that the entities want in it.
@@ -325,7 +340,15 @@ impl Check {
     }
 
     fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) -> Result<()> {
-        for entry in entries(image)? {
+        let wanted = match setting.entries(image) {
+            Err(error) if setting.moving => {
+                let detail = format!("it cannot become what it moves to: {error}");
+                self.report(image.key.clone(), ViolationKind::Corrupt, detail, Mend::No);
+                entries(image)?
+            }
+            wanted => wanted?,
+        };
+        for entry in wanted {
             let (state, Some(kind)) = (setting.of(entry.index), image.kind(&entry)) else {
                 continue;
             };
@@ -408,7 +431,7 @@ impl Wanted {
             misfits.push("its sequence number is ahead of its entity's");
         }
         let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator.as_ref());
-        let same_owner = system::owner(row).as_ref() == Some(&self.owner);
+        let same_owner = shadow::owner_as(&self.kind.name, row).as_ref() == Some(&self.owner);
         if system::is_pending(&row.properties) && !self.kind.name.starts_with('~') {
             misfits.push("it claims the value of its entity, and is not confirmed: reads pass over it");
         }

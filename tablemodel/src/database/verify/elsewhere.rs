@@ -22,6 +22,7 @@ use crate::{
         entries::wants,
         image::Image,
         outbox::{OUTBOX, Progress},
+        shadow,
         states::IndexState,
         system,
     },
@@ -145,7 +146,8 @@ impl Database {
         let report = |kind, detail: String, mend| {
             Ok(Some(Violation { table: table.to_owned(), key: row.key.clone(), kind, detail, mend }))
         };
-        let Some(owner) = system::owner(row).filter(|_| row.properties.get(system::OWNER_PARTITION).is_some()) else {
+        let is_whole = |_: &RowKey| schema.is_shadow(*index) || row.properties.get(system::OWNER_PARTITION).is_some();
+        let Some(owner) = shadow::owner_as(&name, row).filter(is_whole) else {
             return report(
                 ViolationKind::Dangling,
                 "it does not name its entity".to_owned(),

@@ -23,7 +23,7 @@ use crate::{
     plan::{
         change::{Change, is_primary},
         outbox::{AwayKey, Intent},
-        system,
+        shadow::owner_as,
     },
     rooms::aggregate::{Recount, held},
     schema::EntitySchema,
@@ -281,7 +281,9 @@ impl Database {
         let registered = self.registered(schema)?;
         let table = self.table_name(&entry.table);
         let there = self.get_row(&table, &entry.key).await?;
-        let Some(there) = there.filter(|row| system::owner(row).as_ref() == Some(owner)) else { return Ok(()) };
+        let Some(there) = there.filter(|row| owner_as(&entry.index, row).as_ref() == Some(owner)) else {
+            return Ok(());
+        };
         if self.is_atomic() {
             return match self.uncount(&there).await? {
                 true => Ok(()),

@@ -12,6 +12,7 @@ use crate::{
         entries::{Entry, entries_without},
         image::Image,
         outbox::AwayRow,
+        shadow,
         states::IndexState,
         system::{self},
     },
@@ -41,7 +42,12 @@ impl Planner<'_> {
         let Some(image) = new.or(old).filter(|image| image.latest.derived(0).is_some()) else { return Ok(derived) };
         let stays_alone = |index| self.stays_alone(old, new, index);
         let wanted = |image: Option<&Image>| image.map(|image| entries_without(image, stays_alone)).transpose();
-        let (old_entries, new_entries) = (wanted(old)?.unwrap_or_default(), wanted(new)?.unwrap_or_default());
+        let (mut old_entries, mut new_entries) = (wanted(old)?.unwrap_or_default(), wanted(new)?.unwrap_or_default());
+        if self.setting.moving {
+            // Of one that cannot be upgraded there is no shadow.
+            old.map(|old| shadow::add_entries(old, &mut old_entries)).transpose().ok();
+            new.map(|new| shadow::add_entries(new, &mut new_entries)).transpose()?;
+        }
         if let Some(old) = old {
             derived = self.leaving(old, &old_entries, &new_entries, released);
         }

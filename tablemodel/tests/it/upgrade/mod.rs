@@ -271,9 +271,11 @@ pub(crate) async fn programs(mode: Consistency) -> Programs {
     };
     first.reopen::<v2::Model>().await.unwrap().ensure_tables().await.unwrap();
     first.reopen::<v3::Model>().await.unwrap().ensure_tables().await.unwrap();
-    for index in ["by_last_name", "by_mail", "ids_by_town"] {
+    let built = ["by_last_name", "by_mail", "ids_by_town"].map(|index| (index, "readable"));
+    // No rows were rewritten, as a store of one program is where it is small: all three go on writing.
+    for (index, state) in built.into_iter().chain([("~@2", "absent"), ("~@3", "absent")]) {
         let state: Properties =
-            [("EntityType", Value::from("~index@1")), ("_seq", Value::from(1_i64)), ("State", Value::from("readable"))]
+            [("EntityType", Value::from("~index@1")), ("_seq", Value::from(1_i64)), ("State", Value::from(state))]
                 .into_iter()
                 .collect();
         let row = format!("index|Employee|{index}");

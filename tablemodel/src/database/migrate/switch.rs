@@ -1,0 +1,261 @@
+//! The switch of a move: from when on the new form of an entity is the one that is written, and the old one goes.
+//!
+//! First no program may be alive that knows the old form alone. Then the old form is closed, so that one that begins meanwhile
+//! writes nothing; what is under way is delivered; and one batch changes the form. Up to there it is given up where it fails.
+
+use std::time::Duration;
+
+use tablemodel_store::{Action, Condition, Operation, Row};
+
+use super::{
+    Contracted, Step, forms,
+    record::{self, Record},
+    settle::drain,
+    states::{Owned, Rows},
+    stop::Stop,
+    waiting::Waiting,
+};
+use crate::{
+    database::{
+        Database,
+        registry::{entity_row, followers, index_row, moved, place, record},
+    },
+    error::{Error, Result},
+    plan::states::IndexState,
+    schema::{EntitySchema, taken, taker},
+};
+
+/// How long other programs are waited for.
+const WAIT: Duration = Duration::from_secs(300);
+/// How often the migration is kept while the fence passes.
+const SLICE: Duration = Duration::from_secs(10);
+
+/// A move of an entity of the model.
+struct Move {
+    old: &'static EntitySchema,
+    new: &'static EntitySchema,
+    name: String,
+}
+
+impl Move {
+    fn of(new: &'static EntitySchema) -> Option<Self> {
+        let old = new.moved_from?;
+        Some(Self { old, new, name: old.moves_to.as_ref()?.name() })
+    }
+
+    fn row(&self) -> String {
+        index_row(self.new.entity_type, &self.name)
+    }
+
+    fn is_kept_as(&self, form: &EntitySchema, rows: &Rows) -> bool {
+        moved::kept_in(form, rows.all()).is_some_and(|table| table.eq_ignore_ascii_case(form.table))
+    }
+}
+
+/// The moves of entities that the program takes the new form of, and the store does not yet.
+fn waiting(rows: &Rows, db: &Database) -> Vec<Move> {
+    let moves = db.0.model.iter().copied().filter_map(Move::of);
+    moves.filter(|of| of.is_kept_as(of.old, rows)).collect()
+}
+
+/// The moves that can be switched.
+pub(super) fn ready(rows: &Rows, db: &Database) -> Result<Vec<(String, String)>> {
+    let mut ready = Vec::new();
+    for of in waiting(rows, db) {
+        if rows.state(of.new.entity_type, &of.name)? == IndexState::Readable {
+            ready.push((of.new.entity_type.to_owned(), of.name));
+        }
+    }
+    Ok(ready)
+}
+
+/// Whether the migration is the switch of moves.
+pub(super) fn is_switch(record: &Record) -> bool {
+    record.steps.iter().any(|(_, name)| taken(name).is_some())
+}
+
+/// Switches what can be, and takes the old rows away; goes on where an earlier call stopped.
+pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
+    let rows = Rows::read(db).await?;
+    match rows.unfinished()? {
+        Some(record) if !is_switch(&record) => return Ok(Contracted::default()),
+        Some(_) => {}
+        None => check_complete(&rows, db)?,
+    }
+    let wanted = |rows: &Rows| {
+        let ready = ready(rows, db)?.into_iter();
+        let ready: Vec<_> = ready.map(|(entity, name)| (entity, taker(&name))).collect();
+        Ok((!ready.is_empty()).then_some((ready, true)))
+    };
+    let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
+    let record = owned.rows().await?.1;
+    let moves = match moves_of(db, &record) {
+        Ok(moves) if is_switch(&record) => moves,
+        other => {
+            owned.release().await?;
+            return other.map(|_| Contracted::default());
+        }
+    };
+    match run(&owned, &record, &moves).await {
+        Ok(rows) => Ok(Contracted { migration: Some(record.id), steps: gone(&moves), rows }),
+        Err(error) => {
+            // A store that is gone cannot be told: then another call goes on.
+            let _ = give_up(&owned, &moves).await;
+            Err(error)
+        }
+    }
+}
+
+fn gone(moves: &[Move]) -> Vec<Step> {
+    let step =
+        |of: &Move| Step { entity: of.new.entity_type.to_owned(), index: of.name.clone(), state: IndexState::Absent };
+    moves.iter().map(step).collect()
+}
+
+/// That no move is still to be applied: it is not passed over.
+fn check_complete(rows: &Rows, db: &Database) -> Result<()> {
+    for of in waiting(rows, db) {
+        let state = rows.state(of.new.entity_type, &of.name)?;
+        if state != IndexState::Readable {
+            let detail = format!(
+                "the move to version {} is {}, and only one that is complete can be switched: call `apply` first",
+                of.new.version,
+                state.word()
+            );
+            return Err(Error::unsupported(detail).of(of.new.entity_type));
+        }
+    }
+    Ok(())
+}
+
+fn moves_of(db: &Database, record: &Record) -> Result<Vec<Move>> {
+    let of = |(entity, _): &(String, String)| {
+        let listed = db.0.model.iter().copied().find(|schema| schema.entity_type == entity);
+        listed.and_then(Move::of).ok_or_else(|| {
+            let detail = format!(
+                "`{entity}` is being switched to its new form: call `contract` with the program that says `moved_from`"
+            );
+            Error::unsupported(detail)
+        })
+    };
+    record.steps.iter().map(of).collect()
+}
+
+async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
+    let what = "keep the entity at its old keys, or have not learnt of the states yet";
+    let all = Waiting { indexes: &record.steps, knows: Some(true), what, time: WAIT };
+    let (rows, _) = owned.rows().await?;
+    if !moves.iter().all(|of| of.is_kept_as(of.new, &rows)) {
+        owned.settle(&all).await?;
+        close(owned, moves, true).await?;
+        owned.settle(&all).await?;
+        drain(&owned.db).await?;
+        change_form(owned, moves).await?;
+    }
+    owned.settle(&all).await?;
+    let mut removed = 0;
+    for of in moves {
+        removed += forms::remove(owned, of.old).await?;
+    }
+    pass_fence(owned).await?;
+    for of in moves {
+        forms::remove_dead(owned, of.new).await?;
+    }
+    record::forget(&owned.db, &owned.id).await?;
+    let end = |rows: &Rows, record: &mut Record| {
+        record.finished = Some(owned.now());
+        Ok(moves.iter().filter_map(|of| deleted(rows.row(&of.row())?)).collect())
+    };
+    owned.rewrite(end).await?;
+    Ok(removed)
+}
+
+/// Closes the old forms, or opens them again.
+async fn close(owned: &Owned, moves: &[Move], closed: bool) -> Result<()> {
+    let next = |rows: &Rows, _: &mut Record| {
+        let open = moves.iter().filter_map(|of| rows.row(&of.row()));
+        let open = open.filter(|row| row.properties.get(moved::CLOSED).is_some() != closed);
+        let operation = |row: &Row| {
+            let mut properties = row.properties.clone();
+            properties.retain(|name| name != moved::CLOSED);
+            if closed {
+                properties.insert(moved::CLOSED, true);
+            }
+            replaced(row, properties)
+        };
+        Ok(open.map(operation).collect())
+    };
+    owned.rewrite(next).await.map(drop)
+}
+
+/// The new form is the one that is kept, from this batch on.
+async fn change_form(owned: &Owned, moves: &[Move]) -> Result<()> {
+    let next = |rows: &Rows, _: &mut Record| Ok(moves.iter().flat_map(|of| form(owned, of, rows)).collect());
+    owned.rewrite(next).await.map(drop)
+}
+
+fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
+    let (old, new) = (of.old, of.new);
+    if of.is_kept_as(new, rows) {
+        return Vec::new(); // by an attempt whose reply was lost
+    }
+    let now = owned.now().ticks();
+    let mut operations = Vec::new();
+    if let Some(row) = rows.row(&entity_row(new)) {
+        let mut properties = row.properties.clone();
+        properties.insert("Table", new.table);
+        properties.insert("Version", i64::from(new.version));
+        operations.push(replaced(row, properties));
+    }
+    for name in followers(new) {
+        let mut properties = record("~index@1", now);
+        properties.insert("State", IndexState::Readable.word());
+        properties.insert("Version", i64::from(new.version));
+        if let Some(table) = place(new, &name) {
+            properties.insert("Table", table);
+        }
+        let key = index_row(new.entity_type, &name);
+        operations.push(match rows.row(&key) {
+            Some(row) => replaced(row, properties),
+            None => Operation { row: key, action: Action::Insert(properties) },
+        });
+    }
+    let former = old.lineage().flat_map(|version| version.indexes).map(|index| index.name);
+    let former: std::collections::BTreeSet<_> = former.filter(|name| new.index(name).is_none()).collect();
+    operations.extend(former.into_iter().filter_map(|name| deleted(rows.row(&index_row(old.entity_type, name))?)));
+    operations
+}
+
+/// Before the switch, all is as it was; after it, another call goes on.
+async fn give_up(owned: &Owned, moves: &[Move]) -> Result<()> {
+    let (rows, _) = owned.rows().await?;
+    if moves.iter().any(|of| of.is_kept_as(of.new, &rows)) {
+        return owned.release().await;
+    }
+    close(owned, moves, false).await?;
+    owned.abandon().await
+}
+
+/// What was under way to shadows is over after this.
+async fn pass_fence(owned: &Owned) -> Result<()> {
+    if owned.db.is_atomic() {
+        return Ok(());
+    }
+    let mut left = owned.db.0.fence;
+    while !left.is_zero() {
+        let slice = left.min(SLICE);
+        owned.db.environment().sleep.sleep(slice).await;
+        owned.keep().await?;
+        left -= slice;
+    }
+    Ok(())
+}
+
+fn replaced(row: &Row, properties: tablemodel_store::Properties) -> Operation {
+    Operation { row: row.key.row.clone(), action: Action::Replace(properties, Condition::Match(row.etag.clone())) }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "for chains of rows that may not be there")]
+fn deleted(row: &Row) -> Option<Operation> {
+    Some(Operation { row: row.key.row.clone(), action: Action::Delete(Condition::Match(row.etag.clone())) })
+}

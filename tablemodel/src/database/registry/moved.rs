@@ -1,0 +1,95 @@
+//! Entities that move, as the registry has them: which of its two forms an entity is kept in, and who may write it.
+//!
+//! The record of the entity names the table of that form; nothing is changed here.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tablemodel_store::{Row, ValueRef};
+
+use super::{Closed, Other, Registered, entity_row, index_row};
+use crate::{
+    plan::states::{IndexState, IndexStates, Setting},
+    schema::{EntitySchema, taker},
+};
+
+/// On the state of a move: whether the old form is written no more.
+pub(in crate::database) const CLOSED: &str = "Closed";
+
+/// The table that the store keeps the entity in.
+pub(in crate::database) fn kept_in<'r>(schema: &EntitySchema, rows: &'r HashMap<String, Row>) -> Option<&'r str> {
+    match rows.get(&entity_row(schema))?.properties.get("Table") {
+        Some(ValueRef::String(table)) => Some(table),
+        _ => None,
+    }
+}
+
+fn is_kept_as(schema: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
+    kept_in(schema, rows).is_some_and(|table| table.eq_ignore_ascii_case(schema.table))
+}
+
+/// The entities that the program lists, each in the form that the store keeps it in.
+pub(super) fn model(
+    listed: &'static [&'static EntitySchema],
+    rows: &HashMap<String, Row>,
+) -> Arc<[&'static EntitySchema]> {
+    listed.iter().map(|schema| schema.moved_from.filter(|old| is_kept_as(old, rows)).unwrap_or(schema)).collect()
+}
+
+/// That the entity has left this form, for one that the program knows of.
+pub(super) fn gone(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
+    let to = schema.moves_to.as_ref()?.form();
+    is_kept_as(to, rows).then_some(Closed::Moved { to: to.version })
+}
+
+/// That the entity is about to leave this form.
+pub(super) fn closed(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
+    let moved = schema.moves_to.as_ref()?;
+    is_closed(schema, &moved.name(), rows).then(|| Closed::Moved { to: moved.form().version })
+}
+
+/// Whether the old form is written no more, by the state of its move.
+pub(in crate::database) fn is_closed(schema: &EntitySchema, name: &str, rows: &HashMap<String, Row>) -> bool {
+    let row = rows.get(&index_row(schema.entity_type, name));
+    row.is_some_and(|row| matches!(row.properties.get(CLOSED), Some(ValueRef::Boolean(true))))
+}
+
+/// Whether what is left of the old form is still to be taken away: until then, deletes leave tombstones, for the sake of what was
+/// under way to shadows.
+pub(super) fn is_settling(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> bool {
+    let moved = schema.moved_from.and_then(|old| old.moves_to.as_ref());
+    moved.is_some_and(|moved| rows.contains_key(&index_row(schema.entity_type, &moved.name())))
+}
+
+/// Gives every kind of shadow the state of the move, which is the last. Whether there are any.
+pub(super) fn spread(schema: &'static EntitySchema, states: &mut Vec<IndexState>) -> bool {
+    let Some(moved) = &schema.moves_to else { return false };
+    let state = states.pop().unwrap_or(IndexState::Absent);
+    states.extend(std::iter::repeat_n(state, 1 + moved.form().indexes.len()));
+    state != IndexState::Absent
+}
+
+/// The form `to` of an entity that is still kept in the old one: it can be read once every row of it is there.
+pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema) -> Other {
+    let closed = Closed::NotSwitched { from: kept.schema.version };
+    if kept.setting.of(kept.schema.first_shadow()) != IndexState::Readable {
+        return Other::Closed(closed);
+    }
+    let (prefix, _) = kept.table.split_at(kept.table.len().saturating_sub(kept.schema.table.len()));
+    Other::Readable(Arc::new(Registered {
+        schema: to,
+        table: format!("{prefix}{}", to.table),
+        setting: Setting {
+            states: IndexStates(vec![IndexState::Readable; to.indexes.len()]),
+            moving: false,
+            ..kept.setting.clone()
+        },
+        closed: Some(closed),
+        ..kept.clone()
+    }))
+}
+
+/// What a program says that it knows, if the new form of the entity is its own.
+pub(in crate::database) fn taker_row(listed: &'static EntitySchema) -> Option<String> {
+    let moved = listed.moved_from.and_then(|old| old.moves_to.as_ref())?;
+    Some(index_row(listed.entity_type, &taker(&moved.name())))
+}

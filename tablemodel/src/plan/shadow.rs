@@ -1,0 +1,123 @@
+//! Shadows: the rows of the form that an entity moves to, derived from the one that it is kept in.
+//!
+//! A shadow is written, delivered, fenced and verified as an index row in another partition is. It names its entity by a property of
+//! its own, since what it is an index row of, or would be, is the new form. Pure.
+
+use serde_json::Value as Json;
+use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        entries::{self, Away, Entry},
+        image::Image,
+        outbox::AwayKey,
+        system::{self, RowKind},
+        version,
+    },
+    schema::{EntitySchema, is_move},
+};
+
+/// Adds the rows of the new form: its primary row first.
+pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
+    let Some(moved) = &image.latest.moves_to else { return Ok(()) };
+    let new = image.moved(moved)?;
+    let first = image.latest.first_shadow();
+    let owner = owner_text(&image.key);
+    let own = || Away { table: new.schema.table, partition: new.key.partition.clone() };
+    let mut primary = new.primary_properties();
+    version::expand(&new, &mut primary)?;
+    to.push(shadow(first, own(), new.key.row.clone(), primary, &owner));
+    for entry in entries::entries(&new)? {
+        let away = entry.away.unwrap_or_else(own);
+        to.push(shadow(first + 1 + entry.index, away, entry.row, entry.properties, &owner));
+    }
+    Ok(())
+}
+
+fn shadow(index: usize, away: Away, row: String, mut properties: Properties, owner: &str) -> Entry {
+    properties.set(PropertyName::from_static(system::MOVED), ValueRef::String(owner));
+    Entry { index, away: Some(away), row, properties }
+}
+
+/// Whether the image wants this row of the new form. One that cannot be upgraded wants none.
+pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) -> bool {
+    let mut wanted = Vec::new();
+    let is_it = |entry: &Entry| entry.index == number && entry.row == row && entry.partition(image) == partition;
+    add_entries(image, &mut wanted).is_ok() && wanted.iter().any(is_it)
+}
+
+/// How a shadow names the entity that it is of.
+fn owner_text(key: &RowKey) -> String {
+    Json::from(vec![key.partition.as_str(), key.row.as_str()]).to_string()
+}
+
+/// The entity that the shadow is of; none where the row is no shadow.
+pub(crate) fn owner(row: &Row) -> Option<RowKey> {
+    let Some(ValueRef::String(text)) = row.properties.get(system::MOVED) else { return None };
+    let [partition, row] = serde_json::from_str::<[String; 2]>(text).ok()?;
+    Some(RowKey { partition, row })
+}
+
+/// The entity that a row of this kind is of.
+pub(crate) fn owner_as(kind: &str, row: &Row) -> Option<RowKey> {
+    if is_move(kind) { owner(row) } else { system::owner(row) }
+}
+
+/// The entity of the model that the row is a shadow of, and the kind of shadow.
+pub(crate) fn kind(model: &[&'static EntitySchema], row: &Row) -> Option<(&'static EntitySchema, usize)> {
+    row.properties.get(system::MOVED)?;
+    let kind = system::kind(&row.properties);
+    let schema = model.iter().copied().find(|schema| Some(schema.entity_type) == kind.entity())?;
+    let to = schema.moves_to.as_ref()?.form();
+    let first = schema.first_shadow();
+    match kind {
+        RowKind::Primary { .. } | RowKind::Tombstone { .. } => Some((schema, first)),
+        RowKind::Derived { name, .. } => {
+            Some((schema, first + 1 + to.indexes.iter().position(|index| index.name == name)?))
+        }
+        RowKind::Part { .. } | RowKind::Foreign => None,
+    }
+}
+
+/// Whether the kind with this number is the new form's primary row: of that one entity alone.
+pub(crate) fn is_primary(schema: &EntitySchema, index: usize) -> bool {
+    schema.moves_to.is_some() && index == schema.first_shadow()
+}
+
+/// What remembers that a shadow stood here.
+pub(crate) fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -> Option<Properties> {
+    let number = schema.derived_position(&entry.index).filter(|number| schema.is_shadow(*number))?;
+    let to = schema.moves_to.as_ref()?.form();
+    let index = number.checked_sub(schema.first_shadow() + 1).and_then(|at| to.indexes.get(at));
+    let mut properties = match index.filter(|index| index.elsewhere.is_some()) {
+        // Readers of index rows pass over what is dead elsewhere alone.
+        Some(index) => {
+            let mut properties = Properties::new();
+            system::stamp(&mut properties, index.discriminator, sequence, None);
+            properties
+        }
+        None => system::tombstone(to, sequence, None),
+    };
+    properties.set(PropertyName::from_static(system::DEAD), ValueRef::Boolean(true));
+    properties.set(PropertyName::from_static(system::MOVED), ValueRef::String(&owner_text(owner)));
+    Some(properties)
+}
+
+/// Whether what is to be written at this sequence for `owner` is due over the row that is there. One that lives is its owner's.
+pub(crate) fn is_due(there: &Row, owner: &RowKey, sequence: i64, is_live: bool) -> bool {
+    let is_older = system::sequence(&there.properties) < sequence;
+    let is_own = self::owner(there).as_ref() == Some(owner);
+    is_older && (is_own || (is_live && system::is_dead(&there.properties)))
+}
+
+/// That two entities become one.
+pub(crate) fn collision(schema: &EntitySchema, owner: &RowKey, other: Option<&RowKey>, key: &RowKey) -> Error {
+    let version = schema.moves_to.as_ref().map_or(0, |moved| moved.form().version);
+    let who = match other {
+        Some(other) => format!("the entity {other} moves to the same key {key}: change one of the two, or the upgrade"),
+        None => format!("a row that is no part of the move has the key {key} of its new form: move it away"),
+    };
+    let detail = format!("{who} (version {version})");
+    Error::new(ErrorKind::AlreadyExists, detail).of(schema.entity_type).at_key(owner.clone())
+}

@@ -1,0 +1,155 @@
+//! The move of an entity to other keys in another table: which form it leaves, which one it takes, and by what numbers and names
+//! the old one calls the rows of the new.
+//!
+//! Until the move is switched, the rows of the new form are derived from the old: shadows. Only constants are here.
+
+use std::fmt;
+
+use super::{Convert, Derived, EntitySchema};
+use crate::{
+    entity::TableEntity,
+    upgrade::{Upgrade, convert},
+};
+
+/// What a move is called among the indexes of its entity; the version of the new form follows.
+const NAME: &str = "~moved@";
+
+/// Where an entity moves to, and how it becomes what it is there. Made by `#[table(moves_to = EmployeeV4)]`, or by
+/// `#[table(moved_from = EmployeeV3)]` on the new form.
+#[derive(Clone, Copy)]
+pub struct Moved {
+    to: fn() -> &'static EntitySchema,
+    upgrade: Convert,
+}
+
+impl fmt::Debug for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Moved").field("to", &self.form().discriminator).finish_non_exhaustive()
+    }
+}
+
+impl Moved {
+    /// From `Old` to `New`. For generated code.
+    #[doc(hidden)]
+    pub const fn of<Old: TableEntity, New: TableEntity + Upgrade<Old>>() -> Self {
+        Self { to: schema_of::<New>, upgrade: convert::<Old, New>() }
+    }
+
+    /// The new form.
+    pub(crate) fn form(&self) -> &'static EntitySchema {
+        (self.to)()
+    }
+
+    pub(crate) fn upgrade(&self) -> Convert {
+        self.upgrade
+    }
+
+    /// What the move is called among the indexes of its entity.
+    pub(crate) fn name(&self) -> String {
+        format!("{NAME}{}", self.form().version)
+    }
+}
+
+fn schema_of<E: TableEntity>() -> &'static EntitySchema {
+    E::SCHEMA
+}
+
+/// Whether this is what a move is called, or a row of one.
+pub(crate) fn is_move(name: &str) -> bool {
+    name.starts_with(NAME)
+}
+
+/// The version that the move of this name leads to.
+pub(crate) fn moved_to(name: &str) -> Option<u32> {
+    name.strip_prefix(NAME)?.parse().ok()
+}
+
+/// What a program says that it knows if it takes the new form for its own.
+pub(crate) fn taker(name: &str) -> String {
+    format!("{name}!")
+}
+
+/// The move of which this is the taker.
+pub(crate) fn taken(name: &str) -> Option<&str> {
+    name.strip_suffix('!').filter(|name| is_move(name))
+}
+
+impl EntitySchema {
+    /// The old form `Old` as one that moves to `New`. For generated code.
+    #[doc(hidden)]
+    pub const fn moving<Old: TableEntity, New: TableEntity + Upgrade<Old>>() -> Self {
+        let old = Old::SCHEMA;
+        Self {
+            entity_type: old.entity_type,
+            version: old.version,
+            discriminator: old.discriminator,
+            table: old.table,
+            fields: old.fields,
+            partition: old.partition,
+            row: old.row,
+            indexes: old.indexes,
+            copies: old.copies,
+            aggregates: old.aggregates,
+            adopt: old.adopt,
+            shape: old.shape,
+            reserved: old.reserved,
+            path: old.path,
+            previous: old.previous,
+            readable_by: old.readable_by,
+            moves_to: Some(Moved::of::<Old, New>()),
+            moved_from: None,
+            frozen: false,
+        }
+    }
+
+    /// The number of the first kind of shadow: that of primary rows; those of the new form's indexes follow.
+    pub(crate) const fn first_shadow(&self) -> usize {
+        self.declared()
+    }
+
+    pub(super) fn shadow_kinds(&self) -> usize {
+        self.moves_to.as_ref().map_or(0, |moved| 1 + moved.form().indexes.len())
+    }
+
+    /// Whether the kind with this number is one of the form that it moves to.
+    pub(crate) fn is_shadow(&self, position: usize) -> bool {
+        (self.first_shadow()..self.kinds()).contains(&position)
+    }
+
+    /// The kind of shadow with this number.
+    pub(super) fn shadow_kind(&self, position: usize) -> Option<Derived> {
+        let moved = self.moves_to.as_ref().filter(|_| self.is_shadow(position))?;
+        let (name, to) = (moved.name(), moved.form());
+        let Some(index) = position.checked_sub(self.first_shadow() + 1).and_then(|at| to.indexes.get(at)) else {
+            let discriminator = to.discriminator.into();
+            return Some(Derived { name: name.into(), discriminator, table: Some(to.table), unique: false });
+        };
+        let table = index.elsewhere.as_ref().map_or(to.table, |elsewhere| elsewhere.table);
+        let name = format!("{name}.{}", index.name).into();
+        Some(Derived { name, discriminator: index.discriminator.into(), table: Some(table), unique: false })
+    }
+
+    /// The number of the kind of shadow with this name.
+    pub(super) fn shadow_named(&self, name: &str) -> Option<usize> {
+        let moved = self.moves_to.as_ref().filter(|_| is_move(name))?;
+        let rest = name.strip_prefix(&moved.name())?;
+        match rest.strip_prefix('.') {
+            None => rest.is_empty().then(|| self.first_shadow()),
+            Some(index) => {
+                let at = moved.form().indexes.iter().position(|own| own.name == index)?;
+                Some(self.first_shadow() + 1 + at)
+            }
+        }
+    }
+
+    /// The tables that rows of this form and of its versions stand in.
+    pub(crate) fn tables(&'static self) -> impl Iterator<Item = &'static str> {
+        let elsewhere = self.lineage().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
+        std::iter::once(self.table).chain(elsewhere.map(|elsewhere| elsewhere.table))
+    }
+
+    /// Whether some of its writes may leave an outbox row.
+    pub(crate) fn has_outbox(&self) -> bool {
+        self.has_rows_elsewhere() || self.moves_to.is_some() || self.moved_from.is_some()
+    }
+}

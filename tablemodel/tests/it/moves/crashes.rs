@@ -1,0 +1,173 @@
+//! A fault at every store call of a move, in both modes: whoever goes on ends with every entity under exactly one form.
+
+use std::time::Duration;
+
+use tablemodel::{
+    ErrorKind, IndexState,
+    prelude::*,
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::{MODES, assert_clean, before, filled, first, live_rows, new_flights, next, old_flights, program, second};
+
+/// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
+async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
+where
+    W: AsyncFn(&Database) -> tablemodel::Result<()>,
+    E: AsyncFn(&TestDatabase, &str),
+{
+    let (store, db) = made().await;
+    store.forget_calls();
+    work(&db).await.expect("without a fault");
+    let calls = store.calls().len();
+    for call in 0..calls {
+        for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply] {
+            let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
+            let (store, db) = made().await;
+            let replies = !matches!(fault, Fault::LostReply);
+            store.fail(Script::new().at(call, fault));
+            let result = work(&db).await;
+            drop(db);
+            if !replies {
+                result.as_ref().unwrap_or_else(|error| panic!("{told}: {error:?}"));
+            }
+            store.fail(Script::new());
+            let store = store.reopen::<before::Model>().await.expect("opened");
+            store.clock().advance(Duration::from_secs(130));
+            end(&store, &told).await;
+        }
+    }
+    calls
+}
+
+#[tokio::test]
+async fn an_application_that_died_anywhere_is_taken_up_by_either_release() {
+    for mode in MODES {
+        let calls = at_every_call(
+            async || {
+                let store = filled(mode, 1, 3).await;
+                let db = program::<first::Model>(&store).await;
+                (store, db)
+            },
+            async |db| {
+                db.ensure_tables().await?;
+                db.migrations().apply().workers(1).await.map(drop)
+            },
+            async |store, told| {
+                let was = old_flights(&program::<first::Model>(store).await, 1).await;
+                assert_eq!(was.len(), 3);
+                let db = next::<second::Model>(store).await;
+                db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                assert_clean(&db, told).await;
+                assert_eq!(new_flights(&db, 1).await.unwrap(), was, "{told}");
+                db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                assert_clean(&db, told).await;
+                assert_eq!(new_flights(&db, 1).await.unwrap(), was, "{told}");
+                assert!(live_rows(&db, "Flights").await.is_empty(), "{told}");
+            },
+        )
+        .await;
+        assert!(calls > 20, "{calls} calls");
+    }
+}
+
+#[tokio::test]
+async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form() {
+    for mode in MODES {
+        let calls = at_every_call(
+            async || {
+                let store = filled(mode, 1, 4).await;
+                let db = next::<second::Model>(&store).await;
+                db.migrations().apply().await.expect("applied");
+                (store, db)
+            },
+            async |db| db.migrations().contract().await.map(drop),
+            async |store, told| {
+                let db = program::<second::Model>(store).await;
+                assert_eq!(new_flights(&db, 1).await.unwrap().len(), 4, "{told}");
+                db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                assert_eq!(new_flights(&db, 1).await.unwrap().len(), 4, "{told}");
+                assert_clean(&db, told).await;
+                for table in ["Flights", "ByOrigin"] {
+                    assert!(live_rows(&db, table).await.is_empty(), "{told}");
+                }
+                let plan = db.migrations().plan().await.unwrap();
+                assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+                db.update(second::Flight::find().origin("OSL").carrier("C0").number(0), |f| {
+                    f.seats += 1;
+                    Ok(())
+                })
+                .await
+                .unwrap_or_else(|error| panic!("{told}: {error:?}"));
+            },
+        )
+        .await;
+        assert!(calls > 10, "{calls} calls");
+    }
+}
+
+#[tokio::test]
+async fn a_rollback_that_died_anywhere_is_taken_up() {
+    for mode in MODES {
+        at_every_call(
+            async || {
+                let store = filled(mode, 1, 4).await;
+                let db = next::<first::Model>(&store).await;
+                db.migrations().apply().await.expect("applied");
+                (store, db)
+            },
+            async |db| db.migrations().rollback().await.map(drop),
+            async |store, told| {
+                let db = program::<first::Model>(store).await;
+                let is_over = super::states(&db).await == [IndexState::Absent]
+                    && db.migrations().plan().await.unwrap().unfinished.is_none();
+                if !is_over {
+                    db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                }
+                assert_clean(&db, told).await;
+                assert_eq!(old_flights(&db, 1).await.len(), 4, "{told}");
+                for table in ["Departures", "Carriers"] {
+                    assert!(live_rows(&db, table).await.is_empty(), "{told}");
+                }
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_died_anywhere_leaves_both_forms_alike() {
+    for mode in MODES {
+        at_every_call(
+            async || {
+                let store = filled(mode, 1, 4).await;
+                let db = next::<first::Model>(&store).await;
+                db.migrations().apply().await.expect("applied");
+                (store, db)
+            },
+            async |db| {
+                db.update(first::Flight::find().carrier("C0").number(1), |f| {
+                    (f.origin, f.seats) = ("KBP".into(), 900);
+                    Ok(())
+                })
+                .await?;
+                let one = first::Flight::find().carrier("C0").number(2).one(db).await?.expect("there");
+                match db.delete(one).await {
+                    // What is gone has nothing to be recognised by.
+                    Err(error) if *error.kind() == ErrorKind::OutcomeUnknown => Ok(()),
+                    other => other,
+                }
+            },
+            async |store, told| {
+                let db = program::<first::Model>(store).await;
+                assert_clean(&db, told).await;
+                let was = old_flights(&db, 1).await;
+                drop(db);
+                store.clock().advance(Duration::from_secs(130));
+                let db = next::<second::Model>(store).await;
+                assert_eq!(new_flights(&db, 1).await.unwrap(), was, "{told}");
+            },
+        )
+        .await;
+    }
+}

@@ -1,0 +1,160 @@
+//! The whole way: of two releases, of one alone, and back.
+
+use tablemodel::{Consistency, ErrorKind, IndexState, prelude::*, store::clock::Sleep};
+
+use super::{
+    MODES, Passing, assert_clean, before, filled, first, kind, live_rows, new_flights, next, old_flights, program,
+    second, states,
+};
+
+/// That the new form is the truth, and nothing is left of the old.
+async fn assert_switched(db: &Database, flights: &super::Flights, carriers: u32, told: &str) {
+    assert_clean(db, told).await;
+    assert_eq!(&new_flights(db, carriers).await.expect("readable"), flights, "{told}");
+    for table in ["Flights", "ByOrigin"] {
+        let rows = live_rows(db, table).await;
+        assert!(rows.is_empty(), "{told}: {rows:?}");
+    }
+    let plan = db.migrations().plan().await.expect("planned");
+    assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+}
+
+#[tokio::test]
+async fn an_entity_moves_while_it_is_written_and_every_form_says_who_may() {
+    for mode in MODES {
+        let store = filled(mode, 3, 70).await;
+        let old = next::<first::Model>(&store).await;
+        let applied = old.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete(), "{applied:?}");
+        assert_clean(&old, "applied").await;
+
+        // The old form goes on being written, and the new one follows.
+        let mut one = first::Flight::find().carrier("C1").number(4).one(&old).await.unwrap().unwrap();
+        one.origin = "CDG".into();
+        old.save(&mut one).await.expect("saved");
+        old.patch(first::Flight::find().carrier("C1").number(5), first::Flight::SEATS.set(99)).await.expect("patched");
+        let gone = first::Flight::find().carrier("C1").number(6).one(&old).await.unwrap().unwrap();
+        old.delete(gone).await.expect("deleted");
+        let mut moved = first::Flight::find().carrier("C1").number(7).one(&old).await.unwrap().unwrap();
+        moved.carrier = "C0".into();
+        moved.number = 500;
+        old.rekey(&mut moved).await.expect("moved");
+        let flights = old_flights(&old, 3).await;
+        assert_eq!(flights.len(), 209);
+        assert_clean(&old, "written").await;
+
+        let new = program::<second::Model>(&store).await;
+        new.ensure_tables().await.expect("ensured");
+        assert_eq!(new_flights(&new, 3).await.expect("complete shadows can be read"), flights, "{mode:?}");
+        let mut read = second::Flight::find().origin("CDG").carrier("C1").number(4).one(&new).await.unwrap().unwrap();
+        let refused = new.save(&mut read).await.unwrap_err();
+        assert_eq!(refused.kind(), &ErrorKind::NotSwitched { from: 1 }, "{refused:?}");
+        let plan = new.migrations().plan().await.expect("planned");
+        assert!(plan.steps.is_empty() && plan.dropped.len() == 1, "{plan:?}");
+
+        drop(old);
+        let contracted = new.migrations().contract().await.expect("switched");
+        assert!(contracted.rows >= 3 * 209, "{contracted:?}");
+        assert_switched(&new, &flights, 3, "switched").await;
+        second::Flight::find().origin("CDG").carrier("C1").number(4).one(&new).await.unwrap().unwrap();
+        new.update(second::Flight::find().origin("CDG").carrier("C1").number(4), |f| {
+            f.seats = 7;
+            Ok(())
+        })
+        .await
+        .expect("the new form is written");
+        assert_clean(&new, "written anew").await;
+
+        let late = program::<first::Model>(&store).await;
+        let error = first::Flight::find().carrier("C1").number(4).one(&late).await.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Moved { to: 2 }, "{error:?}");
+        assert!(late.insert(&first_flight("C1", 900)).await.is_err());
+        assert_eq!(late.ensure_tables().await.unwrap_err().kind(), &ErrorKind::Moved { to: 2 });
+        assert!(new.migrations().rollback().await.is_err(), "there is no way back from a switch");
+    }
+}
+
+fn first_flight(carrier: &str, number: u32) -> first::Flight {
+    let before::Flight { carrier, number, origin, seats } = before::flight(carrier, number);
+    first::Flight { carrier, number, origin, seats }
+}
+
+#[tokio::test]
+async fn one_program_that_owns_its_store_moves_it_alone() {
+    for flights in [20, 150] {
+        let store = filled(Consistency::Atomic, 2, flights).await;
+        let was = old_flights(&program::<first::Model>(&store).await, 2).await;
+        let db = program::<second::Model>(&store).await;
+        let refused = db.insert(&second_flight()).await.unwrap_err();
+        assert_eq!(refused.kind(), &ErrorKind::NotSwitched { from: 1 });
+        let refused = second::Flight::find().origin("OSL").all(&db).await.unwrap_err();
+        assert_eq!(refused.kind(), &ErrorKind::NotSwitched { from: 1 });
+        db.ensure_tables().await.expect("ensured");
+        if flights > 100 {
+            let error = db.migrations().contract().await.unwrap_err();
+            assert_eq!(error.kind(), &ErrorKind::Unsupported, "{error:?}");
+            let sized = db.migrations().apply().dry_run(None).await.expect("reckoned");
+            assert_eq!((sized.entities, sized.rows, sized.failed), (300, 900, 0));
+            db.migrations().apply().await.expect("applied");
+        }
+        db.migrations().contract().await.expect("switched");
+        assert_switched(&db, &was, 2, "alone").await;
+        db.insert(&second_flight()).await.expect("written");
+        let again = program::<second::Model>(&store).await;
+        assert_clean(&again, "opened again").await;
+    }
+}
+
+fn second_flight() -> second::Flight {
+    second::Flight { origin: "KBP".into(), carrier: "C9".into(), number: 1, code: "C91".into(), seats: 1 }
+}
+
+#[tokio::test]
+async fn a_move_is_taken_back_from_every_state() {
+    for mode in MODES {
+        for calls in (0..).step_by(7) {
+            let store = filled(mode, 1, 4).await;
+            let was = old_flights(&program::<first::Model>(&store).await, 1).await;
+            let db = program::<first::Model>(&store).await;
+            store.fail(tablemodel::testing::Script::new().at(calls, tablemodel::testing::Fault::CrashBefore));
+            let is_over = db.ensure_tables().await.is_ok() && db.migrations().apply().workers(1).batch(2).await.is_ok();
+            drop(db);
+            store.fail(tablemodel::testing::Script::new());
+            let store = store.reopen::<before::Model>().await.expect("opened");
+            Passing(store.clock().clone()).sleep(std::time::Duration::from_secs(130)).await;
+            let db = program::<first::Model>(&store).await;
+            if db.migrations().status().await.unwrap().is_some() {
+                db.migrations().rollback().await.unwrap_or_else(|error| panic!("{mode:?} {calls}: {error:?}"));
+                assert_eq!(states(&db).await, [IndexState::Absent]);
+            }
+            for table in ["Departures", "Carriers"] {
+                let rows = live_rows(&db, table).await;
+                assert!(rows.is_empty(), "{mode:?} {calls}: {rows:?}");
+            }
+            assert_eq!(old_flights(&db, 1).await, was);
+            assert_clean(&db, "taken back").await;
+            if is_over {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_nothing_moves_yet_no_request_is_spent_on_it() {
+    for mode in MODES {
+        let store = filled(mode, 1, 300).await;
+        let (plain, moving) = (program::<before::Model>(&store).await, next::<first::Model>(&store).await);
+        let mut spent = Vec::new();
+        for number in [1000, 1001] {
+            store.forget_calls();
+            match number {
+                1000 => drop(plain.insert(&before::flight("C0", number)).await.unwrap()),
+                _ => drop(moving.insert(&first_flight("C0", number)).await.unwrap()),
+            }
+            spent.push(store.calls().len());
+        }
+        assert_eq!(spent[0], spent[1], "{mode:?}");
+        assert!(live_rows(&moving, "Departures").await.iter().all(|row| kind(row).is_empty()));
+    }
+}

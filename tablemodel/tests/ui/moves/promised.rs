@@ -1,0 +1,101 @@
+//! Moves that could not be done whole.
+
+use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+macro_rules! upgrade {
+    ($old:ident => $new:ident) => {
+        impl Upgrade<$old> for $new {
+            fn upgrade(_: $old) -> Result<Self, UpgradeError> {
+                Err(UpgradeError::new("never"))
+            }
+        }
+    };
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
+#[table(index(by_name, table = "Names", partition = "{name}", row = "{p}_{id}", keys_only))]
+struct Old {
+    p: String,
+    id: u32,
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Others", version = 2, moved_from = Old, partition = "{p}", row = "{id}")]
+struct OtherType {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => OtherType);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 1, moved_from = Old, partition = "{p}", row = "{id}")]
+struct SameVersion {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => SameVersion);
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+struct SameTable {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => SameTable);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+#[table(index(by_name, table = "names", partition = "{name}", row = "{p}_{id}", keys_only))]
+struct SameIndexTable {
+    p: String,
+    id: u32,
+    name: String,
+}
+upgrade!(Old => SameIndexTable);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+#[table(index(by_name, row = "n_{name}", unique, keys_only))]
+struct Unique {
+    p: String,
+    id: u32,
+    name: String,
+}
+upgrade!(Old => Unique);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+#[table(list(of_name, row = "n_{name}"))]
+struct Listed {
+    p: String,
+    id: u32,
+    name: String,
+}
+upgrade!(Old => Listed);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, wide, partition = "{p}", row = "t_{id}")]
+struct Wide {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => Wide);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, adopt, partition = "{p}", row = "t_{id}")]
+struct Adopted {
+    p: String,
+    id: u32,
+}
+upgrade!(Old => Adopted);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+struct WithoutUpgrade {
+    p: String,
+    id: u32,
+}
+
+fn main() {}
