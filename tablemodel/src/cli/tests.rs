@@ -1,7 +1,9 @@
 //! The commands over a package in a temporary folder, as they are run by their words.
 
 mod chapter;
+mod clubs;
 mod everything_v1;
+mod faults;
 mod frozen;
 mod kill;
 mod moved;

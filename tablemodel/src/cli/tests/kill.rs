@@ -12,7 +12,8 @@ use std::{
 
 use super::{
     Package,
-    store::{fill, new, within},
+    clubs::new,
+    store::{fill, within},
 };
 use crate::{
     cli::{

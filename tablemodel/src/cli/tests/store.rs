@@ -1,136 +1,21 @@
 //! The commands over a store: each on a file, by its words, with its exit code, text and JSON.
 
-use std::{path::PathBuf, sync::atomic::Ordering, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use serde_json::json;
 use tablemodel_store::{EmbeddedStore, TableStore};
 
-use super::{Folder, first};
+use super::{
+    Folder,
+    clubs::{mended, new, old, picky, unique},
+    first,
+};
 use crate::{
     Consistency,
-    cli::{
-        outcome::{DONE, DRIFTED, FAILED, Outcome, SET_ASIDE, STOPPED, WAITING},
-        store::{Tool, apply_for_tests},
-    },
+    cli::outcome::{DONE, DRIFTED, FAILED, Outcome, SET_ASIDE, WAITING},
     prelude::*,
     store::{Action, Batch, Condition},
-    testing::{Call, Fault, FaultPlan, Request, Script, TestDatabase},
 };
-
-/// The first release.
-pub(super) mod old {
-    use crate::prelude::*;
-
-    #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:06}", crate = "crate")]
-    pub(in crate::cli::tests) struct Person {
-        pub(in crate::cli::tests) club: String,
-        pub(in crate::cli::tests) id: u32,
-        pub(in crate::cli::tests) city: String,
-        pub(in crate::cli::tests) badge: u32,
-    }
-
-    #[derive(TableModel)]
-    #[table(crate = "crate")]
-    pub(in crate::cli::tests) enum Club {
-        Person(Person),
-    }
-}
-
-/// The second: an index beside the entity, and one elsewhere.
-pub(super) mod new {
-    use crate::prelude::*;
-
-    #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:06}", crate = "crate")]
-    #[table(index(by_city, row = "city_{city}_{id:06}", keys_only))]
-    #[table(index(by_badge, table = "Badges", partition = "{badge}", row = "{club}_{id:06}", keep(city)))]
-    pub(in crate::cli::tests) struct Person {
-        pub(in crate::cli::tests) club: String,
-        pub(in crate::cli::tests) id: u32,
-        pub(in crate::cli::tests) city: String,
-        pub(in crate::cli::tests) badge: u32,
-    }
-
-    #[derive(TableModel)]
-    #[table(crate = "crate")]
-    pub(in crate::cli::tests) enum Club {
-        Person(Person),
-    }
-}
-
-/// Another second: a badge belongs to one person of a club.
-mod unique {
-    use crate::prelude::*;
-
-    #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(
-        name = "Club",
-        entity_type = "Person",
-        version = 2,
-        partition = "{club}",
-        row = "p_{id:06}",
-        crate = "crate"
-    )]
-    #[table(previous = super::old::Person)]
-    #[table(index(by_badge, row = "badge_{badge:06}", unique, keys_only))]
-    pub(super) struct Person {
-        pub(super) club: String,
-        pub(super) id: u32,
-        pub(super) city: String,
-        pub(super) badge: u32,
-    }
-
-    impl crate::Upgrade<super::old::Person> for Person {
-        fn upgrade(old: super::old::Person) -> Result<Self, crate::UpgradeError> {
-            let super::old::Person { club, id, city, badge } = old;
-            Ok(Self { club, id, city, badge })
-        }
-    }
-
-    #[derive(TableModel)]
-    #[table(crate = "crate")]
-    pub(super) enum Club {
-        Person(Person),
-    }
-}
-
-/// A second release with this upgrade.
-macro_rules! upgraded {
-    ($name:ident, $upgrade:expr) => {
-        mod $name {
-            use crate::{Upgrade, UpgradeError, prelude::*};
-
-            #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = "Club", entity_type = "Person", version = 2, partition = "{club}", row = "p_{id:06}")]
-            #[table(previous = super::old::Person, crate = "crate")]
-            pub(super) struct Person {
-                pub(super) club: String,
-                pub(super) id: u32,
-                pub(super) town: String,
-            }
-
-            impl Upgrade<super::old::Person> for Person {
-                fn upgrade(old: super::old::Person) -> Result<Self, UpgradeError> {
-                    let town: Result<String, UpgradeError> = $upgrade(&old);
-                    Ok(Self { club: old.club, id: old.id, town: town? })
-                }
-            }
-
-            #[derive(TableModel)]
-            #[table(crate = "crate")]
-            pub(super) enum Club {
-                Person(Person),
-            }
-        }
-    };
-}
-
-upgraded!(picky, |old: &super::old::Person| match old.badge {
-    7 => Err(UpgradeError::new("nobody knows badge 7")),
-    _ => Ok(old.city.clone()),
-});
-upgraded!(mended, |old: &super::old::Person| Ok(old.city.clone()));
 
 pub(super) fn person(id: u32, badge: u32) -> old::Person {
     old::Person { club: format!("c{}", id % 5), id, city: ["Oslo", "Rome"][id as usize % 2].into(), badge }
@@ -468,71 +353,6 @@ fn a_program_that_ended_well_is_not_waited_for() {
         db.registry_rows_for_tests().await.into_iter().filter(|row| row.starts_with("app|")).count()
     });
     assert_eq!(leases, 0);
-}
-
-/// A tool over a database of the test's.
-fn tool(db: &TestDatabase) -> Tool {
-    Tool { db: (**db).clone(), plans: Vec::new(), golden: PathBuf::new(), stop: Default::default() }
-}
-
-async fn filled(persons: u32) -> TestDatabase {
-    let db = TestDatabase::atomic::<old::Club>().await.unwrap();
-    let all = futures_util::stream::iter((0..persons).map(|id| person(id, id)));
-    assert_eq!(db.bulk().insert_all(all).await.unwrap().failed.len(), 0);
-    db.reopen::<new::Club>().await.unwrap()
-}
-
-#[test]
-fn what_is_stopped_says_so_and_goes_on() {
-    within(async {
-        let db = filled(300).await;
-        let tool = tool(&db);
-        tool.stop.store(true, Ordering::Relaxed);
-        let stopped = apply_for_tests(&tool, &["--batch", "20"]).await;
-        assert_eq!(stopped.code, STOPPED, "{stopped:?}");
-        assert!(stopped.lines[0].contains("the same call goes on from here"), "{stopped:?}");
-        let status = db.migrations().status().await.unwrap().unwrap();
-        assert_eq!((status.finished, status.touched), (None, 0));
-        tool.stop.store(false, Ordering::Relaxed);
-        assert_eq!(apply_for_tests(&tool, &["--batch", "20"]).await.code, DONE);
-        assert!(db.verify().await.unwrap().is_clean());
-    });
-}
-
-/// A disk that is full from the so-manieth commit on.
-struct Full(usize);
-
-impl FaultPlan for Full {
-    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
-        let commits = matches!(call.request, Request::Commit(_));
-        self.0 = self.0.saturating_sub(usize::from(commits));
-        (commits && self.0 == 0).then(|| Fault::error(crate::store::StoreErrorKind::Denied))
-    }
-}
-
-#[test]
-fn a_disk_that_fills_is_an_error_and_the_same_command_goes_on() {
-    for commits in 1..30 {
-        within(async {
-            let db = filled(80).await;
-            db.fail(Full(commits));
-            let full = apply_for_tests(&tool(&db), &["--batch", "20", "--workers", "1"]).await;
-            if full.code != DONE {
-                assert_eq!(full.code, FAILED, "{commits}: {full:?}");
-            }
-            db.fail(Script::new());
-            let db = db.reopen::<new::Club>().await.unwrap();
-            if full.code != DONE
-                && let Some(status) = db.migrations().status().await.unwrap()
-            {
-                assert_eq!(status.finished, None, "{commits}: what is half done is marked");
-            }
-            let applied = apply_for_tests(&tool(&db), &["--batch", "20"]).await;
-            assert_eq!(applied.code, DONE, "{commits}: {applied:?}");
-            let verified = db.verify().await.unwrap();
-            assert!(verified.is_clean() && verified.derived == 160, "{commits}: {:?}", verified.violations);
-        });
-    }
 }
 
 #[test]
