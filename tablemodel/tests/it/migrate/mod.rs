@@ -162,7 +162,8 @@ pub(crate) async fn next<M: TableModel>(db: &TestDatabase) -> Database {
     program
 }
 
-static NEXT: AtomicU64 = AtomicU64::new(1);
+/// Not where that of a `TestDatabase` begins: no two programs have one name.
+static NEXT: AtomicU64 = AtomicU64::new(1 << 31);
 
 struct Counter(AtomicU64);
 

@@ -175,7 +175,7 @@ pub(crate) async fn next<M: TableModel>(db: &TestDatabase) -> Database {
     program
 }
 
-static NEXT: AtomicU64 = AtomicU64::new(1);
+static NEXT: AtomicU64 = AtomicU64::new(1 << 31);
 
 struct Counter(AtomicU64);
 
