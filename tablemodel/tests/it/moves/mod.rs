@@ -9,21 +9,11 @@ mod sabotage;
 mod switching;
 mod together;
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
-use tablemodel::{
-    Consistency, IndexState, Random, Row, ValueRef,
-    prelude::*,
-    store::clock::{ManualClock, Sleep},
-    testing::TestDatabase,
-};
+use tablemodel::{Consistency, IndexState, Row, ValueRef, prelude::*, testing::TestDatabase};
+
+pub(crate) use crate::migrate::{MODES, Passing, assert_clean, next, program};
 
 /// The release that knows of no move.
 pub(crate) mod before {
@@ -143,8 +133,6 @@ pub(crate) mod second {
     }
 }
 
-pub(crate) const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
-
 /// So many flights of so many carriers, as the first program wrote them, which has ended.
 pub(crate) async fn filled(mode: Consistency, carriers: u32, flights: u32) -> TestDatabase {
     let made = match mode {
@@ -157,53 +145,6 @@ pub(crate) async fn filled(mode: Consistency, carriers: u32, flights: u32) -> Te
     assert!(report.failed.is_empty(), "{report:?}");
     db.clock().advance(Duration::from_secs(130));
     db
-}
-
-/// A program over the store: sleeping takes time, and lets others run.
-pub(crate) async fn program<M: TableModel>(db: &TestDatabase) -> Database {
-    db.fail(tablemodel::testing::Script::new());
-    let random = Arc::new(Counter(AtomicU64::new(NEXT.fetch_add(1 << 32, Ordering::Relaxed))));
-    let builder = Database::builder().clock(Arc::new(db.clock().clone())).random(random);
-    let builder = builder.sleep(Arc::new(Passing(db.clock().clone()))).deadline(Duration::MAX);
-    builder.consistency(db.consistency()).with_store::<M>(db.store()).await.expect("opened")
-}
-
-/// The same, with its tables.
-pub(crate) async fn next<M: TableModel>(db: &TestDatabase) -> Database {
-    let program = program::<M>(db).await;
-    program.ensure_tables().await.expect("ensured");
-    program
-}
-
-static NEXT: AtomicU64 = AtomicU64::new(1 << 31);
-
-struct Counter(AtomicU64);
-
-impl Random for Counter {
-    fn next(&self) -> u64 {
-        self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed)
-    }
-}
-
-pub(crate) struct Passing(pub(crate) ManualClock);
-
-#[async_trait::async_trait]
-impl Sleep for Passing {
-    async fn sleep(&self, time: Duration) {
-        if time == Duration::MAX {
-            std::future::pending().await
-        }
-        self.0.advance(time);
-        tokio::task::yield_now().await;
-    }
-}
-
-pub(crate) async fn assert_clean(db: &Database, told: &str) {
-    if db.consistency() == Consistency::Azure {
-        db.relay().drain().await.expect("delivered");
-    }
-    let verified = db.verify().await.expect("verify runs");
-    assert!(verified.is_clean(), "{told}: {:#?}", verified.violations);
 }
 
 /// The rows of a table that remember nothing that was.
