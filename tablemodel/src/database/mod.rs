@@ -12,6 +12,8 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+#[cfg(feature = "testing")]
+mod fork;
 mod holders;
 mod leases;
 mod lists;

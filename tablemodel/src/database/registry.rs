@@ -128,7 +128,7 @@ struct Known {
 }
 
 /// A form of an entity that is not the one it is kept in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Other {
     /// Its rows are complete shadows, and may be read.
     Readable(Arc<Registered>),
@@ -183,6 +183,16 @@ impl Registry {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.generation.lapsed.store(true, Ordering::SeqCst);
         known.earlier.iter().filter_map(Weak::upgrade).for_each(|earlier| earlier.lapsed.store(true, Ordering::SeqCst));
+    }
+
+    /// As it is now, with no write under way.
+    #[cfg(feature = "testing")]
+    pub(super) fn forked(&self) -> Self {
+        let own = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let lapsed = AtomicBool::new(own.generation.is_lapsed());
+        let generation = Arc::new(Generation { epoch: own.generation.epoch, lapsed });
+        let (model, entities, others) = (own.model.clone(), own.entities.clone(), own.others.clone());
+        Self(RwLock::new(Known { model, entities, others, generation, earlier: Vec::new() }))
     }
 
     fn set(&self, next: Known, epoch: i64) {

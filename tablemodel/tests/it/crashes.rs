@@ -33,7 +33,8 @@ pub(crate) async fn enumerate<M: TableModel, S: PartialEq + Debug>(
     state: impl AsyncFn(&TestDatabase) -> S,
     check: impl AsyncFn(&TestDatabase, &str, bool),
 ) -> usize {
-    let db = prepared().await;
+    let prepared = prepared().await;
+    let db = prepared.fork().unwrap();
     let before = state(&db).await;
     db.forget_calls();
     run(&db).await.unwrap_or_else(|error| panic!("{told}, without a fault: {error}"));
@@ -41,7 +42,7 @@ pub(crate) async fn enumerate<M: TableModel, S: PartialEq + Debug>(
     let mut points = 0;
     for (call, fault) in (0..calls).flat_map(|call| faults().into_iter().map(move |fault| (call, fault))) {
         let told = format!("{told}, {fault:?} at call {call} of {calls}");
-        let db = prepared().await;
+        let db = prepared.fork().unwrap();
         db.fail(Script::new().at(call, fault));
         let result = run(&db).await;
         db.fail(Script::new());
