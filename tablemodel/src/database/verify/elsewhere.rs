@@ -10,8 +10,10 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
-    check::{Check, Guest, Wanted, WantedAway, readable},
+    check::Check,
+    readable::readable,
     repair::Mend,
+    wanted::{Guest, Wanted, WantedAway},
 };
 use crate::{
     database::{Database, outbox},
