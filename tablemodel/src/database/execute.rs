@@ -267,6 +267,12 @@ impl<'a> Run<'a> {
         self.laid_out(changes).await
     }
 
+    /// That the changes can be planned, and their batches are within the limits.
+    pub(super) async fn check(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_needs(changes).await?;
+        self.fitted(changes).await.map(drop)
+    }
+
     pub(super) fn is_ambiguous(&self) -> bool {
         self.ambiguous
     }

@@ -5,6 +5,7 @@
 
 mod arrival;
 mod at_once;
+mod bonds;
 mod reservation;
 mod values;
 
@@ -18,6 +19,7 @@ use crate::{
         Database, Registered,
         claims::Taken,
         execute::{Run, operation_id},
+        followers::Copying,
         write::no_row,
     },
     entity::TableEntity,
@@ -66,7 +68,6 @@ impl Database {
         let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
         } else {
-            self.check_movable(&to)?;
             #[cfg(feature = "blob")]
             let until = self.move_blobs(&mut to, was.now()).await?;
             #[cfg(not(feature = "blob"))]
@@ -80,18 +81,6 @@ impl Database {
         Ok(())
     }
 
-    /// That nothing stands in the way of a move, by what the entity is.
-    fn check_movable(&self, to: &Image) -> Result<()> {
-        let detail = if to.schema.copies.iter().any(|copy| !copy.optional) && !self.is_atomic() {
-            "an entity with a copy that is no `Option` moves only where the store commits several partitions atomically, since its source may go meanwhile; insert it anew and delete the old one"
-        } else if to.schema.shape.is_some() && !self.is_atomic() {
-            "an entity of several rows moves only where the store commits several partitions atomically; insert it anew and delete the old one"
-        } else {
-            return Ok(());
-        };
-        Err(Error::unsupported(detail).of(to.schema.entity_type).at_key(to.key.clone()))
-    }
-
     /// Reserves the new key, takes the entity from the old one, and lets it arrive.
     async fn move_in_steps(
         &self,
@@ -102,21 +91,26 @@ impl Database {
     ) -> Result<Group> {
         let (schema, since) = (registered.schema, self.environment().clock.monotonic());
         let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
-        let moving = Move { id, from: old.key().clone(), to };
+        let partition = to.key.partition.clone();
+        let mut moving = Move { id, from: old.key().clone(), to };
         let was = Image::written(schema, &old)?;
         self.check_fits(registered, &moving).await?;
         self.mark_moving(schema, &moving.from.partition).await?;
         self.mark_moving(schema, &moving.to.key.partition).await?;
         let reserved = self.reserve(registered, &moving, &was).await?;
-        let left = match self.check_blobs(until) {
+        let mut bound = Run::new(self, registered, &partition);
+        let left = match self.bind(&mut bound, &mut moving.to).await.and_then(|()| self.check_blobs(until)) {
             Ok(()) => self.leave(registered, &moving, old, &was, &reserved, since).await,
-            late => late,
+            Err(error) => {
+                self.stay(registered, &moving, &reserved, bound.copying).await;
+                return Err(error);
+            }
         };
         if let Err(error) = left {
             let is_known = *error.kind() != ErrorKind::OutcomeUnknown;
             let has_left = !is_known && self.intent(schema, &moving.intent_key()).await?.is_some();
             if is_known {
-                self.give_back(registered, &moving, &reserved).await;
+                self.stay(registered, &moving, &reserved, bound.copying).await;
             }
             if !has_left {
                 return Err(error);
@@ -134,6 +128,12 @@ impl Database {
                 Err(undecided(&moving, "the entity has left its old key, and a relay lets it arrive").caused_by(error))
             }
         }
+    }
+
+    /// Takes back what was put at the new key for a move that has not begun.
+    async fn stay(&self, registered: &Registered, moving: &Move, reserved: &ETag, bound: Copying) {
+        self.give_back(registered, moving, reserved).await;
+        self.withdraw(bound).await;
     }
 
     /// That what was uploaded for the move cannot have been collected yet.
@@ -175,7 +175,8 @@ impl Database {
             known.insert(held.row, Some(holding));
         }
         let mut run = Run::new(self, registered, &moving.to.key.partition).knowing(known);
-        run.prepare(&[Change::Arrive(Box::new(moving.clone()))]).await.map(drop).map_err(Error::alone)
+        run.check(&[Change::Arrive(Box::new(moving.clone()))]).await.map_err(Error::alone)?;
+        moving.intent(now.ticks(), now).map(drop)
     }
 
     /// Claims the values that the entity has only at its new key, then takes it from the old one.

@@ -25,7 +25,7 @@ use crate::{
         outbox::{self, Intent, OUTBOX, Progress},
         system::{self, RowKind},
     },
-    rooms::rekey::{INTENT, Move},
+    rooms::rekey::INTENT,
     schema::EntitySchema,
 };
 
@@ -183,7 +183,8 @@ impl Relay {
                 let Some((table, partition)) = marker.key.row.split_once('|') else { continue };
                 let (table, partition) = (table.to_owned(), partition.to_owned());
                 let range = KeyRange::rows(partition.clone(), intents_and_outbox());
-                let rows = self.rows(&self.db.table_name(&table), range).await?;
+                let mut rows = self.rows(&self.db.table_name(&table), range).await?;
+                rows.retain(|row| !matches!(system::kind(&row.properties), RowKind::Part { .. })); // of an intent
                 dirty.push(Dirty { marker, table, partition, rows });
             }
         }
@@ -296,7 +297,10 @@ impl Relay {
 
     async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<()> {
         if row.key.row.starts_with(INTENT) {
-            return self.db.finish_move(&Move::read(schema, row)?).await.map(drop);
+            return match self.db.intent(schema, &row.key).await? {
+                Some(moving) => self.db.finish_move(&moving).await.map(drop),
+                None => Ok(()),
+            };
         }
         let outgoing = Outgoing {
             schema,

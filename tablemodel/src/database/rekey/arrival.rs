@@ -3,13 +3,17 @@
 //! Whoever meets an intent lets its entity arrive; several may do so at once.
 
 use futures_util::{FutureExt, future::BoxFuture};
-use tablemodel_store::{KeyRange, Query, RowKey};
+use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
 use crate::{
     database::Database,
     error::{ErrorKind, Result},
     key::beginning_with,
-    plan::{change::Change, group::Group, system},
+    plan::{
+        change::Change,
+        group::Group,
+        system::{self, RowKind},
+    },
     rooms::rekey::{Move, Reservation, intents_of},
     schema::EntitySchema,
 };
@@ -20,21 +24,23 @@ impl Database {
         schema: &'static EntitySchema,
         key: &RowKey,
     ) -> Result<Option<Move>> {
-        let row = self.get_row(&self.table_name(schema.table), key).await?;
-        row.map(|row| Move::read(schema, &row)).transpose()
+        let rows = self.read_entity(schema, &self.table_name(schema.table), key).await?;
+        rows.map(|rows| Move::read(schema, &rows)).transpose()
     }
 
-    /// The moves that have taken an entity from this key and are not finished. One range query.
+    /// The moves that have taken an entity from this key and are not finished. One range query, and one for each of an
+    /// entity that may be several rows.
     pub(in crate::database) async fn moves_of(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Vec<Move>> {
         let range = KeyRange::rows(key.partition.clone(), beginning_with(&intents_of(&key.row)));
         let mut query = Query::new(self.table_name(schema.table), range);
         let mut moves = Vec::new();
         loop {
             let page = self.query_page(&query).await?;
-            let of_type =
-                page.rows.iter().filter(|row| system::kind(&row.properties).entity() == Some(schema.entity_type));
-            for row in of_type {
-                moves.push(Move::read(schema, row)?);
+            for row in page.rows.into_iter().filter(|row| is_intent_of(schema, row)) {
+                match schema.shape {
+                    None => moves.push(Move::read(schema, &row.into())?),
+                    Some(_) => moves.extend(self.intent(schema, &row.key).await?),
+                }
             }
             match page.continuation {
                 Some(next) => query.continuation = Some(next),
@@ -83,10 +89,22 @@ impl Database {
         if !self.is_atomic() {
             self.hand_over(moving, since).await?;
         }
-        if let Some(row) = self.get_row(&registered.table, &moving.intent_key()).await? {
-            self.remove_row(&registered.table, &row).await?;
-        }
+        self.remove_intent(moving).await?;
         Ok(arrived)
+    }
+
+    /// Takes the intent away, with its parts.
+    async fn remove_intent(&self, moving: &Move) -> Result<()> {
+        let (schema, key) = (moving.to.schema, moving.intent_key());
+        let table = self.table_name(schema.table);
+        let rows = match schema.shape {
+            None => self.get_row(&table, &key).await?.map(Group::from),
+            Some(_) => self.read_rows(&table, &key).await?,
+        };
+        match rows {
+            Some(rows) => self.remove_rows(&table, &rows).await,
+            None => Ok(()),
+        }
     }
 
     /// Whether the new key is still reserved for the move. Anything else there means that the entity has arrived.
@@ -94,4 +112,8 @@ impl Database {
         let there = self.get_row(&self.table_name(moving.to.schema.table), &moving.to.key).await?;
         Ok(there.as_ref().and_then(Reservation::of).is_some_and(|reservation| reservation.id == moving.id))
     }
+}
+
+fn is_intent_of(schema: &EntitySchema, row: &Row) -> bool {
+    matches!(system::kind(&row.properties), RowKind::Derived { entity, .. } if entity == schema.entity_type)
 }

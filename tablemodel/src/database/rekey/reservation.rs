@@ -14,7 +14,9 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::{
+        bonds::{Bond, bonds},
         change::{is_primary, next_sequence, reserved, violation},
+        entries::Entry,
         image::Image,
         outbox::{Intent, is_tombstone},
         system,
@@ -27,7 +29,14 @@ impl Database {
     /// Reserves the new key for the move, and with it the values of unique indexes in its partition.
     pub(super) async fn reserve(&self, registered: &Registered, moving: &Move, was: &Image) -> Result<ETag> {
         let (schema, key) = (registered.schema, &moving.to.key);
-        let held = moving.newly_held(was)?;
+        let mut held = moving.newly_held(was)?;
+        let (unique, expires) = (held.len(), later(self.environment().clock.now(), 2 * self.0.fence));
+        let bonds: Vec<_> = bonds(&moving.to, &registered.setting)?.into_iter().filter(Bond::is_beside).collect();
+        let bound = |bond: &Bond| {
+            let Entry { index, row, .. } = &bond.entry;
+            Held { index: *index, row: row.clone(), properties: bond.pending(schema, expires) }
+        };
+        held.extend(bonds.iter().map(bound));
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&registered.table, key).await?;
             let now = self.environment().clock.now();
@@ -51,8 +60,13 @@ impl Database {
                 },
             };
             let batch = Batch::new(&registered.table, key.partition.clone()).with(key.row.clone(), action);
-            let insert = |held: &Held| Action::Insert(held.properties.clone());
-            let batch = held.iter().fold(batch, |batch, held| batch.with(held.row.clone(), insert(held)));
+            let put = |(at, held): (usize, &Held)| match at < unique {
+                true => (held.row.clone(), Action::Insert(held.properties.clone())),
+                false => (held.row.clone(), Action::InsertOrReplace(held.properties.clone())),
+            };
+            let sources = self.held_sources(&moving.to, &bonds).await?;
+            let beside = held.iter().enumerate().map(put).chain(sources);
+            let batch = beside.fold(batch, |batch, (row, action)| batch.with(row, action));
             match self.commit_store(&[batch], attempt).await {
                 Ok(receipts) => {
                     let etag = receipts.into_iter().flatten().next().and_then(|written| written.etag);

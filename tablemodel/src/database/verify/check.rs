@@ -30,7 +30,7 @@ use crate::{
     },
     rooms::{
         aggregate::{self, Totals},
-        list,
+        copy, list,
         rekey::{INTENT, Reservation, is_held},
     },
     schema::{AggregateSchema, Cover, EntitySchema},
@@ -119,7 +119,9 @@ impl Check {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }
-                (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => check.pending += 1,
+                (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => {
+                    check.intent(parts.with(row));
+                }
                 (RowKind::Derived { name, .. }, _, Some(schema)) => {
                     check.entry(db, schema, name.to_owned(), row, &mut derived)?
                 }
@@ -232,6 +234,14 @@ impl Check {
         }
     }
 
+    /// The intent of a move: until it is over, its entity stands there alone.
+    fn intent(&mut self, rows: Group) {
+        self.pending += 1;
+        if let Err(torn) = part::settled(rows) {
+            self.report(torn.key, ViolationKind::Corrupt, torn.detail.into_owned(), Mend::No);
+        }
+    }
+
     /// The parts of entities: each is one that its head names, or one that its writer is about to publish.
     fn parts(&mut self, db: &Database, parts: &Parts) {
         let now = db.environment().clock.now();
@@ -297,7 +307,7 @@ impl Check {
     fn derived_row(&mut self, row: Row) {
         let Some(wanted) = self.wanted.remove(&row.key.row) else {
             let owner = system::owner_row(&row.properties).unwrap_or("no entity").to_owned();
-            let is_held = is_held(&row) && self.held.contains(&row.key.row);
+            let is_held = (is_held(&row) || copy::is_pending(&row.properties)) && self.held.contains(&row.key.row);
             if is_held || self.unreadable.contains(&owner) {
                 return;
             }
