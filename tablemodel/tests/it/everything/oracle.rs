@@ -7,8 +7,10 @@ mod totals;
 
 use std::collections::BTreeMap;
 
-use tablemodel::{Blob, Properties, Value};
+use tablemodel::{Blob, Value};
 
+pub(super) use self::found::{Found, differences, physical};
+use self::totals::Totals;
 use super::{Doc, Entity, Fan, Key, Person, Sponsor, Team, sponsor_key, steps::CONTENTS, team_key};
 
 type Place = (String, String, String);

@@ -11,9 +11,8 @@ use std::{
 };
 
 use futures_util::TryStreamExt;
-use proptest::prelude::*;
 use tablemodel::{
-    Consistency, ErrorKind, Result, RowKey, ValueRef,
+    Consistency, ErrorKind, RowKey, ValueRef,
     blob::{
         ObjectStore,
         object_store::{ObjectStoreExt, path::Path},
@@ -23,10 +22,7 @@ use tablemodel::{
 };
 
 use super::rows_in;
-use crate::{
-    blob::faulty::{FaultyBlobs, When},
-    crashes::{enumerate, is_of_fault},
-};
+use crate::blob::faulty::FaultyBlobs;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Members", partition = "{team}", row = "m_{tag}_{id:04}")]

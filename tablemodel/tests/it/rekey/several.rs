@@ -126,7 +126,7 @@ async fn an_entity_of_several_rows_moves_whole() {
         let mut moved = find(&db, "A").await.unwrap();
         (moved.shelf, moved.text) = ("B".into(), book("B", after).text);
         db.rekey(&mut moved).await.unwrap();
-        assert_eq!(moved.value(), &book("B", after), "{told}");
+        assert_eq!(*moved, book("B", after), "{told}");
         moved.loans = 4;
         db.save(&mut moved).await.expect("what was moved is current");
         assert_eq!(books(&db).await, [None, Some(Book { loans: 4, ..book("B", after) })], "{told}");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tablemodel::{Properties, Value};
 
 use super::{Fields, Physical, Place, in_name, linked};
+use crate::everything::Key;
 
 /// What stands in the store.
 pub(in crate::everything) struct Found {

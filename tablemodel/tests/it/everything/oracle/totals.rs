@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use tablemodel::Value;
 
-use super::{Fields, Physical, Rule};
-use crate::everything::Entity;
+use super::{Fields, Physical, Rule, put};
+use crate::everything::{Entity, Person, Team};
 
 /// What the persons of a club come to, in clubs that have persons or a team.
 #[derive(Default)]
 pub(super) struct Totals {
-    active: i64,
+    pub(super) active: i64,
     sources: i64,
-    points: i64,
+    pub(super) points: i64,
     rated: i64,
     /// In quarters: all rates are such.
     rates: i64,
