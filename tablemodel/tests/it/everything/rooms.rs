@@ -31,7 +31,7 @@ const ROOMS: &[(&str, Proof)] = &[
     ("model", Proof::Here(&[Op::Batch])),
     ("outbox", Proof::Here(&[Op::Save, Op::Delete, Op::Batch])),
     ("projection", Proof::WritesNothing),
-    ("rekey", Proof::Here(&[Op::Move])),
+    ("rekey", Proof::Here(&[Op::Move, Op::MoveDoc])),
     ("scan", Proof::WritesNothing),
     ("sparse", Proof::Here(&[Op::Less, Op::Save])),
     ("unique", Proof::Here(&[Op::Insert, Op::Save, Op::Upsert, Op::Delete])),
@@ -68,6 +68,8 @@ pub(super) enum Op {
     /// Over the borders of chunks.
     Grow,
     Shrink,
+    /// With what it needs parts for, to another partition.
+    MoveDoc,
     Patch,
     Remove,
     /// A fan comes, and copies.
@@ -172,7 +174,7 @@ pub(super) async fn run(db: &Database, op: Op) -> Result<()> {
         Op::Upsert => db.upsert(&Person { email: Some("up@x".into()), zip: None, ..person("A", 2) }).await.map(drop),
         Op::Update => db.update(Person::find().club("A").year(2014).id(2), |p| Ok(changed(p))).await.map(drop),
         Op::Save | Op::Less | Op::Move | Op::Delete | Op::Batch => run_person(db, op).await,
-        Op::Grow | Op::Shrink | Op::Remove => run_doc(db, op).await,
+        Op::Grow | Op::Shrink | Op::MoveDoc | Op::Remove => run_doc(db, op).await,
         Op::Join => db.insert(&fan(2)).await.map(drop),
         Op::Rename => db.patch(Sponsor::find().id(1_u8), Sponsor::NAME.set("Bell")).await,
         Op::Retitle | Op::Withdraw | Op::Dissolve | Op::Transfer => run_copies(db, op).await,
@@ -207,6 +209,10 @@ async fn run_doc(db: &Database, op: Op) -> Result<()> {
     match op {
         Op::Grow => (d.body, d.topic, d.isbn) = (doc(1, 70_000).body, Some("art".into()), Some(5)),
         Op::Shrink => (d.body, d.topic, d.isbn, d.likes) = (String::new(), None, None, None),
+        Op::MoveDoc => {
+            (d.club, d.body, d.isbn) = ("B".into(), doc(1, 70_000).body, Some(5));
+            return db.rekey(&mut d).await;
+        }
         _ => return db.delete(d).await,
     }
     db.save(&mut d).await
