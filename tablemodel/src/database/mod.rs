@@ -17,6 +17,7 @@ mod leases;
 mod lists;
 mod migrate;
 mod open;
+mod older;
 mod outbox;
 mod registration;
 mod registry;
@@ -181,7 +182,10 @@ impl Database {
         let registered = self.registered(schema)?;
         let rows = self.read_entity(schema, &registered.table, key).await;
         let rows = rows.map_err(|error| error.of(schema.entity_type).at_key(key.clone()))?;
-        Ok(rows.filter(|rows| is_primary(schema, &rows.head)))
+        match rows.filter(|rows| is_primary(schema, &rows.head)) {
+            Some(rows) if schema.had_blobs() => Box::pin(self.completed(schema, rows)).await.map(Some),
+            rows => Ok(rows),
+        }
     }
 
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {

@@ -327,7 +327,7 @@ fn registered(
         entity_type: schema.entity_type,
         table: table.to_string(),
         schema,
-        rows: schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape)),
+        rows: wide::most_rows(schema),
         setting: Setting {
             states: IndexStates(states),
             deferred,

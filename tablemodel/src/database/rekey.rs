@@ -100,7 +100,7 @@ impl Database {
     fn check_movable(&self, to: &Image) -> Result<()> {
         let detail = if to.schema.copies.iter().any(|copy| !copy.optional) && !self.is_atomic() {
             "an entity with a copy that is no `Option` moves only where the store commits several partitions atomically, since its source may go meanwhile; insert it anew and delete the old one"
-        } else if to.schema.shape.is_some() && !self.is_atomic() {
+        } else if to.schema.has_parts() && !self.is_atomic() {
             "an entity of several rows moves only where the store commits several partitions atomically; insert it anew and delete the old one"
         } else {
             return Ok(());

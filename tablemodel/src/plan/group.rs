@@ -2,7 +2,9 @@
 //!
 //! An entity is read, kept and planned as a group; one without a shape is its head alone.
 
-use tablemodel_store::{ETag, Row, RowKey};
+use std::sync::Arc;
+
+use tablemodel_store::{ETag, Properties, Row, RowKey};
 
 /// The rows of one entity, as they were read or written.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,9 +13,15 @@ pub struct Group {
     pub(crate) head: Row,
     /// Further rows of the entity, in key order.
     pub(crate) parts: Vec<Row>,
+    /// Contents of blobs that its upgrade asked for, in place of their links.
+    pub(crate) fetched: Option<Arc<Properties>>,
 }
 
 impl Group {
+    pub(crate) fn of(head: Row, parts: Vec<Row>) -> Self {
+        Self { head, parts, fetched: None }
+    }
+
     /// The key of the entity.
     pub(crate) fn key(&self) -> &RowKey {
         &self.head.key
@@ -32,6 +40,6 @@ impl Group {
 
 impl From<Row> for Group {
     fn from(head: Row) -> Self {
-        Self { head, parts: Vec::new() }
+        Self::of(head, Vec::new())
     }
 }

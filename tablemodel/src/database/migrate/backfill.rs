@@ -174,16 +174,13 @@ impl Backfill<'_, '_> {
     /// Puts an entity to those of its partition and type, as many as a batch takes.
     async fn add(&self, target: Target, head: Row, runs: &mut Vec<Run>) -> Result<()> {
         let schema = target.schema;
-        let group = match schema.shape {
-            None => Group::from(head),
-            Some(_) => {
-                let table = self.db().table_name(schema.table);
-                match self.db().read_entity(schema, &table, &head.key).await {
-                    Ok(Some(group)) => group,
-                    Ok(None) => return Ok(()),
-                    Err(_) => Group::from(head), // set aside, with the reason, when it is written
-                }
-            }
+        let group = match schema.is_joined() {
+            false => Group::from(head),
+            true => match self.db().entity_of(schema, head.clone()).await {
+                Ok(Some(group)) => group,
+                Ok(None) => return Ok(()),
+                Err(_) => Group::from(head), // set aside, with the reason, when it is written
+            },
         };
         let most = (limits::MAX_BATCH_OPERATIONS / rows_each(schema).max(1)).max(1);
         let fits = |(other, groups): &&mut Run| {

@@ -97,14 +97,9 @@ impl Dry<'_> {
                     self.report.requests += 1;
                 }
                 batch.1 += rows_each(schema);
-                let group = match schema.shape {
-                    None => Group::from(row),
-                    Some(_) => match self.db.read_entity(schema, &self.db.table_name(table), &row.key).await? {
-                        Some(group) => group,
-                        None => continue,
-                    },
-                };
-                self.entity(schema, &group);
+                if let Some(group) = self.db.entity_of(schema, row).await? {
+                    self.entity(schema, &group);
+                }
             }
             match page.continuation {
                 Some(next) => query.continuation = Some(next),
