@@ -310,6 +310,7 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
     while let Some(changes) = rest.pop() {
         let Some(first) = changes.first() else { continue };
         let together = changes.len() > 1 && db.goes_together(first.schema());
+        db.note_traffic();
         match db.write_untold(registered, &first.key().partition, changes, together).await {
             Ok(_) => {
                 report.written += changes.len() as u64;

@@ -29,6 +29,7 @@ mod sample;
 mod shadows;
 mod staging;
 mod tables;
+mod traffic;
 mod transfer;
 mod upgrade;
 mod verify;
@@ -75,6 +76,7 @@ struct Inner {
     /// As the program lists them.
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
+    traffic: traffic::Traffic,
     lease: leases::Lease,
     observed: Observed,
     deadline: Duration,
@@ -173,6 +175,7 @@ impl Database {
             registered = self.registered(schema)?;
         }
         registered.check_open()?;
+        self.note_traffic();
         Ok(registered)
     }
 

@@ -16,7 +16,7 @@ use crate::{
 
 impl Database {
     /// The whole entity whose head was read; none if it is gone.
-    pub(super) async fn entity_of(&self, schema: &'static EntitySchema, head: Row) -> Result<Option<Group>> {
+    pub(super) async fn whole_entity(&self, schema: &'static EntitySchema, head: Row) -> Result<Option<Group>> {
         let may_have_parts = schema.shape.is_some() || (schema.has_parts() && version::is_older(schema, &head));
         let rows = match may_have_parts {
             false => Some(Group::from(head)),
@@ -91,7 +91,7 @@ mod blobs {
         ) -> Result<Option<Group>> {
             for attempt in 0..ATTEMPTS {
                 let Some(rows) = self.read_entity(schema, table, key).await? else { return Ok(None) };
-                match Box::pin(self.placed(schema, rows)).await {
+                match Box::pin(self.with_blobs_placed(schema, rows)).await {
                     Ok(rows) => return Ok(Some(rows)),
                     Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound) => {
                         self.pause(attempt).await;
@@ -105,7 +105,7 @@ mod blobs {
 
         /// The entity as it stands once its blobs are where this version keeps them: one of an older version that keeps them
         /// otherwise is written as new, as any next write of it would.
-        async fn placed(&self, schema: &'static EntitySchema, rows: Group) -> Result<Group> {
+        async fn with_blobs_placed(&self, schema: &'static EntitySchema, rows: Group) -> Result<Group> {
             if !is_moving(schema, &rows) {
                 return Ok(rows);
             }
@@ -128,7 +128,7 @@ mod blobs {
             for change in changes {
                 all.push(match change.clone() {
                     Change::Touch { schema, old, strays } => {
-                        let old = Box::pin(self.placed(schema, old)).await?;
+                        let old = Box::pin(self.with_blobs_placed(schema, old)).await?;
                         Change::Touch { schema, old, strays }
                     }
                     other => other,

@@ -82,7 +82,7 @@ impl Database {
         let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
         } else {
-            self.check_movable(&to)?;
+            self.check_movable(&old, &to)?;
             #[cfg(feature = "blob")]
             let until = self.move_blobs(&mut to, was.now()).await?;
             #[cfg(not(feature = "blob"))]
@@ -97,10 +97,10 @@ impl Database {
     }
 
     /// That nothing stands in the way of a move, by what the entity is.
-    fn check_movable(&self, to: &Image) -> Result<()> {
+    fn check_movable(&self, old: &Group, to: &Image) -> Result<()> {
         let detail = if to.schema.copies.iter().any(|copy| !copy.optional) && !self.is_atomic() {
             "an entity with a copy that is no `Option` moves only where the store commits several partitions atomically, since its source may go meanwhile; insert it anew and delete the old one"
-        } else if to.schema.has_parts() && !self.is_atomic() {
+        } else if (to.schema.shape.is_some() || !old.parts.is_empty()) && !self.is_atomic() {
             "an entity of several rows moves only where the store commits several partitions atomically; insert it anew and delete the old one"
         } else {
             return Ok(());

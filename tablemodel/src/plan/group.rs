@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tablemodel_store::{ETag, Properties, Row, RowKey};
+use tablemodel_store::{ETag, Properties, Row, RowKey, size};
 
 /// The rows of one entity, as they were read or written.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,13 @@ impl Group {
     /// The key of the entity.
     pub(crate) fn key(&self) -> &RowKey {
         &self.head.key
+    }
+
+    /// Bytes of its parts, and of what was fetched for it.
+    pub(crate) fn bytes_beside(&self) -> usize {
+        let parts = self.parts.iter().map(|part| size::row_bytes(&part.key.partition, &part.key.row, &part.properties));
+        let fetched = self.fetched.iter().flat_map(|fetched| fetched.iter());
+        parts.sum::<usize>() + fetched.map(|(name, value)| size::property_bytes(name.as_str(), value)).sum::<usize>()
     }
 
     /// Every row, the head first.

@@ -298,7 +298,8 @@ impl Migrations {
         self.control(|control| control.paused = false).await
     }
 
-    /// Limits whoever applies the migration to so many entities a second, from the next batch on; `None` lifts the limit.
+    /// Limits whoever applies the migration to so many entities a second, from the next batch on; `None` lifts the limit,
+    /// and leaves that of a program that writes meanwhile.
     ///
     /// # Errors
     ///

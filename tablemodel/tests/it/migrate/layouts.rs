@@ -144,6 +144,8 @@ release!(plain, [version = 1], [] Vec<u8>);
 release!(cut, [version = 1, wide], [#[table(chunked)]] Vec<u8>);
 release!(blob, [version = 1], [#[table(blob)]] Blob);
 
+release!(links, [version = 1], [#[table(blob(inline_below = 0))]] Blob);
+
 release!(plain_to_cut, [version = 2, wide, previous = plain::Note], [#[table(chunked)]] Vec<u8>, plain: Vec<u8> => |body| body);
 release!(plain_to_chunked, [version = 2, previous = plain::Note], [#[table(chunked)]] Vec<u8>, plain: Vec<u8> => |body| body);
 release!(cut_to_plain, [version = 2, previous = cut::Note], [] Vec<u8>, cut: Vec<u8> => |body| body);
@@ -346,6 +348,42 @@ async fn a_blob_that_is_lost_is_told_where_its_content_is_asked_for() {
     assert_eq!(blob_to_plain::Program::found(&db, 3).await.expect("another"), body(3, 5_000));
     let applied = db.migrations().apply().await.expect("applied");
     assert!(applied.failed == 1 && !applied.is_complete(), "{applied:?}");
+}
+
+/// The lock lets none of these compile but the last; a program without one is not left with half of an entity either.
+#[tokio::test]
+async fn without_a_new_version_rows_are_read_as_they_are_or_refused() {
+    for mode in MODES {
+        let store = kept::<plain::Program>(mode, 6, 60_000).await;
+        let db = program::<cut::Notes>(&store).await;
+        assert_eq!(cut::Program::notes(&db).await.expect("whole values"), expected(6, 60_000), "{mode:?}");
+        cut::Program::save(&db, 4).await;
+        assert_eq!(cut::Program::notes(&db).await.expect("chunks too"), expected(6, 60_000), "{mode:?}");
+        assert_clean(&db, "cut").await;
+        let back = program::<plain::Notes>(&store).await;
+        let error = plain::Program::found(&back, 4).await.unwrap_err();
+        assert_eq!(error.kind(), &tablemodel::ErrorKind::Corrupt, "{error:?}");
+        assert_eq!(plain::Program::found(&back, 3).await.expect("never cut"), body(3, 5_000), "{mode:?}");
+
+        let store = kept::<blob::Program>(mode, 6, 60_000).await;
+        let db = program::<plain::Notes>(&store).await;
+        let error = plain::Program::found(&db, 4).await.unwrap_err();
+        assert_eq!(error.kind(), &tablemodel::ErrorKind::Corrupt, "{error:?}");
+
+        let db = program::<links::Notes>(&store).await;
+        for id in 0..6 {
+            links::Program::save(&db, id).await;
+        }
+        assert_eq!(links::Program::notes(&db).await.expect("read"), expected(6, 60_000), "{mode:?}");
+        assert_laid_out(&db, Left { inline: Some(0), ..BLOB }, 1, "links").await;
+        let db = program::<blob::Notes>(&store).await;
+        for id in 0..6 {
+            blob::Program::save(&db, id).await;
+        }
+        assert_eq!(blob::Program::notes(&db).await.expect("read"), expected(6, 60_000), "{mode:?}");
+        assert_eq!(collected(&store, &db).await, 3, "{mode:?}: short ones are in their rows again");
+        assert_clean(&db, "links").await;
+    }
 }
 
 async fn killed_anywhere<Old: Release, New: Release>(notes: u32, longest: usize, left: Left) {

@@ -2,6 +2,7 @@
 //!
 //! One store, and programs of two releases over it; time passes where somebody sleeps.
 
+mod beside;
 mod building;
 mod copies;
 mod crashes;
