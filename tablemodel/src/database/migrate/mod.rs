@@ -10,6 +10,7 @@ mod owners;
 mod patience;
 mod plans;
 mod record;
+mod rows;
 mod settle;
 mod states;
 mod stop;
@@ -28,7 +29,7 @@ use tablemodel_store::{DateTime, RowKey};
 pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan};
 use self::{
     record::{Control, Record},
-    states::Rows,
+    rows::Rows,
     stop::Stop,
 };
 use crate::{
