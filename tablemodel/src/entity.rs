@@ -219,18 +219,27 @@ impl FieldWriter {
         self.properties
     }
 
-    /// The properties of what was written, with links to blobs and contents as they are.
+    /// The properties of what was written, with links to blobs and contents as they are; and those blobs that the next write
+    /// of the entity puts elsewhere.
     #[cfg(feature = "blob")]
-    pub(crate) fn into_linked(self) -> std::result::Result<Properties, String> {
-        let mut properties = self.properties;
+    pub(crate) fn into_linked(self) -> std::result::Result<(Properties, Vec<crate::blob::Pending>), String> {
+        let (mut properties, mut moving) = (self.properties, Vec::new());
         for pending in self.blobs {
-            for (name, value) in
-                pending.placed().ok_or("it makes a blob of what is not at hand")?.properties(pending.names)
-            {
+            let placed = pending.placed().ok_or("it makes a blob of what is not at hand")?;
+            if !pending.stays(&placed) {
+                moving.push(pending.clone());
+            }
+            for (name, value) in placed.properties(pending.names) {
                 properties.insert(PropertyName::from_static(name), value);
             }
         }
-        Ok(properties)
+        Ok((properties, moving))
+    }
+
+    /// The blobs of what was written that are not kept in the row.
+    #[cfg(feature = "blob")]
+    pub(crate) fn into_blobs(self) -> Vec<crate::Blob> {
+        self.blobs.into_iter().map(|pending| pending.blob).collect()
     }
 
     /// The image of what was written.

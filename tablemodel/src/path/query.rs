@@ -242,7 +242,7 @@ impl PathQuery {
     /// come to, without the plan.
     pub(crate) fn point(&self) -> Result<Option<RowKey>> {
         let is_one_row =
-            self.schema.shape.is_none() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
+            !self.schema.is_joined() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
         let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
         let Some(partition) = self.partition()? else { return Ok(None) };
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
@@ -290,7 +290,7 @@ impl PathQuery {
     pub(crate) fn plan(&self) -> Result<ReadPlan> {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
-        let is_cut = self.index.is_none() && self.schema.shape.is_some();
+        let is_cut = self.index.is_none() && self.schema.is_joined();
         let rows = if is_cut { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
@@ -387,7 +387,7 @@ impl ReadPlan {
 
     /// Whether an entity of the path may be several rows.
     pub(crate) fn is_cut(&self) -> bool {
-        self.index.is_none() && self.schema.shape.is_some()
+        self.index.is_none() && self.schema.is_joined()
     }
 
     /// Whether a row that was read without a condition is a part of one of the path's entities.

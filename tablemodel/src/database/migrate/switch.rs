@@ -11,7 +11,8 @@ use super::{
     Contracted, Step, forms,
     record::{self, Record},
     settle::drain,
-    states::{Owned, Rows},
+    rows::Rows,
+    states::Owned,
     stop::Stop,
     waiting::Waiting,
 };

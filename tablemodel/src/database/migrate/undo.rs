@@ -14,7 +14,8 @@ use tablemodel_store::{
 use super::{
     Contracted, forms, plans, record, running,
     settle::drain,
-    states::{Owned, Rows},
+    rows::Rows,
+    states::Owned,
     stop::Stop,
     switch,
     waiting::Waiting,

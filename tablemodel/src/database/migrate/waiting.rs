@@ -10,7 +10,8 @@ use tablemodel_store::{ETag, Row, ValueRef};
 use super::{
     patience::Patience,
     record,
-    states::{Owned, Rows},
+    rows::Rows,
+    states::Owned,
 };
 use crate::{
     database::{

@@ -144,5 +144,5 @@ fn arrived(batches: &[Batch], receipts: Vec<Receipts>, table: &str, key: &RowKey
     };
     let head = row(key.clone(), left.properties.ok_or_else(no_row)?)?;
     let parts = left.parts.into_iter().map(|part| row(part.key, part.properties)).collect::<Result<_>>()?;
-    Ok(Group { head, parts })
+    Ok(Group::of(head, parts))
 }

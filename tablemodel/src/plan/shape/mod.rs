@@ -168,7 +168,7 @@ pub(crate) fn whole<'a>(schema: &'static EntitySchema, rows: &'a Group) -> Resul
 
 /// The rows of the entity whose head this is, as they are known before a change.
 pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Before) -> Result<Group> {
-    if schema.shape.is_none() {
+    if !schema.has_parts() {
         return Ok(head.into());
     }
     let missing = |row: &str| {
@@ -181,7 +181,7 @@ pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Befor
         before.row(&row).flatten().map(Cow::into_owned).ok_or_else(|| missing(&row))
     });
     let parts = parts.collect::<Result<_>>()?;
-    Ok(Group { head, parts })
+    Ok(Group::of(head, parts))
 }
 
 /// Where the parts of one entity go.
