@@ -45,7 +45,7 @@ pub use self::{
     bulk::{Bulk, BulkReport},
     migrate::{
         Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
-        Migrations, Progress, Rewrite, Step,
+        Migrations, Program, Progress, Rewrite, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
@@ -75,6 +75,8 @@ struct Inner {
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
     lease: leases::Lease,
+    /// What the program is called, for people.
+    program: String,
     observed: Observed,
     deadline: Duration,
     consistency: Consistency,
