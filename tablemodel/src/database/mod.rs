@@ -49,7 +49,7 @@ pub use self::{
     bulk::{Bulk, BulkReport},
     migrate::{
         Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
-        Migrations, Progress, Rewrite, Step,
+        Migrations, Program, Progress, Rewrite, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
@@ -80,6 +80,8 @@ struct Inner {
     registry: registry::Registry,
     traffic: traffic::Traffic,
     lease: leases::Lease,
+    /// What the program is called, for people.
+    program: String,
     observed: Observed,
     deadline: Duration,
     consistency: Consistency,

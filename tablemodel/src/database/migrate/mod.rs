@@ -9,6 +9,7 @@ mod forms;
 mod owners;
 mod patience;
 mod plans;
+mod programs;
 mod record;
 mod rows;
 mod settle;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
-pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan};
+pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan, programs::Program};
 use self::{
     record::{Control, Record},
     rows::Rows,
