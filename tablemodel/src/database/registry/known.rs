@@ -45,7 +45,7 @@ pub(super) struct Known {
 }
 
 /// A form of an entity that is not the one it is kept in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Other {
     /// Its rows are complete shadows, and may be read.
     Readable(Arc<Registered>),
