@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tablemodel_store::TableStore;
 
-use super::{Database, Inner};
+use super::{Database, Inner, traffic::Traffic};
 use crate::environment::Environment;
 
 impl Database {
@@ -20,7 +20,9 @@ impl Database {
             prefix: own.prefix.clone(),
             model: own.model,
             registry: own.registry.forked(),
+            traffic: Traffic::default(),
             lease: own.lease.forked(),
+            program: own.program.clone(),
             observed: own.observed.clone(),
             deadline: own.deadline,
             consistency: own.consistency,

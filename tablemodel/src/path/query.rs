@@ -74,9 +74,9 @@ impl PathQuery {
     pub fn new<K: PathKind>() -> Self {
         Self {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: K::INDEX,
-            components: K::COMPONENTS,
-            given: Vec::with_capacity(K::COMPONENTS.len()),
+            index: K::WAY.index,
+            components: K::WAY.components,
+            given: Vec::with_capacity(K::WAY.components.len()),
             tail: Tail::Any,
             select: None,
             verified: false,
@@ -88,9 +88,9 @@ impl PathQuery {
     pub fn list<K: ListKind>() -> Self {
         Self {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: Some(K::INDEX),
-            components: K::COMPONENTS,
-            given: Vec::with_capacity(K::COMPONENTS.len()),
+            index: K::WAY.index,
+            components: K::WAY.components,
+            given: Vec::with_capacity(K::WAY.components.len()),
             tail: Tail::Any,
             select: None,
             verified: true,
