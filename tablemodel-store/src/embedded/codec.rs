@@ -86,6 +86,12 @@ impl<'a> StoredRow<'a> {
         }
     }
 
+    /// Its properties, as they lie in the file.
+    #[inline]
+    pub(super) fn body(self) -> &'a [u8] {
+        self.body
+    }
+
     /// The row's ETag.
     pub(super) fn etag(self) -> ETag {
         ETag::from_stamp(self.stamp)

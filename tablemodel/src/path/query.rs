@@ -11,7 +11,7 @@ use crate::{
     key::{Codec, KeyArg, KeyPart, KeyValue, KeyValues, Next, Part, Template, is_same},
     path::{
         explain::{CostClass, Explain},
-        found::Asked,
+        found::InKeys,
         list::ListKind,
         state::PathKind,
     },
@@ -172,14 +172,14 @@ impl PathQuery {
     }
 
     /// What the keys hold of an entity at the full key that the components name: what was given for it.
-    pub(crate) fn asked(&self) -> Asked<'_> {
+    pub(crate) fn asked(&self) -> InKeys<'_> {
         let mut values = KeyValues::new();
         for part in self.schema.partition.parts().chain(self.schema.row.parts()).filter(|part| !part.codec.is_lossy()) {
             if let Some(value) = self.given_for(part) {
                 values.push(part, KeyValue::given(value));
             }
         }
-        Asked(values)
+        InKeys(values)
     }
 
     /// The first row of the list that the path names; none where each of its keys has a row of its own.
@@ -383,6 +383,12 @@ impl ReadPlan {
     /// The same, without the parts of entities.
     pub(crate) fn heads_condition(&self) -> Option<Filter> {
         (!self.is_adopted()).then(|| system::type_condition(self.row_type()))
+    }
+
+    /// Whether each row of the plan is an entity, all of it, and is known to be by what it says.
+    pub(crate) fn is_of_whole_rows(&self) -> bool {
+        let Self { schema, index, filter, select, .. } = self;
+        index.is_none() && schema.shape.is_none() && !schema.adopt && filter.is_none() && select.is_none()
     }
 
     /// Whether an entity of the path may be several rows.
