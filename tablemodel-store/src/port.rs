@@ -57,12 +57,7 @@ pub trait TableStore: Send + Sync + 'static {
     /// [`get`](Self::get) has to be asked.
     ///
     /// Need not be implemented, and is not passed on, as [`get_at_once`](Self::get_at_once).
-    fn show(
-        &self,
-        _table: &str,
-        _key: &RowKey,
-        _see: &mut dyn FnMut(&Shown<'_>),
-    ) -> Option<Result<bool, StoreError>> {
+    fn show(&self, _table: &str, _key: &RowKey, _see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
         None
     }
 

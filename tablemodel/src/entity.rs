@@ -357,8 +357,7 @@ impl<'a> FieldReader<'a> {
     pub fn take_copy<E, T: CopyOf<E>>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
         let of = |name: &str| format!("{property}_{name}");
         let is_there = matches!(self.find(&of(COPIED_SEQUENCE)), Some(ValueRef::Int64(1..)));
-        let named =
-            |name: &&'static str| Some((PropertyName::from_static(name), self.find(&of(name))?.to_value()));
+        let named = |name: &&'static str| Some((PropertyName::from_static(name), self.find(&of(name))?.to_value()));
         let properties = is_there.then(|| T::PROPERTIES.iter().filter_map(named).collect::<Properties>());
         T::read_copy(properties.as_ref()).map_err(|error| FieldError { property, error })
     }

@@ -7,6 +7,7 @@ mod catalogue;
 mod codec;
 mod dictionary;
 mod engine;
+mod guest;
 mod keys;
 mod options;
 mod pace;
@@ -39,10 +40,6 @@ use tokio::{
     task::spawn_blocking,
 };
 
-pub(crate) use self::{
-    packed::{Packed, PackedIter},
-    sight::{Kept, Sight},
-};
 use self::{
     dictionary::Dictionary,
     pace::Pace,
@@ -53,6 +50,10 @@ use self::{
     state::{Reply, State, Work},
     view::{Views, closed},
     writer::{Message, Request, Writer},
+};
+pub(crate) use self::{
+    packed::{Packed, PackedIter},
+    sight::{Kept, Sight},
 };
 pub use redb::StorageBackend;
 
@@ -291,12 +292,7 @@ impl TableStore for EmbeddedStore {
         Some(self.0.views.current().and_then(|view| view.get(table, key)))
     }
 
-    fn show(
-        &self,
-        table: &str,
-        key: &RowKey,
-        see: &mut dyn FnMut(&Shown<'_>),
-    ) -> Option<Result<bool, StoreError>> {
+    fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
         match self.0.views.current() {
             Ok(view) => view.shows_rows().then(|| view.show(table, key, see)),
             Err(error) => Some(Err(error)),

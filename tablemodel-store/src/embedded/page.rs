@@ -8,6 +8,7 @@ use super::{
     codec::{Selection, StoredRow},
     dictionary::{Dictionary, NameId},
     engine::{Snapshot, Space, Visit},
+    guest::Guest,
     keys::{KeyBounds, row_key},
     sight::Sight,
     view::View,
@@ -108,9 +109,14 @@ pub(super) fn show<S: Snapshot>(
     see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
 ) -> Result<Option<Continuation>, StoreError> {
     let after = continuation::resume(query)?;
-    let take = |key: &[u8], row: StoredRow<'_>| Ok(see(&Shown::stored(Sight::new(key, row, &view.names))));
-    let end = scan(view, query, after.as_ref(), Look::SHORT, &mut { Seen::NOTHING }, take)?;
-    Ok(end.continuation(query))
+    let mut guest = Guest::default();
+    let take = |key: &[u8], row: StoredRow<'_>| {
+        let row = Shown::stored(Sight::new(key, row, &view.names));
+        Ok(guest.run(|| see(&row)).unwrap_or(ControlFlow::Break(())))
+    };
+    let end = scan(view, query, after.as_ref(), Look::SHORT, &mut { Seen::NOTHING }, take);
+    guest.leave();
+    Ok(end?.continuation(query))
 }
 
 /// Gives the rows of the query after this key to `take`, until that breaks or enough was looked at.

@@ -9,6 +9,7 @@ use super::{
     codec::StoredRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
+    guest::Guest,
     keys::LookupKey,
     sight::Sight,
 };
@@ -30,14 +31,14 @@ impl<S: Snapshot> View<S> {
     }
 
     /// Shows the row at `key`; whether there is one. Only where [rows can be shown](Self::shows_rows).
-    pub(super) fn show(
-        &self,
-        table: &str,
-        key: &RowKey,
-        see: &mut dyn FnMut(&Shown<'_>),
-    ) -> Result<bool, StoreError> {
-        let shown = self.look(table, key, |key, row| see(&Shown::stored(Sight::new(key, row, &self.names))))?;
-        Ok(shown.is_some())
+    pub(super) fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Result<bool, StoreError> {
+        let mut guest = Guest::default();
+        let shown = self.look(table, key, |key, row| {
+            let row = Shown::stored(Sight::new(key, row, &self.names));
+            guest.run(|| see(&row));
+        });
+        guest.leave();
+        shown.map(|shown| shown.is_some())
     }
 
     /// Whether all names are in the dictionary. Those of this view's rows then are.

@@ -132,12 +132,7 @@ impl TableStore for MemoryStore {
         Some(self.read().get(table, key).map(|row| row.map(state)))
     }
 
-    fn show(
-        &self,
-        table: &str,
-        key: &RowKey,
-        see: &mut dyn FnMut(&Shown<'_>),
-    ) -> Option<Result<bool, StoreError>> {
+    fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
         let row = self.read().get(table, key);
         Some(row.map(|row| row.as_ref().map(|row| see(&Shown::new(row))).is_some()))
     }

@@ -5,7 +5,9 @@
 use std::{future::Future, ops::ControlFlow, time::Duration};
 
 use futures_util::future::{Either, select};
-use tablemodel_store::{Batch, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind};
+use tablemodel_store::{
+    Batch, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind,
+};
 
 use crate::{
     database::{Database, registry::Generation},
@@ -39,12 +41,7 @@ impl Database {
     }
 
     /// Shows the row at `key`, where the store shows rows, and is not busy; whether there is one. One point read.
-    pub(crate) fn show_row(
-        &self,
-        table: &str,
-        key: &RowKey,
-        see: &mut dyn FnMut(&Shown<'_>),
-    ) -> Option<Result<bool>> {
+    pub(crate) fn show_row(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool>> {
         let result = self.0.store.show(table, key, see)?;
         self.tell(&result, || point_read(table, 0, matches!(result, Ok(true))));
         match result {

@@ -8,7 +8,7 @@ use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
     key::{KeyValues, Template},
-    path::query::{ReadPlan, row_type},
+    path::plan::{ReadPlan, row_type},
     plan::{group::Group, image, system, version},
     schema::EntitySchema,
     stored::{Seen, Stored},

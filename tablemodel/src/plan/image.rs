@@ -245,10 +245,12 @@ pub(crate) fn read_key<'k>(
     key: impl FnOnce() -> RowKey,
 ) -> Result<()> {
     template.read(text, to).map_err(|error| {
-        Error::corrupt("the keys of the row are not in the form of its type; another program wrote it, or a key template changed")
-            .of(schema.entity_type)
-            .at_key(key())
-            .caused_by(error)
+        Error::corrupt(
+            "the keys of the row are not in the form of its type; another program wrote it, or a key template changed",
+        )
+        .of(schema.entity_type)
+        .at_key(key())
+        .caused_by(error)
     })
 }
 

@@ -10,7 +10,7 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey, limits};
 use crate::{
     database::{Database, Registered},
     error::{Error, ErrorKind, Result},
-    path::{found::Found, query::ReadPlan},
+    path::{found::Found, plan::ReadPlan},
     plan::{
         group::Group,
         part::{self, Torn},

@@ -26,7 +26,8 @@ use crate::{
     error::{Error, ErrorKind, Result},
     path::{
         found::{self, Found},
-        query::{PathQuery, ReadPlan},
+        plan::ReadPlan,
+        query::PathQuery,
     },
     plan::{group::Group, image},
     rooms,

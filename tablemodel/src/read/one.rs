@@ -20,7 +20,8 @@ use crate::{
     path::{
         Running,
         found::{self, Found, InKeys},
-        query::{self, PathQuery},
+        plan::owns,
+        query::PathQuery,
     },
     plan::{
         change::is_primary,
@@ -122,7 +123,7 @@ impl<'q> Point<'q> {
     #[cold]
     fn of_own<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
         let row = row.row()?;
-        if query::owns(self.query.schema(), None, &row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
+        if owns(self.query.schema(), None, &row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
     }
 
     /// The entity that a row of the index names; only where that is what the path gives.
@@ -163,7 +164,7 @@ impl<'q> Point<'q> {
     #[cold]
     fn owner_of_other(&self, row: &Shown<'_>) -> Result<Option<RowKey>> {
         let (schema, row) = (self.query.schema(), row.row()?);
-        if query::owns(schema, self.query.index(), &row) { found::owner(schema, &row).map(Some) } else { Ok(None) }
+        if owns(schema, self.query.index(), &row) { found::owner(schema, &row).map(Some) } else { Ok(None) }
     }
 
     /// The entity at `owner`, if it wants the row of its index.
@@ -190,7 +191,7 @@ impl<'q> Point<'q> {
     async fn found<F: Found>(&self) -> Result<Option<F>> {
         let Some(row) = self.get(&self.key).await? else { return Ok(None) };
         let (schema, index) = (self.query.schema(), self.query.index());
-        if !query::owns(schema, index, &row) {
+        if !owns(schema, index, &row) {
             return Ok(None);
         }
         match index {

@@ -11,7 +11,7 @@ use crate::{
     error::Result,
     path::{
         found::{Found, selection},
-        query::ReadPlan,
+        plan::ReadPlan,
     },
     plan::part,
     read::shown,

@@ -13,7 +13,7 @@ use crate::{
     key::KeyValues,
     path::{
         found::{Found, InKeys},
-        query::{self, ReadPlan},
+        plan::ReadPlan,
     },
     plan::{image, system},
 };
@@ -72,6 +72,6 @@ impl Entities<'_> {
             return Ok(None);
         }
         let row = row.row()?;
-        if query::owns(self.plan.schema, None, &row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
+        if self.plan.owns(&row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
     }
 }
