@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use async_trait::async_trait;
 
 use crate::{
-    Batch, Capabilities, Page, Query, Receipts, Row, RowState, StoreError, TableStore,
+    Batch, Capabilities, Page, Query, Receipts, Row, RowState, Shown, StoreError, TableStore,
     clock::{Clock, SystemClock},
     key::RowKey,
     validate,
@@ -150,6 +150,11 @@ impl TableStore for MemoryStore {
     fn get_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
         let state = |Row { etag, timestamp, properties, .. }| RowState { etag, timestamp, properties };
         Some(self.read().get(table, key).map(|row| row.map(state)))
+    }
+
+    fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
+        let row = self.read().get(table, key);
+        Some(row.map(|row| row.as_ref().map(|row| see(&Shown::new(row))).is_some()))
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {

@@ -8,7 +8,7 @@ use tablemodel_store::{KeyRange, limits};
 
 use crate::{
     error::Error,
-    path::query::ReadPlan,
+    path::plan::ReadPlan,
     schema::{EntitySchema, IndexSchema},
 };
 

@@ -7,7 +7,10 @@ use tablemodel_store::RowKey;
 use crate::{
     database::Database,
     entity::TableEntity,
-    path::{Explain, PathQuery, Running, state::{At, Way, Whole}},
+    path::{
+        Explain, PathQuery, Running,
+        state::{At, Way, Whole},
+    },
     read,
     stored::Stored,
 };

@@ -13,7 +13,8 @@ use crate::{
     path::{
         explain::Explain,
         field::{Predicate, Test},
-        query::{PathQuery, ReadPlan},
+        plan::ReadPlan,
+        query::PathQuery,
         state::AllowScan,
     },
     plan::{

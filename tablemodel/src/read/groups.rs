@@ -10,7 +10,7 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey, limits};
 use crate::{
     database::{Database, Registered},
     error::{Error, ErrorKind, Result},
-    path::query::ReadPlan,
+    path::{found::Found, plan::ReadPlan},
     plan::{
         group::Group,
         part::{self, Torn},
@@ -102,6 +102,15 @@ impl Groups {
         self.fill(wanted).await?;
         let count = self.ready.len().min(wanted);
         Ok(self.ready.drain(..count).collect())
+    }
+
+    /// The results of the next page, where the store shows its rows. `None`: [`Groups::some`] is to be asked, also at the
+    /// end.
+    pub(crate) fn show<F: Found>(&mut self, wanted: usize, to: &mut Vec<F>) -> Result<Option<()>> {
+        if self.rows_each > 0 || !F::OF_PRIMARY {
+            return Ok(None);
+        }
+        self.rows.show(wanted, to)
     }
 
     /// Whether another group follows.
