@@ -389,11 +389,8 @@ async fn without_a_new_version_rows_are_read_as_they_are_or_refused() {
 async fn killed_anywhere<Old: Release, New: Release>(notes: u32, longest: usize, left: Left) {
     for mode in MODES {
         let calls = at_every_call(
-            async || {
-                let store = kept::<Old>(mode, notes, longest).await;
-                let db = program::<New::Model>(&store).await;
-                (store, db)
-            },
+            kept::<Old>(mode, notes, longest).await,
+            async |store| program::<New::Model>(store).await,
             async |db| {
                 db.ensure_tables().await?;
                 db.migrations().apply().workers(1).await.map(drop)
