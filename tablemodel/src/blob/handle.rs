@@ -58,7 +58,12 @@ pub(crate) struct Link {
 impl Blob {
     fn new(bytes: Option<Bytes>, stream: Option<Source>, link: Option<Link>) -> Self {
         let link = link.map(|link| (link, None));
-        Self(Arc::new(Inner { bytes, stream: Mutex::new(stream), link: Mutex::new(link), is_asked: AtomicBool::new(false) }))
+        Self(Arc::new(Inner {
+            bytes,
+            stream: Mutex::new(stream),
+            link: Mutex::new(link),
+            is_asked: AtomicBool::new(false),
+        }))
     }
 
     /// A value that is read while it is uploaded, 8 MiB at a time, when its entity is written.

@@ -11,12 +11,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::{Action, Batch, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef};
 
+pub(super) use self::known::{Generation, Registry};
+pub(crate) use self::registered::{Closed, Registered};
 use self::{
     known::{Known, Other},
     registered::registered,
 };
-pub(super) use self::known::{Generation, Registry};
-pub(crate) use self::registered::{Closed, Registered};
 use crate::{
     database::{
         Database,

@@ -241,8 +241,7 @@ impl PathQuery {
     /// The one key to read, where the components name one row of the entity's own partition: what [`PathQuery::plan`] would
     /// come to, without the plan.
     pub(crate) fn point(&self) -> Result<Option<RowKey>> {
-        let is_one_row =
-            !self.schema.is_joined() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
+        let is_one_row = !self.schema.is_joined() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
         let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
         let Some(partition) = self.partition()? else { return Ok(None) };
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;

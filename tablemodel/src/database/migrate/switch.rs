@@ -10,8 +10,8 @@ use tablemodel_store::{Action, Condition, Operation, Row};
 use super::{
     Contracted, Step, forms,
     record::{self, Record},
-    settle::drain,
     rows::Rows,
+    settle::drain,
     states::Owned,
     stop::Stop,
     waiting::Waiting,
