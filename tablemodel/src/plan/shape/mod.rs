@@ -232,11 +232,15 @@ impl Layout<'_> {
     }
 
     fn lay_part(self, name: PartName, mut properties: Properties, before: Option<&Row>, laid: &mut Laid) {
-        if let Some(before) = before.filter(|before| is_same(&before.properties, &properties)) {
+        let kind = system::part_type(self.schema);
+        let stays = |before: &&Row| {
+            is_same(&before.properties, &properties) && system::entity_type(&before.properties) == Some(&kind)
+        };
+        if let Some(before) = before.filter(stays) {
             laid.parts.push(before.clone());
             return;
         }
-        part::stamp(&mut properties, &system::part_type(self.schema), &self.key.row, self.sequence);
+        part::stamp(&mut properties, &kind, &self.key.row, self.sequence);
         let row = name.key(&self.key.row);
         let action = match before {
             Some(before) => rewriting(before, &properties),

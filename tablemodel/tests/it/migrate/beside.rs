@@ -56,5 +56,5 @@ async fn a_backfill_makes_way_for_the_writes_of_its_program() {
     let at_first = taken(&store, &db, None, 10).await;
     assert!(at_first >= seconds(4) && at_first < seconds(9), "until five seconds after the last write: {at_first:?}");
     let asked = taken(&store, &db, Some(1e9), u32::MAX).await;
-    assert!(asked < seconds(2), "as was asked for: {asked:?}");
+    assert!(asked < seconds(5), "as was asked for: {asked:?}");
 }
