@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tablemodel::{Consistency, Result, prelude::*, testing::TestDatabase};
 
-use super::{MODES, Member, Model, assert_exact, assert_no_litter, faulty, member, members, one};
+use super::{MODES, Member, Model, assert_exact, assert_no_litter, faulty, member, members};
 use crate::{
     blob::faulty::{FaultyBlobs, When},
     crashes::{enumerate, is_of_fault},
