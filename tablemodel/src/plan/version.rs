@@ -117,7 +117,7 @@ pub(crate) fn upgraded(schema: &'static EntitySchema, rows: &Group) -> Result<Op
 
 /// A frozen struct that `diff` wrote leaves copies out, and the row has them: they are read as they are stored. Whoever writes the row
 /// fills them from their sources.
-fn show_copies(schema: &EntitySchema, older: &EntitySchema, rows: &Group, fields: &mut Properties) {
+fn show_copies(schema: &EntitySchema, older: &'static EntitySchema, rows: &Group, fields: &mut Properties) {
     let is_left_out = |copy: &&CopySchema| older.frozen && !older.copies.iter().any(|own| own.name == copy.name);
     for copy in schema.copies.iter().filter(is_left_out) {
         let stored = rows.head.properties.iter().filter(|(name, _)| copy.holds(name.as_str()));
