@@ -12,7 +12,7 @@ use crate::{
         image::{self, Image},
         system::{self, RowKind},
     },
-    schema::{Convert, EntitySchema, Moved, Previous},
+    schema::{Convert, CopySchema, EntitySchema, Moved, Previous},
     upgrade::Fault,
 };
 
@@ -107,7 +107,23 @@ fn readable_by(properties: &Properties) -> Option<u32> {
 pub(crate) fn upgraded(schema: &'static EntitySchema, rows: &Group) -> Result<Option<Image>> {
     match writer(schema, &rows.head)? {
         Writer::This | Writer::Newer(_) => Ok(None),
-        Writer::Older(_) => Image::written(schema, rows)?.upgrade().map(Some),
+        Writer::Older(older) => {
+            let mut image = Image::written(schema, rows)?.upgrade()?;
+            show_copies(schema, older, rows, &mut image.fields);
+            Ok(Some(image))
+        }
+    }
+}
+
+/// A frozen struct that `diff` wrote leaves copies out, and the row has them: they are read as they are stored. Whoever writes the row
+/// fills them from their sources.
+fn show_copies(schema: &EntitySchema, older: &'static EntitySchema, rows: &Group, fields: &mut Properties) {
+    let is_left_out = |copy: &&CopySchema| older.frozen && !older.copies.iter().any(|own| own.name == copy.name);
+    for copy in schema.copies.iter().filter(is_left_out) {
+        let stored = rows.head.properties.iter().filter(|(name, _)| copy.holds(name.as_str()));
+        for (name, value) in stored.filter(|(name, _)| older.property(name.as_str()).is_none()) {
+            fields.set(name.clone(), value);
+        }
     }
 }
 

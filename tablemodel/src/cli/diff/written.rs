@@ -91,7 +91,7 @@ fn freeze(project: &Project, lock: &Lock, evolution: &Evolution<'_>, told: &mut 
         retarget(project, entity, before, old.version, told)?;
     }
     told.write(&folder.join(format!("{module}.rs")), &frozen::text(ident, old, before))?;
-    let missing = upgrade::missing(old, changes);
+    let missing = upgrade::missing(old, &evolution.new, changes);
     let whole = folder.join(format!("{module}_upgrade.rs"));
     let users = project.upgrades().join(format!("{module}_upgrade.rs"));
     let moves = changes.iter().any(|change| change.class() == Class::Rekey);

@@ -11,7 +11,7 @@ use std::fs;
 use super::Folder;
 
 /// How each upgrade that `diff` only begins is ended.
-const ENDINGS: [(&str, &str); 4] = [
+const ENDINGS: [(&str, &str); 5] = [
     (
         "item_v2_upgrade.rs",
         "Ok(Self { shelf: old.shelf, id: old.id, quantity: old.quantity, sold: old.sold, kind: old.type_, \
@@ -24,6 +24,11 @@ const ENDINGS: [(&str, &str); 4] = [
          Ok(Self { country: old.country, id: old.id, name: old.name, initial, height })",
     ),
     ("picture_v1_upgrade.rs", "Ok(Self { album: old.album, id: old.id, pixels: tablemodel::Blob::from(old.pixels) })"),
+    (
+        "badge_v1_upgrade.rs",
+        "let shows = crate::cli::tests::generated::after::Colours { colours: String::new() }; \
+         Ok(Self { club: old.club, id: old.id, team: old.team, shows, note: None })",
+    ),
     ("film_v1_upgrade.rs", "Ok(Self { studio: old.studio, id: old.id, reel: old.reel, title: None })"),
 ];
 
@@ -69,7 +74,7 @@ fn what_is_written_compiles_and_reads_the_rows_of_old_versions() {
 
     end_upgrades(&folder);
     let after = annotated(include_str!("generated/after.rs"), &outcome.lines);
-    assert_eq!((after.matches("previous = ").count(), after.matches("moved_from = ").count()), (9, 2), "{after}");
+    assert_eq!((after.matches("previous = ").count(), after.matches("moved_from = ").count()), (10, 2), "{after}");
     fs::write(folder.path("src/after.rs"), after).unwrap();
     fs::write(folder.path("src/before.rs"), include_str!("generated/before.rs")).unwrap();
     let here = folder.folder.path().display().to_string().replace('\\', "/");

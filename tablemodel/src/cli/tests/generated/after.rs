@@ -78,6 +78,18 @@ pub(crate) struct Member {
     pub(crate) wears: Option<Colours>,
 }
 
+/// It copies what must be there.
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "Badges", version = 2, partition = "{club}", row = "{id:06}")]
+pub(crate) struct Badge {
+    pub(crate) club: String,
+    pub(crate) id: u32,
+    pub(crate) team: String,
+    #[table(copy_of(Team, key(club = club, name = team), on_delete = restrict))]
+    pub(crate) shows: Colours,
+    pub(crate) note: Option<String>,
+}
+
 /// As many rows as it takes.
 #[derive(Debug, PartialEq, TableEntity)]
 #[table(name = "Books", version = 2, wide, partition = "{author}", row = "b_{id:06}")]
@@ -142,6 +154,7 @@ pub(crate) enum Shop {
     Order(Order),
     Team(Team),
     Member(Member),
+    Badge(Badge),
     Book(Book),
     Picture(Picture),
     Film(Film),

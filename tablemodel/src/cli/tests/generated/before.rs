@@ -73,6 +73,17 @@ pub(crate) struct Member {
     pub(crate) wears: Option<Colours>,
 }
 
+/// It copies what must be there.
+#[derive(Debug, TableEntity)]
+#[table(name = "Badges", partition = "{club}", row = "{id:06}")]
+pub(crate) struct Badge {
+    pub(crate) club: String,
+    pub(crate) id: u32,
+    pub(crate) team: String,
+    #[table(copy_of(Team, key(club = club, name = team), on_delete = restrict))]
+    pub(crate) shows: Colours,
+}
+
 /// It becomes several rows.
 #[derive(Debug, TableEntity)]
 #[table(name = "Books", partition = "{author}", row = "b_{id:06}")]
@@ -134,6 +145,7 @@ pub(crate) enum Shop {
     Order(Order),
     Team(Team),
     Member(Member),
+    Badge(Badge),
     Book(Book),
     Picture(Picture),
     Film(Film),

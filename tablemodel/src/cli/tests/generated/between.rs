@@ -26,6 +26,7 @@ pub(crate) enum Shop {
     Order(before::Order),
     Team(before::Team),
     Member(before::Member),
+    Badge(before::Badge),
     Book(before::Book),
     Picture(before::Picture),
     Film(before::Film),

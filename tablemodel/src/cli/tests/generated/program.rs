@@ -61,6 +61,8 @@ async fn fill(db: &Database) -> Result<()> {
     db.insert(&Order { customer: "Ann".into(), id: 1, city, code, open: true }).await?;
     db.insert(&Team { club: "Go".into(), name: "Reds".into(), colours: "red".into(), members: 0 }).await?;
     db.insert(&Member { club: "Go".into(), id: 1, team: "Reds".into(), wears: None }).await?;
+    let shows = Colours { colours: "none".into() }; // ignored: a write fills it
+    db.insert(&Badge { club: "Go".into(), id: 1, team: "Reds".into(), shows }).await?;
     db.insert(&Book { author: "Ann".into(), id: 1, text: vec![1, 2, 3] }).await?;
     db.insert(&Picture { album: "a".into(), id: 1, pixels: vec![7; 9000] }).await?;
     db.insert(&Film { studio: "s".into(), id: 1, reel: Blob::from(vec![8; 9000]) }).await?;
@@ -89,6 +91,8 @@ async fn check(db: &Database, of: Option<u32>) -> Result<()> {
     assert_eq!((team.members, team.colours.as_str(), &team.motto), (1, "red", &None));
     let member = Member::find().club("Go").id(1).one(db).await?.expect("a member");
     assert_eq!(member.wears, Some(Colours { colours: "red".into() }));
+    let badge = Badge::find().club("Go").id(1).one(db).await?.expect("a badge");
+    assert_eq!((badge.shows.colours.as_str(), &badge.note), ("red", &None));
     let book = Book::find().author("Ann").id(1).one(db).await?.expect("a book");
     assert_eq!(book.into_inner(), Book { author: "Ann".into(), id: 1, text: vec![1, 2, 3] });
     let picture = Picture::find().album("a").id(1).one(db).await?.expect("a picture");
