@@ -55,7 +55,9 @@ fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let is_list = |start: &&Ident| entity.indexes.iter().any(|index| index.is_list && index.name == **start);
     let lists: Vec<Ident> = starts.iter().filter(is_list).map(marker).collect();
     let markers: Vec<Ident> = starts.iter().filter(|start| !is_list(start)).map(marker).collect();
-    let way = quote!(const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };);
+    let way = quote!(
+        const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };
+    );
     quote! {
         #(#vis enum #all {})*
         #(
@@ -110,7 +112,7 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     quote! {
         impl #ident {
             #constants
-            #(#vis fn #starts() -> #path<_tm::At<#markers, _tm::Whole>> { loop {} })*
+            #(#vis fn #starts() -> #path<_tm::At<#markers, _tm::FullKey>> { loop {} })*
             #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
             #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
         }
