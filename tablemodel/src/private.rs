@@ -31,8 +31,8 @@ pub use crate::{
         field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Ranked, Summed},
         list::{ListKind, ListPath, ListState, Listed},
         state::{
-            AllowScan, At, Carries, Ended, LacksLastAt, More, Partition0, Partition1, Partition2, Partition3, PathKind,
-            PathState, Row0, Row1, Row2, Row3, Row4, Row5, SelectFrom, Way, Whole, name_hash,
+            AllowScan, At, Carries, Ended, FullKey, LacksLastAt, More, Partition0, Partition1, Partition2, Partition3,
+            PathKind, PathState, Row0, Row1, Row2, Row3, Row4, Row5, SelectFrom, Way, name_hash,
         },
     },
     property::{

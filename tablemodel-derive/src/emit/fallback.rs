@@ -112,7 +112,7 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     quote! {
         impl #ident {
             #constants
-            #(#vis fn #starts() -> #path<_tm::At<#markers, _tm::Whole>> { loop {} })*
+            #(#vis fn #starts() -> #path<_tm::At<#markers, _tm::FullKey>> { loop {} })*
             #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
             #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
         }

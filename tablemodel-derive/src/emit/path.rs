@@ -64,7 +64,7 @@ fn structure(entity: &Entity, path: &Ident) -> TokenStream {
 /// Where the path stands once so many components are given: `_tm::Row1`.
 pub(crate) fn place(path: &Path, given: usize) -> TokenStream {
     if path.is_complete && given == path.components.len() {
-        return quote!(_tm::Whole);
+        return quote!(_tm::FullKey);
     }
     let (kind, nth, last) = match given.checked_sub(path.partition_length()) {
         None => ("Partition", given, 3),

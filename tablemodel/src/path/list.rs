@@ -9,7 +9,7 @@ use crate::{
     entity::TableEntity,
     path::{
         Explain, PathQuery, Running,
-        state::{At, Way, Whole},
+        state::{At, FullKey, Way},
     },
     read,
     stored::Stored,
@@ -42,7 +42,7 @@ impl<K: ListKind, N: 'static> ListState for At<K, N> {
 pub trait Listed {}
 
 #[diagnostic::do_not_recommend]
-impl<K: ListKind> Listed for At<K, Whole> {}
+impl<K: ListKind> Listed for At<K, FullKey> {}
 
 /// The entity of a path to a list.
 type ListedBy<P> = <<<P as ListPath>::State as ListState>::Kind as ListKind>::Entity;

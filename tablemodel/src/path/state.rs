@@ -55,14 +55,14 @@ places! {
     "The partition and four components of the row are given." Row4
     "The partition and five components of the row are given." Row5
     "A range or a prefix is given: only terminals follow." Ended
-    "Every component is given, and they name one key." Whole
+    "Every component is given, and they name one key." FullKey
 }
 
 macro_rules! in_partition {
     ($($place:ident)*) => { $(impl InPartition for $place {})* };
 }
 
-in_partition!(Row0 Row1 Row2 Row3 Row4 Row5 Ended Whole);
+in_partition!(Row0 Row1 Row2 Row3 Row4 Row5 Ended FullKey);
 
 /// One component more than `N`.
 pub struct More<N>(PhantomData<fn() -> N>);
@@ -119,7 +119,7 @@ pub trait LacksLastAt<N> {
 impl<P: PathKind, N: InPartition> Ranged for At<P, N> {}
 
 #[diagnostic::do_not_recommend]
-impl<P: PathKind> Complete for At<P, Whole> {}
+impl<P: PathKind> Complete for At<P, FullKey> {}
 
 #[diagnostic::do_not_recommend]
 impl<P: LacksLastAt<N>, N> LacksLast for At<P, N> {
