@@ -12,7 +12,7 @@ use tablemodel::{
 use super::{Club, MODES, assert_built, assert_clean, filled, next, program, states, unique};
 
 /// Calls up to which each kind of fault is tried at each.
-const FEW: usize = 300;
+const FEW: usize = 100;
 
 /// The faults at a call: every kind, or where the calls are many, one kind each in turn.
 fn faults(call: usize, calls: usize) -> Vec<Fault> {
