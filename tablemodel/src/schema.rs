@@ -99,6 +99,30 @@ pub struct PartSchema {
 }
 
 impl EntitySchema {
+    /// What holds where nothing is said. For generated code.
+    #[doc(hidden)]
+    pub const PLAIN: Self = Self {
+        entity_type: "",
+        version: 1,
+        discriminator: "",
+        table: "",
+        fields: &[],
+        partition: Template(&[]),
+        row: Template(&[]),
+        indexes: &[],
+        copies: &[],
+        aggregates: &[],
+        adopt: false,
+        shape: None,
+        reserved: &[],
+        path: "",
+        previous: None,
+        readable_by: None,
+        moves_to: None,
+        moved_from: None,
+        frozen: false,
+    };
+
     /// All stored and key properties, flattened.
     pub fn properties(&'static self) -> impl Iterator<Item = &'static PropertySchema> {
         self.fields.iter().flat_map(FieldSchema::properties)

@@ -42,7 +42,7 @@ pub(super) const GONE: Duration = Duration::from_secs(120);
 #[derive(Debug, Default)]
 pub(super) struct Lease(Mutex<Times>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Times {
     /// What the program is called in this store.
     id: Option<String>,
@@ -74,6 +74,12 @@ impl Lease {
     /// The states were looked at.
     pub(super) fn looked(&self, now: Duration) {
         self.times().looked = Some(now);
+    }
+
+    /// The same, told of apart from here.
+    #[cfg(feature = "testing")]
+    pub(super) fn forked(&self) -> Self {
+        Self(Mutex::new(self.times().clone()))
     }
 
     /// The store knows nothing of it any more.

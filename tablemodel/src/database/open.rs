@@ -219,6 +219,7 @@ impl DatabaseBuilder {
         let capabilities = store.capabilities();
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
         Ok(Inner {
+            traffic: super::traffic::Traffic::default(),
             #[cfg(feature = "blob")]
             blobs: self.blobs.open(entities, &self.environment, self.read_only)?,
             capabilities,

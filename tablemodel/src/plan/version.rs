@@ -142,6 +142,17 @@ impl Old {
         Ok(Self { written, upgraded })
     }
 
+    /// The same, for a look at it alone: one whose upgrade asks for the content of a blob, which is not fetched for that, is taken
+    /// as it was written.
+    pub(crate) fn looked_at(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
+        match Self::of(schema, rows) {
+            Err(error) if crate::upgrade::asks(&error) => {
+                Ok(Self { written: Image::written(schema, rows)?, upgraded: None })
+            }
+            other => other,
+        }
+    }
+
     /// As this program knows it.
     pub(crate) fn now(&self) -> &Image {
         self.upgraded.as_ref().unwrap_or(&self.written)
@@ -174,11 +185,19 @@ impl Image {
             chain.push((newer, previous));
             newer = previous.schema;
         }
-        let mut image = self;
+        let mut image = self.with_fetched();
         for (schema, previous) in chain.into_iter().rev() {
             image = image.step(schema, previous)?;
         }
         Ok(image)
+    }
+
+    /// With the contents of blobs that were fetched for its upgrade.
+    fn with_fetched(mut self) -> Self {
+        for (name, value) in self.fetched.take().iter().flat_map(|fetched| fetched.iter()) {
+            self.fields.set(name.clone(), value);
+        }
+        self
     }
 
     /// The image in the form that its entity moves to: at other keys.
@@ -191,9 +210,16 @@ impl Image {
     fn converted(&self, to: &'static EntitySchema, upgrade: Convert) -> Result<Self> {
         let failed = |fault| failed(self, to, fault);
         let writer = upgrade(&self.fields).map_err(failed)?;
-        let mut fields = settled(writer).map_err(|detail| failed(Fault::Refused(crate::UpgradeError::new(detail))))?;
+        let refused = |detail| failed(Fault::Refused(crate::UpgradeError::new(detail)));
+        #[cfg(feature = "blob")]
+        let (mut fields, blobs) = writer.into_linked().map_err(refused)?;
+        #[cfg(not(feature = "blob"))]
+        let mut fields = settled(writer).map_err(refused)?;
         carry(self, to, &mut fields);
-        Image::new(to, fields).map_err(|error| error.within("the upgraded entity"))
+        let image = Image::new(to, fields).map_err(|error| error.within("the upgraded entity"))?;
+        #[cfg(feature = "blob")]
+        let image = Image { blobs, ..image };
+        Ok(image)
     }
 
     /// From one version to the next.
@@ -215,7 +241,7 @@ impl Image {
 #[cfg_attr(not(feature = "blob"), expect(clippy::unnecessary_wraps, reason = "only a blob can be wrong here"))]
 fn settled(writer: crate::entity::FieldWriter) -> std::result::Result<Properties, String> {
     #[cfg(feature = "blob")]
-    return writer.into_linked();
+    return writer.into_linked().map(|(properties, _)| properties);
     #[cfg(not(feature = "blob"))]
     Ok(writer.into_properties())
 }

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use tablemodel_store::EdmType;
 
 use super::{BLOB, at, compare, same};
-use crate::property::Property;
+use crate::property::{Property, StoredAs};
 
 /// One field of an entity.
 #[derive(Debug)]
@@ -61,13 +61,8 @@ impl PropertySchema {
 
     /// The property of a field whose type says these. For generated code.
     #[doc(hidden)]
-    pub const fn new(
-        field: &'static str,
-        property: &'static str,
-        edm: EdmType,
-        codec: &'static str,
-        nullable: bool,
-    ) -> Self {
+    pub const fn new(field: &'static str, property: &'static str, stored: StoredAs) -> Self {
+        let StoredAs { edm, codec, nullable } = stored;
         Self { field, property, edm, codec, nullable, default: false, aggregate: false, was: None }
     }
 

@@ -168,7 +168,7 @@ fn rows_of(image: Image) -> Result<Group> {
     let key = image.key.clone();
     let planned = change::plan(Change::Insert(image), &Known::new(), &setting, context)?;
     let head = planned_row(key, planned.after.unwrap_or_else(Properties::new));
-    Ok(Group { head, parts: planned.parts })
+    Ok(Group::of(head, planned.parts))
 }
 
 fn groups(schema: &'static EntitySchema, lines: &str) -> Result<Vec<Group>> {

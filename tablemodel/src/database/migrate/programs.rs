@@ -4,7 +4,7 @@
 
 use tablemodel_store::{DateTime, Row, ValueRef};
 
-use super::{Migrations, Step, states::Rows};
+use super::{Migrations, Step, rows::Rows};
 use crate::{
     database::{
         leases::{INSTANCE, NAME},
