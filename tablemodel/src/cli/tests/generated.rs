@@ -2,7 +2,9 @@
 //!
 //! One program has an entity for each way in which a change is written down: it is built once, with what the other cases of trybuild use.
 
+#[expect(clippy::duplicated_attributes, reason = "each index says for itself what it holds")]
 mod after;
+#[expect(clippy::duplicated_attributes, reason = "each index says for itself what it holds")]
 mod before;
 mod between;
 
