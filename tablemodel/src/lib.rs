@@ -43,7 +43,7 @@ macro_rules! cli {
                 folder: ::core::env!("CARGO_MANIFEST_DIR"),
                 model: ::core::stringify!($($model),+),
             };
-            $crate::cli::main(&package, &[$(<$model as $crate::TableModel>::ENTITIES),+])
+            $crate::cli::main(&package, &[$($crate::cli::Model::of::<$model>()),+])
         }
     };
 }

@@ -83,7 +83,8 @@ fn property(field: &Field) -> Option<TokenStream> {
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));
-    Some(quote!(#schema #default #aggregate))
+    let was = field.was.as_ref().map(|was| quote!(.renamed(#was)));
+    Some(quote!(#schema #default #aggregate #was))
 }
 
 /// The properties of a group.
