@@ -8,7 +8,9 @@ mod derived;
 mod lineage;
 mod moved;
 mod place;
+mod plain;
 mod property;
+mod shape;
 
 use tablemodel_store::limits;
 
@@ -26,6 +28,7 @@ pub use self::{
     lineage::Previous,
     moved::Moved,
     property::{FieldSchema, PropertySchema},
+    shape::{PartSchema, Shape},
 };
 use crate::{key::Template, rooms::chunked};
 
@@ -78,51 +81,7 @@ pub struct EntitySchema {
     pub frozen: bool,
 }
 
-/// How an entity is cut into several rows: a head at its keys, and parts behind it. See [`rooms::wide`](crate::rooms::wide).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// Whether it may have more properties than a row takes.
-    pub wide: bool,
-    /// The stored names of the properties that are cut into chunks.
-    pub chunked: &'static [&'static str],
-    /// Fields that stand together, in parts of their own.
-    pub parts: &'static [PartSchema],
-}
-
-/// Fields of an entity that stand together, apart from the head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartSchema {
-    /// What the program calls the part; not stored.
-    pub name: &'static str,
-    /// The Rust fields.
-    pub fields: &'static [&'static str],
-}
-
 impl EntitySchema {
-    /// What holds where nothing is said. For generated code.
-    #[doc(hidden)]
-    pub const PLAIN: Self = Self {
-        entity_type: "",
-        version: 1,
-        discriminator: "",
-        table: "",
-        fields: &[],
-        partition: Template(&[]),
-        row: Template(&[]),
-        indexes: &[],
-        copies: &[],
-        aggregates: &[],
-        adopt: false,
-        shape: None,
-        reserved: &[],
-        path: "",
-        previous: None,
-        readable_by: None,
-        moves_to: None,
-        moved_from: None,
-        frozen: false,
-    };
-
     /// All stored and key properties, flattened.
     pub fn properties(&'static self) -> impl Iterator<Item = &'static PropertySchema> {
         self.fields.iter().flat_map(FieldSchema::properties)
