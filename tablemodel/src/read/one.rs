@@ -182,10 +182,12 @@ impl<'q> Point<'q> {
             return self.of_entity(index, Some(row.row()?));
         }
         let keys = InKeys(image::key_values(schema, owner)?);
-        let found = F::read_shown(row, &keys)?; // then the row is whole
         let fields = OfShown { schema, key: owner, keys: &keys, row };
-        let is_wanted = rooms::index::wants(&fields, index, &self.key.partition, &self.key.row)?;
-        Ok(is_wanted.then_some(found))
+        match rooms::index::wants(&fields, index, &self.key.partition, &self.key.row) {
+            Ok(true) => F::read_shown(row, &keys).map(Some),
+            // Of a row that is not whole nothing counts.
+            other => row.check().map_err(Error::from).and(other).map(|_| None),
+        }
     }
 
     async fn found<F: Found>(&self) -> Result<Option<F>> {
@@ -233,7 +235,7 @@ pub(super) fn is_usual(schema: &EntitySchema, row: &Shown<'_>) -> bool {
     !schema.adopt && schema.shape.is_none() && row.says(system::ENTITY_TYPE, schema.discriminator)
 }
 
-/// The fields of an entity in a row that was found to be whole.
+/// The fields of an entity in a row that is shown.
 struct OfShown<'a> {
     schema: &'static EntitySchema,
     key: &'a RowKey,
