@@ -158,10 +158,6 @@ pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
         }
         templates = tail;
     }
-    if target.shape.is_some() {
-        let remedy = "`, which may be several rows; aggregates are kept in entities of one row: take `wide` and `chunked` away, or keep it in an entity of its own";
-        fail(&["an aggregate of `", schema.entity_type, "` is kept in `", target.entity_type, remedy])
-    }
 }
 
 /// Fails unless each property that holds an aggregate has one source in the model, and each aggregate its target.

@@ -195,6 +195,8 @@ impl std::error::Error for FieldError {}
 #[derive(Debug)]
 pub struct FieldWriter {
     properties: Properties,
+    /// Of the first field that could not be written.
+    error: Option<FieldError>,
     #[cfg(feature = "blob")]
     blobs: Vec<crate::blob::Pending>,
 }
@@ -203,6 +205,7 @@ impl FieldWriter {
     pub(crate) fn with_capacity(count: usize) -> Self {
         Self {
             properties: Properties::with_capacity(count),
+            error: None,
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
         }
@@ -219,18 +222,27 @@ impl FieldWriter {
         self.properties
     }
 
-    /// The properties of what was written, with links to blobs and contents as they are.
+    /// The properties of what was written, with links to blobs and contents as they are; and those blobs that the next write
+    /// of the entity puts elsewhere.
     #[cfg(feature = "blob")]
-    pub(crate) fn into_linked(self) -> std::result::Result<Properties, String> {
-        let mut properties = self.properties;
+    pub(crate) fn into_linked(self) -> std::result::Result<(Properties, Vec<crate::blob::Pending>), String> {
+        let (mut properties, mut moving) = (self.properties, Vec::new());
         for pending in self.blobs {
-            for (name, value) in
-                pending.placed().ok_or("it makes a blob of what is not at hand")?.properties(pending.names)
-            {
+            let placed = pending.placed().ok_or("it makes a blob of what is not at hand")?;
+            if !pending.stays(&placed) {
+                moving.push(pending.clone());
+            }
+            for (name, value) in placed.properties(pending.names) {
                 properties.insert(PropertyName::from_static(name), value);
             }
         }
-        Ok(properties)
+        Ok((properties, moving))
+    }
+
+    /// The blobs of what was written that are not kept in the row.
+    #[cfg(feature = "blob")]
+    pub(crate) fn into_blobs(self) -> Vec<crate::Blob> {
+        self.blobs.into_iter().map(|pending| pending.blob).collect()
     }
 
     /// The image of what was written.
@@ -251,9 +263,23 @@ impl FieldWriter {
         Ok(())
     }
 
-    /// A field marked `json`.
-    pub fn put_json<T: Serialize>(&mut self, property: &'static str, value: &T) -> std::result::Result<(), FieldError> {
-        self.put(property, json::to_value(value))
+    /// As [`put`](Self::put), with its error kept for [`written`](Self::written).
+    pub fn add(&mut self, property: &'static str, value: std::result::Result<Option<Value>, ValueError>) {
+        match value {
+            Ok(value) => self.set(property, value),
+            Err(error) if self.error.is_none() => self.error = Some(FieldError { property, error }),
+            Err(_) => {}
+        }
+    }
+
+    /// A field marked `json`, as [`add`](Self::add).
+    pub fn add_json<T: Serialize>(&mut self, property: &'static str, value: &T) {
+        self.add(property, json::to_value(value));
+    }
+
+    /// The error of the first field that could not be added.
+    pub fn written(&mut self) -> std::result::Result<(), FieldError> {
+        self.error.take().map_or(Ok(()), Err)
     }
 
     fn set(&mut self, property: &'static str, value: Option<Value>) {

@@ -56,6 +56,26 @@ impl MemoryStore {
         MemoryStoreBuilder { clock: Box::new(SystemClock), atomic_across: true }
     }
 
+    /// A store of its own that holds what this one holds now, on this clock: the two go apart from here. Cost: a copy of
+    /// every row.
+    ///
+    /// ```
+    /// # use tablemodel_store::{MemoryStore, TableStore, clock::SystemClock};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tablemodel_store::StoreError> {
+    /// let store = MemoryStore::new();
+    /// store.create_table("People").await?;
+    /// let other = store.fork(SystemClock);
+    /// store.delete_table("People").await?;
+    /// assert_eq!(other.list_tables().await?, ["People"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn fork(&self, clock: impl Clock) -> Self {
+        let tables = RwLock::new(self.read().clone());
+        Self(Arc::new(Shared { tables, clock: Box::new(clock), atomic_across: self.0.atomic_across }))
+    }
+
     // A writer cannot leave the tables half changed, so a poisoned lock is still good.
     fn read(&self) -> RwLockReadGuard<'_, Tables> {
         self.0.tables.read().unwrap_or_else(PoisonError::into_inner)

@@ -13,7 +13,7 @@ use crate::{
     error::Result,
     key::beginning_with,
     plan::{change::Change, follow, states::CopiedBy},
-    rooms::copy,
+    rooms::{copy, rekey::is_reserved},
     schema::EntitySchema,
 };
 
@@ -131,7 +131,8 @@ impl Database {
                 continue;
             }
             let holder = self.get_row(&self.table_name(by.holder.table), &reference.holder).await?;
-            if !copy::holds(by, holder.as_ref(), &outgoing.owner())? {
+            let is_coming = holder.as_ref().is_some_and(is_reserved);
+            if !is_coming && !copy::holds(by, holder.as_ref(), &outgoing.owner())? {
                 self.remove_row(&outgoing.table, row).await?;
             }
         }

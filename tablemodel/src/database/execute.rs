@@ -72,6 +72,10 @@ impl Database {
             check_count(changes)?;
         }
         check_sizes(changes)?;
+        #[cfg(feature = "blob")]
+        let placed = self.over_placed(changes).await?;
+        #[cfg(feature = "blob")]
+        let changes = placed.as_deref().unwrap_or(changes);
         let mut run = Run { asked, ..Run::new(self, registered, partition) };
         #[cfg(feature = "blob")]
         let settled;
@@ -267,6 +271,12 @@ impl<'a> Run<'a> {
         self.laid_out(changes).await
     }
 
+    /// That the changes can be planned, and their batches are within the limits.
+    pub(super) async fn check(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_needs(changes).await?;
+        self.fitted(changes).await.map(drop)
+    }
+
     pub(super) fn is_ambiguous(&self) -> bool {
         self.ambiguous
     }
@@ -297,10 +307,14 @@ impl<'a> Run<'a> {
 
     /// As `learn`, of an entity's head: its parts are learnt too.
     async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
-        if schema.shape.is_none() {
+        #[cfg(feature = "blob")]
+        let is_alone = !schema.has_parts() && !schema.has_moving_blobs();
+        #[cfg(not(feature = "blob"))]
+        let is_alone = !schema.has_parts();
+        if is_alone {
             return self.learn(row).await;
         }
-        let found = self.db.read_entity(schema, &self.registered.table, &self.key(row)).await?;
+        let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row)).await?;
         let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
         self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
         Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
@@ -320,15 +334,24 @@ impl<'a> Run<'a> {
                 }
                 for need in needs {
                     match need.head {
-                        true => drop(self.learn_entity(change.schema(), &need.row).await?),
-                        false if is_first(&need.row) => self.learn_first(need.row, changes.len()).await?,
-                        false => drop(self.learn(&need.row).await?),
+                        Some(schema) => drop(self.learn_entity(self.newest(change, schema)?, &need.row).await?),
+                        None if is_first(&need.row) => self.learn_first(need.row, changes.len()).await?,
+                        None => drop(self.learn(&need.row).await?),
                     };
                 }
             }
             self.clear_way(change).await?;
         }
         self.read_sources(changes).await
+    }
+
+    /// An entity that the change concerns, as this program writes it: an older version of the change's own may know an older
+    /// one of another.
+    fn newest(&self, change: &Change, schema: &'static EntitySchema) -> Result<&'static EntitySchema> {
+        match schema.entity_type == change.schema().entity_type {
+            true => Ok(change.schema()),
+            false => Ok(self.db.registered(schema)?.schema),
+        }
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
@@ -457,7 +480,7 @@ fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<O
             _ => part.clone(),
         });
         let parts = parts.collect();
-        Some(Group { head: Row { key, etag, timestamp: head.timestamp, properties }, parts })
+        Some(Group::of(Row { key, etag, timestamp: head.timestamp, properties }, parts))
     };
     plan.left.iter().map(outcome).collect()
 }

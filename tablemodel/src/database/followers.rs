@@ -21,7 +21,10 @@ use crate::{
         change::{self, Change},
         copies::{followed, sources},
     },
-    rooms::copy::{self, Source},
+    rooms::{
+        copy::{self, Source},
+        rekey::is_reserved,
+    },
     schema::{EntitySchema, OnDelete},
 };
 
@@ -306,7 +309,7 @@ impl Run<'_> {
             {
                 for row in page.rows {
                     let Some(holder) = holder(&row, *by) else { continue };
-                    let found = self.read_row(change.schema(), by.holder, &holder).await?.cloned();
+                    let found = self.settled_holder(change.schema(), by.holder, &holder).await?;
                     let holds = copy::holds(*by, found.as_ref(), &key)?;
                     self.known.references.entry(source.to_owned()).or_default().push(row);
                     if holds && !self.known.contains_key(&holder.row) {
@@ -316,6 +319,23 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A holder as it is once it is not on its way there any more.
+    async fn settled_holder(
+        &mut self,
+        own: &EntitySchema,
+        schema: &'static EntitySchema,
+        key: &RowKey,
+    ) -> Result<Option<Row>> {
+        let found = self.read_row(own, schema, key).await?.cloned();
+        let Some(reserved) = found.as_ref().filter(|row| is_reserved(row)) else { return Ok(found) };
+        self.db.clear_reservation(schema, reserved).await?;
+        match schema.table.eq_ignore_ascii_case(own.table) && key.partition == self.partition {
+            true => self.known.remove(&key.row),
+            false => self.known.elsewhere.remove(&(schema.table, key.clone())),
+        };
+        Ok(self.read_row(own, schema, key).await?.cloned())
     }
 
     /// The plan of the changes with the holders beside them, and those of the other holders; nothing where another

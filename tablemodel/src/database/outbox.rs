@@ -21,6 +21,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
+        group::Group,
         outbox::{self, Intent, Target, is_tombstone, targets},
         system,
     },
@@ -48,6 +49,12 @@ impl Markers {
     fn is_fresh(&self, marker: &RowKey, now: Duration) -> bool {
         let markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         markers.get(marker).is_some_and(|until| now < *until)
+    }
+
+    /// The same, remembered apart from here.
+    #[cfg(feature = "testing")]
+    pub(super) fn forked(&self) -> Self {
+        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
     }
 
     fn remember(&self, marker: RowKey, until: Duration) {
@@ -249,9 +256,20 @@ impl Database {
     /// Takes a row away if it is still as it was read.
     pub(super) async fn remove_row(&self, table: &str, row: &Row) -> Result<()> {
         let action = Action::Delete(Condition::Match(row.etag.clone()));
-        let batch = Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action);
+        self.remove(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
+    }
+
+    /// The same of a row and its parts, in one batch.
+    pub(super) async fn remove_rows(&self, table: &str, rows: &Group) -> Result<()> {
+        let removal = |row: &Row| (row.key.row.clone(), Action::Delete(Condition::Match(row.etag.clone())));
+        let batch = Batch::new(table, rows.key().partition.clone());
+        self.remove(rows.iter().map(removal).fold(batch, |batch, (row, action)| batch.with(row, action))).await
+    }
+
+    async fn remove(&self, batch: Batch) -> Result<()> {
+        let key = RowKey::new(batch.partition.clone(), batch.operations.first().map_or("", |first| &first.row));
         match self.commit_store(&[batch], 0).await {
-            Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(row.key.clone())),
+            Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(key)),
             _ => Ok(()),
         }
     }

@@ -14,6 +14,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::{
+        bonds::bonds,
         change::{Change, is_primary},
         copies::sources,
         entries::{Entry, entries},
@@ -51,6 +52,16 @@ impl Run<'_> {
                 if let (Some(source), OnDelete::Restrict, true) = (source, copy.on_delete, entry.away.is_some()) {
                     self.register_one(image, &entry, &source).await?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for an entity that is about to move here, of copies that it must have.
+    pub(super) async fn register_arriving(&mut self, image: &Image) -> Result<()> {
+        for bond in bonds(image, &self.registered.setting)? {
+            if !bond.is_beside() {
+                self.register_one(image, &bond.entry, &bond.source).await?;
             }
         }
         Ok(())

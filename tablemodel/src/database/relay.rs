@@ -3,10 +3,15 @@
 //!
 //! Any number of relays may run, and any may stall or die. How an intent is delivered is `outbox`'s.
 
+mod poison;
+mod sweep;
+
+pub use self::poison::Poisoned;
+
 use std::{convert::Infallible, time::Duration};
 
 use tablemodel_store::{
-    Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind,
+    Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind,
 };
 
 use crate::{
@@ -17,12 +22,10 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
-        change::is_primary,
-        outbox::{self, Intent, OUTBOX, Progress, is_tombstone},
-        shadow::owner_as,
+        outbox::{self, Intent, OUTBOX, Progress},
         system::{self, RowKind},
     },
-    rooms::rekey::{INTENT, Move, is_reserved},
+    rooms::rekey::INTENT,
     schema::EntitySchema,
 };
 
@@ -75,21 +78,6 @@ impl RelayReport {
     pub fn is_settled(&self) -> bool {
         self.failed + self.waiting + self.poisoned == 0
     }
-}
-
-/// An outbox row that could not be delivered, and was set aside.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Poisoned {
-    /// The table, without the run-time prefix.
-    pub table: String,
-    /// The outbox row.
-    pub row: RowKey,
-    /// The entity that changed.
-    pub entity: RowKey,
-    /// How often it was tried.
-    pub attempts: i32,
-    /// The last error.
-    pub error: String,
 }
 
 impl Database {
@@ -175,72 +163,6 @@ impl Relay {
         }
     }
 
-    /// What was set aside. Cost: one request for each dirty partition.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store.
-    pub async fn poisoned(&self) -> Result<Vec<Poisoned>> {
-        let mut poisoned = Vec::new();
-        for dirty in self.dirty().await? {
-            for row in dirty.rows {
-                let progress = Progress::of(&row);
-                let Some(error) = progress.poison else { continue };
-                let owner = system::owner_row(&row.properties).unwrap_or_default();
-                poisoned.push(Poisoned {
-                    table: dirty.table.clone(),
-                    entity: RowKey::new(dirty.partition.clone(), owner),
-                    row: row.key,
-                    attempts: progress.attempts,
-                    error,
-                });
-            }
-        }
-        Ok(poisoned)
-    }
-
-    /// Has it tried again, from the first attempt on.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` if it is gone; those of the store.
-    pub async fn retry(&self, poisoned: &Poisoned) -> Result<()> {
-        let (table, row) = self.set_aside(poisoned).await?;
-        let mut properties = row.properties.clone();
-        properties.retain(|name| name != outbox::POISON);
-        let now = self.db.environment().clock.now();
-        properties.merge(&outbox::failed(0, now, None));
-        let action = Action::Replace(properties, Condition::Match(row.etag));
-        self.db.commit_store(&[Batch::new(table, row.key.partition).with(row.key.row, action)], 0).await?;
-        Ok(())
-    }
-
-    /// Takes it out of the outbox without its work done: the rows that it names may stay wrong until `repair`.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` if it is gone; `Unsupported` if it holds an entity that moves; those of the store.
-    pub async fn discard(&self, poisoned: &Poisoned) -> Result<()> {
-        let (table, row) = self.set_aside(poisoned).await?;
-        if row.key.row.starts_with(INTENT) {
-            let detail = "an entity is on its way to another key, and stands nowhere else; have it tried again";
-            return Err(Error::unsupported(detail).at_key(row.key));
-        }
-        self.db.remove_row(&table, &row).await
-    }
-
-    async fn set_aside(&self, poisoned: &Poisoned) -> Result<(String, Row)> {
-        let table = self.db.table_name(&poisoned.table);
-        let row = self.db.get_row(&table, &poisoned.row).await?.filter(|row| Progress::of(row).poison.is_some());
-        match row {
-            Some(row) => Ok((table, row)),
-            None => {
-                Err(Error::new(ErrorKind::NotFound, "the outbox row is no longer set aside")
-                    .at_key(poisoned.row.clone()))
-            }
-        }
-    }
-
     async fn round(&self, alone: bool, hurried: bool) -> Result<RelayReport> {
         let mut round = Round { report: RelayReport::default(), alone, hurried, now: None };
         self.db.check_writable()?;
@@ -261,7 +183,8 @@ impl Relay {
                 let Some((table, partition)) = marker.key.row.split_once('|') else { continue };
                 let (table, partition) = (table.to_owned(), partition.to_owned());
                 let range = KeyRange::rows(partition.clone(), intents_and_outbox());
-                let rows = self.rows(&self.db.table_name(&table), range).await?;
+                let mut rows = self.rows(&self.db.table_name(&table), range).await?;
+                rows.retain(|row| !matches!(system::kind(&row.properties), RowKind::Part { .. })); // of an intent
                 dirty.push(Dirty { marker, table, partition, rows });
             }
         }
@@ -374,7 +297,10 @@ impl Relay {
 
     async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<()> {
         if row.key.row.starts_with(INTENT) {
-            return self.db.finish_move(&Move::read(schema, row)?).await.map(drop);
+            return match self.db.intent(schema, &row.key).await? {
+                Some(moving) => self.db.finish_move(&moving).await.map(drop),
+                None => Ok(()),
+            };
         }
         let outgoing = Outgoing {
             schema,
@@ -399,53 +325,6 @@ impl Relay {
             }
             (true, _) => self.sweep(&outgoing, row).await,
         }
-    }
-
-    /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
-    async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
-        let range =
-            KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
-        let others: Vec<_> =
-            self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
-        if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
-            return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
-        }
-        if !self.db.moves_of(outgoing.schema, &outgoing.owner()).await?.is_empty() {
-            return Ok(()); // ..and until it has arrived where it moves to
-        }
-        for entry in &outgoing.intent.entries {
-            let table = self.db.table_name(&entry.table);
-            let there = self.db.get_row(&table, &entry.key).await?;
-            let sequence = outgoing.intent.sequence;
-            let is_left = |row: &Row| {
-                let ours = owner_as(&entry.index, row) == Some(outgoing.owner())
-                    && system::sequence(&row.properties) <= sequence;
-                ours && (system::is_dead(&row.properties) || self.db.is_atomic())
-            };
-            // Read again after the entry: a live entity's rows are not swept.
-            if let Some(there) = there.filter(is_left)
-                && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
-                && !self.db.uncount(&there).await?
-            {
-                self.db.remove_row(&table, &there).await?;
-            }
-        }
-        if others.is_empty() {
-            let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-            let is_left = |row: &Row| {
-                let is_ours = is_tombstone(row) && !is_reserved(row);
-                is_ours && system::sequence(&row.properties) <= outgoing.intent.sequence
-            };
-            if let Some(primary) = primary.filter(is_left) {
-                self.db.remove_row(&outgoing.table, &primary).await?;
-            }
-        }
-        self.db.remove_row(&outgoing.table, row).await
-    }
-
-    async fn is_gone(&self, outgoing: &Outgoing) -> Result<bool> {
-        let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-        Ok(!primary.is_some_and(|row| is_primary(outgoing.schema, &row)))
     }
 
     async fn note_failure(&self, dirty: &Dirty, row: &Row, attempts: i32, error: &Error) -> Result<()> {

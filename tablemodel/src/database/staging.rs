@@ -47,10 +47,19 @@ impl Staging {
 impl Run<'_> {
     /// The plan and its batch; where that is too large and of one entity that may be cut, its parts are written first.
     pub(super) async fn laid_out(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
+        let (plan, batches) = self.fitted(changes).await?;
+        if self.staging.generation.is_some() {
+            self.stage(&plan).await.map_err(|error| error.in_operation(0))?;
+        }
+        Ok((plan, batches))
+    }
+
+    /// The same, with nothing written yet.
+    pub(super) async fn fitted(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
         if self.staging.generation.is_none() {
             let plan = self.plan(changes)?;
             self.read_claims(&plan).await?;
-            let may_stage = matches!(changes, [change] if change.schema().shape.is_some());
+            let may_stage = matches!(changes, [change] if change.schema().has_parts());
             match self.batched(&plan) {
                 Err(error) if may_stage && matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::TooMany) => {}
                 batches => return Ok((plan, batches?)),
@@ -60,7 +69,6 @@ impl Run<'_> {
         let plan = self.plan(changes)?;
         self.read_claims(&plan).await?;
         let batches = self.batched(&plan)?;
-        self.stage(&plan).await.map_err(|error| error.in_operation(0))?;
         Ok((plan, batches))
     }
 

@@ -88,7 +88,7 @@ impl ReadPlan {
 
     /// Whether an entity of the path may be several rows.
     pub(crate) fn is_cut(&self) -> bool {
-        self.index.is_none() && self.schema.shape.is_some()
+        self.index.is_none() && self.schema.is_joined()
     }
 
     /// Whether a row that was read without a condition is a part of one of the path's entities.

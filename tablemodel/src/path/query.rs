@@ -51,9 +51,9 @@ impl PathQuery {
     pub fn new<K: PathKind>() -> Self {
         Self {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: K::INDEX,
-            components: K::COMPONENTS,
-            given: Vec::with_capacity(K::COMPONENTS.len()),
+            index: K::WAY.index,
+            components: K::WAY.components,
+            given: Vec::with_capacity(K::WAY.components.len()),
             tail: Tail::Any,
             select: None,
             verified: false,
@@ -65,9 +65,9 @@ impl PathQuery {
     pub fn list<K: ListKind>() -> Self {
         Self {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: Some(K::INDEX),
-            components: K::COMPONENTS,
-            given: Vec::with_capacity(K::COMPONENTS.len()),
+            index: K::WAY.index,
+            components: K::WAY.components,
+            given: Vec::with_capacity(K::WAY.components.len()),
             tail: Tail::Any,
             select: None,
             verified: true,
@@ -218,8 +218,7 @@ impl PathQuery {
     /// The one key to read, where the components name one row of the entity's own partition: what [`PathQuery::plan`] would
     /// come to, without the plan.
     pub(crate) fn point(&self) -> Result<Option<RowKey>> {
-        let is_one_row =
-            self.schema.shape.is_none() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
+        let is_one_row = !self.schema.is_joined() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
         let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
         let Some(partition) = self.partition()? else { return Ok(None) };
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
@@ -267,7 +266,7 @@ impl PathQuery {
     pub(crate) fn plan(&self) -> Result<ReadPlan> {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
-        let is_cut = self.index.is_none() && self.schema.shape.is_some();
+        let is_cut = self.index.is_none() && self.schema.is_joined();
         let rows = if is_cut { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })

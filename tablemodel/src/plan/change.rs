@@ -170,11 +170,11 @@ struct Derived {
 }
 
 /// A row to read before planning.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Need {
     pub(crate) row: String,
-    /// Whether it is the head of an entity, to be read with its parts.
-    pub(crate) head: bool,
+    /// The entity whose head it is, to be read with its parts.
+    pub(crate) head: Option<&'static EntitySchema>,
 }
 
 impl Change {

@@ -11,9 +11,9 @@ use crate::{
     plan::{
         change::{Change, Planned, Planner, Role, is_primary, known_images, next_sequence},
         entries::Away,
-        group::Group,
         image::Image,
         known::Known,
+        shape,
         states::Setting,
         system,
         version::Old,
@@ -125,14 +125,14 @@ impl Planner<'_> {
             let source = copy::source(new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(new, source));
             let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
-            if live.is_none() && !copy.optional {
+            if live.is_none() && !copy.optional && !copy::is_filled(new, copy) {
                 return Err(copy::missing(new, copy, source.as_ref()));
             }
             if let Some(old) = old {
                 copy::carry(new, copy, old.now())?;
             }
             // What is kept of a source that is gone goes with a holder that moves.
-            if live.is_some() || copy.on_delete != OnDelete::Keep {
+            if live.is_some() || (copy.optional && copy.on_delete != OnDelete::Keep) {
                 copy::fill(new, copy, row.as_deref())?;
             }
             guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
@@ -168,7 +168,7 @@ impl Planner<'_> {
     pub(super) fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
         let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
         let Some(row) = row else { return Ok(Planned::default()) };
-        let old = Group::from(row.into_owned());
+        let old = shape::known(schema, row.into_owned(), self.before)?;
         let was = Old::of(schema, &old)?;
         let mut new = was.now().clone();
         for copy in schema.copies {

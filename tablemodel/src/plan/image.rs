@@ -2,7 +2,7 @@
 //!
 //! The bridge between a user's struct, its stored primary row, and untyped planning.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value, ValueRef};
 
@@ -32,6 +32,8 @@ pub(crate) struct Image {
     /// Blobs whose place is not settled: none of an image that is planned.
     #[cfg(feature = "blob")]
     pub(crate) blobs: Vec<crate::blob::Pending>,
+    /// What its upgrade reads in place of some fields.
+    pub(crate) fetched: Option<Arc<Properties>>,
 }
 
 impl Image {
@@ -93,7 +95,8 @@ impl Image {
         for (part, value) in key_values(schema, &rows.head.key)?.iter() {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
-        Ok(Self { latest, ..Self::with(schema, rows.head.key.clone(), fields) })
+        let fetched = rows.fetched.clone();
+        Ok(Self { latest, fetched, ..Self::with(schema, rows.head.key.clone(), fields) })
     }
 
     /// Whether the version that wrote it is the program's own.
@@ -114,6 +117,7 @@ impl Image {
             fields,
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
+            fetched: None,
         }
     }
 

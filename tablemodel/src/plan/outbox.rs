@@ -3,24 +3,27 @@
 //! An intent says "this entity changed, these rows may be affected", never "write this": whoever delivers it reads the
 //! entity and makes the rows match. Pure; delivery is `database::outbox`'s.
 
+mod progress;
+mod target;
+
 use std::borrow::Cow;
 
 use serde_json::Value as Json;
-use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, Value, ValueRef};
+use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, ValueRef};
 
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, Result},
     plan::{
-        change::is_primary,
         entries::{Away, Entry},
-        group::Group,
         image::Image,
-        shadow,
-        states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    rooms::copy,
-    schema::{AggregateSchema, EntitySchema, IndexSchema, is_move},
+    schema::{AggregateSchema, EntitySchema, IndexSchema},
+};
+
+pub(crate) use self::{
+    progress::{Progress, delivered, failed},
+    target::{Target, targets},
 };
 
 /// What the row keys of outbox rows begin with.
@@ -230,70 +233,8 @@ impl Intent {
     }
 }
 
-/// One affected row, and what it is to be as of a sequence of its entity.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Target {
-    pub(crate) entry: AwayKey,
-    pub(crate) owner: RowKey,
-    pub(crate) sequence: i64,
-    /// What the row is to hold, system properties included: what the entity wants, or a tombstone.
-    pub(crate) properties: Properties,
-    pub(crate) is_live: bool,
-}
-
-/// What the affected rows are to be, by the primary row as it is now.
-///
-/// Where the entity is gone they become tombstones, at the intent's sequence or that of the entity's own tombstone. A row that
-/// the entity wants, of an index that is not written yet, is left to those who write it: a tombstone would outrank theirs.
-pub(crate) fn targets(
-    schema: &'static EntitySchema,
-    setting: &Setting,
-    intent: &Intent,
-    owner: &RowKey,
-    primary: Option<&Group>,
-) -> Result<Vec<Target>> {
-    let live = primary.filter(|rows| is_primary(schema, &rows.head));
-    let image = live.map(|rows| Image::written(schema, rows)).transpose()?;
-    let wanted = image.as_ref().map(|image| setting.entries(image)).transpose()?.unwrap_or_default();
-    let ours = primary.map(|rows| &rows.head).filter(|head| live.is_some() || is_tombstone(head));
-    let now = ours.map_or(0, |head| system::sequence(&head.properties));
-    let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
-    let target = |entry: &AwayKey| {
-        let index = schema.derived_position(&entry.index);
-        let found = wanted.iter().find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
-        if found.is_some_and(|wanted| setting.of(wanted.index) < IndexState::WriteOnly) {
-            return None;
-        }
-        let row = found.zip(image.as_ref());
-        let row = row.and_then(|(entry, image)| AwayRow::wanted(image, entry.clone(), sequence, false));
-        let is_live = row.is_some();
-        let properties = row.and_then(|row| row.want).unwrap_or_else(|| dead(schema, entry, owner, sequence));
-        Some(Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live })
-    };
-    Ok(intent.entries.iter().filter_map(target).collect())
-}
-
-fn is_at(wanted: &Entry, key: &AwayKey) -> bool {
-    let away = wanted.away.as_ref();
-    wanted.row == key.key.row && away.is_some_and(|away| away.partition == key.key.partition && away.table == key.table)
-}
-
 pub(crate) fn is_tombstone(row: &Row) -> bool {
     matches!(system::kind(&row.properties), RowKind::Tombstone { .. })
-}
-
-/// The tombstone of an entry.
-fn dead(schema: &'static EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -> Properties {
-    if let Some(properties) = shadow::dead(schema, entry, owner, sequence) {
-        return properties;
-    }
-    let mut properties = Properties::new();
-    let discriminator = format!("{}.{}@{}", schema.entity_type, entry.index, schema.version);
-    system::stamp(&mut properties, discriminator, sequence, None);
-    properties.insert(PropertyName::from_static(system::DEAD), true);
-    properties.insert(PropertyName::from_static(system::OWNER_PARTITION), owner.partition.clone());
-    properties.insert(PropertyName::from_static(system::OWNER_ROW), owner.row.clone());
-    properties
 }
 
 impl AwayKey {
@@ -312,101 +253,4 @@ impl AwayKey {
     pub(crate) fn claimed(&self, schema: &'static EntitySchema) -> Option<&'static IndexSchema> {
         schema.index_named(&self.index).filter(|index| index.is_claim())
     }
-}
-
-impl Target {
-    /// Whether the row is a claim, which is settled by rules of its own.
-    pub(crate) fn is_claim(&self, schema: &'static EntitySchema) -> bool {
-        self.entry.claimed(schema).is_some()
-    }
-
-    /// Whether the row is one of the form that the entity moves to.
-    pub(crate) fn is_shadow(&self) -> bool {
-        is_move(&self.entry.index)
-    }
-
-    fn over_shadow(&self, there: &Row) -> Option<Action> {
-        let is_due = shadow::is_due(there, &self.owner, self.sequence, self.is_live);
-        is_due.then(|| Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone())))
-    }
-
-    /// The write that brings the row to this target over what is there; none where it is as new already.
-    ///
-    /// The key of such a row holds its entity's own key, so that it has one owner. One that names another was damaged: a
-    /// live row takes its place, a tombstone does not. `AlreadyExists` where the row is no row of the index.
-    pub(crate) fn over(&self, there: Option<&Row>) -> Result<Option<Action>> {
-        let Some(there) = there else { return Ok(Some(Action::Insert(self.properties.clone()))) };
-        if self.is_shadow() {
-            return Ok(self.over_shadow(there));
-        }
-        let kind = |properties| match system::kind(properties) {
-            RowKind::Derived { entity, name, .. } => Some((entity.to_owned(), name.to_owned())),
-            _ => None,
-        };
-        if kind(&there.properties) != kind(&self.properties) {
-            let detail = format!("a row that is none of index `{}` has the key of one", self.entry.index);
-            return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(there.key.clone()));
-        }
-        let is_due = match system::owner(there).as_ref() == Some(&self.owner) {
-            true => system::sequence(&there.properties) < self.sequence,
-            false => self.is_live,
-        };
-        if !is_due {
-            return Ok(None);
-        }
-        let mut properties = self.properties.clone();
-        if !self.is_live && copy::is_pending(&there.properties) {
-            // Put before its entity is written, which may still come: it stays, but nothing older may settle it.
-            properties = there.properties.clone();
-            properties.insert(PropertyName::from_static(system::SEQUENCE), self.sequence);
-        }
-        Ok(Some(Action::Replace(properties, Condition::Match(there.etag.clone()))))
-    }
-}
-
-/// The properties that say how delivery of an outbox row stands.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Progress {
-    pub(crate) attempts: i32,
-    pub(crate) due: Option<DateTime>,
-    pub(crate) delivered: Option<DateTime>,
-    pub(crate) poison: Option<String>,
-}
-
-impl Progress {
-    /// As the row says.
-    pub(crate) fn of(row: &Row) -> Self {
-        let time = |name: &str| match row.properties.get(name) {
-            Some(ValueRef::DateTime(time)) => Some(time),
-            _ => None,
-        };
-        let attempts = match row.properties.get(ATTEMPTS) {
-            Some(ValueRef::Int32(attempts)) => attempts,
-            _ => 0,
-        };
-        let poison = match row.properties.get(POISON) {
-            Some(ValueRef::String(text)) => Some(text.to_owned()),
-            _ => None,
-        };
-        Self { attempts, due: time(DUE), delivered: time(DELIVERED), poison }
-    }
-}
-
-/// That rows were delivered at this sequence; what is left is to sweep their tombstones once the fence has passed.
-pub(crate) fn delivered(at: DateTime, sequence: i64) -> Properties {
-    let mut properties = Properties::new();
-    properties.insert(PropertyName::from_static(DELIVERED), at);
-    properties.insert(PropertyName::from_static(system::SEQUENCE), Value::Int64(sequence));
-    properties
-}
-
-/// That an attempt failed.
-pub(crate) fn failed(attempts: i32, due: DateTime, poison: Option<String>) -> Properties {
-    let mut properties = Properties::new();
-    properties.insert(PropertyName::from_static(ATTEMPTS), attempts);
-    properties.insert(PropertyName::from_static(DUE), due);
-    if let Some(poison) = poison {
-        properties.insert(PropertyName::from_static(POISON), poison);
-    }
-    properties
 }

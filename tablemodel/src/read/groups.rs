@@ -151,7 +151,7 @@ impl Database {
         table: &str,
         key: &RowKey,
     ) -> Result<Option<Group>> {
-        if schema.shape.is_none() {
+        if !schema.has_parts() {
             return Ok(self.get_row(table, key).await?.map(Group::from));
         }
         let mut last: Option<(Group, Torn)> = None;
@@ -203,10 +203,13 @@ impl Database {
     ) -> Result<Option<Group>> {
         let key = group.key().clone();
         match part::settled(group) {
-            Ok(settled) => Ok(Some(settled)),
+            Ok(settled) => self.completed(schema, settled).await.map(Some),
             Err(_) => {
                 let rows = self.read_entity(schema, table, &key).await?;
-                Ok(rows.filter(|rows| crate::plan::change::is_primary(schema, &rows.head)))
+                match rows.filter(|rows| crate::plan::change::is_primary(schema, &rows.head)) {
+                    Some(rows) => self.completed(schema, rows).await.map(Some),
+                    None => Ok(None),
+                }
             }
         }
     }

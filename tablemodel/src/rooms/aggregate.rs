@@ -12,6 +12,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::text_code,
     plan::{
+        change::Need,
         exact::Exact,
         image::{Image, key_error},
         known::Known,
@@ -127,6 +128,12 @@ impl Into {
     /// The key of its cell. The target's stands in it as a text does, so that a `!` is what follows a cell's key alone.
     pub(crate) fn cell(&self) -> String {
         format!("{CELL}{}|{}", text_code(&self.row), self.property.property)
+    }
+
+    /// What must be read before it changes: its cell, and its target.
+    pub(crate) fn needs(self) -> [Need; 2] {
+        let cell = Need { row: self.cell(), head: None };
+        [cell, Need { row: self.row, head: Some(self.target) }]
     }
 
     /// Whether both are the same.

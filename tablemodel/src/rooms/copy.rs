@@ -256,6 +256,11 @@ pub(crate) fn carry(image: &mut Image, copy: &CopySchema, old: &Image) -> Result
     Ok(())
 }
 
+/// Whether the copy says something: of a source that there is, or was.
+pub(crate) fn is_filled(image: &Image, copy: &CopySchema) -> bool {
+    image.fields.get(copy.stored(COPIED_SEQUENCE).as_str()).is_some()
+}
+
 fn clear(image: &mut Image, copy: &CopySchema) {
     image.fields.retain(|name| !copy.holds(name));
 }

@@ -5,18 +5,21 @@
 #[cfg(feature = "blob")]
 mod outside;
 mod pieces;
+mod stored;
 mod texts;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::Value as Json;
-use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, ValueRef, key::compare};
+use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, RowRange, key::compare};
 
 #[cfg(feature = "blob")]
 pub use self::outside::in_blob;
 #[cfg(feature = "blob")]
 pub(crate) use self::outside::{Content, link, put_back, take_out};
 use self::pieces::{Chunk, apply_all, free_number, is_after, pieces, place, separator};
+use self::stored::{Head, texts_in};
+pub(crate) use self::stored::{count, cut_of, fault, keys};
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyType, Part},
@@ -66,13 +69,6 @@ pub(crate) struct List<'a> {
     pub(crate) now: i64,
 }
 
-/// What the head of a list holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Head<'r> {
-    Keys(Vec<Cow<'r, str>>),
-    Chunks(Vec<Chunk>),
-}
-
 /// The rows of a list: its head and its chunks.
 pub(crate) fn rows(row: &str) -> RowRange {
     RowRange {
@@ -90,74 +86,6 @@ pub(crate) fn need(index: &IndexSchema, row: &str, key: &str, known: &Known) -> 
     let Some(Head::Chunks(chunks)) = head else { return Ok(None) };
     let chunk = chunks.get(place(&chunks, key)).map(|chunk| chunk_row(row, chunk.number));
     Ok(chunk.filter(|chunk| !known.contains_key(chunk)))
-}
-
-/// The number of keys in the list, by its head.
-pub(crate) fn count(head: &Row) -> Result<u64> {
-    let count = match head.properties.get(COUNT) {
-        Some(ValueRef::Int64(count)) => u64::try_from(count).ok(),
-        _ => None,
-    };
-    count.ok_or_else(|| unreadable(head))
-}
-
-/// How the list is cut into rows: as long as this is the same, rows read one after the other are of one list.
-pub(crate) fn cut_of(head: &Row) -> Option<String> {
-    match head.properties.get(CHUNKS) {
-        Some(ValueRef::String(text)) => Some(text.to_owned()),
-        _ => None,
-    }
-}
-
-/// The keys of a list, ascending, from its rows; the head is the first of them. None where a chunk is not among them.
-pub(crate) fn keys(rows: &[Row]) -> Result<Option<Vec<String>>> {
-    let Some((head, rest)) = rows.split_first() else { return Ok(Some(Vec::new())) };
-    let chunks = match Head::read(head)? {
-        Head::Keys(keys) => return Ok(Some(keys.into_iter().map(Cow::into_owned).collect())),
-        Head::Chunks(chunks) => chunks,
-    };
-    let mut keys = Vec::new();
-    for chunk in chunks {
-        let row = chunk_row(&head.key.row, chunk.number);
-        let Some(found) = rest.iter().find(|other| other.key.row == row) else { return Ok(None) };
-        keys.extend(texts(found)?.into_iter().map(Cow::into_owned));
-    }
-    Ok(Some(keys))
-}
-
-/// What is wrong with the rows of a list that should hold these keys, if anything is: for `verify`.
-///
-/// `rows` are all rows of the index's kind from the list's row to its last chunk, in key order.
-pub(crate) fn fault(row: &str, rows: &[Row], wanted: &[String]) -> Option<String> {
-    let headless = !rows.is_empty() && rows.first().is_none_or(|head| head.key.row != row);
-    if headless {
-        return Some("chunks of a list without their head".to_owned());
-    }
-    if rows.is_empty() && !wanted.is_empty() {
-        return Some(format!("a list of {} keys is missing", wanted.len()));
-    }
-    let found = match keys(rows) {
-        Err(error) => return Some(error.to_string()),
-        Ok(None) => return Some("a chunk of the list is missing".to_owned()),
-        Ok(Some(found)) => found,
-    };
-    if found != wanted {
-        let (lacks, has) = (difference(wanted, &found), difference(&found, wanted));
-        return Some(format!("the list lacks {lacks} keys, and has {has} that do not belong there"));
-    }
-    let chunks = rows.first().map_or(0, |head| match Head::read(head) {
-        Ok(Head::Chunks(chunks)) => chunks.len(),
-        _ => 0,
-    });
-    let counted = rows.first().map(count).transpose();
-    if counted.ok().flatten().is_some_and(|count| count != found.len() as u64) {
-        return Some("the list counts its keys wrongly".to_owned());
-    }
-    (chunks + 1 < rows.len()).then(|| "the list has a chunk that belongs to nothing".to_owned())
-}
-
-fn difference(of: &[String], from: &[String]) -> usize {
-    of.iter().filter(|key| from.binary_search_by(|other| compare(other, key)).is_err()).count()
 }
 
 /// Whether the keys of the list stand in a blob that this row, its first, links.
@@ -251,7 +179,7 @@ impl List<'_> {
             let Some(chunk) = chunks.get(at) else { continue };
             let row = known.get(&chunk_row(self.row, chunk.number)).and_then(Option::as_ref);
             let Some(row) = row else { return Err(self.torn()) };
-            let mut keys = texts(row)?;
+            let mut keys = texts_in(row)?;
             let (before, is_after) = (keys.len() as u64, is_after(&keys, &edits));
             if !apply_all(&mut keys, &edits) {
                 continue;
@@ -352,38 +280,6 @@ impl List<'_> {
         let detail = format!("a chunk of list `{}` is missing; repair it", self.index.name);
         Error::corrupt(detail).at_key(RowKey::new(self.partition, self.row))
     }
-}
-
-impl<'r> Head<'r> {
-    /// The head, if it is a row of this list.
-    fn of(index: &IndexSchema, row: &'r Row) -> Result<Self> {
-        if !system::is_of_type(&row.properties, index.discriminator) {
-            let detail = format!("a row of another type has the key of list `{}`", index.name);
-            return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(row.key.clone()));
-        }
-        Self::read(row)
-    }
-
-    fn read(row: &'r Row) -> Result<Self> {
-        let Some(text) = cut_of(row) else { return texts(row).map(Self::Keys) };
-        let chunks: Option<Vec<(u32, String)>> = serde_json::from_str(&text).ok();
-        let chunks = chunks.filter(|chunks| !chunks.is_empty()).ok_or_else(|| unreadable(row))?;
-        Ok(Self::Chunks(chunks.into_iter().map(|(number, from)| Chunk { number, from }).collect()))
-    }
-}
-
-/// The keys that stand in a row.
-fn texts(row: &Row) -> Result<Vec<Cow<'_, str>>> {
-    let keys = match row.properties.get(KEYS) {
-        Some(ValueRef::String(text)) => texts::read(text),
-        _ => None,
-    };
-    let ascend = |keys: &Vec<Cow<'_, str>>| keys.is_sorted_by(|a, b| compare(a, b).is_lt());
-    keys.filter(ascend).ok_or_else(|| unreadable(row))
-}
-
-fn unreadable(row: &Row) -> Error {
-    Error::corrupt("a row of a list cannot be read").at_key(row.key.clone())
 }
 
 fn keys_property(keys: &[impl AsRef<str>]) -> Properties {

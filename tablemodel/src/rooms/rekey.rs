@@ -9,8 +9,11 @@ use crate::{
     error::{Error, Result},
     plan::{
         entries::{Entry, entries},
+        group::Group,
         image::Image,
         outbox::{ATTEMPTS, DUE, POISON, is_tombstone},
+        part::{self, Generation, Marks, PartName},
+        shape::{self, Cut},
         system,
     },
     schema::{EntitySchema, IndexSchema},
@@ -26,6 +29,8 @@ const FROM: &str = "_from";
 const HELD: &str = "_held";
 /// The name of a row that keeps a unique value, where an index row has its index's.
 const HOLDING: &str = "~held";
+/// Bytes that the rows of an intent may hold beside the image: keys of both places, and how often it was tried.
+const BESIDE_BYTES: usize = 16 * 1024;
 
 /// An entity on its way to another key.
 #[derive(Debug, Clone)]
@@ -53,9 +58,15 @@ impl Move {
         RowKey::new(self.from.partition.clone(), self.row())
     }
 
-    /// Its intent: that the entity has left, and the whole of what it will be.
-    pub(crate) fn intent(&self, sequence: i64, due: DateTime) -> Properties {
-        let mut properties = self.to.primary_properties();
+    /// Its intent: that the entity has left, and the whole of what it will be. Behind it stand parts, by their row keys,
+    /// where one row does not hold that.
+    pub(crate) fn intent(&self, sequence: i64, due: DateTime) -> Result<(Properties, Vec<(String, Properties)>)> {
+        let Cut { head: mut properties, mut parts } = shape::cut_beside(&self.to, BESIDE_BYTES)?;
+        Marks::of(Generation::Shared, parts.iter()).write(&mut properties);
+        let (row, part_type) = (self.row(), system::part_type(self.schema()));
+        parts.iter_mut().for_each(|part| part::stamp(part, &part_type, &row, sequence));
+        let name = |at: usize| PartName { generation: Generation::Shared, number: at + 1 }.key(&row);
+        let parts = parts.into_iter().enumerate().map(|(at, part)| (name(at), part)).collect();
         let discriminator = format!("{}.~move@{}", self.schema().entity_type, self.schema().version);
         system::stamp(&mut properties, discriminator, sequence, None);
         put_owner(&mut properties, &self.to.key);
@@ -63,18 +74,19 @@ impl Move {
         properties.insert(PropertyName::from_static(FROM), self.from.row.clone());
         properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
         properties.insert(PropertyName::from_static(DUE), due);
-        properties
+        Ok((properties, parts))
     }
 
     /// The move of an intent.
-    pub(crate) fn read(schema: &'static EntitySchema, row: &Row) -> Result<Self> {
+    pub(crate) fn read(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
+        let row = &rows.head;
         let unreadable =
             || Error::corrupt("the intent of a move cannot be read").of(schema.entity_type).at_key(row.key.clone());
         let (id, from) = (text(&row.properties, MOVE), text(&row.properties, FROM));
         let (Some(id), Some(from), Some(key)) = (id, from, system::owner(row)) else { return Err(unreadable()) };
         let mut head = Row { key, ..row.clone() };
         head.properties.retain(|name| ![MOVE, FROM, ATTEMPTS, DUE, POISON].contains(&name));
-        let to = Image::stored(schema, &head.into())?;
+        let to = Image::stored(schema, &Group { head, parts: rows.parts.clone(), fetched: None })?;
         Ok(Self { id, from: RowKey::new(row.key.partition.clone(), from), to })
     }
 

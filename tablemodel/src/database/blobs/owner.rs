@@ -69,11 +69,11 @@ impl Database {
             }
             let there = self.get_row(table, key).await?;
             let coming = there.as_ref().and_then(Reservation::of);
-            let intent = match &coming {
-                Some(reservation) => self.get_row(table, &reservation.intent_key()).await?,
-                None => None,
+            let comes_with = match &coming {
+                Some(reservation) => self.links_now(table, &reservation.intent_key(), blob).await?,
+                None => false,
             };
-            if intent.is_some_and(|intent| names(&intent, blob)) || self.left_with(table, key, blob).await? {
+            if comes_with || self.left_with(table, key, blob).await? {
                 return Ok(true);
             }
             // What was on its way may have arrived in between.

@@ -4,7 +4,12 @@ use tablemodel_store::{Batch, DateTime, Receipts, Row, RowKey, StoreError};
 
 use crate::{
     database::{
-        Database, Registered, calls::ATTEMPTS, execute::Run, followers::Prepared, shadows::guarded, write::no_row,
+        Database, Registered,
+        calls::ATTEMPTS,
+        execute::{Outcome, Run},
+        followers::Prepared,
+        shadows::guarded,
+        write::no_row,
     },
     error::{Error, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
@@ -26,20 +31,36 @@ impl Database {
         // An entity that follows both keys is found by its plans.
         (leaving.copying.plans_each, arriving.copying.plans_each) = (true, true);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
+        let moved = self.commit_move(registered, (&mut leaving, &leave), (&mut arriving, &arrive), &key, until).await;
+        let moved = moved.map(|rows| arriving.staging.noted(vec![rows]));
+        leaving.clean_up(&moved).await;
+        arriving.clean_up(&moved).await;
+        moved?.into_iter().next().flatten().ok_or_else(no_row)
+    }
+
+    async fn commit_move(
+        &self,
+        registered: &Registered,
+        (leaving, leave): (&mut Run<'_>, &[Change]),
+        (arriving, arrive): (&mut Run<'_>, &[Change]),
+        key: &RowKey,
+        until: Option<DateTime>,
+    ) -> Result<Outcome> {
+        let from = leave.first().map_or(key, Change::key);
         for attempt in 0..ATTEMPTS {
-            let Some((first, second)) = prepared(&mut leaving, &leave, &mut arriving, &arrive).await? else { continue };
+            let Some((first, second)) = prepared(leaving, leave, arriving, arrive).await? else { continue };
             let (first, follows, departure) = (first.plan, first.follows, first.batches);
             let (second, then, arrival) = (second.plan, second.follows, second.batches);
-            check_follows(&follows, &then, &key)?;
+            check_follows(&follows, &then, key)?;
             let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
-            let places = leaving.places_apart(&plans, Some(&arriving));
+            let places = leaving.places_apart(&plans, Some(arriving));
             let mut batches = leaving.join_places(places, join(departure, arrival)?).await?;
             let guarded = guarded(&[(&from.partition, &first), (&key.partition, &second)]);
             Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
             self.check_blobs(until)?;
             let error = match self.commit_store(&batches, attempt).await {
-                Ok(receipts) => return arrived(&batches, receipts, &registered.table, &key, second),
+                Ok(receipts) => return arrived(&batches, receipts, &registered.table, key, second).map(Some),
                 Err(error) => error,
             };
             let (side, error) = locate(error, &batches, &registered.table, &first, (&key.partition, &second));
@@ -53,7 +74,7 @@ impl Database {
                 },
             };
             match next.map_err(|error| arriving.settled(error).alone())? {
-                Some(outcomes) => return outcomes.into_iter().next().flatten().ok_or_else(no_row),
+                Some(outcomes) => return Ok(outcomes.into_iter().next().flatten()),
                 None => self.pause(attempt).await,
             }
         }
@@ -136,13 +157,14 @@ fn arrived(batches: &[Batch], receipts: Vec<Receipts>, table: &str, key: &RowKey
     let ours = batches.iter().zip(receipts).find(|(batch, _)| batch.table == table && batch.partition == key.partition);
     let (batch, receipts) = ours.ok_or_else(no_row)?;
     let left = plan.left.into_iter().next().ok_or_else(no_row)?;
-    let row = |key: RowKey, properties| {
+    let row = |key: RowKey, properties| -> Result<Row> {
         let mut written = batch.operations.iter().zip(&receipts);
         let (_, written) = written.find(|(operation, _)| operation.row == key.row).ok_or_else(no_row)?;
         let etag = written.etag.clone().ok_or_else(no_row)?;
         Ok(Row { key, etag, timestamp: written.timestamp, properties })
     };
     let head = row(key.clone(), left.properties.ok_or_else(no_row)?)?;
-    let parts = left.parts.into_iter().map(|part| row(part.key, part.properties)).collect::<Result<_>>()?;
-    Ok(Group { head, parts })
+    // Those that were written before the commit are not in it.
+    let parts = left.parts.into_iter().map(|part| row(part.key.clone(), part.properties.clone()).unwrap_or(part));
+    Ok(Group::of(head, parts.collect()))
 }

@@ -2,11 +2,18 @@
 //!
 //! Pure. What concerns rows of other partitions is collected for `elsewhere`.
 
+mod shared;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use tablemodel_store::{ETag, EdmType, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{ETag, Properties, Row, RowKey};
 
-use super::{Violation, ViolationKind, relist::Relist, repair::Mend};
+use super::{
+    Violation, ViolationKind,
+    readable::readable,
+    repair::Mend,
+    wanted::{Guest, Wanted, WantedAway},
+};
 use crate::{
     database::Database,
     error::Result,
@@ -20,18 +27,14 @@ use crate::{
         shadow,
         states::{IndexState, Setting},
         system::{self, RowKind},
-        version::Old,
     },
     rooms::{
-        aggregate::{self, Recount, Totals},
-        list,
+        aggregate::{self, Totals},
+        copy, list,
         rekey::{INTENT, Reservation, is_held},
     },
-    schema::{AggregateSchema, BLOB, Cover, Derived, EntitySchema, PropertySchema},
+    schema::{AggregateSchema, Cover, EntitySchema},
 };
-
-/// The codec of a field stored as JSON: what its type reads from nothing is not known here.
-const JSON: &str = "json";
 
 /// The check of one partition.
 #[derive(Default)]
@@ -81,32 +84,6 @@ pub(super) struct Check {
     pub(super) links: Vec<crate::database::blobs::LinkAt>,
 }
 
-/// What an entity wants of one row.
-pub(super) struct Wanted {
-    pub(super) schema: &'static EntitySchema,
-    pub(super) kind: Derived,
-    /// The entity.
-    pub(super) owner: RowKey,
-    pub(super) properties: Properties,
-    pub(super) sequence: i64,
-    /// While an index is being built its rows may be missing.
-    pub(super) required: bool,
-}
-
-/// A row that an entity wants in another partition.
-pub(super) struct WantedAway {
-    pub(super) table: &'static str,
-    pub(super) key: RowKey,
-    pub(super) wanted: Wanted,
-}
-
-/// A row here whose entity lives in another partition.
-pub(super) struct Guest {
-    pub(super) schema: &'static EntitySchema,
-    pub(super) index: usize,
-    pub(super) row: Row,
-}
-
 impl Check {
     pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Self> {
         let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
@@ -142,7 +119,9 @@ impl Check {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }
-                (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => check.pending += 1,
+                (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => {
+                    check.intent(parts.with(row));
+                }
                 (RowKind::Derived { name, .. }, _, Some(schema)) => {
                     check.entry(db, schema, name.to_owned(), row, &mut derived)?
                 }
@@ -170,68 +149,6 @@ impl Check {
             self.guests.push(Guest { schema, index, row });
         }
         Ok(None)
-    }
-
-    /// Each list against the keys that the entities want in it.
-    fn lists(&mut self) {
-        let mut lists = std::mem::take(&mut self.lists);
-        let mut members = std::mem::take(&mut self.members);
-        let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
-        for row in rows {
-            let (entity, index, mut keys) = members.remove(&row).unwrap_or_default();
-            let found = lists.remove(&row).unwrap_or_default();
-            // An entity that cannot be read may well want to be where it is.
-            let there = list::keys(&found).ok().flatten().unwrap_or_default();
-            let untold: Vec<_> = there.into_iter().filter(|key| self.unreadable.contains(key)).collect();
-            let is_told = untold.is_empty();
-            keys.extend(untold);
-            keys.sort_by(|a, b| tablemodel_store::key::compare(a, b));
-            if let Some(fault) = list::fault(&row, &found, &keys) {
-                let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
-                let rows = found.into_iter().map(|row| (row.key, row.etag)).collect();
-                let members = keys;
-                let relist = Relist { entity, index, rows, members };
-                let mend = if is_told { Mend::Relist(relist) } else { Mend::No };
-                self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
-            }
-        }
-    }
-
-    /// Each cell and each entity that holds an aggregate, against what the sources come to.
-    fn aggregates(&mut self) {
-        if self.untold {
-            return;
-        }
-        let (cells, targets) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.targets));
-        for (row, detail, recount) in self.totals.faults(&cells, &targets) {
-            let kind = match &recount {
-                Recount::Stray(_) => ViolationKind::Dangling,
-                Recount::Cell { cell: None, .. } => ViolationKind::Missing,
-                Recount::Cell { .. } | Recount::Target(_) => ViolationKind::Stale,
-            };
-            let key = RowKey::new(self.partition.clone(), row);
-            let mend = match recount {
-                Recount::Stray(etag) => Mend::Remove(etag),
-                Recount::Target(entity) => Mend::Touch(entity, key.clone()),
-                cell @ Recount::Cell { .. } => Mend::Recount(Box::new(cell)),
-            };
-            self.report(key, kind, detail, mend);
-        }
-    }
-
-    /// What an entity adds to aggregates, and those that it holds.
-    fn total(&mut self, db: &Database, image: &Image, setting: &Setting) -> Result<()> {
-        let schema = image.latest;
-        self.totals.add(image, |at| setting.keeps(at))?;
-        for into in aggregate::held(schema, &image.key.row) {
-            // A version that does not hold it leaves that to its cell.
-            let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);
-            if holds && is_kept(db, schema, into.property.property)? {
-                self.totals.add_target(into);
-                self.targets.insert(image.key.row.clone(), image.fields.clone());
-            }
-        }
-        Ok(())
     }
 
     /// A row of an index: one of this partition's entities, or a guest.
@@ -276,14 +193,6 @@ impl Check {
         Ok(())
     }
 
-    /// A contribution of an entity of another partition; one that cannot be read is taken away, and written anew.
-    fn contribution(&mut self, of: &'static AggregateSchema, row: &Row) {
-        if !self.totals.add_contribution(of, row) && !system::is_dead(&row.properties) {
-            let detail = "a contribution to an aggregate that cannot be read".to_owned();
-            self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::Remove(row.etag.clone()));
-        }
-    }
-
     /// A row without a known type: of an adopted entity if its keys are, else not ours.
     fn foreign(&mut self, db: &Database, row: &Row) -> Result<()> {
         let adopted = db.model().iter().copied().find(|schema| {
@@ -322,6 +231,14 @@ impl Check {
                 self.report(key, ViolationKind::Corrupt, detail, Mend::No);
                 Ok(())
             }
+        }
+    }
+
+    /// The intent of a move: until it is over, its entity stands there alone.
+    fn intent(&mut self, rows: Group) {
+        self.pending += 1;
+        if let Err(torn) = part::settled(rows) {
+            self.report(torn.key, ViolationKind::Corrupt, torn.detail.into_owned(), Mend::No);
         }
     }
 
@@ -390,7 +307,7 @@ impl Check {
     fn derived_row(&mut self, row: Row) {
         let Some(wanted) = self.wanted.remove(&row.key.row) else {
             let owner = system::owner_row(&row.properties).unwrap_or("no entity").to_owned();
-            let is_held = is_held(&row) && self.held.contains(&row.key.row);
+            let is_held = (is_held(&row) || copy::is_pending(&row.properties)) && self.held.contains(&row.key.row);
             if is_held || self.unreadable.contains(&owner) {
                 return;
             }
@@ -423,52 +340,6 @@ impl Check {
     }
 }
 
-impl Wanted {
-    /// What is wrong with the row that stands where this is wanted.
-    pub(super) fn misfits(&self, row: &Row) -> Vec<&'static str> {
-        let mut misfits = Vec::new();
-        if system::sequence(&row.properties) > self.sequence {
-            misfits.push("its sequence number is ahead of its entity's");
-        }
-        let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator.as_ref());
-        let same_owner = shadow::owner_as(&self.kind.name, row).as_ref() == Some(&self.owner);
-        if system::is_pending(&row.properties) && !self.kind.name.starts_with('~') {
-            misfits.push("it claims the value of its entity, and is not confirmed: reads pass over it");
-        }
-        if !same_type || !same_owner || !own_fields(&row.properties).eq(own_fields(&self.properties)) {
-            misfits.push("it does not hold what its entity wants");
-        }
-        misfits
-    }
-
-    pub(super) fn missing(&self) -> String {
-        format!("the entity {} wants a row `{}` here", self.owner, self.kind.discriminator)
-    }
-
-    /// What puts this row right.
-    pub(super) fn rewrite(&self, row: &Row) -> Mend {
-        // A contribution is taken away with what it adds.
-        let is_counted = aggregate::is_contribution(&row.properties);
-        // A number is one of its owner's: another's says nothing, and who owns a value is decided by claiming it.
-        let is_claim = self.kind.unique && self.kind.table.is_some();
-        let is_anothers = is_claim && system::owner(row).as_ref() != Some(&self.owner);
-        match is_counted || (!is_anothers && system::sequence(&row.properties) > self.sequence) {
-            true => Mend::Rewrite(row.etag.clone(), self.schema.entity_type, self.owner.clone()),
-            false => self.touch(),
-        }
-    }
-
-    /// What puts a missing row right.
-    pub(super) fn touch(&self) -> Mend {
-        Mend::Touch(self.schema.entity_type, self.owner.clone())
-    }
-}
-
-/// The properties that are not the system's.
-fn own_fields(properties: &Properties) -> impl Iterator<Item = (&PropertyName, ValueRef<'_>)> {
-    properties.iter().filter(|(name, _)| !system::is_system(name.as_str()))
-}
-
 /// Whether the sources of the aggregate in this property of the target keep it.
 fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Result<bool> {
     for source in db.model().iter().copied() {
@@ -488,36 +359,4 @@ fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result
     let position = schema.derived_position(name);
     let states = &db.registered(schema)?.setting;
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
-}
-
-/// An entity whose rows are as the schema of the version that wrote them says, or what is wrong with it.
-pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Old, String> {
-    let old = Old::of(schema, rows).map_err(|error| error.to_string())?;
-    let (image, by) = (&old.written, old.written.schema);
-    if let Some(wrong) = by.properties().find_map(|property| misfit(property, image.fields.get(property.property))) {
-        return Err(wrong);
-    }
-    let again = Image::new(by, image.fields.clone()).map_err(|error| error.to_string())?;
-    if again.key != image.key {
-        return Err(format!("the key of its fields is {}", again.key));
-    }
-    Ok(old)
-}
-
-/// What is wrong with a stored value, by its type alone. Other programs' integers and texts are taken as reading does.
-fn misfit(property: &PropertySchema, value: Option<ValueRef<'_>>) -> Option<String> {
-    let Some(value) = value else {
-        let may_be_absent = property.nullable || property.default || property.codec == JSON;
-        return (!may_be_absent).then(|| format!("property `{}` is absent", property.property));
-    };
-    let is_number = matches!(value.edm(), EdmType::Int32 | EdmType::Int64);
-    let fits = match property.edm {
-        edm if edm == value.edm() => true,
-        EdmType::String if property.codec == BLOB => value.edm() == EdmType::Binary,
-        EdmType::Int32 | EdmType::Int64 | EdmType::Double => is_number,
-        EdmType::String => is_number && matches!(property.codec, "u64" | "u128" | "i128" | "decimal"),
-        EdmType::Guid => value.edm() == EdmType::String,
-        EdmType::Binary | EdmType::Boolean | EdmType::DateTime => false,
-    };
-    (!fits).then(|| format!("property `{}` is {}, not {}", property.property, value.edm(), property.edm))
 }

@@ -10,8 +10,10 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
-    check::{Check, Guest, Wanted, WantedAway, readable},
+    check::Check,
+    readable::readable,
     repair::Mend,
+    wanted::{Guest, Wanted, WantedAway},
 };
 use crate::{
     database::{Database, outbox},
@@ -26,7 +28,7 @@ use crate::{
         states::IndexState,
         system,
     },
-    rooms::copy,
+    rooms::{copy, rekey::is_reserved},
     schema::EntitySchema,
 };
 
@@ -167,6 +169,9 @@ impl Database {
             return Ok(None);
         }
         let own = self.table_name(schema.table);
+        if expires.is_some() && self.get_row(&own, &owner).await?.is_some_and(|row| is_reserved(&row)) {
+            return Ok(None); // ..or it is on its way
+        }
         let primary = match self.read_entity(schema, &own, &owner).await {
             Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(None), // reported where the entity stands
             other => other?.filter(|rows| is_primary(schema, &rows.head)),

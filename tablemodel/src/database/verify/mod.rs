@@ -6,8 +6,10 @@
 
 mod check;
 mod elsewhere;
+mod readable;
 mod relist;
 mod repair;
+mod wanted;
 
 use std::{collections::BTreeSet, fmt, future::IntoFuture, pin::Pin};
 

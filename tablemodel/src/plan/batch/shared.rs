@@ -12,7 +12,9 @@ use crate::{
     plan::{
         change::{self, Before, Change, Context, PlannedRow, Role},
         entries::Away,
+        group::Group,
         known::Known,
+        shape,
         states::Setting,
         system::{self},
     },
@@ -82,8 +84,7 @@ impl BatchPlan {
         self.shared.insert(row.clone());
         let before_batch = Earlier { known, plan: self, partition };
         let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
-        let stored =
-            target.as_ref().map(|target| target.properties.get(into.property.property).map(|value| value.to_value()));
+        let stored = target.map(|head| self.held_by(into, head.into_owned(), &before_batch)).transpose()?;
         if total == before && !comes_or_goes {
             return Ok(None);
         }
@@ -93,6 +94,15 @@ impl BatchPlan {
         }
         let value = into.value(&total)?;
         Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
+    }
+
+    /// What the target holds, in whichever of its rows.
+    fn held_by(&self, into: &aggregate::Into, head: Row, before: &dyn Before) -> Result<Option<Value>> {
+        let rows = match self.left_at(&into.row) {
+            Some(left) => Group { head, parts: left.parts.clone(), fetched: None },
+            None => shape::known(into.target, head, before)?,
+        };
+        Ok(rows.iter().find_map(|row| row.properties.get(into.property.property)).map(|value| value.to_value()))
     }
 
     /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
@@ -140,7 +150,8 @@ impl BatchPlan {
         let before = Earlier { known, plan: self, partition: &key.partition };
         let planned = change::plan(change, &before, &setting, context)?;
         if self.left_at(&key.row).is_none() {
-            self.shared.insert(key.row.clone());
+            let of_target = planned.rows.iter().filter(|row| matches!(row.role, Role::Primary | Role::Part));
+            self.shared.extend(of_target.map(|row| row.row.clone()));
         }
         let (after, parts) =
             self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;

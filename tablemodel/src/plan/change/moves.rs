@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Planner<'_> {
-    /// As a delete, with the intent in the same batch; what the entity wants again in the same partition is held for it.
+    /// As a delete, with the intent in the same batch, or its parts before that; what the entity wants again in the same partition is held for it.
     pub(super) fn leave(&self, old: &Group, to: &Move) -> Result<Planned> {
         let mut planned = self.delete(to.to.schema, old)?;
         let held = if to.stays() { to.held()? } else { Vec::new() };
@@ -23,8 +23,14 @@ impl Planner<'_> {
             }
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);
-        let action = Action::Insert(to.intent(sequence, self.context.due));
-        planned.rows.push(PlannedRow { row: to.row(), action, role: Role::Outbox });
+        let (intent, parts) = to.intent(sequence, self.context.due)?;
+        let part = |(row, part)| PlannedRow { row, action: Action::InsertOrReplace(part), role: Role::Outbox };
+        let parts = parts.into_iter().map(part);
+        match self.context.fresh {
+            None => planned.rows.extend(parts),
+            Some(_) => planned.staged.extend(parts),
+        }
+        planned.rows.push(PlannedRow { row: to.row(), action: Action::Insert(intent), role: Role::Outbox });
         Ok(planned)
     }
 

@@ -30,20 +30,22 @@ use crate::{
 /// chunk that changes of a long one.
 pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let mut needs = match change {
-        Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: true }],
-        Change::Patch { key, .. } | Change::Recopy { key, .. } | Change::Refresh { key, .. } => {
-            vec![Need { row: key.row.clone(), head: true }]
+        Change::Upsert(image) => vec![Need { row: image.key.row.clone(), head: Some(image.schema) }],
+        Change::Patch { schema, key, .. }
+        | Change::Recopy { schema, key, .. }
+        | Change::Refresh { schema, key, .. } => {
+            vec![Need { row: key.row.clone(), head: Some(schema) }]
         }
         // The image under a claim is read before the claim is written.
         Change::Insert(image) if setting.deferred && image.schema.has_claims() => {
-            vec![Need { row: image.key.row.clone(), head: true }]
+            vec![Need { row: image.key.row.clone(), head: Some(image.schema) }]
         }
         Change::Save { old, new } if setting.deferred && new.schema.has_claims() && *old.key() != new.key => {
-            vec![Need { row: new.key.row.clone(), head: true }]
+            vec![Need { row: new.key.row.clone(), head: Some(new.schema) }]
         }
         Change::Arrive(to) => {
-            let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: false });
-            held.chain([Need { row: to.to.key.row.clone(), head: true }]).collect()
+            let held = to.held()?.into_iter().map(|held| Need { row: held.row, head: None });
+            held.chain([Need { row: to.to.key.row.clone(), head: Some(to.to.schema) }]).collect()
         }
         Change::Contribute(contribution) => contribution.needs(known)?,
         Change::Insert(_)
@@ -61,7 +63,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     if touches || setting.states.0.iter().any(is_built) {
         for image in known_images(change, known)? {
             needs.extend(
-                entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: false }),
+                entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: None }),
             );
         }
     }
@@ -95,7 +97,7 @@ pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> R
             let Some(index) = change.schema().index_at(entry.index) else { continue };
             let need =
                 list::need(index, &entry.row, key, known).map_err(|error| error.of(change.schema().entity_type))?;
-            needs.extend(need.map(|row| Need { row, head: false }));
+            needs.extend(need.map(|row| Need { row, head: None }));
         }
     }
     Ok(needs)
@@ -150,14 +152,14 @@ pub(super) fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> R
     let touches = matches!(change, Change::Touch { .. });
     if !touches || old.is_some() {
         for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(at))? {
-            needs.extend(edit.range(known)?.map(|row| Need { row, head: false }));
-            needs.extend([edit.into.cell(), edit.into.row].map(|row| Need { row, head: false }));
+            needs.extend(edit.range(known)?.map(|row| Need { row, head: None }));
+            needs.extend(edit.into.needs());
         }
     }
     let stays = !touches && old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
     let held = [&old, &new].into_iter().flatten().flat_map(|image| aggregate::held(image.schema, &image.key.row));
     let is_new = |into: &aggregate::Into| old.as_ref().is_some_and(|old| !holds(old.schema, into.property.property));
-    needs.extend(held.filter(|into| !stays || is_new(into)).map(|into| Need { row: into.cell(), head: false }));
+    needs.extend(held.filter(|into| !stays || is_new(into)).map(|into| Need { row: into.cell(), head: None }));
     Ok(needs)
 }
 

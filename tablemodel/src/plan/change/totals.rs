@@ -7,7 +7,7 @@ use tablemodel_store::{Properties, PropertyName, RowKey, Value};
 use super::{Planned, PlannedRow, Planner, Role, is_primary, needs::holds, next_sequence};
 use crate::{
     error::{Error, ErrorKind, Result},
-    plan::{group::Group, image::Image, version::Old},
+    plan::{image::Image, shape, version::Old},
     rooms::aggregate::{self, Contribution},
     schema::EntitySchema,
 };
@@ -61,7 +61,7 @@ impl Planner<'_> {
         Ok(Planned { rows: vec![row], cells: edit.into_iter().collect(), ..Planned::default() })
     }
 
-    /// Sets the aggregates of an entity, which is one row: in the form of the version that wrote it, since nothing was read
+    /// Sets the aggregates of an entity: in the form of the version that wrote it, since nothing was read
     /// that a newer one needs.
     pub(super) fn refresh(
         &self,
@@ -69,12 +69,11 @@ impl Planner<'_> {
         key: RowKey,
         sets: Vec<(&'static str, Option<Value>)>,
     ) -> Result<Planned> {
-        let row = match self.before.row(&key.row) {
-            Some(Some(row)) if is_primary(schema, &row) => row.into_owned(),
+        let over = match self.before.row(&key.row) {
+            Some(Some(row)) if is_primary(schema, &row) => shape::known(schema, row.into_owned(), self.before)?,
             _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
         };
-        let sequence = next_sequence(&row.properties, self.context.now);
-        let over = Group::from(row);
+        let sequence = next_sequence(&over.head.properties, self.context.now);
         let old = Image::written(schema, &over)?;
         let held = sets.into_iter().filter(|(property, _)| holds(old.schema, property));
         let new = old.clone().with_sets(held);

@@ -35,6 +35,11 @@ pub(crate) struct Cut {
 ///
 /// `TooLarge` if a value does not fit in a property, or the entity not in its parts.
 pub(crate) fn cut(image: &Image) -> Result<Cut> {
+    cut_beside(image, 0)
+}
+
+/// The same, where each row holds so many bytes beside what is of the image.
+pub(crate) fn cut_beside(image: &Image, beside: usize) -> Result<Cut> {
     let mut plain = image.primary_properties();
     let Some(shape) = &image.schema.shape else { return Ok(Cut { head: plain, parts: Vec::new() }) };
     let mut values = Vec::new();
@@ -43,17 +48,17 @@ pub(crate) fn cut(image: &Image) -> Result<Cut> {
     }
     plain.retain(|name| !shape.chunked.iter().any(|property| chunked::is_of(property, name)));
     check_values(image, &plain)?;
-    let mut rows = wide::deal(image.schema, shape, &plain, values, room(image)).into_iter();
+    let mut rows = wide::deal(image.schema, shape, &plain, values, room(image, beside)).into_iter();
     let cut = Cut { head: rows.next().unwrap_or_default(), parts: rows.collect() };
     check_parts(image, &cut)?;
     Ok(cut)
 }
 
 /// Bytes that the rows have for the entity's own properties.
-fn room(image: &Image) -> wide::Room {
+fn room(image: &Image, beside: usize) -> wide::Room {
     let bytes = |row: &str| {
         let keys = size::row_bytes(&image.key.partition, row, &Properties::new());
-        limits::MAX_ROW_BYTES.saturating_sub(keys + SYSTEM_BYTES + 4 * image.schema.discriminator.len())
+        limits::MAX_ROW_BYTES.saturating_sub(keys + beside + SYSTEM_BYTES + 4 * image.schema.discriminator.len())
     };
     let longest = PartName { generation: Generation::Own(0), number: MAX_PARTS }.key(&image.key.row);
     let owner = 2 * size::utf16_len(&image.key.row);
@@ -163,7 +168,7 @@ pub(crate) fn whole<'a>(schema: &'static EntitySchema, rows: &'a Group) -> Resul
 
 /// The rows of the entity whose head this is, as they are known before a change.
 pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Before) -> Result<Group> {
-    if schema.shape.is_none() {
+    if !schema.has_parts() {
         return Ok(head.into());
     }
     let missing = |row: &str| {
@@ -176,7 +181,7 @@ pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Befor
         before.row(&row).flatten().map(Cow::into_owned).ok_or_else(|| missing(&row))
     });
     let parts = parts.collect::<Result<_>>()?;
-    Ok(Group { head, parts })
+    Ok(Group::of(head, parts))
 }
 
 /// Where the parts of one entity go.
@@ -227,11 +232,15 @@ impl Layout<'_> {
     }
 
     fn lay_part(self, name: PartName, mut properties: Properties, before: Option<&Row>, laid: &mut Laid) {
-        if let Some(before) = before.filter(|before| is_same(&before.properties, &properties)) {
+        let kind = system::part_type(self.schema);
+        let stays = |before: &&Row| {
+            is_same(&before.properties, &properties) && system::entity_type(&before.properties) == Some(&kind)
+        };
+        if let Some(before) = before.filter(stays) {
             laid.parts.push(before.clone());
             return;
         }
-        part::stamp(&mut properties, &system::part_type(self.schema), &self.key.row, self.sequence);
+        part::stamp(&mut properties, &kind, &self.key.row, self.sequence);
         let row = name.key(&self.key.row);
         let action = match before {
             Some(before) => rewriting(before, &properties),

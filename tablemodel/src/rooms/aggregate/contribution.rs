@@ -113,11 +113,11 @@ pub(crate) enum Wish {
 impl Contribution {
     /// What must be read: the contribution, then the cell and the target, then where the first goes what comes next.
     pub(crate) fn needs(&self, known: &Known) -> Result<Vec<Need>> {
-        let need = |row| Need { row, head: false };
+        let need = |row| Need { row, head: None };
         let Some(there) = known.get(&self.key.row) else { return Ok(vec![need(self.key.row.clone())]) };
         let Some((_, Some(edit))) = self.over(there.as_ref())? else { return Ok(Vec::new()) };
         let mut needs: Vec<_> = edit.range(known)?.map(need).into_iter().collect();
-        needs.extend([edit.into.cell(), edit.into.row].map(need));
+        needs.extend(edit.into.needs());
         Ok(needs)
     }
 

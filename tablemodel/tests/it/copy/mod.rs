@@ -1,5 +1,6 @@
 //! Copies of another entity's properties: whatever fails between, they are in the end what their sources are.
 
+mod bound;
 mod chain;
 mod counted;
 mod crashes;

@@ -42,7 +42,6 @@ pub(super) enum Refusal {
     NotFound,
     Conflict,
     Unique,
-    Unsupported,
 }
 
 /// What is known of the store beside its entities.
@@ -97,7 +96,7 @@ impl Book {
         let (mut refusals, mut after, mut either) = (Vec::new(), self.lives.clone(), false);
         for change in changes {
             let key = change.key();
-            refusals.extend(self.refusal(change, is_atomic));
+            refusals.extend(self.refusal(change));
             let touched = self.lives.get(&key).map(|live| live.touched);
             either |= change.read().is_some_and(|read| touched.is_some_and(|touched| touched > read));
             after.remove(&key);
@@ -116,12 +115,11 @@ impl Book {
         Verdict { refusals, either, after }
     }
 
-    fn refusal(&self, change: &Change, is_atomic: bool) -> Option<Refusal> {
+    fn refusal(&self, change: &Change) -> Option<Refusal> {
         let there = self.lives.get(&change.key());
         match change {
             Change::Insert(_) => there.map(|_| Refusal::AlreadyExists),
             Change::Upsert(_) => None,
-            Change::Rekey(key, _, wish) if !may_move(key, wish, is_atomic) => Some(Refusal::Unsupported),
             Change::Replace(..) => there.is_none().then_some(Refusal::NotFound),
             Change::Save(_, read, _) | Change::Rekey(_, read, _) | Change::Delete(_, read) => match there {
                 None => Some(Refusal::NotFound),
@@ -200,14 +198,6 @@ impl Book {
     /// Whether a claim may be pending for that owner.
     pub(super) fn may_be_pending(&self, value: &str, owner: &Key) -> bool {
         self.lost.get(value).is_some_and(|owners| owners.contains(owner))
-    }
-}
-
-/// What has several rows moves in one commit alone, and out of its partition only without blobs.
-fn may_move(from: &Key, wish: &Entity, is_atomic: bool) -> bool {
-    match wish {
-        Entity::Doc(_) => wish.key() == *from || is_atomic,
-        _ => true,
     }
 }
 

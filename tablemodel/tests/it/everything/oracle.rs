@@ -2,10 +2,15 @@
 //!
 //! Written by hand from FORMAT.md and the entities' attributes, with nothing of the planner's in it.
 
+mod found;
+mod totals;
+
 use std::collections::BTreeMap;
 
-use tablemodel::{Blob, Properties, Value};
+use tablemodel::{Blob, Value};
 
+pub(super) use self::found::{Found, differences, physical};
+use self::totals::Totals;
 use super::{Doc, Entity, Fan, Key, Person, Sponsor, Team, sponsor_key, steps::CONTENTS, team_key};
 
 type Place = (String, String, String);
@@ -234,69 +239,6 @@ impl Copies<'_> {
     }
 }
 
-/// What the persons of a club come to, in clubs that have persons or a team.
-#[derive(Default)]
-struct Totals {
-    active: i64,
-    sources: i64,
-    points: i64,
-    rated: i64,
-    /// In quarters: all rates are such.
-    rates: i64,
-}
-
-impl Totals {
-    fn of(entities: &[&Entity], rule: Rule) -> BTreeMap<String, Self> {
-        let mut totals: BTreeMap<String, Self> = BTreeMap::new();
-        for entity in entities {
-            let club = match entity {
-                Entity::Person(Person { club, .. }) | Entity::Team(Team { club, .. }) => club,
-                _ => continue,
-            };
-            let of = totals.entry(club.clone()).or_default();
-            let Entity::Person(person) = entity else { continue };
-            of.active += i64::from(person.active || rule == Rule::CountsAll);
-            of.sources += 1;
-            if rule != Rule::SumSkipsOne || of.sources > 1 {
-                of.points += person.points;
-            }
-            of.rated += i64::from(person.rate.is_some());
-            of.rates += (person.rate.unwrap_or_default() * 4.0) as i64;
-        }
-        totals
-    }
-
-    fn rates(&self) -> Value {
-        Value::Double(self.rates as f64 / 4.0)
-    }
-
-    fn cells(&self, club: &str, has_target: bool, rule: Rule) -> Physical {
-        let mut cells = Physical::new();
-        let mut exact = vec![if self.rates < 0 { 0xff_u8 } else { 0 }; 272];
-        exact[134..142].copy_from_slice(&self.rates.to_le_bytes()); // a quarter is bit 1,072
-        if self.rates < 0 {
-            exact[..134].fill(0);
-        }
-        let exact = Value::Binary(exact);
-        for (property, count, value, exact) in [
-            ("Members", self.active, self.active.into(), None),
-            ("Points", self.sources, self.points.into(), None),
-            ("Rates", self.rated, self.rates(), Some(exact).filter(|_| rule != Rule::CellRounded)),
-        ] {
-            if !has_target && (count == 0 || rule == Rule::CellWithoutTargetGone) {
-                continue;
-            }
-            let mut fields = Fields::new();
-            put(&mut fields, "EntityType", Some(format!("Team.~{property}@1").into()));
-            put(&mut fields, "_count", Some(Value::Int64(count)));
-            put(&mut fields, "_value", Some(value));
-            put(&mut fields, "_exact", exact);
-            cells.insert(("Everything".into(), club.into(), format!("~~agg|team|{property}")), fields);
-        }
-        cells
-    }
-}
-
 fn put(fields: &mut Fields, name: &str, value: Option<Value>) {
     fields.extend(value.map(|value| (name.to_owned(), value)));
 }
@@ -442,111 +384,4 @@ fn in_name(key: &str) -> String {
 
 fn linked(place: &str, content: &[u8]) -> Value {
     format!("{} at {place}", String::from_utf8_lossy(content)).into()
-}
-
-/// What stands in the store.
-pub(super) struct Found {
-    /// Those of one entity joined, chunks put together, and blobs in place of their links.
-    pub(super) rows: Physical,
-    /// The claims that are pending, with their owners.
-    pub(super) pending: BTreeMap<String, Key>,
-    /// What no row links.
-    pub(super) objects: Vec<String>,
-}
-
-/// The rows that stand in the tables.
-pub(super) fn physical(rows: BTreeMap<Place, Properties>, mut objects: BTreeMap<String, Vec<u8>>) -> Found {
-    let (mut physical, mut parts, mut pending) = (Physical::new(), Vec::new(), BTreeMap::new());
-    for (place, properties) in rows {
-        let mut fields: Fields =
-            properties.iter().map(|(name, value)| (name.as_str().to_owned(), value.to_value())).collect();
-        assert!(fields.remove("_seq").is_some(), "{place:?} has no sequence number");
-        fields.remove("_ops");
-        fields.retain(|name, value| !name.ends_with("__seq") || is_of_live(value));
-        if fields.get("_claim") == Some(&Value::from("pending")) && place.0 == "Emails" {
-            pending.insert(place.1, (text(&fields, "_pk"), text(&fields, "_rk")));
-        } else if fields.get("EntityType") == Some(&Value::from("Doc.~part@1")) {
-            parts.push((place, fields));
-        } else {
-            physical.insert(place, fields);
-        }
-    }
-    for ((table, partition, row), mut fields) in parts {
-        let head = (table, partition, text(&fields, "_rk"));
-        let fits = row.strip_prefix(&head.2).is_some_and(|tail| tail.starts_with(" ~~"));
-        let Some(head) = physical.get_mut(&head).filter(|_| fits) else { panic!("{row} is nobody's part: {fields:?}") };
-        fields.retain(|name, _| name != "EntityType" && name != "_rk");
-        let found = head.entry("found".into()).or_insert(Value::Int32(0));
-        *found = Value::Int32(if let Value::Int32(found) = found { *found + 1 } else { 1 });
-        head.extend(fields);
-    }
-    physical.values_mut().for_each(join);
-    for names in [["Scan", "Scan_length", "Scan_sum"], ["_keys_in", "_keys_length", "_keys_sum"]] {
-        physical.iter_mut().for_each(|(place, fields)| fetch(place, fields, names, &mut objects));
-    }
-    Found { rows: physical, pending, objects: objects.into_keys().collect() }
-}
-
-/// Whether a copy's number is of a source that lives; such a number is made `true`.
-fn is_of_live(number: &mut Value) -> bool {
-    let Value::Int64(found) = *number else { panic!("the number of a copy is {number:?}") };
-    *number = true.into();
-    found > 0
-}
-
-/// Puts a blob in the place of its link.
-fn fetch(at: &Place, fields: &mut Fields, [link, length, sum]: [&str; 3], objects: &mut BTreeMap<String, Vec<u8>>) {
-    let Some(Value::String(name)) = fields.get(link).cloned() else { return };
-    let content = objects.remove(&*name).unwrap_or_else(|| panic!("{name} is not there, or linked twice"));
-    let length = fields.remove(length);
-    assert_eq!(length, Some(Value::Int64(content.len() as i64)), "{fields:?}");
-    assert!(fields.remove(sum).is_some(), "{fields:?}");
-    let (place, random) = name.split_at(name.rfind('/').map_or(0, |end| end + 1));
-    assert!(random.len() == 32 && random.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
-    let moves = || (1..).map(|number| format!("{name}.moved{number}"));
-    let moves: Vec<_> = moves().map_while(|record| objects.remove(&record)).collect();
-    let own = serde_json::json!({ "PartitionKey": at.1, "RowKey": at.2 }).to_string().into_bytes();
-    let place = match moves.contains(&own) {
-        true => format!("everything/_doc/{}/{}/", in_name(&at.1), in_name(&at.2)),
-        false => place.to_owned(),
-    };
-    fields.insert(link.into(), linked(&place, &content));
-}
-
-fn text(fields: &Fields, name: &str) -> String {
-    match fields.get(name) {
-        Some(Value::String(text)) => text.to_string(),
-        other => panic!("{name} is {other:?}: {fields:?}"),
-    }
-}
-
-/// That the parts are as many as the head says, and the chunks of the body as one.
-fn join(fields: &mut Fields) {
-    let found = fields.remove("found");
-    assert_eq!(fields.remove("_parts"), found, "parts: {fields:?}");
-    assert_eq!(fields.remove("_sum").is_some(), found.is_some(), "the sum of digests: {fields:?}");
-    fields.remove("_gen");
-    let Some(Value::Int32(chunks)) = fields.remove("Body_n") else { return };
-    let mut body = String::new();
-    for chunk in 0..chunks {
-        let chunk = fields.remove(&format!("Body_{chunk:02}"));
-        let Some(Value::String(chunk)) = chunk else { panic!("a chunk is missing: {fields:?}") };
-        assert!(chunk.encode_utf16().count() <= 32_768);
-        body.push_str(&chunk);
-    }
-    fields.insert("Body".into(), body.into());
-}
-
-/// Where what is and what should be differ. In one commit over several partitions, who copies what is not there leaves a
-/// tombstone at its place.
-pub(super) fn differences(is: &Physical, should: &Physical, is_atomic: bool) -> Vec<String> {
-    let is_awaited = |place: &Place| {
-        let dead = ["Team.~dead@1", "Sponsor.~dead@1"].map(|kind| Fields::from([("EntityType".into(), kind.into())]));
-        is_atomic && !should.contains_key(place) && is.get(place).is_some_and(|fields| dead.contains(fields))
-    };
-    let places = is.keys().chain(should.keys().filter(|place| !is.contains_key(*place)));
-    let differing = places.filter(|place| is.get(*place) != should.get(*place) && !is_awaited(place));
-    differing
-        .map(|place| format!("{place:?}\n  is     {:?}\n  should {:?}", is.get(place), should.get(place)))
-        .collect()
 }

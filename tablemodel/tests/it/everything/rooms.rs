@@ -31,7 +31,7 @@ const ROOMS: &[(&str, Proof)] = &[
     ("model", Proof::Here(&[Op::Batch])),
     ("outbox", Proof::Here(&[Op::Save, Op::Delete, Op::Batch])),
     ("projection", Proof::WritesNothing),
-    ("rekey", Proof::Here(&[Op::Move])),
+    ("rekey", Proof::Here(&[Op::Move, Op::MoveDoc])),
     ("scan", Proof::WritesNothing),
     ("sparse", Proof::Here(&[Op::Less, Op::Save])),
     ("unique", Proof::Here(&[Op::Insert, Op::Save, Op::Upsert, Op::Delete])),
@@ -68,6 +68,8 @@ pub(super) enum Op {
     /// Over the borders of chunks.
     Grow,
     Shrink,
+    /// With what it needs parts for, to another partition.
+    MoveDoc,
     Patch,
     Remove,
     /// A fan comes, and copies.
@@ -172,7 +174,7 @@ pub(super) async fn run(db: &Database, op: Op) -> Result<()> {
         Op::Upsert => db.upsert(&Person { email: Some("up@x".into()), zip: None, ..person("A", 2) }).await.map(drop),
         Op::Update => db.update(Person::find().club("A").year(2014).id(2), |p| Ok(changed(p))).await.map(drop),
         Op::Save | Op::Less | Op::Move | Op::Delete | Op::Batch => run_person(db, op).await,
-        Op::Grow | Op::Shrink | Op::Remove => run_doc(db, op).await,
+        Op::Grow | Op::Shrink | Op::MoveDoc | Op::Remove => run_doc(db, op).await,
         Op::Join => db.insert(&fan(2)).await.map(drop),
         Op::Rename => db.patch(Sponsor::find().id(1_u8), Sponsor::NAME.set("Bell")).await,
         Op::Retitle | Op::Withdraw | Op::Dissolve | Op::Transfer => run_copies(db, op).await,
@@ -207,6 +209,10 @@ async fn run_doc(db: &Database, op: Op) -> Result<()> {
     match op {
         Op::Grow => (d.body, d.topic, d.isbn) = (doc(1, 70_000).body, Some("art".into()), Some(5)),
         Op::Shrink => (d.body, d.topic, d.isbn, d.likes) = (String::new(), None, None, None),
+        Op::MoveDoc => {
+            (d.club, d.body, d.isbn) = ("B".into(), doc(1, 70_000).body, Some(5));
+            return db.rekey(&mut d).await;
+        }
         _ => return db.delete(d).await,
     }
     db.save(&mut d).await
@@ -266,9 +272,9 @@ pub(super) async fn assert_exact(stage: &Stage, told: &str) {
 }
 
 /// Every store call of the operation with every fault; how many there were.
-async fn enumerate(mode: Consistency, op: Op) -> usize {
-    let mut points = 0;
-    let db = prepared(mode).await;
+async fn enumerate(prepared: &TestDatabase, op: Op) -> usize {
+    let (mode, mut points) = (prepared.consistency(), 0);
+    let db = prepared.fork().unwrap();
     let before = stage(&db).entities().await;
     db.forget_calls();
     run(&db, op).await.unwrap();
@@ -277,7 +283,7 @@ async fn enumerate(mode: Consistency, op: Op) -> usize {
     for call in 0..calls {
         for fault in faults().into_iter().take(op.faults()) {
             let told = format!("{mode:?} {op:?}, {fault:?} at call {call} of {calls}");
-            let db = prepared(mode).await;
+            let db = prepared.fork().unwrap();
             db.fail(Script::new().at(call, fault));
             let result = run(&db, op).await;
             db.fail(Script::new());
@@ -314,9 +320,10 @@ pub(super) fn ops() -> BTreeSet<Op> {
 }
 
 async fn enumerate_all(mode: Consistency) -> usize {
+    let prepared = prepared(mode).await;
     let mut points = 0;
     for op in ops() {
-        points += Box::pin(enumerate(mode, op)).await;
+        points += Box::pin(enumerate(&prepared, op)).await;
     }
     points
 }

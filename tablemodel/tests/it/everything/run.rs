@@ -356,6 +356,5 @@ fn is(kind: &ErrorKind, refusal: Refusal) -> bool {
         Refusal::NotFound => matches!(kind, ErrorKind::NotFound),
         Refusal::Conflict => matches!(kind, ErrorKind::Conflict { .. }),
         Refusal::Unique => matches!(kind, ErrorKind::UniqueViolation { .. }),
-        Refusal::Unsupported => matches!(kind, ErrorKind::Unsupported),
     }
 }

@@ -99,8 +99,7 @@ async fn sequences_reach_success_and_every_refusal() {
         refused.extend(run.refused);
     }
     assert!(succeeded > 150, "{succeeded} succeeded");
-    for refusal in [Refusal::AlreadyExists, Refusal::NotFound, Refusal::Conflict, Refusal::Unique, Refusal::Unsupported]
-    {
+    for refusal in [Refusal::AlreadyExists, Refusal::NotFound, Refusal::Conflict, Refusal::Unique] {
         assert!(refused.contains(&refusal), "{refusal:?} was never met, of {} refusals", refused.len());
     }
 }

@@ -1,6 +1,9 @@
 //! Lists in blobs: short ones in their row, long ones beside the table; whatever is written and whatever fails, a list holds
 //! the keys of its entities, and no blob is left that no row links.
 
+mod crashes;
+mod sequences;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -8,9 +11,8 @@ use std::{
 };
 
 use futures_util::TryStreamExt;
-use proptest::prelude::*;
 use tablemodel::{
-    Consistency, ErrorKind, Result, RowKey, ValueRef,
+    Consistency, ErrorKind, RowKey, ValueRef,
     blob::{
         ObjectStore,
         object_store::{ObjectStoreExt, path::Path},
@@ -20,10 +22,7 @@ use tablemodel::{
 };
 
 use super::rows_in;
-use crate::{
-    blob::faulty::{FaultyBlobs, When},
-    crashes::{enumerate, is_of_fault},
-};
+use crate::blob::faulty::FaultyBlobs;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Members", partition = "{team}", row = "m_{tag}_{id:04}")]
@@ -283,164 +282,4 @@ async fn a_list_may_come_to_be_kept_in_a_blob_and_back() {
     db.insert(&of(31)).await.unwrap();
     assert_exact(&db, "in chunks, which stay").await;
     assert_no_litter(&db, "in chunks").await;
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Insert,
-    Shrink,
-    Save,
-    Upsert,
-    Batch,
-}
-
-const KINDS: [Kind; 5] = [Kind::Insert, Kind::Shrink, Kind::Save, Kind::Upsert, Kind::Batch];
-
-async fn prepared(mode: Consistency) -> (TestDatabase, Arc<FaultyBlobs>) {
-    let (db, blobs) = faulty(mode).await;
-    for id in 0..4 {
-        db.insert(&member(id)).await.unwrap();
-    }
-    for id in 10..15 {
-        db.insert(&Member { name: "Smith".into(), ..member(id) }).await.unwrap();
-    }
-    blobs.heal();
-    db.forget_calls();
-    (db, blobs)
-}
-
-async fn act(db: &TestDatabase, kind: Kind) -> Result<()> {
-    let path = |id| Member::find().team("A").tag("x").id(id);
-    match kind {
-        Kind::Insert => db.insert(&member(9)).await.map(drop),
-        Kind::Shrink => match path(1).one(db).await? {
-            Some(gone) => db.delete(gone).await,
-            None => Ok(()),
-        },
-        Kind::Save => {
-            let Some(mut there) = path(2).one(db).await? else { return Ok(()) };
-            there.name = "Smith".into();
-            db.save(&mut there).await
-        }
-        Kind::Upsert => db.upsert(&Member { name: "Brown".into(), ..member(12) }).await.map(drop),
-        Kind::Batch => {
-            let mut batch = db.batch(Member::in_partition("A"));
-            batch.insert(&member(20)).insert(&member(21)).insert(&Member { name: "Smith".into(), ..member(22) });
-            batch.commit().await
-        }
-    }
-}
-
-/// After a restart: as before, and nothing beside it.
-async fn check(db: &TestDatabase, blobs: &FaultyBlobs, before: &[Member], told: &str) {
-    blobs.heal();
-    let db = db.reopen::<Model>().await.unwrap();
-    assert_eq!(members(&db).await, before, "{told}");
-    assert_exact(&db, told).await;
-    assert_no_litter(&db, told).await;
-}
-
-#[tokio::test]
-async fn a_fault_at_any_call_of_either_store_leaves_old_or_new_and_the_lists_of_it() {
-    let mut points = 0;
-    for mode in MODES {
-        for kind in KINDS {
-            let (db, blobs) = prepared(mode).await;
-            let before = members(&db).await;
-            db.forget_calls();
-            act(&db, kind).await.unwrap();
-            let (objects, after) = (blobs.calls(), members(&db).await);
-            assert!(objects > 0 && before != after, "{kind:?} changes a blob");
-            let told = format!("{mode:?} {kind:?}");
-            let alone = async || prepared(mode).await.0;
-            let exact = async |db: &TestDatabase, told: &str, _| {
-                assert_exact(db, told).await;
-                assert_no_litter(db, told).await;
-            };
-            points += enumerate::<Model, _>(
-                &told,
-                alone,
-                async |db| act(db, kind).await,
-                async |_| {},
-                async |db| members(db).await,
-                exact,
-            )
-            .await;
-            for (call, when) in (0..objects).flat_map(|call| [When::Before, When::After].map(|when| (call, when))) {
-                let told = format!("{mode:?} {kind:?}, {when:?} object call {call} of {objects}");
-                let (db, blobs) = prepared(mode).await;
-                blobs.fail(call, when);
-                let error = act(&db, kind).await.unwrap_err();
-                assert!(is_of_fault(&error), "{told}: {error}");
-                check(&db, &blobs, &before, &told).await;
-                points += 1;
-            }
-        }
-    }
-    assert!(points > 200, "{points} points");
-}
-
-#[derive(Debug, Clone)]
-enum Step {
-    Upsert { id: u32, name: u8, city: bool },
-    Delete(u32),
-    Batch(Vec<(u32, u8)>),
-    Collect,
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        5 => (0..12_u32, 0..3_u8, any::<bool>()).prop_map(|(id, name, city)| Step::Upsert { id, name, city }),
-        3 => (0..12_u32).prop_map(Step::Delete),
-        2 => prop::collection::vec((0..12_u32, 0..3_u8), 1..8).prop_map(Step::Batch),
-        1 => Just(Step::Collect),
-    ];
-    prop::collection::vec(step, 1..30)
-}
-
-fn named(id: u32, name: u8) -> Member {
-    Member { name: format!("n{name}"), ..member(id) }
-}
-
-async fn run(db: &TestDatabase, step: &Step) {
-    match step {
-        Step::Upsert { id, name, city } => {
-            let city = city.then(|| "Rome".to_owned());
-            drop(db.upsert(&Member { city, ..named(*id, *name) }).await.unwrap());
-        }
-        Step::Delete(id) => {
-            if let Some(gone) = Member::find().team("A").tag("x").id(*id).one(db).await.unwrap() {
-                db.delete(gone).await.unwrap();
-            }
-        }
-        Step::Batch(puts) => {
-            let mut batch = db.batch(Member::in_partition("A"));
-            for (id, name) in puts {
-                batch.upsert(&named(*id, *name));
-            }
-            batch.commit().await.unwrap();
-        }
-        Step::Collect => {
-            db.clock().advance(GRACE);
-            let _ = db.blobs().collect().await.unwrap();
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
-
-    #[test]
-    fn lists_in_blobs_are_those_of_the_entities_after_any_operations(steps in steps()) {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-            for mode in MODES {
-                let db = database(mode).await;
-                for step in &steps {
-                    run(&db, step).await;
-                }
-                assert_exact(&db, &format!("{steps:?}")).await;
-                assert_no_litter(&db, &format!("{steps:?}")).await;
-            }
-        });
-    }
 }

@@ -4,6 +4,7 @@
 mod crashes;
 mod moves;
 mod races;
+mod several;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};

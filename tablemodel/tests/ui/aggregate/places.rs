@@ -1,4 +1,4 @@
-//! Aggregates: keys that are not told, targets of several rows, and models in which they do not fit.
+//! Aggregates: keys that are not told, and models in which they do not fit.
 
 use tablemodel::prelude::*;
 

@@ -1,0 +1,96 @@
+//! What was set aside because it could not be delivered: inspected, tried again, or discarded.
+
+use tablemodel_store::{Action, Batch, Condition, Row, RowKey};
+
+use super::Relay;
+use crate::{
+    error::{Error, ErrorKind, Result},
+    plan::{
+        outbox::{self, Progress},
+        system,
+    },
+    rooms::rekey::INTENT,
+};
+
+/// An outbox row that could not be delivered, and was set aside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Poisoned {
+    /// The table, without the run-time prefix.
+    pub table: String,
+    /// The outbox row.
+    pub row: RowKey,
+    /// The entity that changed.
+    pub entity: RowKey,
+    /// How often it was tried.
+    pub attempts: i32,
+    /// The last error.
+    pub error: String,
+}
+
+impl Relay {
+    /// What was set aside. Cost: one request for each dirty partition.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn poisoned(&self) -> Result<Vec<Poisoned>> {
+        let mut poisoned = Vec::new();
+        for dirty in self.dirty().await? {
+            for row in dirty.rows {
+                let progress = Progress::of(&row);
+                let Some(error) = progress.poison else { continue };
+                let owner = system::owner_row(&row.properties).unwrap_or_default();
+                poisoned.push(Poisoned {
+                    table: dirty.table.clone(),
+                    entity: RowKey::new(dirty.partition.clone(), owner),
+                    row: row.key,
+                    attempts: progress.attempts,
+                    error,
+                });
+            }
+        }
+        Ok(poisoned)
+    }
+
+    /// Has it tried again, from the first attempt on.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it is gone; those of the store.
+    pub async fn retry(&self, poisoned: &Poisoned) -> Result<()> {
+        let (table, row) = self.set_aside(poisoned).await?;
+        let mut properties = row.properties.clone();
+        properties.retain(|name| name != outbox::POISON);
+        let now = self.db.environment().clock.now();
+        properties.merge(&outbox::failed(0, now, None));
+        let action = Action::Replace(properties, Condition::Match(row.etag));
+        self.db.commit_store(&[Batch::new(table, row.key.partition).with(row.key.row, action)], 0).await?;
+        Ok(())
+    }
+
+    /// Takes it out of the outbox without its work done: the rows that it names may stay wrong until `repair`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it is gone; `Unsupported` if it holds an entity that moves; those of the store.
+    pub async fn discard(&self, poisoned: &Poisoned) -> Result<()> {
+        let (table, row) = self.set_aside(poisoned).await?;
+        if row.key.row.starts_with(INTENT) {
+            let detail = "an entity is on its way to another key, and stands nowhere else; have it tried again";
+            return Err(Error::unsupported(detail).at_key(row.key));
+        }
+        self.db.remove_row(&table, &row).await
+    }
+
+    async fn set_aside(&self, poisoned: &Poisoned) -> Result<(String, Row)> {
+        let table = self.db.table_name(&poisoned.table);
+        let row = self.db.get_row(&table, &poisoned.row).await?.filter(|row| Progress::of(row).poison.is_some());
+        match row {
+            Some(row) => Ok((table, row)),
+            None => {
+                Err(Error::new(ErrorKind::NotFound, "the outbox row is no longer set aside")
+                    .at_key(poisoned.row.clone()))
+            }
+        }
+    }
+}

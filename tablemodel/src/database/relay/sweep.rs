@@ -1,0 +1,66 @@
+//! Sweeping: the tombstones of what was delivered go once the fence has passed, and their outbox row with them.
+
+use tablemodel_store::{KeyRange, Row};
+
+use super::Relay;
+use crate::{
+    database::outbox::Outgoing,
+    error::Result,
+    key::beginning_with,
+    plan::{
+        change::is_primary,
+        outbox::{OUTBOX, Progress, is_tombstone},
+        shadow::owner_as,
+        system,
+    },
+    rooms::rekey::is_reserved,
+};
+
+impl Relay {
+    /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
+    pub(super) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
+        let range =
+            KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
+        let others: Vec<_> =
+            self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
+        if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
+            return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
+        }
+        if !self.db.moves_of(outgoing.schema, &outgoing.owner()).await?.is_empty() {
+            return Ok(()); // ..and until it has arrived where it moves to
+        }
+        for entry in &outgoing.intent.entries {
+            let table = self.db.table_name(&entry.table);
+            let there = self.db.get_row(&table, &entry.key).await?;
+            let sequence = outgoing.intent.sequence;
+            let is_left = |row: &Row| {
+                let ours = owner_as(&entry.index, row) == Some(outgoing.owner())
+                    && system::sequence(&row.properties) <= sequence;
+                ours && (system::is_dead(&row.properties) || self.db.is_atomic())
+            };
+            // Read again after the entry: a live entity's rows are not swept.
+            if let Some(there) = there.filter(is_left)
+                && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
+                && !self.db.uncount(&there).await?
+            {
+                self.db.remove_row(&table, &there).await?;
+            }
+        }
+        if others.is_empty() {
+            let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
+            let is_left = |row: &Row| {
+                let is_ours = is_tombstone(row) && !is_reserved(row);
+                is_ours && system::sequence(&row.properties) <= outgoing.intent.sequence
+            };
+            if let Some(primary) = primary.filter(is_left) {
+                self.db.remove_row(&outgoing.table, &primary).await?;
+            }
+        }
+        self.db.remove_row(&outgoing.table, row).await
+    }
+
+    async fn is_gone(&self, outgoing: &Outgoing) -> Result<bool> {
+        let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
+        Ok(!primary.is_some_and(|row| is_primary(outgoing.schema, &row)))
+    }
+}

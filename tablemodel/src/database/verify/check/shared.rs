@@ -1,0 +1,92 @@
+//! Rows that several entities meet in: lists, and the cells of aggregates with their targets.
+
+use std::collections::BTreeSet;
+
+use tablemodel_store::{Row, RowKey};
+
+use super::{Check, is_kept};
+use crate::{
+    database::{
+        Database,
+        verify::{ViolationKind, relist::Relist, repair::Mend},
+    },
+    error::Result,
+    plan::{image::Image, states::Setting, system},
+    rooms::{
+        aggregate::{self, Recount},
+        list,
+    },
+    schema::AggregateSchema,
+};
+
+impl Check {
+    /// Each list against the keys that the entities want in it.
+    pub(super) fn lists(&mut self) {
+        let mut lists = std::mem::take(&mut self.lists);
+        let mut members = std::mem::take(&mut self.members);
+        let rows: BTreeSet<String> = lists.keys().chain(members.keys()).cloned().collect();
+        for row in rows {
+            let (entity, index, mut keys) = members.remove(&row).unwrap_or_default();
+            let found = lists.remove(&row).unwrap_or_default();
+            // An entity that cannot be read may well want to be where it is.
+            let there = list::keys(&found).ok().flatten().unwrap_or_default();
+            let untold: Vec<_> = there.into_iter().filter(|key| self.unreadable.contains(key)).collect();
+            let is_told = untold.is_empty();
+            keys.extend(untold);
+            keys.sort_by(|a, b| tablemodel_store::key::compare(a, b));
+            if let Some(fault) = list::fault(&row, &found, &keys) {
+                let kind = if keys.is_empty() { ViolationKind::Dangling } else { ViolationKind::Stale };
+                let rows = found.into_iter().map(|row| (row.key, row.etag)).collect();
+                let members = keys;
+                let relist = Relist { entity, index, rows, members };
+                let mend = if is_told { Mend::Relist(relist) } else { Mend::No };
+                self.report(RowKey::new(self.partition.clone(), row), kind, fault, mend);
+            }
+        }
+    }
+
+    /// Each cell and each entity that holds an aggregate, against what the sources come to.
+    pub(super) fn aggregates(&mut self) {
+        if self.untold {
+            return;
+        }
+        let (cells, targets) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.targets));
+        for (row, detail, recount) in self.totals.faults(&cells, &targets) {
+            let kind = match &recount {
+                Recount::Stray(_) => ViolationKind::Dangling,
+                Recount::Cell { cell: None, .. } => ViolationKind::Missing,
+                Recount::Cell { .. } | Recount::Target(_) => ViolationKind::Stale,
+            };
+            let key = RowKey::new(self.partition.clone(), row);
+            let mend = match recount {
+                Recount::Stray(etag) => Mend::Remove(etag),
+                Recount::Target(entity) => Mend::Touch(entity, key.clone()),
+                cell @ Recount::Cell { .. } => Mend::Recount(Box::new(cell)),
+            };
+            self.report(key, kind, detail, mend);
+        }
+    }
+
+    /// What an entity adds to aggregates, and those that it holds.
+    pub(super) fn total(&mut self, db: &Database, image: &Image, setting: &Setting) -> Result<()> {
+        let schema = image.latest;
+        self.totals.add(image, |at| setting.keeps(at))?;
+        for into in aggregate::held(schema, &image.key.row) {
+            // A version that does not hold it leaves that to its cell.
+            let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);
+            if holds && is_kept(db, schema, into.property.property)? {
+                self.totals.add_target(into);
+                self.targets.insert(image.key.row.clone(), image.fields.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// A contribution of an entity of another partition; one that cannot be read is taken away, and written anew.
+    pub(super) fn contribution(&mut self, of: &'static AggregateSchema, row: &Row) {
+        if !self.totals.add_contribution(of, row) && !system::is_dead(&row.properties) {
+            let detail = "a contribution to an aggregate that cannot be read".to_owned();
+            self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::Remove(row.etag.clone()));
+        }
+    }
+}
