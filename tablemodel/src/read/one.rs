@@ -171,24 +171,25 @@ impl<'q> Point<'q> {
 
     /// The entity at `owner`, if it wants the row of its index.
     fn shown_owner<F: Found>(&self, index: usize, owner: RowKey) -> Option<Result<Option<F>>> {
-        let mut found = Ok(None);
+        let mut found = Ok(Ok(None));
         let was_shown = self.db.show_row(&self.registered.table, &owner, &mut |row| {
             found = self.of_owner(index, &owner, row);
         })?;
-        Some(was_shown.and(found).map_err(|error| self.failed(error, owner)))
+        Some(was_shown.and(found).map_err(|error| self.failed(error, owner)).and_then(|found| found))
     }
 
-    fn of_owner<F: Found>(&self, index: usize, owner: &RowKey, row: &Shown<'_>) -> Result<Option<F>> {
+    /// The outer error is one of the row.
+    fn of_owner<F: Found>(&self, index: usize, owner: &RowKey, row: &Shown<'_>) -> Result<Result<Option<F>>> {
         let schema = self.query.schema();
         if !is_usual(schema, row) {
-            return self.of_entity(index, Some(row.row()?));
+            return Ok(self.of_entity(index, Some(row.row()?)));
         }
         let keys = InKeys(image::key_values(schema, owner)?);
         let fields = OfShown { schema, key: owner, keys: &keys, row };
         match rooms::index::wants(&fields, index, &self.key.partition, &self.key.row) {
-            Ok(true) => F::read_shown(row, &keys).map(Some),
+            Ok(true) => F::read_shown(row, &keys).map(|found| Ok(Some(found))),
             // Of a row that is not whole nothing counts.
-            other => row.check().map_err(Error::from).and(other).map(|_| None),
+            other => Ok(row.check().map(|()| other.map(|_| None))?),
         }
     }
 
