@@ -48,6 +48,8 @@ pub(crate) fn one<F: Found>(db: &Database, query: PathQuery) -> Running<Option<F
 
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
+    // Errors in the values are met before anything is read.
+    queries.iter().try_for_each(|query| query.point().map(drop))?;
     let reads = queries.into_iter().map(|query| one::<F>(db, query));
     stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await
 }
@@ -169,23 +171,26 @@ impl<'q> Point<'q> {
 
     /// The entity at `owner`, if it wants the row of its index.
     fn shown_owner<F: Found>(&self, index: usize, owner: RowKey) -> Option<Result<Option<F>>> {
-        let mut found = Ok(None);
+        let mut found = Ok(Ok(None));
         let was_shown = self.db.show_row(&self.registered.table, &owner, &mut |row| {
             found = self.of_owner(index, &owner, row);
         })?;
-        Some(was_shown.and(found).map_err(|error| self.failed(error, owner)))
+        Some(was_shown.and(found).map_err(|error| self.failed(error, owner)).and_then(|found| found))
     }
 
-    fn of_owner<F: Found>(&self, index: usize, owner: &RowKey, row: &Shown<'_>) -> Result<Option<F>> {
+    /// The outer error is one of the row.
+    fn of_owner<F: Found>(&self, index: usize, owner: &RowKey, row: &Shown<'_>) -> Result<Result<Option<F>>> {
         let schema = self.query.schema();
         if !is_usual(schema, row) {
-            return self.of_entity(index, Some(row.row()?));
+            return Ok(self.of_entity(index, Some(row.row()?)));
         }
         let keys = InKeys(image::key_values(schema, owner)?);
-        let found = F::read_shown(row, &keys)?; // then the row is whole
         let fields = OfShown { schema, key: owner, keys: &keys, row };
-        let is_wanted = rooms::index::wants(&fields, index, &self.key.partition, &self.key.row)?;
-        Ok(is_wanted.then_some(found))
+        match rooms::index::wants(&fields, index, &self.key.partition, &self.key.row) {
+            Ok(true) => F::read_shown(row, &keys).map(|found| Ok(Some(found))),
+            // Of a row that is not whole nothing counts.
+            other => Ok(row.check().map(|()| other.map(|_| None))?),
+        }
     }
 
     async fn found<F: Found>(&self) -> Result<Option<F>> {
@@ -233,7 +238,7 @@ pub(super) fn is_usual(schema: &EntitySchema, row: &Shown<'_>) -> bool {
     !schema.adopt && schema.shape.is_none() && row.says(system::ENTITY_TYPE, schema.discriminator)
 }
 
-/// The fields of an entity in a row that was found to be whole.
+/// The fields of an entity in a row that is shown.
 struct OfShown<'a> {
     schema: &'static EntitySchema,
     key: &'a RowKey,
