@@ -83,7 +83,7 @@ impl ReadPlan {
     /// Whether each row of the plan is an entity, all of it, and is known to be by what it says.
     pub(crate) fn is_of_whole_rows(&self) -> bool {
         let Self { schema, index, filter, select, .. } = self;
-        index.is_none() && schema.shape.is_none() && !schema.adopt && filter.is_none() && select.is_none()
+        index.is_none() && !schema.is_joined() && !schema.adopt && filter.is_none() && select.is_none()
     }
 
     /// Whether an entity of the path may be several rows.
