@@ -22,6 +22,7 @@ mod registration;
 mod registry;
 mod rekey;
 mod relay;
+mod restricting;
 mod rewrites;
 #[cfg(feature = "cli")]
 mod sample;
