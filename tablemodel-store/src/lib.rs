@@ -31,6 +31,7 @@ mod port;
 mod properties;
 mod query;
 mod row;
+mod shown;
 mod value;
 
 pub mod apply;
@@ -60,6 +61,7 @@ pub use crate::{
     properties::{Properties, PropertiesIter},
     query::{Continuation, Page, Query},
     row::{Row, RowState},
+    shown::{KeptRow, Shown},
     value::{EdmType, Value, ValueRef},
 };
 pub use uuid::Uuid;

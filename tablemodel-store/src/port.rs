@@ -2,9 +2,11 @@
 //!
 //! Few methods, a contract in words, and a [conformance suite](crate::conformance) that every store passes.
 
+use std::ops::ControlFlow;
+
 use async_trait::async_trait;
 
-use crate::{Batch, Page, Query, Receipts, Row, RowState, StoreError, key::RowKey};
+use crate::{Batch, Continuation, Page, Query, Receipts, Row, RowState, Shown, StoreError, key::RowKey};
 
 /// What a store can do beyond the contract, and what it cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,28 @@ pub trait TableStore: Send + Sync + 'static {
     ///
     /// Need not be implemented. A store around another must not pass it on, unless what it adds to `get` is in it too.
     fn get_at_once(&self, _table: &str, _key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
+        None
+    }
+
+    /// Shows the row at `key` to `see`, by a store that never waits for a point read; whether there is one. `None`:
+    /// [`get`](Self::get) has to be asked.
+    ///
+    /// Need not be implemented, and is not passed on, as [`get_at_once`](Self::get_at_once).
+    fn show(&self, _table: &str, _key: &RowKey, _see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
+        None
+    }
+
+    /// Shows the rows of a page of a query to `see` until that breaks, by a store that need not wait for them; where the
+    /// next page begins. `None`: [`query`](Self::query) has to be asked.
+    ///
+    /// A page ends after a fraction of a millisecond, also where its limit is not reached. Only for queries without a
+    /// projection: `None` for others. Need not be implemented, and is not passed on, as
+    /// [`get_at_once`](Self::get_at_once).
+    fn show_page(
+        &self,
+        _query: &Query,
+        _see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
+    ) -> Option<Result<Option<Continuation>, StoreError>> {
         None
     }
 

@@ -22,7 +22,7 @@ pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usi
     if same_entity_type(schema, source) {
         fail(&["`", name, "` copies the entity that it is a field of: copy another, or keep the value itself"])
     }
-    if schema.shape.is_some() || source.shape.is_some() {
+    if schema.has_parts() || source.has_parts() {
         let remedy = "` copies between entities of several rows: neither `wide` nor `chunked` entities have copies, or are copied";
         fail(&["`", name, remedy])
     }

@@ -54,7 +54,7 @@ const fn check_new_index(of: &str, index: &IndexSchema) {
 #[track_caller]
 const fn check_plain(schema: &EntitySchema) {
     let of = schema.entity_type;
-    if schema.shape.is_some() {
+    if schema.has_parts() {
         fail(&[
             "`",
             of,

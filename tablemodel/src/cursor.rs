@@ -10,7 +10,7 @@ use twox_hash::XxHash3_64;
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    path::query::ReadPlan,
+    path::plan::ReadPlan,
 };
 
 /// The first byte of a cursor: the version of its form.

@@ -6,7 +6,7 @@
 use std::{cell::Cell, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
-use tablemodel_store::{Properties, PropertyName, Row, Value, ValueRef};
+use tablemodel_store::{Properties, PropertyName, Row, Shown, Value, ValueRef};
 
 use crate::{
     error::Result,
@@ -195,6 +195,8 @@ impl std::error::Error for FieldError {}
 #[derive(Debug)]
 pub struct FieldWriter {
     properties: Properties,
+    /// Of the first field that could not be written.
+    error: Option<FieldError>,
     #[cfg(feature = "blob")]
     blobs: Vec<crate::blob::Pending>,
 }
@@ -203,6 +205,7 @@ impl FieldWriter {
     pub(crate) fn with_capacity(count: usize) -> Self {
         Self {
             properties: Properties::with_capacity(count),
+            error: None,
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
         }
@@ -219,18 +222,27 @@ impl FieldWriter {
         self.properties
     }
 
-    /// The properties of what was written, with links to blobs and contents as they are.
+    /// The properties of what was written, with links to blobs and contents as they are; and those blobs that the next write
+    /// of the entity puts elsewhere.
     #[cfg(feature = "blob")]
-    pub(crate) fn into_linked(self) -> std::result::Result<Properties, String> {
-        let mut properties = self.properties;
+    pub(crate) fn into_linked(self) -> std::result::Result<(Properties, Vec<crate::blob::Pending>), String> {
+        let (mut properties, mut moving) = (self.properties, Vec::new());
         for pending in self.blobs {
-            for (name, value) in
-                pending.placed().ok_or("it makes a blob of what is not at hand")?.properties(pending.names)
-            {
+            let placed = pending.placed().ok_or("it makes a blob of what is not at hand")?;
+            if !pending.stays(&placed) {
+                moving.push(pending.clone());
+            }
+            for (name, value) in placed.properties(pending.names) {
                 properties.insert(PropertyName::from_static(name), value);
             }
         }
-        Ok(properties)
+        Ok((properties, moving))
+    }
+
+    /// The blobs of what was written that are not kept in the row.
+    #[cfg(feature = "blob")]
+    pub(crate) fn into_blobs(self) -> Vec<crate::Blob> {
+        self.blobs.into_iter().map(|pending| pending.blob).collect()
     }
 
     /// The image of what was written.
@@ -251,9 +263,23 @@ impl FieldWriter {
         Ok(())
     }
 
-    /// A field marked `json`.
-    pub fn put_json<T: Serialize>(&mut self, property: &'static str, value: &T) -> std::result::Result<(), FieldError> {
-        self.put(property, json::to_value(value))
+    /// As [`put`](Self::put), with its error kept for [`written`](Self::written).
+    pub fn add(&mut self, property: &'static str, value: std::result::Result<Option<Value>, ValueError>) {
+        match value {
+            Ok(value) => self.set(property, value),
+            Err(error) if self.error.is_none() => self.error = Some(FieldError { property, error }),
+            Err(_) => {}
+        }
+    }
+
+    /// A field marked `json`, as [`add`](Self::add).
+    pub fn add_json<T: Serialize>(&mut self, property: &'static str, value: &T) {
+        self.add(property, json::to_value(value));
+    }
+
+    /// The error of the first field that could not be added.
+    pub fn written(&mut self) -> std::result::Result<(), FieldError> {
+        self.error.take().map_or(Ok(()), Err)
     }
 
     fn set(&mut self, property: &'static str, value: Option<Value>) {
@@ -271,18 +297,30 @@ type ReadValue<T> = fn(Option<ValueRef<'_>>) -> std::result::Result<T, ValueErro
 /// Fastest when fields are asked for in order of their stored names, as the derive does.
 #[derive(Debug)]
 pub struct FieldReader<'a> {
-    properties: &'a Properties,
+    source: Source<'a>,
     keys: &'a KeyValues<'a>,
-    /// How far it has come in the properties.
-    place: Cell<usize>,
     /// The further rows of an entity that is more than one.
     others: Vec<FieldReader<'a>>,
+}
+
+/// Where fields are read from.
+#[derive(Debug)]
+enum Source<'a> {
+    /// Properties, and how far they were passed.
+    Properties(&'a Properties, Cell<usize>),
+    Shown(&'a Shown<'a>),
 }
 
 impl<'a> FieldReader<'a> {
     /// Reads from stored properties, and from the values that the keys hold.
     pub(crate) fn new(properties: &'a Properties, keys: &'a KeyValues<'a>) -> Self {
-        Self { properties, keys, place: Cell::new(0), others: Vec::new() }
+        Self { source: Source::Properties(properties, Cell::new(0)), keys, others: Vec::new() }
+    }
+
+    /// Reads from a row that a store shows, and from the values that its keys hold.
+    #[inline]
+    pub(crate) fn of_shown(row: &'a Shown<'a>, keys: &'a KeyValues<'a>) -> Self {
+        Self { source: Source::Shown(row), keys, others: Vec::new() }
     }
 
     /// Reads from further rows of the entity too.
@@ -295,13 +333,27 @@ impl<'a> FieldReader<'a> {
         if let Some(value) = self.keys.get(property) {
             return Some(value);
         }
-        let mut place = self.place.get();
-        let value = self.properties.get_from(&mut place, property);
-        self.place.set(place);
+        let value = match &self.source {
+            Source::Shown(row) => return row.get(property),
+            Source::Properties(properties, place) => {
+                let mut at = place.get();
+                let value = properties.get_from(&mut at, property);
+                place.set(at);
+                value
+            }
+        };
         if value.is_some() || self.others.is_empty() {
             return value;
         }
         self.others.iter().find_map(|other| other.value(property))
+    }
+
+    /// The value of a property under any name.
+    fn find(&self, name: &str) -> Option<ValueRef<'a>> {
+        match &self.source {
+            Source::Properties(properties, _) => properties.get(name),
+            Source::Shown(row) => row.find(name),
+        }
     }
 
     /// A field that is one property, by its type's `from_value`.
@@ -330,9 +382,8 @@ impl<'a> FieldReader<'a> {
     /// A field that is a copy: of what is stored under its name, `_`, and a name of the source.
     pub fn take_copy<E, T: CopyOf<E>>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
         let of = |name: &str| format!("{property}_{name}");
-        let is_there = matches!(self.properties.get(&of(COPIED_SEQUENCE)), Some(ValueRef::Int64(1..)));
-        let named =
-            |name: &&'static str| Some((PropertyName::from_static(name), self.properties.get(&of(name))?.to_value()));
+        let is_there = matches!(self.find(&of(COPIED_SEQUENCE)), Some(ValueRef::Int64(1..)));
+        let named = |name: &&'static str| Some((PropertyName::from_static(name), self.find(&of(name))?.to_value()));
         let properties = is_there.then(|| T::PROPERTIES.iter().filter_map(named).collect::<Properties>());
         T::read_copy(properties.as_ref()).map_err(|error| FieldError { property, error })
     }

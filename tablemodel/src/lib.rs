@@ -43,7 +43,7 @@ macro_rules! cli {
                 folder: ::core::env!("CARGO_MANIFEST_DIR"),
                 model: ::core::stringify!($($model),+),
             };
-            $crate::cli::main(&package, &[$(<$model as $crate::TableModel>::ENTITIES),+])
+            $crate::cli::main(&package, &[$($crate::cli::Model::of::<$model>()),+])
         }
     };
 }
@@ -68,6 +68,13 @@ pub mod prelude;
 pub mod property;
 pub mod rooms;
 pub mod testing;
+
+/// Where a typed path stands: the words by which the compiler tells of a path that is not ready for what is asked of it.
+pub mod at {
+    pub use crate::path::state::{
+        At, Ended, FullKey, More, Partition0, Partition1, Partition2, Partition3, Row0, Row1, Row2, Row3, Row4, Row5,
+    };
+}
 
 #[doc(hidden)]
 #[path = "private.rs"]

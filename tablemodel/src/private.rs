@@ -29,9 +29,10 @@ pub use crate::{
     path::{
         Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
         field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Ranked, Summed},
-        list::{ListKind, ListPath, ListState, Listed, ListedAt},
+        list::{ListKind, ListPath, ListState, Listed},
         state::{
-            AllowScan, At, Carries, CompleteAt, END, LacksLastAt, PathKind, PathState, RangedAt, SelectFrom, name_hash,
+            AllowScan, At, Carries, Ended, FullKey, LacksLastAt, More, Partition0, Partition1, Partition2, Partition3,
+            PathKind, PathState, Row0, Row1, Row2, Row3, Row4, Row5, SelectFrom, Way, name_hash,
         },
     },
     property::{

@@ -3,18 +3,21 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
+mod constant;
 mod derived;
 mod lineage;
 mod moved;
+mod place;
 mod property;
-
-use std::cmp::Ordering;
 
 use tablemodel_store::limits;
 
+use self::constant::compare;
+pub(crate) use self::constant::{at, order, same};
 pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
 pub(crate) use self::moved::{is_move, moved_to, taken, taker};
+pub(crate) use self::place::rows_may_collide;
 use self::property::{repeats, share_a_name};
 pub use self::{
     derived::{
@@ -96,6 +99,30 @@ pub struct PartSchema {
 }
 
 impl EntitySchema {
+    /// What holds where nothing is said. For generated code.
+    #[doc(hidden)]
+    pub const PLAIN: Self = Self {
+        entity_type: "",
+        version: 1,
+        discriminator: "",
+        table: "",
+        fields: &[],
+        partition: Template(&[]),
+        row: Template(&[]),
+        indexes: &[],
+        copies: &[],
+        aggregates: &[],
+        adopt: false,
+        shape: None,
+        reserved: &[],
+        path: "",
+        previous: None,
+        readable_by: None,
+        moves_to: None,
+        moved_from: None,
+        frozen: false,
+    };
+
     /// All stored and key properties, flattened.
     pub fn properties(&'static self) -> impl Iterator<Item = &'static PropertySchema> {
         self.fields.iter().flat_map(FieldSchema::properties)
@@ -218,22 +245,6 @@ impl EntitySchema {
         }
     }
 
-    /// Whether two paths of this entity could produce the same key.
-    pub const fn has_overlapping_paths(&self) -> bool {
-        let mut i = 0;
-        while i < self.indexes.len() {
-            let mut j = 0;
-            while j <= i {
-                if self.place(i + 1).may_meet(&self.place(j)) {
-                    return true;
-                }
-                j += 1;
-            }
-            i += 1;
-        }
-        false
-    }
-
     /// Whether some of its rows hold something of several entities.
     pub(crate) fn has_shared_rows(&self) -> bool {
         self.has_aggregates() || self.has_lists()
@@ -281,18 +292,6 @@ impl EntitySchema {
         self.lineage().flat_map(|schema| schema.indexes).any(IndexSchema::is_claim)
     }
 
-    /// Where rows stand: primary ones for 0, those of the index before this number for others.
-    pub(crate) const fn place(&self, number: usize) -> Place<'_> {
-        if number == 0 {
-            return Place { table: self.table, partition: &self.partition, row: &self.row };
-        }
-        let index = at(self.indexes, number - 1);
-        match &index.elsewhere {
-            None => Place { table: self.table, partition: &self.partition, row: &index.row },
-            Some(elsewhere) => Place { table: elsewhere.table, partition: &elsewhere.partition, row: &index.row },
-        }
-    }
-
     /// The number of properties, flattened.
     pub const fn property_count(&self) -> usize {
         let mut count = 0;
@@ -308,97 +307,7 @@ impl EntitySchema {
 /// After a copy's name and `_`: the sequence number of the source that was copied.
 pub(crate) const COPIED_SEQUENCE: &str = "_seq";
 
-/// Where rows of one kind stand.
-#[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    table: &'a str,
-    partition: &'a Template,
-    row: &'a Template,
-}
-
-impl<'a> Place<'a> {
-    pub(crate) const fn table(&self) -> &'a str {
-        self.table
-    }
-
-    /// Whether rows of the two could have one key.
-    pub(crate) const fn may_meet(&self, other: &Place<'_>) -> bool {
-        // Rows first: they begin with different literals nearly always.
-        same_table(self.table, other.table)
-            && self.row.may_overlap(other.row)
-            && self.partition.may_overlap(other.partition)
-    }
-}
-
-/// Whether rows of two entities could have the same key, so that one would overwrite the other.
-pub(crate) const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
-    let mut i = 0;
-    while i <= a.indexes.len() {
-        let mut j = 0;
-        while j <= b.indexes.len() {
-            if a.place(i).may_meet(&b.place(j)) {
-                return true;
-            }
-            j += 1;
-        }
-        i += 1;
-    }
-    false
-}
-
 /// Whether two entities have the same name.
 pub(crate) const fn same_entity_type(a: &EntitySchema, b: &EntitySchema) -> bool {
     same(a.entity_type, b.entity_type)
-}
-
-/// Table names are compared without case, as the service does.
-const fn same_table(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b)
-}
-
-const fn compare(a: &str, b: &str) -> Ordering {
-    order(a.as_bytes(), b.as_bytes())
-}
-
-/// The order of bytes, in a constant: 16 at a time, since a constant is evaluated step by step.
-pub(crate) const fn order(mut a: &[u8], mut b: &[u8]) -> Ordering {
-    while let (Some((first, a_tail)), Some((second, b_tail))) = (a.split_first_chunk(), b.split_first_chunk()) {
-        let (first, second) = (u128::from_be_bytes(*first), u128::from_be_bytes(*second));
-        if first != second {
-            return if first < second { Ordering::Less } else { Ordering::Greater };
-        }
-        (a, b) = (a_tail, b_tail);
-    }
-    while let ([first, a_tail @ ..], [second, b_tail @ ..]) = (a, b) {
-        if *first != *second {
-            return if *first < *second { Ordering::Less } else { Ordering::Greater };
-        }
-        (a, b) = (a_tail, b_tail);
-    }
-    match (a, b) {
-        ([], []) => Ordering::Equal,
-        ([], _) => Ordering::Less,
-        _ => Ordering::Greater,
-    }
-}
-
-/// Byte equality, in a constant.
-pub(crate) const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < a.len() {
-        if *at(a, i) != *at(b, i) {
-            return false;
-        }
-        i += 1;
-    }
-    true
-}
-
-#[expect(clippy::indexing_slicing, reason = "slice::get is not const for a shared helper; callers stay below len")]
-pub(crate) const fn at<T>(items: &[T], index: usize) -> &T {
-    &items[index]
 }

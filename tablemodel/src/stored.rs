@@ -2,9 +2,12 @@
 //!
 //! No I/O here but [`Seen::load`], which asks the database.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    ops::{Deref, DerefMut},
+    sync::OnceLock,
+};
 
-use tablemodel_store::{DateTime, ETag, Row, RowKey};
+use tablemodel_store::{DateTime, ETag, KeptRow, Row, RowKey, Shown};
 
 use crate::{
     database::Database,
@@ -24,33 +27,63 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Stored<T> {
     value: T,
-    rows: Group,
+    rows: Rows,
+}
+
+/// The rows of an entity: taken apart, or as its only one was read.
+#[derive(Debug, Clone)]
+enum Rows {
+    Group(Group),
+    Kept { row: KeptRow, group: OnceLock<Box<Group>> },
+}
+
+impl Rows {
+    fn group(&self) -> &Group {
+        match self {
+            Self::Group(group) => group,
+            Self::Kept { row, group } => group.get_or_init(|| Box::new(row.row().into())),
+        }
+    }
+
+    fn etag(&self) -> &ETag {
+        match self {
+            Self::Group(group) => &group.head.etag,
+            Self::Kept { row, .. } => row.etag(),
+        }
+    }
+
+    fn into_group(self) -> Group {
+        match self {
+            Self::Group(group) => group,
+            Self::Kept { row, group } => group.into_inner().map_or_else(|| row.row().into(), |group| *group),
+        }
+    }
 }
 
 impl<T> Stored<T> {
     /// Where the entity's primary row stands.
     pub fn key(&self) -> &RowKey {
-        self.rows.key()
+        self.rows().key()
     }
 
     /// The state of the primary row; every derived row in the partition is guarded by it.
     pub fn etag(&self) -> &ETag {
-        &self.rows.head.etag
+        self.rows.etag()
     }
 
     /// When the store wrote it, by the store's clock.
     pub fn timestamp(&self) -> DateTime {
-        self.rows.head.timestamp
+        self.rows().head.timestamp
     }
 
     /// The entity's sequence number: raised by every write. 0 if another program wrote it.
     pub fn sequence(&self) -> i64 {
-        system::sequence(&self.rows.head.properties)
+        system::sequence(&self.rows().head.properties)
     }
 
     /// The version of the type that wrote it: the next write makes it that of the program. None if another program wrote it.
     pub fn version(&self) -> Option<u32> {
-        match system::kind(&self.rows.head.properties) {
+        match system::kind(&self.rows().head.properties) {
             RowKind::Primary { version, .. } => Some(version),
             RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } | RowKind::Foreign => None,
         }
@@ -63,20 +96,20 @@ impl<T> Stored<T> {
 
     /// The primary row as it is stored: the head of an entity that is [several rows](crate::rooms::wide).
     pub fn row(&self) -> &Row {
-        &self.rows.head
+        &self.rows().head
     }
 
     /// The ETag of every row of the entity: the primary row's first.
     pub fn etags(&self) -> impl Iterator<Item = (&RowKey, &ETag)> {
-        self.rows.etags()
+        self.rows().etags()
     }
 
     pub(crate) fn rows(&self) -> &Group {
-        &self.rows
+        self.rows.group()
     }
 
     pub(crate) fn into_rows(self) -> Group {
-        self.rows
+        self.rows.into_group()
     }
 }
 
@@ -85,21 +118,25 @@ impl<T: TableEntity> Stored<T> {
     pub(crate) fn set_rows(&mut self, rows: Group) {
         // What is copied from a source that cannot be read stays as it is: the next read tells.
         let _ = self.value.read_copies(&FieldReader::new(&rows.head.properties, &NO_VALUES));
-        self.rows = rows;
         if T::SCHEMA.holds_aggregates()
-            && let Ok(value) = image::decode(&self.rows)
+            && let Ok(value) = image::decode(&rows)
         {
             self.value = value;
         }
+        self.rows = Rows::Group(rows);
     }
 
     pub(crate) fn read(rows: Group) -> Result<Self> {
-        Ok(Self { value: image::decode(&rows)?, rows })
+        Ok(Self { value: image::decode(&rows)?, rows: Rows::Group(rows) })
     }
 
-    /// Reads it from rows at the keys that were made from these values.
-    pub(crate) fn read_with(rows: Group, keys: &KeyValues<'_>) -> Result<Self> {
-        Ok(Self { value: image::decode_with(&rows, keys)?, rows })
+    /// Reads it from its only row, of the program's own version, as a store shows it; by what its keys hold.
+    #[inline]
+    pub(crate) fn read_shown(row: &Shown<'_>, keys: &KeyValues<'_>) -> Result<Self> {
+        match T::read_fields(&FieldReader::of_shown(row, keys)) {
+            Ok(value) => Ok(Self { value, rows: Rows::Kept { row: row.keep()?, group: OnceLock::new() } }),
+            Err(error) => Err(image::corrupt(T::SCHEMA, &row.row()?, error)),
+        }
     }
 }
 

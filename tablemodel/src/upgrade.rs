@@ -10,6 +10,7 @@ use crate::{
     check::{fail, nth, same_key},
     check_move::check_alone,
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
+    error::Error,
     key::NO_VALUES,
     schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, same},
 };
@@ -81,12 +82,27 @@ pub trait Downgrade<Old> {
 pub struct UpgradeError {
     message: String,
     source: Option<Arc<dyn StdError + Send + Sync>>,
+    /// The blob whose content is to be fetched first.
+    #[cfg(feature = "blob")]
+    asks: Option<Arc<crate::blob::Link>>,
 }
 
 impl UpgradeError {
     /// An error with what was wrong. The entity, its key and the versions are added by the framework.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), source: None }
+        Self {
+            message: message.into(),
+            source: None,
+            #[cfg(feature = "blob")]
+            asks: None,
+        }
+    }
+
+    /// That the content of a blob has to be fetched first.
+    #[cfg(feature = "blob")]
+    pub(crate) fn asking(link: crate::blob::Link) -> Self {
+        let message = format!("the content of blob `{}` is not at hand", link.name);
+        Self { asks: Some(Arc::new(link)), ..Self::new(message) }
     }
 
     /// The same error, caused by another.
@@ -109,6 +125,23 @@ impl StdError for UpgradeError {
     }
 }
 
+/// The blob whose content is to be fetched before the entity can be upgraded, if that is why it could not be.
+#[cfg(feature = "blob")]
+pub(crate) fn asked_for(error: &Error) -> Option<&crate::blob::Link> {
+    error.source()?.downcast_ref::<UpgradeError>()?.asks.as_deref()
+}
+
+/// Whether the upgrade failed for the want of a blob's content.
+pub(crate) fn asks(error: &Error) -> bool {
+    #[cfg(feature = "blob")]
+    return asked_for(error).is_some();
+    #[cfg(not(feature = "blob"))]
+    return {
+        let _ = error;
+        false
+    };
+}
+
 /// Why the fields of one version did not become those of another.
 #[derive(Debug)]
 pub(crate) enum Fault {
@@ -124,13 +157,18 @@ impl Previous {
     /// The version `Old` before `New`. For generated code.
     #[doc(hidden)]
     pub const fn of<Old: TableEntity, New: TableEntity + Upgrade<Old>>() -> Self {
-        Self { schema: Old::SCHEMA, upgrade: upgrade::<Old, New>, downgrade: None }
+        Self::with(Old::SCHEMA, upgrade::<Old, New>, None)
     }
 
     /// The same, where programs of both run. For generated code.
     #[doc(hidden)]
     pub const fn both_ways<Old: TableEntity, New: TableEntity + Upgrade<Old> + Downgrade<Old>>() -> Self {
-        Self { schema: Old::SCHEMA, upgrade: upgrade::<Old, New>, downgrade: Some(downgrade::<Old, New>) }
+        Self::with(Old::SCHEMA, upgrade::<Old, New>, Some(downgrade::<Old, New>))
+    }
+
+    const fn with(schema: &'static EntitySchema, upgrade: Convert, downgrade: Option<Convert>) -> Self {
+        let (parts, blobs) = (schema.has_parts(), schema.has_blobs() || schema.had_blobs());
+        Self { schema, upgrade, downgrade, parts, blobs }
     }
 
     pub(crate) fn upgrade(&self) -> Convert {
@@ -145,7 +183,15 @@ pub(crate) const fn convert<Old: TableEntity, New: TableEntity + Upgrade<Old>>()
 
 fn upgrade<Old: TableEntity, New: TableEntity + Upgrade<Old>>(fields: &Properties) -> Result<FieldWriter, Fault> {
     let old = Old::read_fields(&FieldReader::new(fields, &NO_VALUES)).map_err(Fault::Read)?;
-    written(&New::upgrade(old).map_err(Fault::Refused)?)
+    #[cfg(feature = "blob")]
+    let blobs = if Old::SCHEMA.has_blobs() { written(&old)?.into_blobs() } else { Vec::new() };
+    let new = New::upgrade(old);
+    // Also where the upgrade went on without the content.
+    #[cfg(feature = "blob")]
+    if let Some(link) = blobs.iter().find_map(crate::Blob::asked) {
+        return Err(Fault::Refused(UpgradeError::asking(link)));
+    }
+    written(&new.map_err(Fault::Refused)?)
 }
 
 fn downgrade<Old: TableEntity, New: TableEntity + Downgrade<Old>>(fields: &Properties) -> Result<FieldWriter, Fault> {
@@ -183,10 +229,6 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
     }
     if previous.downgrade.is_some() && schema.shape.is_some() {
         fail(&["an entity of several rows cannot hold what older programs read beside its own: leave out `downgrade`"])
-    }
-    if old.shape.is_some() && schema.shape.is_none() {
-        let remedy = "` may be several rows: say `wide` here too, or `chunked` on a field";
-        fail(&["an entity of `", written, remedy])
     }
 }
 

@@ -41,7 +41,7 @@ impl Tool {
 
     fn run<M: TableModel>(&self, words: &[&str], more: &[&str]) -> Result<()> {
         let words = ["cargo tablemodel"].iter().chain(words).chain(more);
-        match cli::run(&self.package, &[M::ENTITIES], words.map(|word| (*word).to_owned())) {
+        match cli::run(&self.package, &[cli::Model::of::<M>()], words.map(|word| (*word).to_owned())) {
             0 => Ok(()),
             code => Err(format!("the command ended with {code}").into()),
         }

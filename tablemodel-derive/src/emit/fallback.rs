@@ -40,10 +40,7 @@ fn implementation(entity: &Entity) -> TokenStream {
         impl _tm::TableEntity for #ident {
             const ENTITY_TYPE: &'static str = #name;
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
-                entity_type: #name, version: 1, discriminator: #name, table: #name, fields: &[],
-                partition: _tm::Template(&[]), row: _tm::Template(&[]), indexes: &[], aggregates: &[], copies: &[], adopt: false,
-                shape: _tm::None, reserved: &[], path: #name, previous: _tm::None, readable_by: _tm::None, moves_to: _tm::None,
-                moved_from: _tm::None, frozen: false,
+                entity_type: #name, discriminator: #name, table: #name, path: #name, .._tm::EntitySchema::PLAIN
             };
             #(#bodies)*
         }
@@ -58,25 +55,23 @@ fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let is_list = |start: &&Ident| entity.indexes.iter().any(|index| index.is_list && index.name == **start);
     let lists: Vec<Ident> = starts.iter().filter(is_list).map(marker).collect();
     let markers: Vec<Ident> = starts.iter().filter(|start| !is_list(start)).map(marker).collect();
+    let way = quote!(
+        const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };
+    );
     quote! {
         #(#vis enum #all {})*
         #(
             impl _tm::ListKind for #lists {
                 type Entity = #ident;
-                const INDEX: usize = 0;
-                const COMPONENTS: &'static [_tm::Component] = &[];
+                #way
             }
-            impl _tm::ListedAt<{ _tm::END }> for #lists {}
         )*
         #(
             impl _tm::PathKind for #markers {
                 type Entity = #ident;
                 type Found = _tm::Stored<#ident>;
-                const INDEX: _tm::Option<usize> = _tm::None;
-                const COMPONENTS: &'static [_tm::Component] = &[];
+                #way
             }
-            impl _tm::RangedAt<{ _tm::END }> for #markers {}
-            impl _tm::CompleteAt<{ _tm::END }> for #markers {}
             impl<const __H: u64> _tm::Carries<__H> for #markers {}
         )*
     }
@@ -117,7 +112,7 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     quote! {
         impl #ident {
             #constants
-            #(#vis fn #starts() -> #path<_tm::At<#markers, { _tm::END }>> { loop {} })*
+            #(#vis fn #starts() -> #path<_tm::At<#markers, _tm::FullKey>> { loop {} })*
             #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
             #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
         }

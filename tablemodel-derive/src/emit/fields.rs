@@ -18,7 +18,7 @@ pub(crate) fn write(fields: &[Rc<Field>]) -> TokenStream {
     quote! {
         fn write_fields(&self, to: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> {
             #(#lines)*
-            _tm::Ok(())
+            to.written()
         }
     }
 }
@@ -28,9 +28,9 @@ fn write_line(field: &Field) -> Option<TokenStream> {
     Some(match field.kind {
         Kind::Plain => {
             let value = quote_spanned!(ty.span()=> <#ty as _tm::Property>::to_value(&self.#ident));
-            quote!(to.put(#property, #value)?;)
+            quote!(to.add(#property, #value);)
         }
-        Kind::Json => quote_spanned!(ty.span()=> to.put_json::<#ty>(#property, &self.#ident)?;),
+        Kind::Json => quote_spanned!(ty.span()=> to.add_json::<#ty>(#property, &self.#ident);),
         Kind::Blob(inline_below) => blob::write_line(field, inline_below),
         Kind::Group => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::write_fields(&self.#ident, to)?;),
         Kind::Array => {

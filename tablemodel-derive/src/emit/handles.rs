@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 
 use super::{
     method::key_type,
-    path::{marker, path_type},
+    path::{marker, path_type, place},
 };
 use crate::{
     meant::{
@@ -87,9 +87,10 @@ fn start(entity: &Entity, path: &Path) -> TokenStream {
         Some(_) => format!("The path of the index: `{}`.", path.told()),
     };
     let new = if path.is_list { quote!(list) } else { quote!(new) };
+    let place = place(path, 0);
     quote! {
         #[doc = #doc]
-        #vis fn #start() -> #ty<_tm::At<#marker, 0>> {
+        #vis fn #start() -> #ty<_tm::At<#marker, #place>> {
             #ty(_tm::PathQuery::#new::<#marker>(), _tm::PhantomData)
         }
     }

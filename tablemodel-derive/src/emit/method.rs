@@ -101,7 +101,7 @@ impl Method<'_> {
             },
             Form::Teaching => quote! {
                 #[doc(hidden)]
-                #vis fn #name<__N, __V>(self, _: __V) -> #next<__N> { #path(self.0, _tm::PhantomData) }
+                #vis fn #name<__N, __V>(self, _: __V) -> #next<__N> { loop {} }
             },
         }
     }

@@ -61,45 +61,58 @@ fn structure(entity: &Entity, path: &Ident) -> TokenStream {
     }
 }
 
+/// Where the path stands once so many components are given: `_tm::Row1`.
+pub(crate) fn place(path: &Path, given: usize) -> TokenStream {
+    if path.is_complete && given == path.components.len() {
+        return quote!(_tm::FullKey);
+    }
+    let (kind, nth, last) = match given.checked_sub(path.partition_length()) {
+        None => ("Partition", given, 3),
+        Some(of_row) => ("Row", of_row, 5),
+    };
+    let known = format_ident!("{kind}{}", nth.min(last));
+    (last..nth).fold(quote!(_tm::#known), |place, _| quote!(_tm::More<#place>))
+}
+
 /// A marker's constants, and what may follow what.
 fn kind(entity: &Entity, path: &Path) -> TokenStream {
-    let (ident, marker) = (&entity.ident, marker(&path.start));
-    let index = match path.index {
-        None => quote!(_tm::None),
-        Some(index) => quote!(_tm::Some(#index)),
-    };
     if path.is_list {
         return list(entity, path);
     }
+    let (ident, marker) = (&entity.ident, marker(&path.start));
     let found = match path.index.and_then(|index| entity.indexes.get(index)).map(|index| &index.cover) {
         Some(Cover::Whole) => quote!(Seen),
         Some(Cover::Keep(_) | Cover::KeysOnly | Cover::List) | None => quote!(Stored),
     };
-    let components = path.components.iter().map(component);
-    let (states, steps, carries) = (states(path), steps(path), carries(entity, path));
+    let (way, lacks_last, steps, carries) = (way(path), lacks_last(path), steps(path), carries(entity, path));
     quote! {
         impl _tm::PathKind for #marker {
             type Entity = #ident;
             type Found = _tm::#found<#ident>;
-            const INDEX: _tm::Option<usize> = #index;
-            const COMPONENTS: &'static [_tm::Component] = &[#(#components),*];
+            #way
         }
-        #states #steps #carries
+        #lacks_last #steps #carries
     }
+}
+
+/// `const WAY: ..`
+fn way(path: &Path) -> TokenStream {
+    let components = path.components.iter().map(component);
+    let index = match path.index {
+        None => quote!(_tm::None),
+        Some(index) => quote!(_tm::Some(#index)),
+    };
+    quote!(const WAY: _tm::Way = _tm::Way { index: #index, components: &[#(#components),*] };)
 }
 
 /// A marker of a list.
 fn list(entity: &Entity, path: &Path) -> TokenStream {
-    let (ident, marker, index, length) = (&entity.ident, marker(&path.start), path.index, path.components.len());
-    let components = path.components.iter().map(component);
-    let steps = steps(path);
+    let (ident, marker, way, steps) = (&entity.ident, marker(&path.start), way(path), steps(path));
     quote! {
         impl _tm::ListKind for #marker {
             type Entity = #ident;
-            const INDEX: usize = #index;
-            const COMPONENTS: &'static [_tm::Component] = &[#(#components),*];
+            #way
         }
-        impl _tm::ListedAt<#length> for #marker {}
         #steps
     }
 }
@@ -127,31 +140,23 @@ fn component(component: &Component) -> TokenStream {
     quote!(_tm::Component { property: #property, bucket: #bucket })
 }
 
-/// Which terminals can be called where.
-fn states(path: &Path) -> TokenStream {
-    let marker = marker(&path.start);
-    let length = path.components.len();
-    let ranged = path.partition_length()..=length;
-    let complete = path.is_complete.then(|| quote!(impl _tm::CompleteAt<#length> for #marker {}));
-    let last = path.components.last().filter(|last| path.is_complete && last.in_row && last.codec.is_recoverable());
-    let lacks_last = last.map(|last| {
-        let (key, before) = (key_type(&last.field), length.saturating_sub(1));
+/// Where many can be asked for at once.
+fn lacks_last(path: &Path) -> Option<TokenStream> {
+    let last = path.components.last()?;
+    (path.is_complete && last.in_row && last.codec.is_recoverable()).then(|| {
+        let (marker, key) = (marker(&path.start), key_type(&last.field));
+        let before = place(path, path.components.len().saturating_sub(1));
         quote!(impl _tm::LacksLastAt<#before> for #marker { type Last = #key; })
-    });
-    quote! {
-        #(impl _tm::RangedAt<#ranged> for #marker {})*
-        impl _tm::RangedAt<{ _tm::END }> for #marker {}
-        #complete #lacks_last
-    }
+    })
 }
 
 /// What may come next.
 fn steps(path: &Path) -> TokenStream {
     let marker = marker(&path.start);
-    let steps = path.components.iter().enumerate().map(|(place, component)| {
-        let (method, next) = (component.method(), place + 1);
-        let from = quote!(_tm::At<#marker, #place>);
-        let end = quote!(_tm::At<#marker, { _tm::END }>);
+    let steps = path.components.iter().enumerate().map(|(given, component)| {
+        let (method, from, next) = (component.method(), place(path, given), place(path, given + 1));
+        let from = quote!(_tm::At<#marker, #from>);
+        let end = quote!(_tm::At<#marker, _tm::Ended>);
         let between = component.between().map(|method| {
             let (key, span) = (key_type(&component.field), component.field.ty.span());
             let bound = (component.range == Range::OfFixedWidth).then(|| quote_spanned!(span=> : _tm::RangeArg<#key>));
@@ -182,5 +187,23 @@ fn carries(entity: &Entity, path: &Path) -> TokenStream {
         is_kept || entity.in_key(field) || index.gives_back(field)
     });
     let names = fields.map(|field| &field.property);
-    quote!(#(impl _tm::Carries<{ _tm::name_hash(#names) }> for #marker {})*)
+    let hashes = names.map(|name| name_hash(name));
+    quote!(#(impl _tm::Carries<#hashes> for #marker {})*)
+}
+
+/// FNV-1a of a property's name, as the runtime's `name_hash` has it: a number here is no constant for rustc to evaluate.
+fn name_hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_hash;
+
+    #[test]
+    fn a_name_has_the_hash_that_the_runtime_gives_it() {
+        // The runtime's test has the same numbers.
+        assert_eq!(name_hash(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(name_hash("FirstName"), 0xf118_4301_4b9b_683a);
+    }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::{
@@ -23,9 +23,11 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let fields = entity.fields.iter().filter_map(|field| field_schema(field));
     let (partition, row) = (template(&entity.partition), template(&entity.row));
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
-    let copies = entity.copies.iter().map(|copy| copy.schema(entity));
-    let aggregates = entity.aggregates.iter().map(Aggregate::schema);
-    let shape = wide::shape(entity);
+    let copies = list("copies", entity.copies.iter().map(|copy| copy.schema(entity)));
+    let aggregates = list("aggregates", entity.aggregates.iter().map(Aggregate::schema));
+    let reserved = list("reserved", reserved.iter().map(ToTokens::to_token_stream));
+    let adopt = adopt.then(|| quote!(adopt: true,));
+    let shape = wide::shape(entity).map(|shape| quote!(shape: _tm::Some(#shape),));
     let lineage = entity.lineage.schema(&entity.ident);
     quote! {
         _tm::EntitySchema {
@@ -34,15 +36,18 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             partition: #partition,
             row: #row,
             indexes: &[#(#indexes),*],
-            copies: &[#(#copies),*],
-            aggregates: &[#(#aggregates),*],
-            adopt: #adopt,
-            shape: #shape,
-            reserved: &[#(#reserved),*],
+            #copies #aggregates #adopt #shape #reserved
             path: ::core::concat!(::core::module_path!(), #name),
             #lineage
+            .._tm::EntitySchema::PLAIN
         }
     }
+}
+
+/// `name: &[..],`, unless there is nothing in it.
+fn list(name: &str, items: impl Iterator<Item = TokenStream>) -> Option<TokenStream> {
+    let (name, items) = (format_ident!("{name}"), items.collect::<Vec<_>>());
+    (!items.is_empty()).then(|| quote!(#name: &[#(#items),*],))
 }
 
 fn field_schema(field: &Field) -> Option<TokenStream> {
@@ -70,15 +75,16 @@ fn property(field: &Field) -> Option<TokenStream> {
     let (name, property, ty) = (&field.name, &field.property, &field.ty);
     let schema = match field.kind {
         Kind::Plain => {
-            let ty = quote_spanned!(ty.span()=> <#ty as _tm::Property>);
-            quote!(_tm::PropertySchema::new(#name, #property, #ty::EDM, #ty::CODEC, #ty::NULLABLE))
+            let stored = quote_spanned!(ty.span()=> <#ty as _tm::Property>::STORED);
+            quote!(_tm::PropertySchema::new(#name, #property, #stored))
         }
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
         Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => return None,
     };
     let default = field.default.as_ref().map(|_| quote!(.or_default()));
     let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));
-    Some(quote!(#schema #default #aggregate))
+    let was = field.was.as_ref().map(|was| quote!(.renamed(#was)));
+    Some(quote!(#schema #default #aggregate #was))
 }
 
 /// The properties of a group.
@@ -97,16 +103,13 @@ pub(crate) fn template(key: &Key) -> TokenStream {
 pub(crate) fn segment(segment: &Segment) -> TokenStream {
     match segment {
         Segment::Literal(text) => quote!(_tm::Segment::Literal(#text)),
-        Segment::Part(part) => {
-            let part = self::part(part);
-            quote!(_tm::Segment::Part(#part))
-        }
+        Segment::Part(part) => part_segment(part),
     }
 }
 
-fn part(part: &Part) -> TokenStream {
+fn part_segment(part: &Part) -> TokenStream {
     let Field { name, property, ty, .. } = &*part.field;
     let codec = part.codec.tokens();
-    let ty = quote_spanned!(ty.span()=> <#ty as _tm::KeyPart>);
-    quote!(_tm::Part { field: #name, property: #property, key_type: #ty::TYPE, optional: #ty::OPTIONAL, codec: #codec })
+    let in_key = quote_spanned!(ty.span()=> <#ty as _tm::KeyPart>::IN_KEY);
+    quote!(_tm::Segment::part(#name, #property, #in_key, #codec))
 }

@@ -38,6 +38,8 @@ pub(crate) struct Field {
     pub(crate) property_span: Span,
     /// What it is a copy of.
     pub(crate) copy: Option<CopyWords>,
+    /// The stored name that it had before.
+    pub(crate) was: Option<LitStr>,
 }
 
 /// How a field is stored.
@@ -89,6 +91,7 @@ impl Field {
             constant: words.constant.get().cloned(),
             property_span,
             copy: words.copy.get().cloned(),
+            was: words.was.get().cloned(),
             ident,
         })
     }
@@ -109,6 +112,7 @@ impl Field {
             constant: None,
             property_span: self.property_span,
             copy: None,
+            was: None,
             chunked: None,
             part: None,
         }
@@ -187,6 +191,7 @@ fn kind(words: &FieldWords, is_array: bool) -> Kind {
 /// A copy is stored as its source stores it.
 fn refuse_with_copy(words: &FieldWords, errors: &mut Errors) {
     let given = [
+        ("was", words.was.span()),
         ("json", words.json.span()),
         ("blob", words.blob.span()),
         ("flatten", words.flatten.span()),
@@ -209,8 +214,22 @@ fn refuse_with_copy(words: &FieldWords, errors: &mut Errors) {
 }
 
 fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
-    let FieldWords { rename, json, blob, flatten, chunked, part, skip, default, method, constant, copy, aggregate } =
-        words;
+    let FieldWords {
+        rename,
+        was,
+        json,
+        blob,
+        flatten,
+        chunked,
+        part,
+        skip,
+        default,
+        method,
+        constant,
+        copy,
+        aggregate,
+        ..
+    } = words;
     if !copy.is_absent() {
         refuse_with_copy(words, errors);
         return;
@@ -221,12 +240,14 @@ fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
     let not_stored = |word: &str| format!("a field with `skip` is not stored: remove `{word}` or `skip`");
     let many = |word: &str| format!("a field with `flatten` is many properties: remove `{word}` or `flatten`");
     if skip.is_given() {
+        was.refuse(&not_stored("was"), errors);
         flatten.refuse(&not_stored("flatten"), errors);
         chunked.refuse(&not_stored("chunked"), errors);
         part.refuse(&not_stored("part"), errors);
         blob.refuse(&not_stored("blob"), errors);
         refuse_property_words([rename.span(), json.span(), method.span(), constant.span()], not_stored, errors);
     } else if flatten.is_given() {
+        was.refuse(&many("was"), errors);
         default.refuse(&many("default"), errors);
         chunked.refuse(&many("chunked"), errors);
         blob.refuse(&many("blob"), errors);

@@ -63,32 +63,28 @@ impl Lineage {
 
     /// The fields of the schema.
     pub(crate) fn schema(&self, ident: &Ident) -> TokenStream {
-        let Self { frozen, .. } = self;
-        let readable_by = self.readable_by.map_or_else(|| quote!(_tm::None), |(oldest, _)| quote!(_tm::Some(#oldest)));
-        let previous = self.previous.as_ref().map_or_else(
-            || quote!(_tm::None),
-            |path| {
-                let of = if self.downgrade { quote!(both_ways) } else { quote!(of) };
-                let previous = quote_spanned!(path.span()=> _tm::Previous::#of::<#path, #ident>());
-                quote!(_tm::Some(#previous))
-            },
-        );
+        let readable_by = self.readable_by.map(|(oldest, _)| quote!(readable_by: _tm::Some(#oldest),));
+        let previous = self.previous.as_ref().map(|path| {
+            let of = if self.downgrade { quote!(both_ways) } else { quote!(of) };
+            let previous = quote_spanned!(path.span()=> _tm::Previous::#of::<#path, #ident>());
+            quote!(previous: _tm::Some(#previous),)
+        });
         let moves = self.moves(ident);
-        quote!(previous: #previous, readable_by: #readable_by, #moves frozen: #frozen,)
+        let frozen = self.frozen.then(|| quote!(frozen: true,));
+        quote!(#previous #readable_by #moves #frozen)
     }
 
     /// What the schema says of moves. The other form may name this one, so that only its functions are named here.
     fn moves(&self, ident: &Ident) -> TokenStream {
-        let none = || quote!(_tm::None);
-        let moves_to = self.moves_to.as_ref().map_or_else(none, |path| {
+        let moves_to = self.moves_to.as_ref().map(|path| {
             let moved = quote_spanned!(path.span()=> _tm::Moved::of::<#ident, #path>());
-            quote!(_tm::Some(#moved))
+            quote!(moves_to: _tm::Some(#moved),)
         });
-        let moved_from = self.moved_from.as_ref().map_or_else(none, |path| {
+        let moved_from = self.moved_from.as_ref().map(|path| {
             let old = quote_spanned!(path.span()=> _tm::EntitySchema::moving::<#path, #ident>());
-            quote!(_tm::Some(const { &#old }))
+            quote!(moved_from: _tm::Some(const { &#old }),)
         });
-        quote!(moves_to: #moves_to, moved_from: #moved_from,)
+        quote!(#moves_to #moved_from)
     }
 
     /// Constants that do not compile unless the forms of a move fit together.

@@ -65,6 +65,19 @@ pub(crate) fn check_properties(fields: &[impl AsRef<Field>], errors: &mut Errors
             seen.push((stored, field));
         }
     }
+    check_former(&seen, errors);
+}
+
+/// A name that a field had before is none that a field has now.
+fn check_former(stored: &[(String, &Field)], errors: &mut Errors) {
+    for (_, field) in stored.iter().filter(|(own, field)| *own == field.property) {
+        let Some(was) = &field.was else { continue };
+        let name = was.value();
+        if let Some((_, owner)) = stored.iter().find(|(other, _)| *other == name) {
+            let remedy = "say the stored name that the property had before, or take `was` away";
+            errors.at(was.span(), format!("`{name}` is how field `{}` is stored now: {remedy}", owner.name));
+        }
+    }
 }
 
 fn check_handles(entity: &Entity, errors: &mut Errors) {

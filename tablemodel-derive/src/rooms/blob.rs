@@ -3,7 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::{LitInt, spanned::Spanned};
+use syn::{LitInt, LitStr, spanned::Spanned};
 
 use crate::{
     errors::Errors,
@@ -57,10 +57,15 @@ pub(crate) fn names(field: &Field) -> TokenStream {
 pub(crate) fn schema(field: &Field) -> Option<TokenStream> {
     let (Kind::Blob(_), Field { name, property, ty, .. }) = (field.kind, field) else { return None };
     let nullable = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::NULLABLE);
-    let companions = companions(property);
+    let was = field.was.as_ref().map(LitStr::value);
+    let own = was.iter().map(|was| quote!(.renamed(#was)));
+    let parts = companions(property).into_iter().enumerate().map(|(at, companion)| {
+        let was = was.iter().flat_map(|was| companions(was)).skip(at).take(1).map(|was| quote!(.renamed(#was)));
+        quote!(_tm::PropertySchema::blob_part(#name, #companion)#(#was)*)
+    });
     Some(quote! {
         _tm::FieldSchema::Group { field: #name, properties: &[
-            _tm::PropertySchema::blob(#name, #property, #nullable), #(_tm::PropertySchema::blob_part(#name, #companions)),*
+            _tm::PropertySchema::blob(#name, #property, #nullable)#(#own)*, #(#parts),*
         ] }
     })
 }

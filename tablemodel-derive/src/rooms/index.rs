@@ -132,8 +132,7 @@ impl Index {
 
     /// `_tm::IndexSchema { .. }`
     pub(crate) fn schema(&self, entity: &Entity) -> TokenStream {
-        let (name, row, unique) = (self.name.to_string(), self.row_schema(), self.is_unique);
-        let (elsewhere, each, verified) = (self.elsewhere_schema(entity), self.each_schema(), self.is_verified);
+        let (name, row) = (self.name.to_string(), self.row_schema());
         let discriminator = format!("{}.{name}@{}", entity.entity_type, entity.version);
         let cover = match &self.cover {
             Cover::Whole => quote!(Whole),
@@ -144,14 +143,25 @@ impl Index {
                 quote!(Keep(&[#(#kept),*]))
             }
         };
-        let (when, store) = (when_schema(self.when.as_ref()), super::list::store_schema(self.store));
+        let others = self.others(entity);
         quote! {
             _tm::IndexSchema {
-                name: #name, discriminator: #discriminator, elsewhere: #elsewhere, row: #row, each: #each,
-                cover: _tm::Cover::#cover, unique: #unique, when: #when, verified: #verified,
-                store: #store,
+                name: #name, discriminator: #discriminator, row: #row, cover: _tm::Cover::#cover,
+                #(#others,)*
+                .._tm::IndexSchema::PLAIN
             }
         }
+    }
+
+    /// What most indexes do not say.
+    fn others(&self, entity: &Entity) -> impl Iterator<Item = TokenStream> {
+        let unique = self.is_unique.then(|| quote!(unique: true));
+        let verified = self.is_verified.then(|| quote!(verified: true));
+        let elsewhere = self.elsewhere_schema(entity).map(|elsewhere| quote!(elsewhere: _tm::Some(#elsewhere)));
+        let each = self.each_schema().map(|each| quote!(each: _tm::Some(#each)));
+        let when = self.when.as_ref().map(|when| when_schema(Some(when))).map(|when| quote!(when: #when));
+        let store = self.is_list.then(|| super::list::store_schema(self.store)).map(|store| quote!(store: #store));
+        [elsewhere, each, unique, when, verified, store].into_iter().flatten()
     }
 
     /// A list elsewhere has a row for each key, which ends with it.
@@ -162,17 +172,16 @@ impl Index {
         }
     }
 
-    fn elsewhere_schema(&self, entity: &Entity) -> TokenStream {
-        let Some(Elsewhere { table, partition }) = &self.elsewhere else { return quote!(_tm::None) };
+    fn elsewhere_schema(&self, entity: &Entity) -> Option<TokenStream> {
+        let Elsewhere { table, partition } = self.elsewhere.as_ref()?;
         let (table, partition) = (table.as_ref().unwrap_or(&entity.table), schema::template(partition));
-        quote!(_tm::Some(_tm::Elsewhere { table: #table, partition: #partition }))
+        Some(quote!(_tm::Elsewhere { table: #table, partition: #partition }))
     }
 
-    fn each_schema(&self) -> TokenStream {
-        let Some(field) = &self.each else { return quote!(_tm::None) };
-        let (property, ty) = (&field.property, &field.ty);
+    fn each_schema(&self) -> Option<TokenStream> {
+        let Field { property, ty, .. } = &**self.each.as_ref()?;
         let elements = quote_spanned!(ty.span()=> _tm::json::elements::<#ty>);
-        quote!(_tm::Some(_tm::Each { property: #property, elements: #elements }))
+        Some(quote!(_tm::Each { property: #property, elements: #elements }))
     }
 }
 

@@ -53,12 +53,12 @@ fn check_part(entity: &Entity, field: &Field, errors: &mut Errors) {
 }
 
 /// `_tm::Some(_tm::Shape { .. })`
-pub(crate) fn shape(entity: &Entity) -> TokenStream {
+pub(crate) fn shape(entity: &Entity) -> Option<TokenStream> {
     let wide = entity.wide;
     let chunked: Vec<&String> =
         entity.fields.iter().filter(|field| field.chunked.is_some()).map(|field| &field.property).collect();
     if !wide && chunked.is_empty() {
-        return quote!(_tm::None);
+        return None;
     }
     let mut names: Vec<String> = Vec::new();
     for part in entity.fields.iter().filter_map(|field| field.part.as_ref()) {
@@ -72,5 +72,5 @@ pub(crate) fn shape(entity: &Entity) -> TokenStream {
         let fields = fields.map(|field| &field.name);
         quote!(_tm::PartSchema { name: #name, fields: &[#(#fields),*] })
     });
-    quote!(_tm::Some(_tm::Shape { wide: #wide, chunked: &[#(#chunked),*], parts: &[#(#parts),*] }))
+    Some(quote!(_tm::Shape { wide: #wide, chunked: &[#(#chunked),*], parts: &[#(#parts),*] }))
 }

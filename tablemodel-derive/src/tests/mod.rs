@@ -1,6 +1,7 @@
 //! Promises about whole expansions: no input makes a derive panic, and generated code stays small.
 
 mod budget;
+mod former;
 mod half_typed;
 
 use proc_macro2::TokenStream;
@@ -21,7 +22,7 @@ fn entity() -> TokenStream {
             pub(crate) at: std::time::SystemTime,
             r#type: Option<Vec<u8>>,
             first_name: String,
-            #[table(rename = "Mail", method = "mail", constant = "MAIL")]
+            #[table(rename = "Mail", was = "Email", method = "mail", constant = "MAIL")]
             email: String,
             #[table(default = 3)]
             age: u8,
@@ -33,7 +34,7 @@ fn entity() -> TokenStream {
             days: [u32; 365],
             #[table(chunked)]
             body: String,
-            #[table(blob(inline_below = 0))]
+            #[table(blob(inline_below = 0), was = "Picture")]
             photo: Option<Blob>,
             #[table(skip, default = Cache::new)]
             cache: Cache<u8, 3>,
@@ -67,7 +68,7 @@ fn names() -> TokenStream {
 fn group() -> TokenStream {
     quote! {
         #[table(rename_all = "UPPERCASE")]
-        struct Address { #[table(rename = "Town")] city: String, #[table(default)] zip: Option<u32> }
+        struct Address { #[table(rename = "Town", was = "City")] city: String, #[table(default)] zip: Option<u32> }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct FieldWords {
     pub(crate) rename: Slot<LitStr>,
+    pub(crate) was: Slot<LitStr>,
     pub(crate) json: Slot<()>,
     /// Values of fewer bytes are kept in the row.
     pub(crate) blob: Slot<usize>,
@@ -41,8 +42,9 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 12] = [
+    pub(crate) const OF_ENTITY: [&'static str; 13] = [
         "rename",
+        "was",
         "json",
         "blob",
         "flatten",
@@ -56,7 +58,7 @@ impl FieldWords {
         "aggregate",
     ];
     /// The words that the fields of a group of properties take.
-    pub(crate) const OF_GROUP: [&'static str; 4] = ["rename", "json", "skip", "default"];
+    pub(crate) const OF_GROUP: [&'static str; 5] = ["rename", "was", "json", "skip", "default"];
     /// The words that a projection's fields take.
     pub(crate) const OF_PROJECTION: [&'static str; 4] = ["json", "blob", "default", "constant"];
 
@@ -71,6 +73,7 @@ impl FieldWords {
                 }
                 name if !legal.contains(&name) => unknown_word(&word, "on this field", legal, errors),
                 "rename" => words.rename.fill(&word, word.string(errors), errors),
+                "was" => words.was.fill(&word, word.string(errors), errors),
                 "json" => words.json.fill(&word, word.flag(errors), errors),
                 "blob" => words.blob.fill(&word, blob::read(&word, errors), errors),
                 "flatten" => words.flatten.fill(&word, word.flag(errors), errors),

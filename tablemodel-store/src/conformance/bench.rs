@@ -3,6 +3,7 @@
 //! Nothing is checked here but that setting up succeeds.
 
 use std::{
+    ops::ControlFlow,
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -13,8 +14,8 @@ use std::{
 
 use super::Broken;
 use crate::{
-    Action, Batch, Filter, KeyRange, Page, Properties, Query, Receipts, Row, StoreError, TableStore, Value, Written,
-    key::RowKey,
+    Action, Batch, Filter, KeyRange, Page, Properties, Query, Receipts, Row, Shown, StoreError, TableStore, Value,
+    Written, key::RowKey,
 };
 
 /// A store under test, with table names that no other clause uses.
@@ -112,6 +113,30 @@ impl Table<'_> {
     pub(super) fn get_at_once(&self, key: &RowKey) -> Result<Option<Option<Row>>, StoreError> {
         let told = self.store.get_at_once(&self.name, key).transpose()?;
         Ok(told.map(|row| row.map(|row| row.at(key.clone()))))
+    }
+
+    /// One row as the store shows it, if it shows rows: whole and in one piece.
+    pub(super) fn shown(&self, key: &RowKey) -> Result<Option<Option<[Row; 2]>>, StoreError> {
+        let mut seen = Ok(None);
+        let see = &mut |row: &Shown<'_>| seen = row.keep().and_then(|kept| Ok(Some([row.row()?, kept.row()])));
+        let Some(there) = self.store.show(&self.name, key, see).transpose()? else { return Ok(None) };
+        Ok(Some(seen?.filter(|_| there)))
+    }
+
+    /// The rows of all pages as the store shows them, if it does.
+    pub(super) fn shown_rows(&self, query: &Query) -> Result<Option<Vec<Row>>, StoreError> {
+        let (mut query, mut rows) = (query.clone(), Vec::new());
+        loop {
+            let see = &mut |row: &Shown<'_>| {
+                rows.push(row.row());
+                ControlFlow::Continue(())
+            };
+            let Some(next) = self.store.show_page(&query, see).transpose()? else { return Ok(None) };
+            query.continuation = next;
+            if query.continuation.is_none() {
+                return rows.into_iter().collect::<Result<_, _>>().map(Some);
+            }
+        }
     }
 
     /// One row that must be there.

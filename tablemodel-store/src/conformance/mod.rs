@@ -168,6 +168,7 @@ macro_rules! __conformance_clauses {
                 a_row_without_properties_is_a_row,
                 a_point_read_shows_the_last_acknowledged_write,
                 a_row_told_at_once_is_the_row,
+                a_row_shown_is_the_row,
             }
             actions Nothing {
                 an_insert_needs_a_missing_row,
@@ -284,6 +285,7 @@ macro_rules! __conformance_clauses {
                 inserts_between_pages_repeat_no_row,
                 a_continuation_of_another_query_is_refused,
                 a_continuation_of_nobody_is_refused,
+                pages_shown_hold_the_rows,
             }
             etags Nothing {
                 every_write_gives_a_new_etag,

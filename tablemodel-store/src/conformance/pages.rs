@@ -2,6 +2,8 @@
 //!
 //! A page may be short or empty although more follow; only a missing continuation ends a query.
 
+use std::ops::Bound;
+
 use super::{
     Broken,
     bench::{Bench, Table, keys_in, n},
@@ -165,6 +167,21 @@ pub(super) async fn a_continuation_of_nobody_is_refused(bench: &Bench) -> Checke
     for text in ["", "x", "%%%", "AAAAAAAAAAAAAAAAAAAAAAAA", &cut] {
         let forged = Query { continuation: Some(Continuation::new(text)), ..query.clone() };
         refused(table.page(&forged).await, InvalidInput, &format!("the continuation {text:?}"))?;
+    }
+    Ok(())
+}
+
+pub(super) async fn pages_shown_hold_the_rows(bench: &Bench) -> Checked {
+    let table = filled(bench).await?;
+    let middle = KeyRange::rows("p", RowRange { lower: Bound::Excluded("03".into()), upper: Bound::Unbounded });
+    let first = Filter::compare("RowKey", Comparison::Less, "11");
+    for query in [table.query(KeyRange::table()), table.query(middle), table.query(KeyRange::table()).filtered(first)] {
+        for limit in [1, 7, 20, 1000] {
+            let query = query.clone().limited(limit);
+            if let Some(shown) = table.shown_rows(&query)? {
+                ensure_eq!(shown, table.rows(&query).await?, "the rows shown in pages of {limit}, against the rows");
+            }
+        }
     }
     Ok(())
 }

@@ -77,3 +77,21 @@ pub(super) async fn a_row_told_at_once_is_the_row(bench: &Bench) -> Checked {
     }
     Ok(())
 }
+
+pub(super) async fn a_row_shown_is_the_row(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let [there, gone] = [RowKey::new("p", "r"), RowKey::new("p", "s")];
+    table.insert("p", "s", n(1)).await?;
+    table.act("p", "s", Action::Delete(Condition::Exists)).await?;
+    for number in 0..3 {
+        table.act("p", "r", Action::InsertOrReplace(n(number))).await?;
+        if let Some(shown) = table.shown(&there)? {
+            let row = table.get("p", "r").await?;
+            ensure_eq!(shown, row.map(|row| [row.clone(), row]), "the row shown, and as it was kept, against the row");
+        }
+        if let Some(shown) = table.shown(&gone)? {
+            ensure_eq!(shown, None, "a deleted row");
+        }
+    }
+    Ok(())
+}

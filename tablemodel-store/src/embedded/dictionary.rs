@@ -20,7 +20,7 @@ pub(super) const MAX_NAMES: u32 = CHUNKS as u32 * CHUNK_NAMES as u32;
 const CHUNKS: usize = 256;
 const CHUNK_NAMES: usize = 256;
 
-/// Constants of the program that are known again: more than most programs have, in 32 KiB.
+/// Constants of the program that are known again: more than most programs have, in 40 KiB.
 const CONSTANTS: usize = 1024;
 /// Where a constant may stand: places that follow each other.
 const PLACES: usize = 4;
@@ -34,7 +34,16 @@ pub(super) struct Dictionary {
     by_id: [OnceLock<Box<[OnceLock<Known>]>>; CHUNKS],
     by_name: RwLock<HashMap<PropertyName, NameId, NameHash>>,
     /// By address: each in the first of its [`PLACES`] that was free. One that found none is looked up by its text.
-    constants: Box<[OnceLock<(&'static str, NameId)>]>,
+    constants: Box<[OnceLock<Constant>]>,
+}
+
+/// A constant of the program that is a name with a number.
+#[derive(Clone, Copy)]
+pub(super) struct Constant {
+    name: &'static str,
+    pub(super) id: NameId,
+    /// As that of a [`Known`].
+    pub(super) lead: u64,
 }
 
 /// A name with a number.
@@ -71,6 +80,12 @@ fn lead(name: &str) -> u64 {
 impl Known {
     fn new(name: PropertyName) -> Self {
         Self { lead: lead(name.as_str()), name }
+    }
+
+    /// The first bytes of the name as a number.
+    #[inline]
+    pub(super) fn lead(&self) -> u64 {
+        self.lead
     }
 
     /// How it sorts against the one wanted.
@@ -150,32 +165,43 @@ impl Dictionary {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
     }
 
-    /// As [`id`](Self::id), for a constant of the program: one that was asked for before is known by its address.
+    /// As [`id`](Self::id), for a constant of the program.
     #[inline]
     pub(super) fn id_of_constant(&self, name: &'static str) -> Option<NameId> {
+        self.constant(name).map(|constant| constant.id)
+    }
+
+    /// A constant of the program, if it has a number: one that was asked for before is known by its address.
+    #[inline]
+    pub(super) fn constant(&self, name: &'static str) -> Option<Constant> {
         let place =
             name.as_ptr().addr().wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - CONSTANTS.ilog2());
         match self.constants.get(place)?.get() {
-            Some((constant, id)) if std::ptr::eq(*constant, name) => Some(*id),
+            Some(constant) if std::ptr::eq(constant.name, name) => Some(*constant),
             _ => self.find_constant(place, name),
         }
     }
 
-    /// The number of a constant that met another in its first place, or was not asked for before.
-    fn find_constant(&self, first: usize, name: &'static str) -> Option<NameId> {
+    /// A constant that met another in its first place, or was not asked for before.
+    #[cold]
+    fn find_constant(&self, first: usize, name: &'static str) -> Option<Constant> {
         for place in (0..PLACES).map(|further| (first + further) % CONSTANTS) {
             let place = self.constants.get(place)?;
             match place.get() {
-                Some((constant, id)) if std::ptr::eq(*constant, name) => return Some(*id),
+                Some(constant) if std::ptr::eq(constant.name, name) => return Some(*constant),
                 Some(_) => {}
                 None => {
-                    let id = self.id(name)?;
-                    let _ = place.set((name, id)); // another may be there by now
-                    return Some(id);
+                    let constant = self.look_up_constant(name)?;
+                    let _ = place.set(constant); // another may be there by now
+                    return Some(constant);
                 }
             }
         }
-        self.id(name)
+        self.look_up_constant(name)
+    }
+
+    fn look_up_constant(&self, name: &'static str) -> Option<Constant> {
+        Some(Constant { name, id: self.id(name)?, lead: lead(name) })
     }
 
     /// The number of a name, given out now if it had none; `None` if the dictionary is full.
@@ -315,7 +341,7 @@ mod tests {
             for name in &names {
                 assert_eq!(dictionary.id_of_constant(name), dictionary.id(name));
             }
-            let kept = dictionary.constants.iter().filter_map(|place| place.get().map(|(name, _)| *name));
+            let kept = dictionary.constants.iter().filter_map(|place| place.get().map(|constant| constant.name));
             assert_eq!(kept.collect::<std::collections::HashSet<_>>(), names.iter().copied().take(PLACES).collect());
         }
         assert_eq!(names.len(), PLACES + 1);

@@ -63,12 +63,19 @@ impl LookupKey {
     }
 }
 
+/// The bytes of the partition key, and those of the row key.
+#[inline]
+pub(super) fn split_key(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().position(|byte| *byte == SEPARATOR)?;
+    let (partition, row) = bytes.split_at_checked(at)?;
+    Some((partition, row.get(1..)?))
+}
+
 /// The key that these bytes are.
 pub(super) fn row_key(bytes: &[u8]) -> Result<RowKey, StoreError> {
     let parts = || {
-        let at = bytes.iter().position(|byte| *byte == SEPARATOR)?;
-        let (partition, row) = bytes.split_at_checked(at)?;
-        Some(RowKey { partition: from_order_bytes(partition)?, row: from_order_bytes(row.get(1..)?)? })
+        let (partition, row) = split_key(bytes)?;
+        Some(RowKey { partition: from_order_bytes(partition)?, row: from_order_bytes(row)? })
     };
     parts().ok_or_else(|| damaged("a key is not one that can be written"))
 }

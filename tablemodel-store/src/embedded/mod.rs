@@ -7,6 +7,7 @@ mod catalogue;
 mod codec;
 mod dictionary;
 mod engine;
+mod guest;
 mod keys;
 mod options;
 mod pace;
@@ -18,6 +19,7 @@ mod property;
 mod records;
 mod redb_engine;
 mod seal;
+mod sight;
 mod state;
 mod view;
 mod whole;
@@ -25,6 +27,7 @@ mod wire;
 mod writer;
 
 use std::{
+    ops::ControlFlow,
     path::PathBuf,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
@@ -37,7 +40,6 @@ use tokio::{
     task::spawn_blocking,
 };
 
-pub(crate) use self::packed::{Packed, PackedIter};
 use self::{
     dictionary::Dictionary,
     pace::Pace,
@@ -49,6 +51,10 @@ use self::{
     view::{Views, closed},
     writer::{Message, Request, Writer},
 };
+pub(crate) use self::{
+    packed::{Packed, PackedIter},
+    sight::{Kept, Sight},
+};
 pub use redb::StorageBackend;
 
 pub use self::{
@@ -57,8 +63,8 @@ pub use self::{
     whole::{EmbeddedStats, TableStats},
 };
 use crate::{
-    Batch, Capabilities, Page, Query, Receipts, Row, RowKey, RowState, StoreError, StoreErrorKind, TableStore,
-    clock::Clock, validate,
+    Batch, Capabilities, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind,
+    TableStore, clock::Clock, validate,
 };
 
 /// Memory that requests may take while they wait for the writer thread, in units of [`SHARE_BYTES`].
@@ -284,6 +290,24 @@ impl TableStore for EmbeddedStore {
 
     fn get_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
         Some(self.0.views.current().and_then(|view| view.get(table, key)))
+    }
+
+    fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
+        match self.0.views.current() {
+            Ok(view) => view.shows_rows().then(|| view.show(table, key, see)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn show_page(
+        &self,
+        query: &Query,
+        see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
+    ) -> Option<Result<Option<Continuation>, StoreError>> {
+        match validate::query(query).and_then(|()| self.0.views.current()) {
+            Ok(view) => (query.select.is_none() && view.shows_rows()).then(|| page::show(&view, query, see)),
+            Err(error) => Some(Err(error)),
+        }
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {

@@ -2,16 +2,18 @@
 //!
 //! Rows that the filter rejects are never decoded.
 
-use std::{cell::Cell, ops::ControlFlow, sync::Arc};
+use std::{cell::Cell, ops::ControlFlow};
 
 use super::{
     codec::{Selection, StoredRow},
     dictionary::{Dictionary, NameId},
     engine::{Snapshot, Space, Visit},
+    guest::Guest,
     keys::{KeyBounds, row_key},
+    sight::Sight,
     view::View,
 };
-use crate::{Filter, Page, Query, Row, RowKey, StoreError, ValueRef, continuation};
+use crate::{Continuation, Filter, Page, Query, Row, RowKey, Shown, StoreError, ValueRef, continuation};
 
 /// Rows for which room is made at first.
 const FIRST_ROWS: usize = 128;
@@ -30,6 +32,11 @@ impl Look {
     /// What is looked at for one page, which then may be empty and still have a continuation: about 20 ms.
     const PAGE: Self = Self { rows: 32 * 1024, bytes: 32 * 1024 * 1024 };
 
+    fn add(&mut self, bytes: usize) {
+        self.rows += 1;
+        self.bytes += bytes;
+    }
+
     const fn holds(self, other: Self) -> bool {
         self.rows > other.rows && self.bytes > other.bytes
     }
@@ -41,10 +48,20 @@ const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// A page half read, or not yet begun.
 pub(super) struct Progress {
     rows: Vec<Row>,
-    row_bytes: usize,
-    looked_at: Look,
+    seen: Seen,
     /// Where to go on: strictly after this key.
     after: Option<RowKey>,
+}
+
+/// What a scan has come by.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    looked_at: Look,
+    taken: Look,
+}
+
+impl Seen {
+    const NOTHING: Self = Self { looked_at: Look { rows: 0, bytes: 0 }, taken: Look { rows: 0, bytes: 0 } };
 }
 
 /// What a step of reading came to.
@@ -57,126 +74,135 @@ impl Progress {
     /// A page to be read. Errors: `InvalidInput` for a continuation of another query.
     pub(super) fn begin(query: &Query) -> Result<Self, StoreError> {
         let after = continuation::resume(query)?;
-        let rows = Vec::with_capacity(query.limit.min(FIRST_ROWS));
-        Ok(Self { rows, row_bytes: 0, looked_at: Look { rows: 0, bytes: 0 }, after })
+        Ok(Self { rows: Vec::with_capacity(query.limit.min(FIRST_ROWS)), seen: Seen::NOTHING, after })
     }
 
     /// Reads the page, or as much of it as is read where the caller is.
-    pub(super) fn read_short<S: Snapshot>(self, view: &View<S>, query: &Query) -> Result<Step, StoreError> {
-        let (progress, end) = self.read(view, query, Look::SHORT)?;
-        if end == End::Pause {
-            return Ok(Step::Paused(progress));
+    pub(super) fn read_short<S: Snapshot>(mut self, view: &View<S>, query: &Query) -> Result<Step, StoreError> {
+        match self.read(view, query, Look::SHORT)? {
+            End::Pause(after) => Ok(Step::Paused(Self { after: Some(after), ..self })),
+            end => Ok(Step::Done(Page { rows: self.rows, continuation: end.continuation(query) })),
         }
-        Ok(Step::Done(progress.page(query, end)))
     }
 
     /// Reads the rest of the page.
-    pub(super) fn read_rest<S: Snapshot>(self, view: &View<S>, query: &Query) -> Result<Page, StoreError> {
-        let (progress, end) = self.read(view, query, Look::PAGE)?;
-        Ok(progress.page(query, end))
+    pub(super) fn read_rest<S: Snapshot>(mut self, view: &View<S>, query: &Query) -> Result<Page, StoreError> {
+        let end = self.read(view, query, Look::PAGE)?;
+        Ok(Page { rows: self.rows, continuation: end.continuation(query) })
     }
 
-    fn read<S: Snapshot>(self, view: &View<S>, query: &Query, pause: Look) -> Result<(Self, End), StoreError> {
-        let space = view.catalogue.rows(&query.table)?;
-        let Some(bounds) = KeyBounds::new(&query.range, self.after.as_ref()) else { return Ok((self, End::OfRange)) };
-        let mut scan = Scan::new(query, space, &view.names, pause, self);
-        view.snapshot.scan(space, bounds.range(), |key, value| scan.visit(key, value))?;
-        scan.finish()
+    fn read<S: Snapshot>(&mut self, view: &View<S>, query: &Query, pause: Look) -> Result<End, StoreError> {
+        let Self { rows, seen, after } = self;
+        let select = query.select.as_deref().map(|select| Selection::new(select, &view.names));
+        let take = |key: &[u8], row: StoredRow<'_>| {
+            rows.push(row.state(&view.names, select.as_ref())?.at(row_key(key)?));
+            Ok(ControlFlow::Continue(()))
+        };
+        scan(view, query, after.as_ref(), pause, seen, take)
     }
+}
 
-    fn page(self, query: &Query, end: End) -> Page {
-        let continuation = self.after.filter(|_| end != End::OfRange).map(|after| continuation::encode(query, &after));
-        Page { rows: self.rows, continuation }
-    }
+/// Shows the rows of a short page; where the next one begins.
+pub(super) fn show<S: Snapshot>(
+    view: &View<S>,
+    query: &Query,
+    see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
+) -> Result<Option<Continuation>, StoreError> {
+    let after = continuation::resume(query)?;
+    let mut guest = Guest::default();
+    let take = |key: &[u8], row: StoredRow<'_>| {
+        let row = Shown::stored(Sight::new(key, row, &view.names));
+        Ok(guest.run(|| see(&row)).unwrap_or(ControlFlow::Break(())))
+    };
+    let end = scan(view, query, after.as_ref(), Look::SHORT, &mut { Seen::NOTHING }, take);
+    guest.leave();
+    Ok(end?.continuation(query))
+}
+
+/// Gives the rows of the query after this key to `take`, until that breaks or enough was looked at.
+fn scan<S: Snapshot>(
+    view: &View<S>,
+    query: &Query,
+    after: Option<&RowKey>,
+    pause: Look,
+    seen: &mut Seen,
+    mut take: impl FnMut(&[u8], StoredRow<'_>) -> Visit,
+) -> Result<End, StoreError> {
+    let space = view.catalogue.rows(&query.table)?;
+    let Some(bounds) = KeyBounds::new(&query.range, after) else { return Ok(End::OfRange) };
+    let filter = query.filter.as_ref().map(|filter| Condition::new(filter, &view.names));
+    let mut scan = Scan { limit: query.limit, space, filter, pause, seen, due: None, end: End::OfRange };
+    view.snapshot.scan(space, bounds.range(), |key, value| scan.visit(key, value, &mut take))?;
+    Ok(scan.end)
 }
 
 struct Scan<'q> {
-    query: &'q Query,
+    limit: usize,
     space: Space,
-    names: &'q Arc<Dictionary>,
     filter: Option<Condition<'q>>,
-    select: Option<Selection>,
     pause: Look,
-    progress: Progress,
-    /// The last key looked at, where it is not the last row's.
-    rejected: Option<Vec<u8>>,
+    seen: &'q mut Seen,
+    /// How it ends if there is another row.
+    due: Option<End>,
     end: End,
 }
 
-/// Why a scan ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Why a scan ended, and after which key.
+#[derive(Clone)]
 enum End {
     OfRange,
     /// The page is full.
-    OfPage,
+    OfPage(RowKey),
     /// Enough was looked at for now.
-    Pause,
+    Pause(RowKey),
 }
 
-impl<'q> Scan<'q> {
-    fn new(query: &'q Query, space: Space, names: &'q Arc<Dictionary>, pause: Look, progress: Progress) -> Self {
-        Self {
-            query,
-            space,
-            names,
-            filter: query.filter.as_ref().map(|filter| Condition::new(filter, names)),
-            select: query.select.as_deref().map(|select| Selection::new(select, names)),
-            pause,
-            progress,
-            rejected: None,
-            end: End::OfRange,
+impl End {
+    fn continuation(&self, query: &Query) -> Option<Continuation> {
+        match self {
+            Self::OfRange => None,
+            Self::OfPage(after) | Self::Pause(after) => Some(continuation::encode(query, after)),
         }
     }
+}
 
-    /// Why to stop before the next row, if so.
-    fn is_due(&self) -> Option<End> {
-        let Progress { rows, row_bytes, looked_at, .. } = &self.progress;
-        if rows.len() >= self.query.limit || *row_bytes >= MAX_PAGE_BYTES || !Look::PAGE.holds(*looked_at) {
-            return Some(End::OfPage);
-        }
-        (!self.pause.holds(*looked_at)).then_some(End::Pause)
-    }
-
-    fn visit(&mut self, key: &[u8], value: &[u8]) -> Visit {
-        if let Some(end) = self.is_due() {
+impl Scan<'_> {
+    #[inline]
+    fn visit(&mut self, key: &[u8], value: &[u8], take: &mut impl FnMut(&[u8], StoredRow<'_>) -> Visit) -> Visit {
+        if let Some(end) = self.due.take() {
             self.end = end;
             return Ok(ControlFlow::Break(()));
         }
         let bytes = key.len() + value.len();
-        self.progress.looked_at.rows += 1;
-        self.progress.looked_at.bytes += bytes;
+        self.seen.looked_at.add(bytes);
         let stored = StoredRow::checked(self.space, key, value)?;
-        let Some(row_key) = self.accepted(key, stored)? else {
-            // Only the end of a scan needs the key; the buffer is used again, so that it is one copy.
-            let rejected = self.rejected.get_or_insert_default();
-            rejected.clear();
-            rejected.extend_from_slice(key);
-            return Ok(ControlFlow::Continue(()));
-        };
-        self.rejected = None;
-        self.progress.row_bytes += bytes;
-        self.progress.rows.push(stored.state(self.names, self.select.as_ref())?.at(row_key));
+        if self.accepts(key, stored)? {
+            self.seen.taken.add(bytes);
+            if take(key, stored)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        self.due = self.due_after(key)?;
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The key of the row, if it satisfies the filter.
-    fn accepted(&mut self, key: &[u8], stored: StoredRow<'_>) -> Result<Option<RowKey>, StoreError> {
-        let Some(filter) = &mut self.filter else { return row_key(key).map(Some) };
-        if !filter.needs_key {
-            return if filter.holds(stored, None)? { row_key(key).map(Some) } else { Ok(None) };
+    /// How to end before the row after this one, if so.
+    #[inline]
+    fn due_after(&self, key: &[u8]) -> Result<Option<End>, StoreError> {
+        let Seen { looked_at, taken } = *self.seen;
+        if taken.rows >= self.limit || taken.bytes >= MAX_PAGE_BYTES || !Look::PAGE.holds(looked_at) {
+            return row_key(key).map(End::OfPage).map(Some);
         }
-        let key = row_key(key)?;
-        Ok(filter.holds(stored, Some(&key))?.then_some(key))
+        if self.pause.holds(looked_at) { Ok(None) } else { row_key(key).map(End::Pause).map(Some) }
     }
 
-    fn finish(self) -> Result<(Progress, End), StoreError> {
-        let Self { mut progress, rejected, end, .. } = self;
-        let last = match rejected {
-            Some(key) => Some(row_key(&key)?),
-            None => progress.rows.last().map(|row| row.key.clone()),
-        };
-        progress.after = last.or(progress.after);
-        Ok((progress, end))
+    /// Whether the row satisfies the filter.
+    fn accepts(&mut self, key: &[u8], stored: StoredRow<'_>) -> Result<bool, StoreError> {
+        match &mut self.filter {
+            None => Ok(true),
+            Some(filter) if filter.needs_key => filter.holds(stored, Some(&row_key(key)?)),
+            Some(filter) => filter.holds(stored, None),
+        }
     }
 }
 

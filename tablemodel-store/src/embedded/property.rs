@@ -27,7 +27,7 @@ mod tag {
 /// The properties of a row's body, in order of name: the name of each, then its value, which is taken or skipped.
 ///
 /// Stops early at what cannot be read: then it is not at the end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct StoredProperties<'a> {
     left: usize,
     rest: &'a [u8],
@@ -53,6 +53,7 @@ pub(super) enum Raw<'a> {
 
 impl<'a> StoredProperties<'a> {
     /// Those of `body`: their count, then one after the other.
+    #[inline]
     pub(super) fn of(body: &'a [u8]) -> Option<Self> {
         let mut rest = body;
         let left = usize::try_from(take_varint(&mut rest)?).ok()?;
@@ -60,7 +61,20 @@ impl<'a> StoredProperties<'a> {
         (left <= rest.len()).then_some(Self { left, rest })
     }
 
+    /// The `left` properties behind the first `passed` bytes of `body`.
+    #[inline(always)]
+    pub(super) fn rest_of(body: &'a [u8], passed: usize, left: usize) -> Option<Self> {
+        Some(Self { left, rest: body.get(passed..)? })
+    }
+
+    /// The bytes of those that are left, and of what follows them.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.rest.len()
+    }
+
     /// How many are left.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.left
     }
@@ -81,6 +95,22 @@ impl<'a> StoredProperties<'a> {
         };
         self.left = left;
         Some((name, Tag(head & ((1 << tag::BITS) - 1))))
+    }
+
+    /// As [`take_name`](Self::take_name), of a name that has a number.
+    #[inline(always)]
+    pub(super) fn take_id(&mut self) -> Option<(NameId, Tag)> {
+        let left = self.left.checked_sub(1)?;
+        let head = take_varint(&mut self.rest)?;
+        let id = (head >> tag::BITS).checked_sub(1)?;
+        self.left = left;
+        Some((NameId(u32::try_from(id).ok()?), Tag(head & ((1 << tag::BITS) - 1))))
+    }
+
+    /// The bytes of the text after the name; `None` if there is no text.
+    #[inline(always)]
+    pub(super) fn take_text(&mut self, Tag(tag): Tag) -> Option<&'a [u8]> {
+        if tag == tag::STRING { take_bytes(&mut self.rest) } else { None }
     }
 
     /// The value after the name.

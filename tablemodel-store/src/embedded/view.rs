@@ -9,9 +9,11 @@ use super::{
     codec::StoredRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
+    guest::Guest,
     keys::LookupKey,
+    sight::Sight,
 };
-use crate::{RowKey, RowState, StoreError, StoreErrorKind};
+use crate::{RowKey, RowState, Shown, StoreError, StoreErrorKind};
 
 /// One state of the store.
 pub(super) struct View<S> {
@@ -24,6 +26,34 @@ pub(super) struct View<S> {
 impl<S: Snapshot> View<S> {
     /// The row at `key`, without the key.
     pub(super) fn get(&self, table: &str, key: &RowKey) -> Result<Option<RowState>, StoreError> {
+        let row = self.look(table, key, |_, row| row.state(&self.names, None))?;
+        row.transpose()
+    }
+
+    /// Shows the row at `key`; whether there is one. Only where [rows can be shown](Self::shows_rows).
+    pub(super) fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Result<bool, StoreError> {
+        let mut guest = Guest::default();
+        let shown = self.look(table, key, |key, row| {
+            let row = Shown::stored(Sight::new(key, row, &self.names));
+            guest.run(|| see(&row));
+        });
+        guest.leave();
+        shown.map(|shown| shown.is_some())
+    }
+
+    /// Whether all names are in the dictionary. Those of this view's rows then are.
+    pub(super) fn shows_rows(&self) -> bool {
+        !self.names.is_full()
+    }
+
+    /// What `read` makes of the row at `key`, and of the bytes of that.
+    #[inline]
+    fn look<T>(
+        &self,
+        table: &str,
+        key: &RowKey,
+        read: impl FnOnce(&[u8], StoredRow<'_>) -> T,
+    ) -> Result<Option<T>, StoreError> {
         let space = self.catalogue.rows(table)?;
         // No stored key holds U+0000, and one that does could have the bytes of another.
         if key.partition.contains('\0') {
@@ -31,8 +61,8 @@ impl<S: Snapshot> View<S> {
         }
         let bytes = LookupKey::new(&key.partition, &key.row);
         let bytes = bytes.as_slice();
-        let decode = |value: &[u8]| StoredRow::checked(space, bytes, value)?.state(&self.names, None);
-        self.snapshot.get(space, bytes, decode)?.transpose()
+        let look = |value: &[u8]| StoredRow::checked(space, bytes, value).map(|row| read(bytes, row));
+        self.snapshot.get(space, bytes, look)?.transpose()
     }
 }
 

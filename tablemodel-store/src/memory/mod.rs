@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use async_trait::async_trait;
 
 use crate::{
-    Batch, Capabilities, Page, Query, Receipts, Row, RowState, StoreError, TableStore,
+    Batch, Capabilities, Page, Query, Receipts, Row, RowState, Shown, StoreError, TableStore,
     clock::{Clock, SystemClock},
     key::RowKey,
     validate,
@@ -54,6 +54,26 @@ impl MemoryStore {
     /// An empty store with other settings.
     pub fn builder() -> MemoryStoreBuilder {
         MemoryStoreBuilder { clock: Box::new(SystemClock), atomic_across: true }
+    }
+
+    /// A store of its own that holds what this one holds now, on this clock: the two go apart from here. Cost: a copy of
+    /// every row.
+    ///
+    /// ```
+    /// # use tablemodel_store::{MemoryStore, TableStore, clock::SystemClock};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tablemodel_store::StoreError> {
+    /// let store = MemoryStore::new();
+    /// store.create_table("People").await?;
+    /// let other = store.fork(SystemClock);
+    /// store.delete_table("People").await?;
+    /// assert_eq!(other.list_tables().await?, ["People"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn fork(&self, clock: impl Clock) -> Self {
+        let tables = RwLock::new(self.read().clone());
+        Self(Arc::new(Shared { tables, clock: Box::new(clock), atomic_across: self.0.atomic_across }))
     }
 
     // A writer cannot leave the tables half changed, so a poisoned lock is still good.
@@ -130,6 +150,11 @@ impl TableStore for MemoryStore {
     fn get_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>, StoreError>> {
         let state = |Row { etag, timestamp, properties, .. }| RowState { etag, timestamp, properties };
         Some(self.read().get(table, key).map(|row| row.map(state)))
+    }
+
+    fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
+        let row = self.read().get(table, key);
+        Some(row.map(|row| row.as_ref().map(|row| see(&Shown::new(row))).is_some()))
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {

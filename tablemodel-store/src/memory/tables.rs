@@ -18,13 +18,13 @@ use crate::{
 };
 
 /// All tables, by name in lower case, and the last stamp given out.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Tables {
     tables: BTreeMap<String, Table>,
     last_stamp: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Table {
     /// As it was given.
     name: String,
@@ -32,7 +32,7 @@ struct Table {
 }
 
 /// A row that stands in a set by its key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct ByKey(Row);
 
 impl Borrow<RowKey> for ByKey {

@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use tablemodel_store::{EdmType, Value, ValueRef};
+use tablemodel_store::{EdmType, Properties, PropertyName, Value, ValueRef};
 
 use super::{Blob, Link};
 use crate::{
@@ -30,6 +30,19 @@ impl Pending {
     pub(crate) fn placed(&self) -> Option<Placed> {
         let link = self.blob.link().map(Placed::Link);
         link.or_else(|| self.blob.at_hand().map(|bytes| Placed::Value(bytes.to_vec())))
+    }
+
+    /// Whether a row that holds it so is as one that is written now.
+    pub(crate) fn stays(&self, placed: &Placed) -> bool {
+        match placed {
+            Placed::Value(bytes) => bytes.len() < self.inline_below,
+            Placed::Link(link) => self.is_linked(link),
+        }
+    }
+
+    /// Whether what the link names is too long to be kept in the row.
+    pub(crate) fn is_linked(&self, link: &Link) -> bool {
+        link.length >= self.inline_below as u64
     }
 
     /// Its length in memory.
@@ -108,6 +121,16 @@ pub(crate) enum Placed {
 }
 
 impl Placed {
+    /// Puts it into the fields of an image, in place of what they held of it.
+    pub(crate) fn put(self, names: BlobNames, fields: &mut Properties) {
+        for name in names {
+            fields.remove(name);
+        }
+        for (name, value) in self.properties(names) {
+            fields.insert(PropertyName::from_static(name), value);
+        }
+    }
+
     /// The properties.
     pub(crate) fn properties(self, [own, length, sum]: BlobNames) -> Vec<(&'static str, Value)> {
         match self {
@@ -184,7 +207,6 @@ impl<E, T> BlobField<E, T> {
 mod tests {
     use super::*;
     use crate::blob::{BlobValue, Sum};
-    use tablemodel_store::Properties;
 
     const NAMES: BlobNames = ["Photo", "Photo_length", "Photo_sum"];
 

@@ -5,7 +5,10 @@
 use std::{
     fmt,
     hash::Hasher,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -17,6 +20,7 @@ use twox_hash::XxHash3_64;
 use crate::{
     error::{Error, ErrorKind, Result},
     property::ValueError,
+    upgrade::UpgradeError,
 };
 
 /// What is read piece by piece.
@@ -38,6 +42,8 @@ struct Inner {
     stream: Mutex<Option<Source>>,
     /// The blob that it is, or was last uploaded to, and when that began.
     link: Mutex<Option<(Link, Option<DateTime>)>>,
+    /// Whether an upgrade asked for the content, which was not at hand.
+    is_asked: AtomicBool,
 }
 
 /// A blob that is there, as a row names it.
@@ -52,7 +58,12 @@ pub(crate) struct Link {
 impl Blob {
     fn new(bytes: Option<Bytes>, stream: Option<Source>, link: Option<Link>) -> Self {
         let link = link.map(|link| (link, None));
-        Self(Arc::new(Inner { bytes, stream: Mutex::new(stream), link: Mutex::new(link) }))
+        Self(Arc::new(Inner {
+            bytes,
+            stream: Mutex::new(stream),
+            link: Mutex::new(link),
+            is_asked: AtomicBool::new(false),
+        }))
     }
 
     /// A value that is read while it is uploaded, 8 MiB at a time, when its entity is written.
@@ -95,6 +106,46 @@ impl Blob {
     /// was not written yet.
     pub fn name(&self) -> Option<String> {
         self.link().map(|link| link.name)
+    }
+
+    /// The content, for an [`Upgrade`](crate::Upgrade) to a version that keeps it in another way, or needs to look at it.
+    ///
+    /// What is not in the row is fetched by whoever reads or writes the entity, and the upgrade is called once more with the content
+    /// at hand: so it stays pure. Cost: one request a blob for each read of the row, until it is written as new; the content in memory.
+    ///
+    /// ```
+    /// # use tablemodel::{Blob, Upgrade, UpgradeError, prelude::*};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "Notes", entity_type = "Note", frozen, partition = "{p}", row = "{id}")]
+    /// # struct NoteV1 { p: String, id: u32, #[table(blob)] body: Blob }
+    /// #[derive(TableEntity)]
+    /// #[table(name = "Notes", version = 2, previous = NoteV1, partition = "{p}", row = "{id}")]
+    /// struct Note { p: String, id: u32, #[table(chunked)] body: Vec<u8> }
+    ///
+    /// impl Upgrade<NoteV1> for Note {
+    ///     fn upgrade(NoteV1 { p, id, body }: NoteV1) -> Result<Self, UpgradeError> {
+    ///         Ok(Self { p, id, body: body.content()?.to_vec() })
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the content is not at hand: return it. Anywhere but in an upgrade use [`Blob::bytes`], which fetches.
+    pub fn content(&self) -> std::result::Result<Bytes, UpgradeError> {
+        if let Some(bytes) = self.at_hand() {
+            return Ok(bytes.clone());
+        }
+        self.0.is_asked.store(true, Ordering::Relaxed);
+        Err(match self.link() {
+            Some(link) => UpgradeError::asking(link),
+            None => UpgradeError::new("the content of a stream is not at hand"),
+        })
+    }
+
+    /// The link whose content was asked for, and was not at hand.
+    pub(crate) fn asked(&self) -> Option<Link> {
+        self.link().filter(|_| self.0.is_asked.load(Ordering::Relaxed))
     }
 
     /// The content, where no fetching is needed.

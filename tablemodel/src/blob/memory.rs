@@ -32,6 +32,13 @@ impl MemoryBlobs {
         Self { objects: InMemory::new(), dates: Arc::default(), clock }
     }
 
+    /// A store of its own that holds what this one holds now, on this clock.
+    #[cfg(feature = "testing")]
+    pub(crate) fn fork(&self, clock: Arc<dyn Clock>) -> Self {
+        let dates = self.dates.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self { objects: self.objects.fork(), dates: Arc::new(Mutex::new(dates)), clock }
+    }
+
     fn date(&self, path: &Path) {
         let now = self.clock.now().unix_nanos() / 1_000;
         let now = i64::try_from(now).ok().and_then(DateTime::from_timestamp_micros);

@@ -16,7 +16,7 @@ use crate::{
     database::DatabaseBuilder,
     environment::Environment,
     error::{Error, ErrorKind, Result},
-    schema::{BLOB, EntitySchema, IndexSchema, Store},
+    schema::{EntitySchema, IndexSchema, Store},
 };
 
 /// What the builder was told of blobs.
@@ -130,7 +130,7 @@ pub(crate) fn folder_beside(file: &Path) -> PathBuf {
 
 fn has_blobs(schema: &'static EntitySchema) -> bool {
     let in_blob = |index: &IndexSchema| index.store != Store::Rows;
-    schema.properties().any(|property| property.codec == BLOB) || schema.indexes.iter().any(in_blob)
+    schema.has_blobs() || schema.had_blobs() || schema.lineage().flat_map(|version| version.indexes).any(in_blob)
 }
 
 /// A folder whose files are on the disk before a row links them.

@@ -3,7 +3,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::store::words::StoreCommand;
+use super::store::words::{Place, StoreCommand};
 
 /// Versions of stored formats: what changed, and what it takes; and stores, brought to what the program says.
 #[derive(Debug, Parser)]
@@ -38,15 +38,20 @@ pub(super) enum Command {
 
 #[derive(Debug, Default, Args)]
 pub(super) struct Diff {
-    /// The plan's name, such as `order_by_status`
-    #[arg(long, default_value = "change")]
-    pub(super) name: String,
-    /// A property, by stored names, or an entity: `Qty=Quantity`, `Order.Qty=Quantity`
+    /// The plan's name, such as `order_by_status` [default: change]
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// Write the newest plan anew, which was applied nowhere yet; with --store, refused if it was applied there
+    #[arg(long)]
+    pub(super) amend: bool,
+    /// A property, by stored names: `Qty=Quantity`, `Order.Qty=Quantity`; or `was = "Qty"` on the field
     #[arg(long, value_name = "[ENTITY.]OLD=NEW", value_parser = pair)]
     pub(super) rename: Vec<(String, String)>,
     /// Allow a change that is refused, with the reason: `TM107="the old rows are gone"`
     #[arg(long, value_name = "CODE=REASON", value_parser = pair)]
     pub(super) allow: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(super) place: Place,
 }
 
 #[derive(Debug, Args)]

@@ -7,13 +7,14 @@ use super::{
     outcome::{DONE, DRIFTED, Failure, Outcome},
     plan,
     project::{Current, Project},
+    renames,
 };
 use crate::{
+    cli::Model,
     format::{Change, Lock, Renames, diff},
-    schema::EntitySchema,
 };
 
-pub(super) fn run(project: &Project, model: &[&'static EntitySchema]) -> Result<Outcome, Failure> {
+pub(super) fn run(project: &Project, models: &[Model]) -> Result<Outcome, Failure> {
     if !project.has_lock() {
         let line = "there is no tablemodel.lock: run `cargo tablemodel init`".to_owned();
         return Ok(drifted(vec![line]));
@@ -22,7 +23,7 @@ pub(super) fn run(project: &Project, model: &[&'static EntitySchema]) -> Result<
         Ok(plans) => plans,
         Err(found) => return Ok(drifted(found)),
     };
-    let golden = match golden::check(project, model)? {
+    let golden = match golden::check(project, models)? {
         Ok(golden) => golden,
         Err(found) => return Ok(drifted(found)),
     };
@@ -74,7 +75,12 @@ fn drift(entity: &Current, lock: &Lock) -> Vec<String> {
         let (was, is) = (&section.crate_name, &entity.crate_name);
         return vec![format!("{name}: the lock looks for it in crate `{was}`, and it is in `{is}`")];
     }
-    let changes = diff(&section.format, format, &Renames::default()).unwrap_or_default();
+    let properties = match renames::written(entity, lock) {
+        Ok(renames) => renames,
+        Err(Failure(fault)) => return vec![format!("{name}: {fault}")],
+    };
+    let renames = Renames { properties, ..Renames::default() };
+    let changes = diff(&section.format, format, &renames).unwrap_or_default();
     let line = |change: &Change| format!("{name}: {} {} {change}", change.code(), change.class());
     changes.iter().map(line).collect()
 }

@@ -1,7 +1,9 @@
 //! `diff`: what changed since the lock, and everything that follows from it, written down.
 //! Nothing is written unless all of it can be; the lock goes last.
 
+mod amended;
 mod asked;
+mod entities;
 mod written;
 
 use std::collections::BTreeSet;
@@ -13,10 +15,14 @@ use super::{
     args::Diff,
     check::removed,
     outcome::{DONE, DRIFTED, Failure, Outcome},
-    plan::{self, Step},
+    plan::{self, Chain, Step},
     project::{Current, Project},
+    renames, store,
 };
-use crate::format::{Change, Class, Format, Lock, Renames, diff};
+use crate::{
+    cli::Model,
+    format::{Change, Class, Format, Lock, Renames, diff},
+};
 
 /// An entity that changed.
 struct Evolution<'a> {
@@ -35,25 +41,76 @@ impl Evolution<'_> {
     }
 }
 
-pub(super) fn run(project: &Project, arguments: &Diff, asks: bool) -> Result<Outcome, Failure> {
+pub(super) fn run(project: &Project, models: &[Model], arguments: &Diff, asks: bool) -> Result<Outcome, Failure> {
     if !project.has_lock() {
         return Err(Failure("there is no tablemodel.lock: run `cargo tablemodel init`".to_owned()));
     }
-    check_name(&arguments.name)?;
-    let mut lock = project.lock()?;
+    let lock = project.lock()?;
     let chain = match plan::chain(project, &lock)? {
         Ok(chain) => chain,
         Err(broken) => return Ok(refused(vec![broken], &[])),
     };
-    let asked = Asked { renames: &arguments.rename, asks };
-    let evolutions = evolutions(project, &lock, &asked)?;
+    if let Some(why) = entities::refused(project, &lock, &arguments.rename) {
+        return Ok(refused(vec![why], &[]));
+    }
+    if arguments.amend {
+        return amend(project, models, lock, &chain, arguments, asks);
+    }
+    if arguments.place.is_given() {
+        return Err(Failure(
+            "`diff` touches no store: only `diff --amend` asks one, whether the plan was applied".to_owned(),
+        ));
+    }
+    let evolutions = evolutions(project, &lock, &Asked { renames: &arguments.rename, asks })?;
+    finish(project, lock, &chain, arguments, &evolutions)
+}
+
+/// Makes the newest plan anew.
+fn amend(
+    project: &Project,
+    models: &[Model],
+    lock: Lock,
+    chain: &Chain,
+    arguments: &Diff,
+    asks: bool,
+) -> Result<Outcome, Failure> {
+    let newest = chain.last.clone();
+    let taken = match amended::take_back(project, lock, chain, arguments)? {
+        Ok(taken) => taken,
+        Err(why) => return Ok(refused(vec![why], &[])),
+    };
+    if let Some(plan) = newest.filter(|_| arguments.place.is_named())
+        && let Some(why) = store::has_taken(models, &arguments.place, &plan.id, &taken.entities)?
+    {
+        return Ok(refused(vec![why], &[]));
+    }
+    let evolutions = evolutions(project, &taken.lock, &Asked { renames: &taken.arguments.rename, asks })?;
+    if let Some(why) = taken.misfit(&evolutions) {
+        return Ok(refused(vec![why], &[]));
+    }
+    finish(project, taken.lock, &taken.chain, &taken.arguments, &evolutions)
+}
+
+/// Writes what the changes ask for, if they are allowed.
+fn finish(
+    project: &Project,
+    mut lock: Lock,
+    chain: &Chain,
+    arguments: &Diff,
+    evolutions: &[Evolution<'_>],
+) -> Result<Outcome, Failure> {
+    let name = arguments.name.as_deref().unwrap_or("change");
+    check_name(name)?;
     let gone: Vec<String> = removed(project, &lock).map(str::to_owned).collect();
     if evolutions.is_empty() && gone.is_empty() {
         let (lines, data) = (vec!["nothing changed".to_owned()], json!({ "steps": [] }));
         return Ok(Outcome { code: DONE, lines, data });
     }
-    let steps = steps(&evolutions, &gone);
-    let mut lines = told(&evolutions, &gone);
+    let steps = steps(evolutions, &gone);
+    let mut lines = told(evolutions);
+    lines.extend(gone.iter().map(|name| {
+        format!("entity {name}\n  TM206 unsafe    - entity {name} ({})", entities::hint(project, &lock, name))
+    }));
     let open = not_allowed(&steps, &arguments.allow);
     if !open.is_empty() {
         lines.extend(open.iter().map(|code| {
@@ -62,7 +119,8 @@ pub(super) fn run(project: &Project, arguments: &Diff, asks: bool) -> Result<Out
         return Ok(refused(lines, &steps));
     }
     gone.iter().for_each(|name| lock.remove(name));
-    lines.extend(written::write(project, lock, &chain, arguments, &evolutions, &steps)?);
+    let next = written::Next { id: chain.next(name), parent: chain.link(), allowed: &arguments.allow };
+    lines.extend(written::write(project, lock, &next, evolutions, &steps)?);
     Ok(Outcome { code: DONE, lines, data: data(&steps) })
 }
 
@@ -94,6 +152,7 @@ fn evolutions<'a>(project: &'a Project, lock: &Lock, asked: &Asked<'_>) -> Resul
 fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<Option<Evolution<'a>>, Failure> {
     let mut new = entity.format.clone();
     let Some(section) = lock.newest(&new.entity_type) else {
+        renames::written(entity, lock)?;
         return Ok(Some(Evolution { entity, old: None, new, changes: Vec::new() }));
     };
     let old = section.format.clone();
@@ -107,7 +166,8 @@ fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<
     let used: BTreeSet<String> =
         lock.versions(&old.entity_type).flat_map(|section| section.format.names()).map(str::to_owned).collect();
     let retired = used.into_iter().filter(|name| !old.names().any(|own| own == name)).collect();
-    let renames = Renames { properties: asked.renames(&old, &new)?, retired };
+    let properties = asked.renames(&old, &new, renames::written(entity, lock)?)?;
+    let renames = Renames { properties, retired };
     let differs = |new: &Format| diff(&old, new, &renames);
     if new.version == old.version && differs(&new)?.iter().any(Change::needs_version) {
         new.version += 1;
@@ -125,7 +185,7 @@ fn steps(evolutions: &[Evolution<'_>], gone: &[String]) -> Vec<Step> {
     evolutions.iter().flat_map(of).chain(gone.iter().map(|name| Step::removal(name))).collect()
 }
 
-fn told(evolutions: &[Evolution<'_>], gone: &[String]) -> Vec<String> {
+fn told(evolutions: &[Evolution<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     for Evolution { old, new, changes, .. } in evolutions {
         let from = old.as_ref().map_or_else(|| "new".to_owned(), |old| old.version.to_string());
@@ -133,8 +193,6 @@ fn told(evolutions: &[Evolution<'_>], gone: &[String]) -> Vec<String> {
         let line = |change: &Change| format!("  {} {:<9} {change}", change.code(), change.class().word());
         lines.extend(changes.iter().map(line));
     }
-    let hint = "was the struct renamed? then say `entity_type` as it was";
-    lines.extend(gone.iter().map(|name| format!("entity {name}\n  TM206 unsafe    - entity {name} ({hint})")));
     lines
 }
 

@@ -27,6 +27,14 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     put().map_err(|error| Failure::file("write", path, &error))
 }
 
+/// Takes a file away, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::file("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a `mod.rs` that declares every other module of the folder.
 pub(super) fn write_modules(folder: &Path, head: &str, declare: impl Fn(&str) -> String) -> Result<(), Failure> {
     let list = || -> io::Result<Vec<String>> {

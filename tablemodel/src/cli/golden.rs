@@ -11,7 +11,7 @@ use super::{
     outcome::{DONE, Failure, Outcome},
     project::Project,
 };
-use crate::{Database, Result, schema::EntitySchema, testing::check_golden};
+use crate::{Database, Result, cli::Model, schema::EntitySchema, testing::check_golden};
 
 /// Rows of each version, by the names of their files.
 type Sampled = Vec<(String, Vec<String>)>;
@@ -51,7 +51,7 @@ pub(super) fn write(folder: &Path, sampled: &Sampled) -> Result<Outcome, Failure
 }
 
 /// How many golden rows of each version the program reads; or else what it does not.
-pub(super) fn check(project: &Project, model: &[&'static EntitySchema]) -> Result<Checked, Failure> {
+pub(super) fn check(project: &Project, models: &[Model]) -> Result<Checked, Failure> {
     let folder = project.golden();
     let Ok(entries) = fs::read_dir(&folder) else { return Ok(Ok(BTreeMap::new())) };
     let (mut read, mut found) = (BTreeMap::new(), Vec::new());
@@ -62,7 +62,7 @@ pub(super) fn check(project: &Project, model: &[&'static EntitySchema]) -> Resul
             continue;
         }
         let lines = files::read(&path)?.unwrap_or_default();
-        match check_golden(model, &lines) {
+        match read_lines(models, &lines) {
             Ok(versions) if versions.is_empty() => {
                 found.push(format!("golden/{name}: no row is of an entity of the model"))
             }
@@ -74,6 +74,14 @@ pub(super) fn check(project: &Project, model: &[&'static EntitySchema]) -> Resul
     }
     found.sort_unstable();
     Ok(if found.is_empty() { Ok(read) } else { Err(found) })
+}
+
+fn read_lines(models: &[Model], lines: &str) -> crate::Result<BTreeMap<String, usize>> {
+    let mut read = BTreeMap::new();
+    for model in models {
+        read.extend(check_golden(model.entities, model.read, lines)?);
+    }
+    Ok(read)
 }
 
 /// Golden rows by their version, or what is wrong with some.

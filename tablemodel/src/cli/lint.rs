@@ -8,6 +8,7 @@ use super::{
     args::{Level, Lint},
     outcome::{DONE, DRIFTED, Failure, Outcome},
     project::Project,
+    renames,
 };
 use crate::format::{Change, Lock, Renames, diff};
 
@@ -17,7 +18,8 @@ pub(super) fn run(project: &Project, arguments: &Lint) -> Result<Outcome, Failur
     for entity in &project.entities {
         let name = &entity.format.entity_type;
         let Some(section) = old.newest(name) else { continue };
-        for change in diff(&section.format, &entity.format, &Renames::default())? {
+        let renames = Renames { properties: renames::shown(entity, &section.format), ..Renames::default() };
+        for change in diff(&section.format, &entity.format, &renames)? {
             let is_broken = breaks(&change, arguments.level);
             broken += usize::from(is_broken);
             let mark = if is_broken { "error" } else { "ok   " };

@@ -11,9 +11,11 @@ mod frozen;
 mod golden;
 mod init;
 mod lint;
+mod model;
 mod outcome;
 mod plan;
 mod project;
+mod renames;
 mod show;
 mod store;
 mod upgrade;
@@ -25,12 +27,12 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
 
+pub use self::model::Model;
 use self::{
     args::{Arguments, Command},
     outcome::Outcome,
     project::Project,
 };
-use crate::schema::EntitySchema;
 
 /// Where the program is that the commands are about. [`cli!`](crate::cli!) fills it.
 #[derive(Debug, Clone, Copy)]
@@ -46,14 +48,14 @@ pub struct Package {
 /// Runs the command of the program's arguments; what [`cli!`](crate::cli!) calls.
 ///
 /// Gives one of the exit codes above.
-pub fn main(package: &Package, models: &[&'static [&'static EntitySchema]]) -> ExitCode {
+pub fn main(package: &Package, models: &[Model]) -> ExitCode {
     ExitCode::from(run(package, models, std::env::args_os()))
 }
 
 /// As [`main`], with these arguments; the first is the program's name.
 pub fn run(
     package: &Package,
-    models: &[&'static [&'static EntitySchema]],
+    models: &[Model],
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> u8 {
     let arguments = match Arguments::try_parse_from(arguments) {
@@ -69,21 +71,18 @@ pub fn run(
 }
 
 /// What the command has to say.
-fn answer(package: &Package, models: &[&'static [&'static EntitySchema]], arguments: Arguments) -> Outcome {
-    let outcome = Project::of(package, &models.concat()).and_then(|project| execute(&project, models, arguments));
+fn answer(package: &Package, models: &[Model], arguments: Arguments) -> Outcome {
+    let outcome =
+        Project::of(package, &Model::entities(models)).and_then(|project| execute(&project, models, arguments));
     outcome.unwrap_or_else(|error| Outcome::failed(&error))
 }
 
-fn execute(
-    project: &Project,
-    models: &[&'static [&'static EntitySchema]],
-    arguments: Arguments,
-) -> Result<Outcome, outcome::Failure> {
+fn execute(project: &Project, models: &[Model], arguments: Arguments) -> Result<Outcome, outcome::Failure> {
     let asks = !arguments.json && is_terminal();
     match arguments.command {
         Command::Init => init::run(project),
-        Command::Diff(arguments) => diff::run(project, &arguments, asks),
-        Command::Check => check::run(project, &models.concat()),
+        Command::Diff(arguments) => diff::run(project, models, &arguments, asks),
+        Command::Check => check::run(project, models),
         Command::Lint(arguments) => lint::run(project, &arguments),
         Command::Show => show::run(project),
         Command::Store(command) => store::run(project, models, &command),

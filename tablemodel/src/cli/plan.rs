@@ -1,7 +1,11 @@
 //! The plan of a change: a file that is reviewed, and chained to the one before it.
 //! What it says is `diff`'s; here is how it is written, and whether the chain holds.
 
+mod read;
+
 use std::{fmt::Write, fs};
+
+pub(super) use self::read::Written;
 
 use super::{files, outcome::Failure, project::Project};
 use crate::format::{Change, Class, Fingerprint, Lock, LockedPlan};
@@ -125,6 +129,15 @@ impl Chain {
         format!("{:04}_{name}", self.length + 1)
     }
 
+    /// Where it went on when its last plan, whose text this is, was not yet there.
+    pub(super) fn before(&self, text: &str) -> Self {
+        let parent = parent_of(text).and_then(|parent| parent.split_once(' '));
+        let parent = parent.and_then(|(id, fingerprint)| {
+            Some(LockedPlan { id: id.to_owned(), fingerprint: fingerprint.parse().ok()? })
+        });
+        Self { last: parent, length: self.length.saturating_sub(1) }
+    }
+
     /// What the next plan has for its parent.
     pub(super) fn link(&self) -> String {
         self.last.as_ref().map_or_else(|| NONE.to_owned(), |last| format!("{} {}", last.id, last.fingerprint))
@@ -176,8 +189,13 @@ fn read(project: &Project) -> Result<Vec<Found>, Failure> {
         let text = files::read(&folder.join(format!("{id}.toml")))?.unwrap_or_default();
         // As git may have it on another system.
         let text = text.replace("\r\n", "\n");
-        let parent = text.lines().find_map(|line| line.strip_prefix("parent = \"")?.strip_suffix('"'));
-        Ok(Found { id, parent: parent.unwrap_or("?").to_owned(), fingerprint: Fingerprint::of_text(&text) })
+        let parent = parent_of(&text).unwrap_or("?").to_owned();
+        Ok(Found { id, parent, fingerprint: Fingerprint::of_text(&text) })
     };
     ids.into_iter().map(found).collect()
+}
+
+/// The plan before the one with this text: its name and fingerprint; empty for the first.
+fn parent_of(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix("parent = \"")?.strip_suffix('"'))
 }

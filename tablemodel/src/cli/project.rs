@@ -25,6 +25,17 @@ pub(super) struct Current {
     pub(super) crate_name: String,
     /// The struct: `company::model::Employee`.
     pub(super) path: &'static str,
+    /// Fields that say what their property was called before.
+    pub(super) renamed: Vec<Renamed>,
+}
+
+/// `#[table(was = "Qty")]` on a field.
+pub(super) struct Renamed {
+    pub(super) field: &'static str,
+    /// The stored name that it had.
+    pub(super) was: &'static str,
+    /// The stored name that it has.
+    pub(super) is: &'static str,
 }
 
 impl Current {
@@ -40,10 +51,10 @@ impl Current {
 }
 
 impl Project {
-    pub(super) fn of(package: &Package, entities: &[&EntitySchema]) -> Result<Self, Failure> {
+    pub(super) fn of(package: &Package, entities: &[&'static EntitySchema]) -> Result<Self, Failure> {
         let entities = entities.iter().map(|schema| {
             let crate_name = schema.path.split("::").next().unwrap_or_default().to_owned();
-            Ok(Current { format: Format::of(schema)?, crate_name, path: schema.path })
+            Ok(Current { format: Format::of(schema)?, crate_name, path: schema.path, renamed: renamed(schema) })
         });
         let entities: Vec<Current> = entities.collect::<Result<_, Failure>>()?;
         let mut names = BTreeSet::new();
@@ -91,6 +102,12 @@ impl Project {
     pub(super) fn has_lock(&self) -> bool {
         self.lock_path().exists()
     }
+}
+
+fn renamed(schema: &'static EntitySchema) -> Vec<Renamed> {
+    let properties = schema.properties();
+    let renamed = properties.filter_map(|own| Some(Renamed { field: own.field, was: own.was?, is: own.property }));
+    renamed.collect()
 }
 
 /// As the derive looks for it: in the package, or else in the workspace.

@@ -1,12 +1,17 @@
 //! The commands over a package in a temporary folder, as they are run by their words.
 
+mod amended;
 mod chapter;
 mod clubs;
 mod everything_v1;
 mod faults;
 mod frozen;
+mod generated;
+mod golden;
 mod kill;
 mod moved;
+mod programs;
+mod renames;
 mod store;
 mod together;
 
@@ -122,15 +127,15 @@ impl Folder {
 
     fn run<M: TableModel>(&self, words: &str) -> u8 {
         let words = std::iter::once("cargo tablemodel").chain(["--json"]).chain(words.split_terminator(' '));
-        run(&self.package, &[M::ENTITIES], words)
+        run(&self.package, &[super::Model::of::<M>()], words)
     }
 
     /// The outcome itself.
     fn answer<M: TableModel>(&self, words: &[&str]) -> Outcome {
-        self.answer_of(&[M::ENTITIES], words)
+        self.answer_of(&[super::Model::of::<M>()], words)
     }
 
-    fn answer_of(&self, models: &[&'static [&'static crate::EntitySchema]], words: &[&str]) -> Outcome {
+    fn answer_of(&self, models: &[super::Model], words: &[&str]) -> Outcome {
         let arguments = Arguments::try_parse_from(std::iter::once(&"cargo tablemodel").chain(words)).unwrap();
         answer(&self.package, models, arguments)
     }
@@ -333,9 +338,9 @@ fn words_that_are_not_understood_are_errors_and_help_is_none() {
 #[test]
 fn several_models_share_a_lock_unless_they_share_a_name() {
     let folder = Folder::new();
-    let run = |models: &[&'static [&'static crate::EntitySchema]]| run(&folder.package, models, ["", "init"]);
-    assert_eq!(run(&[first::Model::ENTITIES, second::Model::ENTITIES]), 1);
-    assert_eq!(run(&[first::Model::ENTITIES, none::Model::ENTITIES]), 0);
+    let run = |models: &[super::Model]| run(&folder.package, models, ["", "init"]);
+    assert_eq!(run(&[super::Model::of::<first::Model>(), super::Model::of::<second::Model>()]), 1);
+    assert_eq!(run(&[super::Model::of::<first::Model>(), super::Model::of::<none::Model>()]), 0);
     let lock = folder.read("tablemodel.lock");
     assert!(lock.contains("entity Item@1 ") && lock.contains("entity Thing@1 "), "{lock}");
 }

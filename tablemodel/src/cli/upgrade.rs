@@ -8,11 +8,13 @@ use crate::{
 };
 
 /// What a value has to be computed for; none if the old one has all.
-pub(super) fn missing(old: &Format, changes: &[Change]) -> Vec<String> {
+pub(super) fn missing(old: &Format, new: &Format, changes: &[Change]) -> Vec<String> {
     let mut missing: Vec<String> = changes.iter().filter(|change| is_computed(change)).map(Change::to_string).collect();
     if old.properties.values().any(|property| property.codec == BLOB) {
         missing.push("its blobs".to_owned());
     }
+    let required = new.copies.iter().filter(|(_, copy)| !copy.optional);
+    missing.extend(required.map(|(name, _)| format!("copy {name}: any value, since a write fills it from its source")));
     missing
 }
 

@@ -95,7 +95,7 @@ impl Database {
     /// writes rows that they all share, and the store can.
     fn goes_together(&self, schema: &EntitySchema) -> bool {
         let shares = schema.has_shared_rows() || !schema.copies.is_empty();
-        self.is_atomic() && shares && schema.shape.is_none()
+        self.is_atomic() && shares && !schema.is_joined()
     }
 }
 
@@ -310,6 +310,7 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
     while let Some(changes) = rest.pop() {
         let Some(first) = changes.first() else { continue };
         let together = changes.len() > 1 && db.goes_together(first.schema());
+        db.note_traffic();
         match db.write_untold(registered, &first.key().partition, changes, together).await {
             Ok(_) => {
                 report.written += changes.len() as u64;
@@ -336,7 +337,7 @@ fn concerns_all(error: &Error) -> bool {
 /// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.
 pub(super) fn rows_each(schema: &'static EntitySchema) -> usize {
     let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
-    let own = schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape));
+    let own = wide::most_rows(schema);
     let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
     // Of each copy, the source and its back-reference may stand here; of each aggregate, its cell and target, and of the
     // least or greatest a contribution.

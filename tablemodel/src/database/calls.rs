@@ -2,10 +2,12 @@
 //!
 //! What a failed commit means is decided in `execute`; nothing is planned here.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, ops::ControlFlow, time::Duration};
 
 use futures_util::future::{Either, select};
-use tablemodel_store::{Batch, Page, Query, Receipts, Row, RowKey, RowState, StoreError, StoreErrorKind};
+use tablemodel_store::{
+    Batch, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind,
+};
 
 use crate::{
     database::{Database, registry::Generation},
@@ -28,22 +30,40 @@ impl Database {
         }
     }
 
-    /// The same for who gives the key away; the error names it, and the entity of this type.
-    pub(crate) async fn take_row(&self, table: &str, key: RowKey, entity_type: &'static str) -> Result<Option<Row>> {
-        let told = match self.row_at_once(table, &key) {
-            Some(Ok(told)) => return Ok(told.map(|row| row.at(key))),
-            Some(Err(error)) => Err(error),
-            None => Box::pin(self.wait_for_row(table, &key)).await,
-        };
-        told.map_err(|error| error.of(entity_type).at_key(key))
-    }
-
     /// The row, where the store tells it at once, and is not busy.
     fn row_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>>> {
         let result = self.0.store.get_at_once(table, key)?;
         self.tell(&result, || point_read(table, 0, matches!(result, Ok(Some(_)))));
         match result {
             Err(error) if is_transient(&error) => None,
+            other => Some(other.map_err(Into::into)),
+        }
+    }
+
+    /// Shows the row at `key`, where the store shows rows, and is not busy; whether there is one. One point read.
+    pub(crate) fn show_row(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool>> {
+        let result = self.0.store.show(table, key, see)?;
+        self.tell(&result, || point_read(table, 0, matches!(result, Ok(true))));
+        match result {
+            Err(error) if is_transient(&error) => None,
+            other => Some(other.map_err(Into::into)),
+        }
+    }
+
+    /// Shows the rows of a page, where the store does so, and is not busy; where the next page begins.
+    pub(crate) fn show_page(
+        &self,
+        query: &Query,
+        see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
+    ) -> Option<Result<Option<Continuation>>> {
+        let mut rows = 0;
+        let result = self.0.store.show_page(query, &mut |row| {
+            rows += 1;
+            see(row)
+        })?;
+        self.tell(&result, || page_read(query, 0, rows));
+        match result {
+            Err(error) if is_transient(&error) && rows == 0 => None,
             other => Some(other.map_err(Into::into)),
         }
     }
@@ -71,14 +91,7 @@ impl Database {
         let mut attempt = 0;
         loop {
             let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.query(query)).await;
-            self.tell(&result, || StoreCall {
-                operation: "query",
-                table: query.table.clone(),
-                class: Some(observe::class(query)),
-                rows: result.as_ref().map_or(0, |page| page.rows.len()),
-                attempt,
-                error: None,
-            });
+            self.tell(&result, || page_read(query, attempt, result.as_ref().map_or(0, |page| page.rows.len())));
             match result {
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
                 other => return other,
@@ -208,6 +221,11 @@ impl Database {
 fn point_read(table: &str, attempt: u32, is_there: bool) -> StoreCall {
     let (table, class) = (table.to_owned(), Some(CostClass::Point));
     StoreCall { operation: "get", table, class, rows: usize::from(is_there), attempt, error: None }
+}
+
+fn page_read(query: &Query, attempt: u32, rows: usize) -> StoreCall {
+    let (table, class) = (query.table.clone(), Some(observe::class(query)));
+    StoreCall { operation: "query", table, class, rows, attempt, error: None }
 }
 
 /// A call that changes nothing twice, and failed so, may succeed when repeated.

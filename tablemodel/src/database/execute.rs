@@ -72,6 +72,10 @@ impl Database {
             check_count(changes)?;
         }
         check_sizes(changes)?;
+        #[cfg(feature = "blob")]
+        let placed = self.over_placed(changes).await?;
+        #[cfg(feature = "blob")]
+        let changes = placed.as_deref().unwrap_or(changes);
         let mut run = Run { asked, ..Run::new(self, registered, partition) };
         #[cfg(feature = "blob")]
         let settled;
@@ -297,10 +301,14 @@ impl<'a> Run<'a> {
 
     /// As `learn`, of an entity's head: its parts are learnt too.
     async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
-        if schema.shape.is_none() {
+        #[cfg(feature = "blob")]
+        let is_alone = !schema.has_parts() && !schema.has_moving_blobs();
+        #[cfg(not(feature = "blob"))]
+        let is_alone = !schema.has_parts();
+        if is_alone {
             return self.learn(row).await;
         }
-        let found = self.db.read_entity(schema, &self.registered.table, &self.key(row)).await?;
+        let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row)).await?;
         let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
         self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
         Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
@@ -457,7 +465,7 @@ fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<O
             _ => part.clone(),
         });
         let parts = parts.collect();
-        Some(Group { head: Row { key, etag, timestamp: head.timestamp, properties }, parts })
+        Some(Group::of(Row { key, etag, timestamp: head.timestamp, properties }, parts))
     };
     plan.left.iter().map(outcome).collect()
 }

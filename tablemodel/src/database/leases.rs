@@ -25,6 +25,8 @@ use crate::{
 
 /// What the row keys of leases begin with.
 pub(super) const INSTANCE: &str = "app|";
+/// The property of a lease that names the program.
+pub(super) const NAME: &str = "Name";
 /// After how long a lease is refreshed.
 const REFRESH: Duration = Duration::from_secs(20);
 /// For how long it holds.
@@ -40,7 +42,7 @@ pub(super) const GONE: Duration = Duration::from_secs(120);
 #[derive(Debug, Default)]
 pub(super) struct Lease(Mutex<Times>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Times {
     /// What the program is called in this store.
     id: Option<String>,
@@ -72,6 +74,12 @@ impl Lease {
     /// The states were looked at.
     pub(super) fn looked(&self, now: Duration) {
         self.times().looked = Some(now);
+    }
+
+    /// The same, told of apart from here.
+    #[cfg(feature = "testing")]
+    pub(super) fn forked(&self) -> Self {
+        Self(Mutex::new(self.times().clone()))
     }
 
     /// The store knows nothing of it any more.
@@ -188,6 +196,7 @@ impl Database {
             .map(Json::from);
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());
         properties.insert("Epoch", epoch);
+        properties.insert(NAME, self.0.program.clone());
         properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());
         let row = format!("{INSTANCE}{}", self.instance());
         let batches = [Batch::new(self.registry_table(), PARTITION).with(row, Action::InsertOrReplace(properties))];
@@ -217,4 +226,11 @@ impl Database {
         let mut times = self.0.lease.times();
         times.id.get_or_insert_with(|| format!("{:016x}{:016x}", random.next(), random.next())).clone()
     }
+}
+
+/// What a program is called that does not say: its executable and process.
+pub(super) fn process() -> String {
+    let executable = std::env::current_exe().ok();
+    let stem = executable.as_deref().and_then(std::path::Path::file_stem).unwrap_or_default();
+    format!("{}:{}", stem.to_string_lossy(), std::process::id())
 }

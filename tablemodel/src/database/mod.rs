@@ -12,10 +12,13 @@ mod contributions;
 mod copies;
 mod execute;
 mod followers;
+#[cfg(feature = "testing")]
+mod fork;
 mod holders;
 mod leases;
 mod lists;
 mod migrate;
+mod older;
 mod open;
 mod outbox;
 mod registration;
@@ -29,6 +32,7 @@ mod sample;
 mod shadows;
 mod staging;
 mod tables;
+mod traffic;
 mod transfer;
 mod upgrade;
 mod verify;
@@ -46,7 +50,7 @@ pub use self::{
     bulk::{Bulk, BulkReport},
     migrate::{
         Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
-        Migrations, Progress, Rewrite, Step,
+        Migrations, Program, Progress, Rewrite, Step,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},
@@ -75,7 +79,10 @@ struct Inner {
     /// As the program lists them.
     model: &'static [&'static EntitySchema],
     registry: registry::Registry,
+    traffic: traffic::Traffic,
     lease: leases::Lease,
+    /// What the program is called, for people.
+    program: String,
     observed: Observed,
     deadline: Duration,
     consistency: Consistency,
@@ -173,6 +180,7 @@ impl Database {
             registered = self.registered(schema)?;
         }
         registered.check_open()?;
+        self.note_traffic();
         Ok(registered)
     }
 
@@ -182,7 +190,10 @@ impl Database {
         let registered = self.registered(schema)?;
         let rows = self.read_entity(schema, &registered.table, key).await;
         let rows = rows.map_err(|error| error.of(schema.entity_type).at_key(key.clone()))?;
-        Ok(rows.filter(|rows| is_primary(schema, &rows.head)))
+        match rows.filter(|rows| is_primary(schema, &rows.head)) {
+            Some(rows) if schema.had_blobs() => Box::pin(self.completed(schema, rows)).await.map(Some),
+            rows => Ok(rows),
+        }
     }
 
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {

@@ -10,7 +10,12 @@ use tablemodel_store::{
 };
 
 use crate::{
-    database::{Database, Inner, leases::Lease, outbox::Markers, registry::Registry},
+    database::{
+        Database, Inner,
+        leases::{Lease, process},
+        outbox::Markers,
+        registry::Registry,
+    },
     entity::TableModel,
     environment::{Environment, Random},
     error::{Error, Result},
@@ -26,6 +31,7 @@ pub struct DatabaseBuilder {
     environment: Environment,
     observed: Observed,
     deadline: Duration,
+    program: Option<String>,
     consistency: Option<Consistency>,
     fence: Duration,
     #[cfg(feature = "blob")]
@@ -58,6 +64,7 @@ impl Default for DatabaseBuilder {
             environment: Environment::default(),
             observed: Observed::default(),
             deadline: DEADLINE,
+            program: None,
             consistency: None,
             fence: FENCE,
             #[cfg(feature = "blob")]
@@ -134,6 +141,13 @@ impl DatabaseBuilder {
         self
     }
 
+    /// What this program is called where [`programs`](crate::migrations::Migrations::programs) tells whom a migration waits for: by default its
+    /// executable and the number of its process, `shop:4711`.
+    pub fn program(mut self, name: impl Into<String>) -> Self {
+        self.program = Some(name.into());
+        self
+    }
+
     /// How rows in other partitions follow their entity. By default as atomically as the store allows.
     ///
     /// One store is kept in one mode at a time: opening it in [`Consistency::Atomic`] first delivers what an outbox holds.
@@ -205,6 +219,7 @@ impl DatabaseBuilder {
         let capabilities = store.capabilities();
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
         Ok(Inner {
+            traffic: super::traffic::Traffic::default(),
             #[cfg(feature = "blob")]
             blobs: self.blobs.open(entities, &self.environment, self.read_only)?,
             capabilities,
@@ -217,6 +232,7 @@ impl DatabaseBuilder {
             model: entities,
             registry: Registry::of(entities),
             lease: Lease::default(),
+            program: self.program.unwrap_or_else(process),
             observed: self.observed,
             deadline: self.deadline,
             read_only: self.read_only,

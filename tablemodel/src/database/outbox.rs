@@ -51,6 +51,12 @@ impl Markers {
         markers.get(marker).is_some_and(|until| now < *until)
     }
 
+    /// The same, remembered apart from here.
+    #[cfg(feature = "testing")]
+    pub(super) fn forked(&self) -> Self {
+        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+
     fn remember(&self, marker: RowKey, until: Duration) {
         let mut markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if markers.len() >= REMEMBERED_MARKERS {

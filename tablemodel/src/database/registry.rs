@@ -3,31 +3,28 @@
 //!
 //! Indexes are not built here; a program only obeys the states it finds.
 
+mod known;
 pub(super) mod moved;
+mod registered;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{
-        Arc, PoisonError, RwLock, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::{Action, Batch, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef};
 
+pub(super) use self::known::{Generation, Registry};
+pub(crate) use self::registered::{Closed, Registered};
+use self::{
+    known::{Known, Other},
+    registered::registered,
+};
 use crate::{
     database::{
-        Consistency, Database,
+        Database,
         calls::{ATTEMPTS, is_transient},
         rewrites,
     },
     error::{Error, ErrorKind, Result},
-    plan::{
-        states::{CopiedBy, IndexState, IndexStates, Setting},
-        system,
-        table::TableName,
-    },
-    rooms::wide,
+    plan::{states::IndexState, system},
     schema::{EntitySchema, Moved, is_move},
 };
 
@@ -38,164 +35,6 @@ pub(super) const PARTITION: &str = "s";
 /// The row that counts the changes of states.
 pub(super) const EPOCH: &str = "epoch";
 const FORMAT: i64 = 1;
-
-/// What the store knows of an entity.
-#[derive(Debug, Clone)]
-pub(crate) struct Registered {
-    /// The entity.
-    pub(crate) entity_type: &'static str,
-    /// The table's full name.
-    pub(crate) table: String,
-    /// Its format.
-    pub(crate) schema: &'static EntitySchema,
-    /// Rows of one entity, at least: itself and its parts.
-    pub(crate) rows: usize,
-    /// How it is kept.
-    pub(crate) setting: Setting,
-    /// Indexes that the store keeps of it and the program's model does not name.
-    pub(crate) beyond: Vec<String>,
-    /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
-    pub(crate) rewritten: Option<u32>,
-    /// The changes of states that this knows of.
-    pub(crate) epoch: i64,
-    /// Why it may not be written, if it moves.
-    pub(crate) closed: Option<Closed>,
-}
-
-/// Why an entity that moves may not be written in this form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Closed {
-    /// The form that it moves from is still the one that is written.
-    NotSwitched { from: u32 },
-    /// It has moved, or is about to.
-    Moved { to: u32 },
-}
-
-impl Closed {
-    pub(super) fn error(self, schema: &'static EntitySchema) -> Error {
-        let (kind, detail) = match self {
-            Self::NotSwitched { from } => (
-                ErrorKind::NotSwitched { from },
-                format!(
-                    "the entity is still kept as version {from}: run `db.migrations().apply()`, and `contract()` once the \
-                     programs of that version have ended"
-                ),
-            ),
-            Self::Moved { to } => (
-                ErrorKind::Moved { to },
-                format!("the entity moves to where version {to} keeps it: deploy the program of that version"),
-            ),
-        };
-        Error::new(kind, detail).of(schema.entity_type)
-    }
-}
-
-impl Registered {
-    /// That the entity may be written in this form.
-    pub(super) fn check_open(&self) -> Result<()> {
-        self.closed.map_or(Ok(()), |closed| Err(closed.error(self.schema)))
-    }
-}
-
-/// The states of indexes as of one epoch. Who plans a write holds it until the write is over.
-#[derive(Debug, Default)]
-pub(super) struct Generation {
-    pub(super) epoch: i64,
-    /// Whether the program may have missed later ones: nothing that was planned may be committed.
-    lapsed: AtomicBool,
-}
-
-impl Generation {
-    pub(super) fn is_lapsed(&self) -> bool {
-        self.lapsed.load(Ordering::SeqCst)
-    }
-}
-
-/// The registered entities, by name, as of the newest epoch that this program knows.
-#[derive(Debug, Default)]
-pub(super) struct Registry(RwLock<Known>);
-
-#[derive(Debug, Default)]
-struct Known {
-    /// The entities of the model, each in the form that it is kept in.
-    model: Arc<[&'static EntitySchema]>,
-    entities: BTreeMap<&'static str, Arc<Registered>>,
-    /// Forms that entities move to, or have moved to: to be read, or neither read nor written.
-    others: BTreeMap<&'static str, Other>,
-    generation: Arc<Generation>,
-    /// Those before it that something may still be planned on.
-    earlier: Vec<Weak<Generation>>,
-}
-
-/// A form of an entity that is not the one it is kept in.
-#[derive(Debug)]
-enum Other {
-    /// Its rows are complete shadows, and may be read.
-    Readable(Arc<Registered>),
-    Closed(Closed),
-}
-
-impl Registry {
-    pub(super) fn of(model: &'static [&'static EntitySchema]) -> Self {
-        Self(RwLock::new(Known { model: model.into(), ..Known::default() }))
-    }
-
-    /// The entity in this form; an error where it is kept in another.
-    pub(super) fn get(&self, schema: &'static EntitySchema) -> Result<Option<Arc<Registered>>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if known.others.is_empty() {
-            return Ok(known.entities.get(schema.entity_type).cloned()); // the usual case
-        }
-        let kept = known.entities.get(schema.entity_type);
-        if let Some(kept) = kept.filter(|kept| kept.schema.table.eq_ignore_ascii_case(schema.table)) {
-            return Ok(Some(kept.clone()));
-        }
-        match known.others.get(schema.entity_type) {
-            None => Ok(None),
-            Some(Other::Readable(registered)) => Ok(Some(registered.clone())),
-            Some(Other::Closed(closed)) => Err(closed.error(schema)),
-        }
-    }
-
-    /// The entities of the model, each in the form that it is kept in.
-    pub(super) fn model(&self) -> Arc<[&'static EntitySchema]> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).model.clone()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
-    }
-
-    /// The states as they are now, to be held while a write is planned and made.
-    pub(super) fn enter(&self) -> Arc<Generation> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).generation.clone()
-    }
-
-    /// The oldest epoch that a write of this program is still planned on.
-    pub(super) fn oldest(&self) -> i64 {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let earlier = known.earlier.iter().filter_map(Weak::upgrade).map(|generation| generation.epoch);
-        earlier.min().unwrap_or(known.generation.epoch).min(known.generation.epoch)
-    }
-
-    /// What was planned so far may not be committed.
-    pub(super) fn lapse(&self) {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.generation.lapsed.store(true, Ordering::SeqCst);
-        known.earlier.iter().filter_map(Weak::upgrade).for_each(|earlier| earlier.lapsed.store(true, Ordering::SeqCst));
-    }
-
-    fn set(&self, next: Known, epoch: i64) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        (known.model, known.entities, known.others) = (next.model, next.entities, next.others);
-        if known.generation.epoch != epoch || known.generation.is_lapsed() {
-            let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });
-            let last = std::mem::replace(&mut known.generation, next);
-            known.earlier.retain(|earlier| earlier.strong_count() > 0);
-            known.earlier.push(Arc::downgrade(&last));
-        }
-    }
-}
 
 impl Database {
     /// Reads the states of the model's entities; those that the store does not know stay unregistered.
@@ -305,55 +144,6 @@ pub(super) fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = S
     others.chain(aggregates).chain(moves)
 }
 
-fn registered(
-    db: &Database,
-    model: &[&'static EntitySchema],
-    schema: &'static EntitySchema,
-    rows: &HashMap<String, Row>,
-) -> Result<Registered> {
-    let states = followers(schema).map(|name| match rows.get(&index_row(schema.entity_type, &name)) {
-        Some(row) => state(row),
-        None => Ok(IndexState::Absent),
-    });
-    let mut states: Vec<_> = states.collect::<Result<_>>()?;
-    let moving = moved::spread(schema, &mut states);
-    for (older, at) in schema.former() {
-        states.push(former_state(older, at, rows)?);
-    }
-    let copied = copied(model, schema);
-    let deferred = db.0.consistency == Consistency::Azure;
-    let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
-    Ok(Registered {
-        entity_type: schema.entity_type,
-        table: table.to_string(),
-        schema,
-        rows: schema.shape.map_or(1, |shape| wide::usual_rows(schema, &shape)),
-        setting: Setting {
-            states: IndexStates(states),
-            deferred,
-            tombstones: deferred
-                && (schema.has_rows_elsewhere() || !copied.is_empty() || moving || moved::is_settling(schema, rows)),
-            moving,
-            copied,
-        },
-        beyond: beyond(schema, rows)?,
-        rewritten: rewrites::reached(schema.entity_type, rows, IndexState::WriteOnly, u32::MAX)?,
-        epoch: epoch(rows),
-        closed: moved::closed(schema, rows),
-    })
-}
-
-/// The state of what only an older version has: as its programs left it.
-fn former_state(older: &'static EntitySchema, at: usize, rows: &HashMap<String, Row>) -> Result<IndexState> {
-    let is_copy = (older.indexes.len()..older.indexes.len() + older.copies.len()).contains(&at);
-    let name = older.derived(at).map_or_else(String::new, |kind| kind.name.into_owned());
-    match rows.get(&index_row(older.entity_type, &name)) {
-        _ if is_copy => Ok(IndexState::Readable),
-        Some(row) => state(row),
-        None => Ok(IndexState::Absent),
-    }
-}
-
 /// The indexes of the entity that are kept, or were, and that its schema does not name.
 pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
     let own = index_row(schema.entity_type, "");
@@ -369,12 +159,6 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
     }
     beyond.sort_unstable();
     Ok(beyond)
-}
-
-/// The copies that the model's entities have of this one.
-fn copied(model: &[&'static EntitySchema], source: &EntitySchema) -> Vec<CopiedBy> {
-    let copies = model.iter().copied().flat_map(|holder| holder.copies.iter().map(|copy| CopiedBy { holder, copy }));
-    copies.filter(|copied| copied.copy.source_type == source.entity_type).collect()
 }
 
 pub(super) fn state(row: &Row) -> Result<IndexState> {

@@ -36,9 +36,9 @@ impl Database {
                 if *entities >= each {
                     continue;
                 }
-                let group = match schema.shape {
-                    None => Some(Group::from(row)),
-                    Some(_) => self.read_entity(schema, &table, &row.key).await?,
+                let group = match schema.has_parts() {
+                    false => Some(Group::from(row)),
+                    true => self.read_entity(schema, &table, &row.key).await?,
                 };
                 let Some(group) = group else { continue };
                 *entities += 1;

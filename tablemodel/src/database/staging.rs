@@ -59,7 +59,7 @@ impl Run<'_> {
         if self.staging.generation.is_none() {
             let plan = self.plan(changes)?;
             self.read_claims(&plan).await?;
-            let may_stage = matches!(changes, [change] if change.schema().shape.is_some());
+            let may_stage = matches!(changes, [change] if change.schema().has_parts());
             match self.batched(&plan) {
                 Err(error) if may_stage && matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::TooMany) => {}
                 batches => return Ok((plan, batches?)),

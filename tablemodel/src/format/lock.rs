@@ -86,6 +86,16 @@ impl Lock {
         self.sections.entry(entity_type.clone()).or_default().insert(*version, section);
     }
 
+    /// Drops one version of an entity: what a plan that is made anew had added.
+    #[cfg(feature = "cli")]
+    pub(crate) fn take_back(&mut self, entity_type: &str, version: u32) {
+        let Some(versions) = self.sections.get_mut(entity_type) else { return };
+        versions.remove(&version);
+        if versions.is_empty() {
+            self.sections.remove(entity_type);
+        }
+    }
+
     /// Drops all versions of an entity; frozen structs of it then have no lock either.
     pub fn remove(&mut self, entity_type: &str) {
         self.sections.remove(entity_type);

@@ -23,6 +23,9 @@ pub trait KeyPart: Property {
     const TYPE: KeyType;
     /// Whether the key may be without it, and then the row does not exist: true for `Option` alone.
     const OPTIONAL: bool = false;
+    /// Both. For generated code.
+    #[doc(hidden)]
+    const IN_KEY: (KeyType, bool) = (Self::TYPE, Self::OPTIONAL);
     /// What a query gives for it: the type itself, or the `T` of an `Option<T>`.
     type Key: KeyPart;
 }
@@ -82,4 +85,17 @@ pub enum Segment {
     Literal(&'static str),
     /// A component.
     Part(Part),
+}
+
+impl Segment {
+    /// A component of a type that says this of itself in keys. For generated code.
+    #[doc(hidden)]
+    pub const fn part(
+        field: &'static str,
+        property: &'static str,
+        (key_type, optional): (KeyType, bool),
+        codec: Codec,
+    ) -> Self {
+        Self::Part(Part { field, property, key_type, optional, codec })
+    }
 }

@@ -12,7 +12,7 @@ const FEW: usize = 4;
 type InKey<'k> = (&'static Part, KeyValue<'k>);
 
 /// Values that stand in keys.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct KeyValues<'k> {
     /// The first ones, without a gap.
     few: [Option<InKey<'k>>; FEW],

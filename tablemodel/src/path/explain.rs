@@ -8,7 +8,7 @@ use tablemodel_store::{KeyRange, limits};
 
 use crate::{
     error::Error,
-    path::query::ReadPlan,
+    path::plan::ReadPlan,
     schema::{EntitySchema, IndexSchema},
 };
 
@@ -61,7 +61,7 @@ impl Explain {
     pub(crate) fn of(plan: &ReadPlan, index: Option<&'static IndexSchema>, loads: bool) -> Self {
         let class = plan.class();
         let (mut requests, mut rows) = cost(class, plan.ranges.len(), loads);
-        if plan.schema.shape.is_some() && (loads || plan.is_cut()) {
+        if plan.schema.is_joined() && (loads || plan.is_cut()) {
             requests = requests.replace("point read", "range read");
             rows.push_str(", and its parts");
         }

@@ -2,13 +2,13 @@
 //!
 //! No I/O: loading what an index row names is `read`'s.
 
-use tablemodel_store::{PropertyName, Row, RowKey};
+use tablemodel_store::{PropertyName, Row, RowKey, Shown};
 
 use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
     key::{KeyValues, Template},
-    path::query::{ReadPlan, row_type},
+    path::plan::{ReadPlan, row_type},
     plan::{group::Group, image, system, version},
     schema::EntitySchema,
     stored::{Seen, Stored},
@@ -25,10 +25,10 @@ pub trait Found: Sized + Send + 'static {
     #[doc(hidden)]
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
 
-    /// Reads it from a primary row at the key that was made from these values.
+    /// Reads it from a primary row of the program's own version as a store shows it, whose keys hold these values.
     #[doc(hidden)]
-    fn read_asked(rows: Group, _: &Asked<'_>) -> Result<Self> {
-        Self::read(None, rows)
+    fn read_shown(row: &Shown<'_>, _: &InKeys<'_>) -> Result<Self> {
+        Self::read(None, row.row()?.into())
     }
 }
 
@@ -39,9 +39,9 @@ pub(crate) fn is_shown_by<F: Found>(index: Option<usize>, row: &Row) -> bool {
     F::OF_PRIMARY || version::is_current(schema, row_type(schema, index), row)
 }
 
-/// The values of the key that was asked for.
+/// The values that the keys of a row hold.
 #[derive(Debug)]
-pub struct Asked<'k>(pub(crate) KeyValues<'k>);
+pub struct InKeys<'k>(pub(crate) KeyValues<'k>);
 
 impl<E: TableEntity> Found for Stored<E> {
     type Entity = E;
@@ -51,8 +51,9 @@ impl<E: TableEntity> Found for Stored<E> {
         Self::read(rows)
     }
 
-    fn read_asked(rows: Group, asked: &Asked<'_>) -> Result<Self> {
-        Self::read_with(rows, &asked.0)
+    #[inline]
+    fn read_shown(row: &Shown<'_>, keys: &InKeys<'_>) -> Result<Self> {
+        Self::read_shown(row, &keys.0)
     }
 }
 

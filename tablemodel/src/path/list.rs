@@ -7,7 +7,10 @@ use tablemodel_store::RowKey;
 use crate::{
     database::Database,
     entity::TableEntity,
-    path::{Explain, PathQuery, Running, query::Component, state::At},
+    path::{
+        Explain, PathQuery, Running,
+        state::{At, FullKey, Way},
+    },
     read,
     stored::Stored,
 };
@@ -16,10 +19,8 @@ use crate::{
 pub trait ListKind: 'static {
     /// The entity whose keys it holds.
     type Entity: TableEntity;
-    /// The list, among the schema's indexes.
-    const INDEX: usize;
-    /// The components that the path's methods take, in order: partition first.
-    const COMPONENTS: &'static [Component];
+    /// The way to it.
+    const WAY: Way;
 }
 
 /// The state of a path to a list.
@@ -28,7 +29,7 @@ pub trait ListState: 'static {
     type Kind: ListKind;
 }
 
-impl<K: ListKind, const N: usize> ListState for At<K, N> {
+impl<K: ListKind, N: 'static> ListState for At<K, N> {
     type Kind = K;
 }
 
@@ -40,16 +41,8 @@ impl<K: ListKind, const N: usize> ListState for At<K, N> {
 )]
 pub trait Listed {}
 
-/// The path to list `Self` is whole once `N` components are given. Implemented by generated code.
-#[diagnostic::on_unimplemented(
-    message = "this path does not name a list yet",
-    label = "needs every component of the list's key",
-    note = "a list is read by its whole key; for ranges of a key declare an index"
-)]
-pub trait ListedAt<const N: usize> {}
-
 #[diagnostic::do_not_recommend]
-impl<K: ListedAt<N>, const N: usize> Listed for At<K, N> {}
+impl<K: ListKind> Listed for At<K, FullKey> {}
 
 /// The entity of a path to a list.
 type ListedBy<P> = <<<P as ListPath>::State as ListState>::Kind as ListKind>::Entity;

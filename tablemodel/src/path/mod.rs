@@ -7,6 +7,7 @@ pub(crate) mod field;
 pub(crate) mod found;
 pub(crate) mod list;
 pub(crate) mod partition;
+pub(crate) mod plan;
 pub(crate) mod query;
 pub(crate) mod rows;
 pub(crate) mod scan;

@@ -1,30 +1,19 @@
-//! The untyped half of a path: the components given so far, and the plan of what to read for them.
+//! The untyped half of a path: the components given so far.
 //!
-//! Pure: a plan is data. Errors in values are kept until a terminal runs.
+//! Pure: what to read for them is data of `plan`. Errors in values are kept until a terminal runs.
 
 use std::ops::{Bound, RangeBounds};
 
-use tablemodel_store::{Comparison, Filter, KeyRange, Row, RowKey, RowRange, Value, ValueRef};
+use tablemodel_store::{KeyRange, RowKey, RowRange, Value, ValueRef};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyArg, KeyPart, KeyValue, KeyValues, Next, Part, Template, is_same},
-    path::{
-        explain::{CostClass, Explain},
-        found::Asked,
-        list::ListKind,
-        state::PathKind,
-    },
-    plan::{
-        change::is_primary,
-        image::{key_error, key_values},
-        part,
-        states::IndexState,
-        system,
-    },
+    path::{explain::Explain, found::InKeys, list::ListKind, plan::ReadPlan, state::PathKind},
+    plan::{image::key_error, part, states::IndexState},
     property::ValueError,
     rooms,
-    schema::{Cover, Elsewhere, EntitySchema, IndexSchema},
+    schema::{Cover, EntitySchema, IndexSchema},
 };
 
 /// What one method of a path gives: a field, or a bucket of time of one.
@@ -57,26 +46,14 @@ pub struct PathQuery {
     error: Option<Box<(usize, ValueError)>>,
 }
 
-/// What to read for a path: ranges, the condition on their rows, and how to put them together.
-#[derive(Debug, Clone)]
-pub(crate) struct ReadPlan {
-    pub(crate) schema: &'static EntitySchema,
-    pub(crate) index: Option<usize>,
-    /// Merged in row key order when there are several.
-    pub(crate) ranges: Vec<KeyRange>,
-    /// What else the store is to test; nothing for an `adopt` entity, whose rows are looked at after reading.
-    pub(crate) filter: Option<Filter>,
-    pub(crate) select: Option<&'static [&'static str]>,
-}
-
 impl PathQuery {
     /// The start of a path.
     pub fn new<K: PathKind>() -> Self {
         Self {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: K::INDEX,
-            components: K::COMPONENTS,
-            given: Vec::with_capacity(K::COMPONENTS.len()),
+            index: K::WAY.index,
+            components: K::WAY.components,
+            given: Vec::with_capacity(K::WAY.components.len()),
             tail: Tail::Any,
             select: None,
             verified: false,
@@ -88,9 +65,9 @@ impl PathQuery {
     pub fn list<K: ListKind>() -> Self {
         Self {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: Some(K::INDEX),
-            components: K::COMPONENTS,
-            given: Vec::with_capacity(K::COMPONENTS.len()),
+            index: K::WAY.index,
+            components: K::WAY.components,
+            given: Vec::with_capacity(K::WAY.components.len()),
             tail: Tail::Any,
             select: None,
             verified: true,
@@ -172,14 +149,14 @@ impl PathQuery {
     }
 
     /// What the keys hold of an entity at the full key that the components name: what was given for it.
-    pub(crate) fn asked(&self) -> Asked<'_> {
+    pub(crate) fn asked(&self) -> InKeys<'_> {
         let mut values = KeyValues::new();
         for part in self.schema.partition.parts().chain(self.schema.row.parts()).filter(|part| !part.codec.is_lossy()) {
             if let Some(value) = self.given_for(part) {
                 values.push(part, KeyValue::given(value));
             }
         }
-        Asked(values)
+        InKeys(values)
     }
 
     /// The first row of the list that the path names; none where each of its keys has a row of its own.
@@ -241,8 +218,7 @@ impl PathQuery {
     /// The one key to read, where the components name one row of the entity's own partition: what [`PathQuery::plan`] would
     /// come to, without the plan.
     pub(crate) fn point(&self) -> Result<Option<RowKey>> {
-        let is_one_row =
-            self.schema.shape.is_none() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
+        let is_one_row = !self.schema.is_joined() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
         let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
         let Some(partition) = self.partition()? else { return Ok(None) };
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
@@ -290,7 +266,7 @@ impl PathQuery {
     pub(crate) fn plan(&self) -> Result<ReadPlan> {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
-        let is_cut = self.index.is_none() && self.schema.shape.is_some();
+        let is_cut = self.index.is_none() && self.schema.is_joined();
         let rows = if is_cut { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
@@ -326,108 +302,5 @@ fn borrowed(bound: &Bound<Value>) -> Bound<ValueRef<'_>> {
         Bound::Included(value) => Bound::Included(value.as_ref()),
         Bound::Excluded(value) => Bound::Excluded(value.as_ref()),
         Bound::Unbounded => Bound::Unbounded,
-    }
-}
-
-/// The discriminator of an entity's rows, or of those of its index.
-pub(crate) fn row_type(schema: &'static EntitySchema, index: Option<usize>) -> &'static str {
-    let index = index.and_then(|index| schema.indexes.get(index));
-    index.map_or(schema.discriminator, |index| index.discriminator)
-}
-
-/// Whether a row, read by its key or without a condition, is one of the entity's, or of its index's.
-pub(crate) fn owns(schema: &'static EntitySchema, index: Option<usize>, row: &Row) -> bool {
-    match schema.adopt && index.is_none() {
-        true => is_primary(schema, row) && key_values(schema, &row.key).is_ok(),
-        false => {
-            // Only a row elsewhere outlives its entity, or is there before it.
-            let is_elsewhere = index.and_then(|at| schema.indexes.get(at)).is_some_and(|at| at.elsewhere.is_some());
-            let is_nothing = || system::is_dead(&row.properties) || system::is_pending(&row.properties);
-            system::is_of_type(&row.properties, row_type(schema, index)) && !(is_elsewhere && is_nothing())
-        }
-    }
-}
-
-impl ReadPlan {
-    /// Where its rows stand, if not in the entity's own partition.
-    pub(crate) fn elsewhere(&self) -> Option<&'static Elsewhere> {
-        self.schema.indexes.get(self.index?)?.elsewhere.as_ref()
-    }
-
-    /// The table, without the run-time prefix.
-    pub(crate) fn table(&self) -> &'static str {
-        self.elsewhere().map_or(self.schema.table, |elsewhere| elsewhere.table)
-    }
-
-    /// The discriminator of the rows it reads.
-    pub(crate) fn row_type(&self) -> &'static str {
-        row_type(self.schema, self.index)
-    }
-
-    /// Only rows that satisfy this are the path's; none where each row has to be looked at.
-    pub(crate) fn condition(&self) -> Option<Filter> {
-        let of_type = self.heads_condition()?;
-        Some(match &self.filter {
-            // What an older row says is known once it is upgraded.
-            Some(filter) if self.schema.has_ancestors() => of_type.and(filter.clone().or(self.of_another_version())),
-            Some(filter) => of_type.and(filter.clone()),
-            None if self.is_cut() => of_type.or(system::part_condition(self.schema.entity_type)),
-            None => of_type,
-        })
-    }
-
-    fn of_another_version(&self) -> Filter {
-        Filter::compare(system::ENTITY_TYPE, Comparison::NotEqual, self.row_type())
-    }
-
-    /// The same, without the parts of entities.
-    pub(crate) fn heads_condition(&self) -> Option<Filter> {
-        (!self.is_adopted()).then(|| system::type_condition(self.row_type()))
-    }
-
-    /// Whether an entity of the path may be several rows.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.index.is_none() && self.schema.shape.is_some()
-    }
-
-    /// Whether a row that was read without a condition is a part of one of the path's entities.
-    pub(crate) fn owns_part(&self, row: &Row) -> bool {
-        self.is_cut() && system::is_part_of(&row.properties, self.schema.entity_type)
-    }
-
-    /// Whether a row, read by its key or without a condition, is one of the path's.
-    pub(crate) fn owns(&self, row: &Row) -> bool {
-        owns(self.schema, self.index, row)
-    }
-
-    fn is_adopted(&self) -> bool {
-        self.schema.adopt && self.index.is_none()
-    }
-
-    /// The one row key of the one range, where the plan is a point query.
-    pub(crate) fn point(&self) -> Option<RowKey> {
-        match self.ranges.as_slice() {
-            [KeyRange::Partition { partition, rows }] => match (&rows.lower, &rows.upper) {
-                (Bound::Included(lower), Bound::Included(upper)) if lower == upper => {
-                    Some(RowKey::new(partition.clone(), lower.clone()))
-                }
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The cost class.
-    pub(crate) fn class(&self) -> CostClass {
-        if self.point().is_some() {
-            return CostClass::Point;
-        }
-        let whole = |range: &KeyRange| matches!(range, KeyRange::Partition { rows, .. } if *rows == RowRange::all());
-        match self.ranges.as_slice() {
-            ranges if ranges.iter().any(|range| matches!(range, KeyRange::Table { .. })) => CostClass::TableScan,
-            // A partition of its own holds nothing but what is asked for.
-            ranges if self.elsewhere().is_none() && ranges.iter().any(whole) => CostClass::PartitionScan,
-            _ => CostClass::Range,
-        }
     }
 }

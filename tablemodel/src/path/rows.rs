@@ -111,7 +111,7 @@ async fn read<M: TableModel>(db: &Database, full: &str, table: &str, rows: Group
         _ => None,
     };
     let rows = match schema {
-        Some(schema) if schema.shape.is_some() => db.settled(schema, full, rows).await?,
+        Some(schema) if schema.is_joined() => db.settled(schema, full, rows).await?,
         _ => Some(rows),
     };
     rows.map(|rows| M::from_row(ModelRow { rows, schema })).transpose()

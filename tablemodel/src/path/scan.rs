@@ -13,7 +13,8 @@ use crate::{
     path::{
         explain::Explain,
         field::{Predicate, Test},
-        query::{PathQuery, ReadPlan},
+        plan::ReadPlan,
+        query::PathQuery,
         state::AllowScan,
     },
     plan::{
@@ -76,7 +77,7 @@ impl<E: TableEntity> Scan<E> {
             None => vec![KeyRange::table()],
         };
         // Of an entity that is several rows, no row alone holds all that is tested.
-        let test = self.test.as_ref().filter(|_| !schema.adopt && schema.shape.is_none());
+        let test = self.test.as_ref().filter(|_| !schema.adopt && !schema.is_joined());
         Ok(ReadPlan { schema, index: None, ranges, filter: test.and_then(|test| pushed(schema, test)), select: None })
     }
 

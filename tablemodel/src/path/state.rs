@@ -10,23 +10,64 @@ use crate::{
     path::{found::Found, query::Component},
 };
 
-/// The position after a range or a prefix: only terminals follow.
-pub const END: usize = usize::MAX;
-
 /// One way to reach an entity: its primary key, or one of its indexes. Implemented by generated markers.
 pub trait PathKind: 'static {
     /// The entity.
     type Entity: TableEntity;
     /// What its terminals give: [`Stored`](crate::Stored), or [`Seen`](crate::Seen) for a whole-copy index.
     type Found: Found<Entity = Self::Entity>;
-    /// The index in the schema's list; `None` for the primary key.
-    const INDEX: Option<usize>;
-    /// The components that the path's methods take, in order: partition first.
-    const COMPONENTS: &'static [Component];
+    /// The way it goes.
+    const WAY: Way;
 }
 
-/// A path of kind `P` of which `N` components are given.
-pub struct At<P, const N: usize>(PhantomData<fn() -> P>);
+/// Where a path leads, and what its methods take.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    /// The index in the schema's list; `None` for the primary key.
+    pub index: Option<usize>,
+    /// The components that the path's methods take, in order: partition first.
+    pub components: &'static [Component],
+}
+
+/// A path of kind `P` that stands at `N`.
+pub struct At<P, N>(PhantomData<fn() -> (P, N)>);
+
+/// A place in a path at which its partition is named, so that terminals can run.
+pub trait InPartition: 'static {}
+
+// Types, and not numbers: a number in a type is a constant of its own, which rustc checks and evaluates as a function.
+macro_rules! places {
+    ($($doc:literal $place:ident)*) => {$(
+        #[doc = $doc]
+        pub enum $place {}
+    )*};
+}
+
+places! {
+    "Nothing is given." Partition0
+    "One component of the partition is given." Partition1
+    "Two components of the partition are given." Partition2
+    "Three components of the partition are given." Partition3
+    "The partition is given." Row0
+    "The partition and one component of the row are given." Row1
+    "The partition and two components of the row are given." Row2
+    "The partition and three components of the row are given." Row3
+    "The partition and four components of the row are given." Row4
+    "The partition and five components of the row are given." Row5
+    "A range or a prefix is given: only terminals follow." Ended
+    "Every component is given, and they name one key." FullKey
+}
+
+macro_rules! in_partition {
+    ($($place:ident)*) => { $(impl InPartition for $place {})* };
+}
+
+in_partition!(Row0 Row1 Row2 Row3 Row4 Row5 Ended FullKey);
+
+/// One component more than `N`.
+pub struct More<N>(PhantomData<fn() -> N>);
+
+impl<N: InPartition> InPartition for More<N> {}
 
 /// The state of a path.
 pub trait PathState: 'static {
@@ -34,7 +75,7 @@ pub trait PathState: 'static {
     type Kind: PathKind;
 }
 
-impl<P: PathKind, const N: usize> PathState for At<P, N> {
+impl<P: PathKind, N: 'static> PathState for At<P, N> {
     type Kind = P;
 }
 
@@ -64,40 +105,24 @@ pub trait LacksLast {
     type Last: KeyPart;
 }
 
-/// The path of kind `Self` names its partition once `N` components are given. Implemented by generated code.
-#[diagnostic::on_unimplemented(
-    message = "this path does not name its partition yet",
-    label = "the fields of the partition key come first",
-    note = "a query without the whole partition key would scan the table"
-)]
-pub trait RangedAt<const N: usize> {}
-
-/// The path of kind `Self` is a full key once `N` components are given. Implemented by generated code.
-#[diagnostic::on_unimplemented(
-    message = "this path is not a full key yet",
-    label = "needs every key component",
-    note = "give the missing components, or use `.all(..)`, `.first(..)`, `.page(..)` or `.stream(..)`"
-)]
-pub trait CompleteAt<const N: usize> {}
-
-/// The path of kind `Self` lacks exactly its last component once `N` are given. Implemented by generated code.
+/// The path of kind `Self` lacks exactly its last component at `N`. Implemented by generated code.
 #[diagnostic::on_unimplemented(
     message = "`get_many` takes the values of the last key component, and this path does not stop right before it",
     label = "give every component but the last"
 )]
-pub trait LacksLastAt<const N: usize> {
+pub trait LacksLastAt<N> {
     /// The type of the last component.
     type Last: KeyPart;
 }
 
 #[diagnostic::do_not_recommend]
-impl<P: RangedAt<N>, const N: usize> Ranged for At<P, N> {}
+impl<P: PathKind, N: InPartition> Ranged for At<P, N> {}
 
 #[diagnostic::do_not_recommend]
-impl<P: CompleteAt<N>, const N: usize> Complete for At<P, N> {}
+impl<P: PathKind> Complete for At<P, FullKey> {}
 
 #[diagnostic::do_not_recommend]
-impl<P: LacksLastAt<N>, const N: usize> LacksLast for At<P, N> {
+impl<P: LacksLastAt<N>, N> LacksLast for At<P, N> {
     type Last = P::Last;
 }
 
@@ -131,3 +156,15 @@ pub const fn name_hash(name: &str) -> u64 {
     note = "query by a key path, declare an index, or say `#[table(allow_scan)]` on `{Self}`"
 )]
 pub trait AllowScan<A> {}
+
+#[cfg(test)]
+mod tests {
+    use super::name_hash;
+
+    #[test]
+    fn a_name_has_the_hash_that_the_derive_gives_it() {
+        // The derive's test has the same numbers.
+        assert_eq!(name_hash(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(name_hash("FirstName"), 0xf118_4301_4b9b_683a);
+    }
+}

@@ -319,7 +319,7 @@ impl BatchPlan {
             return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
         }
         let Some(properties) = left.properties.clone() else { return Ok(change) };
-        let old = Group { head: Row { properties, ..old.head.clone() }, parts: left.parts.clone() };
+        let old = Group::of(Row { properties, ..old.head.clone() }, left.parts.clone());
         Ok(match change {
             Change::Save { new, .. } => Change::Save { old, new },
             Change::Delete { schema, .. } => Change::Delete { schema, old },

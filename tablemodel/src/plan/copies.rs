@@ -11,9 +11,9 @@ use crate::{
     plan::{
         change::{Change, Planned, Planner, Role, is_primary, known_images, next_sequence},
         entries::Away,
-        group::Group,
         image::Image,
         known::Known,
+        shape,
         states::Setting,
         system,
         version::Old,
@@ -168,7 +168,7 @@ impl Planner<'_> {
     pub(super) fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
         let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
         let Some(row) = row else { return Ok(Planned::default()) };
-        let old = Group::from(row.into_owned());
+        let old = shape::known(schema, row.into_owned(), self.before)?;
         let was = Old::of(schema, &old)?;
         let mut new = was.now().clone();
         for copy in schema.copies {

@@ -2,7 +2,9 @@
 //!
 //! An entity is read, kept and planned as a group; one without a shape is its head alone.
 
-use tablemodel_store::{ETag, Row, RowKey};
+use std::sync::Arc;
+
+use tablemodel_store::{ETag, Properties, Row, RowKey, size};
 
 /// The rows of one entity, as they were read or written.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,12 +13,25 @@ pub struct Group {
     pub(crate) head: Row,
     /// Further rows of the entity, in key order.
     pub(crate) parts: Vec<Row>,
+    /// Contents of blobs that its upgrade asked for, in place of their links.
+    pub(crate) fetched: Option<Arc<Properties>>,
 }
 
 impl Group {
+    pub(crate) fn of(head: Row, parts: Vec<Row>) -> Self {
+        Self { head, parts, fetched: None }
+    }
+
     /// The key of the entity.
     pub(crate) fn key(&self) -> &RowKey {
         &self.head.key
+    }
+
+    /// Bytes of its parts, and of what was fetched for it.
+    pub(crate) fn bytes_beside(&self) -> usize {
+        let parts = self.parts.iter().map(|part| size::row_bytes(&part.key.partition, &part.key.row, &part.properties));
+        let fetched = self.fetched.iter().flat_map(|fetched| fetched.iter());
+        parts.sum::<usize>() + fetched.map(|(name, value)| size::property_bytes(name.as_str(), value)).sum::<usize>()
     }
 
     /// Every row, the head first.
@@ -32,6 +47,6 @@ impl Group {
 
 impl From<Row> for Group {
     fn from(head: Row) -> Self {
-        Self { head, parts: Vec::new() }
+        Self::of(head, Vec::new())
     }
 }

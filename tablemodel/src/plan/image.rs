@@ -2,7 +2,7 @@
 //!
 //! The bridge between a user's struct, its stored primary row, and untyped planning.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value, ValueRef};
 
@@ -32,6 +32,8 @@ pub(crate) struct Image {
     /// Blobs whose place is not settled: none of an image that is planned.
     #[cfg(feature = "blob")]
     pub(crate) blobs: Vec<crate::blob::Pending>,
+    /// What its upgrade reads in place of some fields.
+    pub(crate) fetched: Option<Arc<Properties>>,
 }
 
 impl Image {
@@ -93,7 +95,8 @@ impl Image {
         for (part, value) in key_values(schema, &rows.head.key)?.iter() {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
-        Ok(Self { latest, ..Self::with(schema, rows.head.key.clone(), fields) })
+        let fetched = rows.fetched.clone();
+        Ok(Self { latest, fetched, ..Self::with(schema, rows.head.key.clone(), fields) })
     }
 
     /// Whether the version that wrote it is the program's own.
@@ -114,6 +117,7 @@ impl Image {
             fields,
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
+            fetched: None,
         }
     }
 
@@ -230,14 +234,28 @@ fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, 
 pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> Result<KeyValues<'k>> {
     let mut values = KeyValues::new();
     for (template, text) in [(schema.partition, &key.partition), (schema.row, &key.row)] {
-        template.read(text, &mut values).map_err(|error| {
-            Error::corrupt("the keys of the row are not in the form of its type; another program wrote it, or a key template changed")
-                .of(schema.entity_type)
-                .at_key(key.clone())
-                .caused_by(error)
-        })?;
+        read_key(schema, template, text, &mut values, || key.clone())?;
     }
     Ok(values)
+}
+
+/// Adds the values that one of the primary keys holds.
+#[inline]
+pub(crate) fn read_key<'k>(
+    schema: &'static EntitySchema,
+    template: Template,
+    text: &'k str,
+    to: &mut KeyValues<'k>,
+    key: impl FnOnce() -> RowKey,
+) -> Result<()> {
+    template.read(text, to).map_err(|error| {
+        Error::corrupt(
+            "the keys of the row are not in the form of its type; another program wrote it, or a key template changed",
+        )
+        .of(schema.entity_type)
+        .at_key(key())
+        .caused_by(error)
+    })
 }
 
 /// Reads an entity from its primary row.
@@ -245,14 +263,6 @@ pub(crate) fn decode<E: TableEntity>(rows: &Group) -> Result<E> {
     match version::upgraded(E::SCHEMA, rows)? {
         Some(image) => read_image(&image, &rows.head, E::read_fields),
         None => read_whole(E::SCHEMA, rows, &key_values(E::SCHEMA, &rows.head.key)?, E::read_fields),
-    }
-}
-
-/// As [`decode`], where it is known what the keys hold.
-pub(crate) fn decode_with<E: TableEntity>(rows: &Group, keys: &KeyValues<'_>) -> Result<E> {
-    match version::upgraded(E::SCHEMA, rows)? {
-        Some(image) => read_image(&image, &rows.head, E::read_fields),
-        None => read_whole(E::SCHEMA, rows, keys, E::read_fields),
     }
 }
 

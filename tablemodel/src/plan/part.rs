@@ -282,6 +282,6 @@ impl Parts {
     pub(crate) fn with(&mut self, head: Row) -> Group {
         let Some(parts) = self.rows.get(&head.key.row).cloned() else { return head.into() };
         self.heads.insert(head.key.row.clone(), head.clone());
-        Group { head, parts }
+        Group::of(head, parts)
     }
 }

@@ -130,7 +130,11 @@ pub(crate) fn part_type(schema: &EntitySchema) -> String {
 
 /// Whether the row is of this kind, of whatever version: what [`type_condition`] asks of a store.
 pub(crate) fn is_of_type(properties: &Properties, discriminator: &'static str) -> bool {
-    let Some(text) = entity_type(properties) else { return false };
+    entity_type(properties).is_some_and(|text| is_type(text, discriminator))
+}
+
+/// Whether this is what rows of this kind say, of whatever version.
+pub(crate) fn is_type(text: &str, discriminator: &'static str) -> bool {
     if text == discriminator {
         return true; // the usual case
     }

@@ -12,7 +12,7 @@ use crate::{
         image::{self, Image},
         system::{self, RowKind},
     },
-    schema::{Convert, EntitySchema, Moved, Previous},
+    schema::{Convert, CopySchema, EntitySchema, Moved, Previous},
     upgrade::Fault,
 };
 
@@ -107,7 +107,23 @@ fn readable_by(properties: &Properties) -> Option<u32> {
 pub(crate) fn upgraded(schema: &'static EntitySchema, rows: &Group) -> Result<Option<Image>> {
     match writer(schema, &rows.head)? {
         Writer::This | Writer::Newer(_) => Ok(None),
-        Writer::Older(_) => Image::written(schema, rows)?.upgrade().map(Some),
+        Writer::Older(older) => {
+            let mut image = Image::written(schema, rows)?.upgrade()?;
+            show_copies(schema, older, rows, &mut image.fields);
+            Ok(Some(image))
+        }
+    }
+}
+
+/// A frozen struct that `diff` wrote leaves copies out, and the row has them: they are read as they are stored. Whoever writes the row
+/// fills them from their sources.
+fn show_copies(schema: &EntitySchema, older: &'static EntitySchema, rows: &Group, fields: &mut Properties) {
+    let is_left_out = |copy: &&CopySchema| older.frozen && !older.copies.iter().any(|own| own.name == copy.name);
+    for copy in schema.copies.iter().filter(is_left_out) {
+        let stored = rows.head.properties.iter().filter(|(name, _)| copy.holds(name.as_str()));
+        for (name, value) in stored.filter(|(name, _)| older.property(name.as_str()).is_none()) {
+            fields.set(name.clone(), value);
+        }
     }
 }
 
@@ -124,6 +140,17 @@ impl Old {
         let written = Image::written(schema, rows)?;
         let upgraded = if written.is_current() { None } else { Some(written.clone().upgrade()?) };
         Ok(Self { written, upgraded })
+    }
+
+    /// The same, for a look at it alone: one whose upgrade asks for the content of a blob, which is not fetched for that, is taken
+    /// as it was written.
+    pub(crate) fn looked_at(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
+        match Self::of(schema, rows) {
+            Err(error) if crate::upgrade::asks(&error) => {
+                Ok(Self { written: Image::written(schema, rows)?, upgraded: None })
+            }
+            other => other,
+        }
     }
 
     /// As this program knows it.
@@ -158,11 +185,19 @@ impl Image {
             chain.push((newer, previous));
             newer = previous.schema;
         }
-        let mut image = self;
+        let mut image = self.with_fetched();
         for (schema, previous) in chain.into_iter().rev() {
             image = image.step(schema, previous)?;
         }
         Ok(image)
+    }
+
+    /// With the contents of blobs that were fetched for its upgrade.
+    fn with_fetched(mut self) -> Self {
+        for (name, value) in self.fetched.take().iter().flat_map(|fetched| fetched.iter()) {
+            self.fields.set(name.clone(), value);
+        }
+        self
     }
 
     /// The image in the form that its entity moves to: at other keys.
@@ -175,9 +210,16 @@ impl Image {
     fn converted(&self, to: &'static EntitySchema, upgrade: Convert) -> Result<Self> {
         let failed = |fault| failed(self, to, fault);
         let writer = upgrade(&self.fields).map_err(failed)?;
-        let mut fields = settled(writer).map_err(|detail| failed(Fault::Refused(crate::UpgradeError::new(detail))))?;
+        let refused = |detail| failed(Fault::Refused(crate::UpgradeError::new(detail)));
+        #[cfg(feature = "blob")]
+        let (mut fields, blobs) = writer.into_linked().map_err(refused)?;
+        #[cfg(not(feature = "blob"))]
+        let mut fields = settled(writer).map_err(refused)?;
         carry(self, to, &mut fields);
-        Image::new(to, fields).map_err(|error| error.within("the upgraded entity"))
+        let image = Image::new(to, fields).map_err(|error| error.within("the upgraded entity"))?;
+        #[cfg(feature = "blob")]
+        let image = Image { blobs, ..image };
+        Ok(image)
     }
 
     /// From one version to the next.
@@ -199,7 +241,7 @@ impl Image {
 #[cfg_attr(not(feature = "blob"), expect(clippy::unnecessary_wraps, reason = "only a blob can be wrong here"))]
 fn settled(writer: crate::entity::FieldWriter) -> std::result::Result<Properties, String> {
     #[cfg(feature = "blob")]
-    return writer.into_linked();
+    return writer.into_linked().map(|(properties, _)| properties);
     #[cfg(not(feature = "blob"))]
     Ok(writer.into_properties())
 }

@@ -35,6 +35,15 @@ pub use self::{
     error::ValueError,
 };
 
+/// What a [`Property`] says of its stored form. For generated code: one constant is looked up in place of three.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct StoredAs {
+    pub edm: EdmType,
+    pub codec: &'static str,
+    pub nullable: bool,
+}
+
 /// A Rust type that can be stored as one property.
 ///
 /// The pair must be a round trip: what [`to_value`](Property::to_value) wrote, [`from_value`](Property::from_value)
@@ -64,6 +73,9 @@ pub trait Property: Sized + Send + Sync + 'static {
     const CODEC: &'static str;
     /// Whether a value can be absent from the row: true for `Option` alone.
     const NULLABLE: bool = false;
+    /// All three. For generated code.
+    #[doc(hidden)]
+    const STORED: StoredAs = StoredAs { edm: Self::EDM, codec: Self::CODEC, nullable: Self::NULLABLE };
 
     /// The value as it is stored; `None` when the property is absent.
     ///

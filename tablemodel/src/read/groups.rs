@@ -10,7 +10,7 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey, limits};
 use crate::{
     database::{Database, Registered},
     error::{Error, ErrorKind, Result},
-    path::query::ReadPlan,
+    path::{found::Found, plan::ReadPlan},
     plan::{
         group::Group,
         part::{self, Torn},
@@ -104,6 +104,15 @@ impl Groups {
         Ok(self.ready.drain(..count).collect())
     }
 
+    /// The results of the next page, where the store shows its rows. `None`: [`Groups::some`] is to be asked, also at the
+    /// end.
+    pub(crate) fn show<F: Found>(&mut self, wanted: usize, to: &mut Vec<F>) -> Result<Option<()>> {
+        if self.rows_each > 0 || !F::OF_PRIMARY {
+            return Ok(None);
+        }
+        self.rows.show(wanted, to)
+    }
+
     /// Whether another group follows.
     pub(crate) async fn has_more(&mut self) -> Result<bool> {
         if self.rows_each == 0 {
@@ -142,7 +151,7 @@ impl Database {
         table: &str,
         key: &RowKey,
     ) -> Result<Option<Group>> {
-        if schema.shape.is_none() {
+        if !schema.has_parts() {
             return Ok(self.get_row(table, key).await?.map(Group::from));
         }
         let mut last: Option<(Group, Torn)> = None;
@@ -194,10 +203,13 @@ impl Database {
     ) -> Result<Option<Group>> {
         let key = group.key().clone();
         match part::settled(group) {
-            Ok(settled) => Ok(Some(settled)),
+            Ok(settled) => self.completed(schema, settled).await.map(Some),
             Err(_) => {
                 let rows = self.read_entity(schema, table, &key).await?;
-                Ok(rows.filter(|rows| crate::plan::change::is_primary(schema, &rows.head)))
+                match rows.filter(|rows| crate::plan::change::is_primary(schema, &rows.head)) {
+                    Some(rows) => self.completed(schema, rows).await.map(Some),
+                    None => Ok(None),
+                }
             }
         }
     }

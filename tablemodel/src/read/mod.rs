@@ -4,9 +4,11 @@
 
 mod groups;
 pub(crate) mod list;
+mod one;
 mod rows;
+mod shown;
 
-use std::{future::ready, sync::Arc};
+use std::sync::Arc;
 
 use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
@@ -14,6 +16,7 @@ use tablemodel_store::{Row, RowKey};
 
 pub(crate) use self::{
     groups::{Assembly, Groups},
+    one::{many, one},
     rows::Rows,
 };
 use crate::{
@@ -22,11 +25,11 @@ use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     path::{
-        Running,
         found::{self, Found},
-        query::{self, PathQuery, ReadPlan},
+        plan::ReadPlan,
+        query::PathQuery,
     },
-    plan::{change::is_primary, group::Group, image},
+    plan::{group::Group, image},
     rooms,
     schema::EntitySchema,
     stored::Stored,
@@ -82,6 +85,10 @@ impl Reader {
         let mut results = Vec::new();
         while limit.is_none_or(|limit| results.len() < limit) {
             let wanted = limit.map_or(usize::MAX, |limit| limit - results.len());
+            if self.rows.show(wanted, &mut results)?.is_some() {
+                tokio::task::yield_now().await;
+                continue;
+            }
             let rows = self.rows.some(wanted).await?;
             if rows.is_empty() {
                 break;
@@ -167,55 +174,21 @@ impl Reader {
     /// A page's worth of results, loads in parallel.
     async fn next_results<F: Found>(&mut self) -> Result<Option<Vec<F>>> {
         loop {
+            let mut results = Vec::new();
+            if self.rows.show(usize::MAX, &mut results)?.is_some() {
+                tokio::task::yield_now().await;
+                match results.is_empty() {
+                    true => continue,
+                    false => return Ok(Some(results)),
+                }
+            }
             let rows = self.rows.some(usize::MAX).await?;
             if rows.is_empty() {
                 return Ok(None);
             }
-            let mut results = Vec::new();
             resolve_all(&self.db, self.index, self.verified, rows, &mut results).await?;
             if !results.is_empty() {
                 return Ok(Some(results));
-            }
-        }
-    }
-}
-
-/// A read at a full key, ready to run.
-enum Single {
-    /// One key says all: no plan is made.
-    Point(Point),
-    /// The key has several places to be looked for, or the states of indexes are to be looked at before.
-    Planned(Box<PathQuery>),
-}
-
-/// One row of an entity's own partition, to be read by its key.
-struct Point {
-    registered: Arc<Registered>,
-    query: PathQuery,
-    key: RowKey,
-}
-
-impl Single {
-    /// Errors in the values are met here, before anything is read.
-    fn new(db: &Database, query: PathQuery) -> Result<Self> {
-        let Ok(registered) = db.registered(query.schema()) else {
-            return Ok(Self::Planned(Box::new(query))); // it may be kept in this form by now
-        };
-        let is_ready =
-            query.index().is_none() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
-        Ok(match query.point()? {
-            Some(key) if is_ready => Self::Point(Point { registered, query, key }),
-            _ => Self::Planned(Box::new(query)),
-        })
-    }
-
-    /// The result, on its way.
-    fn run<F: Found>(self, db: &Database) -> Running<Option<F>> {
-        match self {
-            Self::Point(point) => Box::pin(point.found(db.clone())),
-            Self::Planned(query) => {
-                let db = db.clone();
-                Box::pin(async move { Reader::new(&db, *query).await?.first_found().await })
             }
         }
     }
@@ -231,35 +204,6 @@ async fn readable(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
     db.look_at_states().await?;
     let registered = db.registered(query.schema())?;
     query.check_ready(&registered.setting.states).map(|()| registered)
-}
-
-impl Point {
-    async fn found<F: Found>(self, db: Database) -> Result<Option<F>> {
-        let Self { registered, query, key } = self;
-        let (schema, index) = (query.schema(), query.index());
-        let row = db.take_row(&registered.table, key, schema.entity_type).await?;
-        let Some(row) = row.filter(|row| query::owns(schema, index, row)) else { return Ok(None) };
-        match index {
-            None => F::read_asked(row.into(), &query.asked()).map(Some),
-            Some(index) if F::OF_PRIMARY || query.is_verified() || !found::is_shown_by::<F>(Some(index), &row) => {
-                let owner = found::owner(schema, &row)?;
-                let primary = db.take_row(&registered.table, owner, schema.entity_type).await?;
-                let Some(primary) = primary.filter(|row| is_primary(schema, row)).map(Group::from) else {
-                    return Ok(None);
-                };
-                if wants(schema, index, &row, &primary)? { F::read(None, primary).map(Some) } else { Ok(None) }
-            }
-            _ => F::read(index, row.into()).map(Some),
-        }
-    }
-}
-
-/// The result at a full key, on its way.
-pub(crate) fn one<F: Found>(db: &Database, query: PathQuery) -> Running<Option<F>> {
-    match Single::new(db, query) {
-        Ok(read) => read.run(db),
-        Err(error) => Box::pin(ready(Err(error))),
-    }
 }
 
 /// The entities of a plan that was made elsewhere.
@@ -332,13 +276,6 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
             .try_flatten()
         })
         .try_flatten()
-}
-
-/// The results of several point queries, in their order.
-pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
-    let reads = queries.into_iter().map(|query| Single::new(db, query)).collect::<Result<Vec<_>>>()?;
-    let found = reads.into_iter().map(|read| read.run::<F>(db));
-    futures_stream::iter(found).buffered(CONCURRENT_READS).try_collect().await
 }
 
 /// The primary key behind a full key: the key itself, or the owner of the index row.

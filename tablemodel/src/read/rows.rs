@@ -9,8 +9,12 @@ use tablemodel_store::{Continuation, KeyRange, Query, Row, RowKey, key, limits};
 use crate::{
     database::{Database, Registered},
     error::Result,
-    path::{found::selection, query::ReadPlan},
+    path::{
+        found::{Found, selection},
+        plan::ReadPlan,
+    },
     plan::part,
+    read::shown,
 };
 
 /// Rows of a plan.
@@ -114,6 +118,26 @@ impl Rows {
             }
         }
         Ok(rows)
+    }
+
+    /// The results of the next page of the plan's only range, where the store shows its rows; only of entities whose rows
+    /// are results by themselves. `None`: [`Rows::some`] is to be asked, also at the end.
+    pub(crate) fn show<F: Found>(&mut self, wanted: usize, to: &mut Vec<F>) -> Result<Option<()>> {
+        let Self { db, plan, ranges, point: None, heads_only: false, .. } = self else { return Ok(None) };
+        let [range] = ranges.as_mut_slice() else { return Ok(None) };
+        let Some(query) = range.due().filter(|_| plan.is_of_whole_rows()) else { return Ok(None) };
+        if query.filter.is_some() && query.continuation.is_some() {
+            return Ok(None); // the page before was not shown
+        }
+        // What type a row is of is seen where it is read; and so it stays for all pages of this range.
+        let filter = query.filter.take();
+        query.limit = limits::MAX_PAGE_ROWS;
+        let Some(next) = shown::page(db, plan, query, wanted, to) else {
+            query.filter = filter;
+            return Ok(None);
+        };
+        range.take(VecDeque::new(), next?);
+        Ok(Some(()))
     }
 
     /// Whether another row follows.

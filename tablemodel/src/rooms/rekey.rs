@@ -86,7 +86,7 @@ impl Move {
         let (Some(id), Some(from), Some(key)) = (id, from, system::owner(row)) else { return Err(unreadable()) };
         let mut head = Row { key, ..row.clone() };
         head.properties.retain(|name| ![MOVE, FROM, ATTEMPTS, DUE, POISON].contains(&name));
-        let to = Image::stored(schema, &Group { head, parts: rows.parts.clone() })?;
+        let to = Image::stored(schema, &Group { head, parts: rows.parts.clone(), fetched: None })?;
         Ok(Self { id, from: RowKey::new(row.key.partition.clone(), from), to })
     }
 

@@ -54,8 +54,14 @@ pub(crate) fn deal(
     table.rows.into_iter().map(|row| row.pairs.into_iter().collect()).collect()
 }
 
+/// The same of the version that needs most: this one, or an older one.
+pub(crate) fn most_rows(schema: &'static EntitySchema) -> usize {
+    let rows = |schema: &'static EntitySchema| schema.shape.map_or(1, |shape| usual_rows(schema, &shape));
+    schema.ancestors().map(rows).fold(rows(schema), usize::max)
+}
+
 /// The rows that an entity has at least.
-pub(crate) fn usual_rows(schema: &'static EntitySchema, shape: &Shape) -> usize {
+fn usual_rows(schema: &'static EntitySchema, shape: &Shape) -> usize {
     Homes::of(schema, shape).rows
 }
 

@@ -64,6 +64,23 @@ pub struct IndexSchema {
     pub store: Store,
 }
 
+impl IndexSchema {
+    /// What holds where nothing is said. For generated code.
+    #[doc(hidden)]
+    pub const PLAIN: Self = Self {
+        name: "",
+        discriminator: "",
+        elsewhere: None,
+        row: Template(&[]),
+        each: None,
+        cover: Cover::Whole,
+        unique: false,
+        when: None,
+        verified: false,
+        store: Store::Rows,
+    };
+}
+
 /// Where the keys of a list go when they outgrow their row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {

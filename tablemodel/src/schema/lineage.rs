@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, iter::successors};
 
 use tablemodel_store::Properties;
 
-use super::{CopySchema, Cover, Derived, EntitySchema, IndexSchema};
+use super::{BLOB, CopySchema, Cover, Derived, EntitySchema, FieldSchema, IndexSchema, same};
 use crate::{entity::FieldWriter, schema::AggregateSchema, upgrade::Fault};
 
 /// How the fields of one version become those of another: all of them under their stored names, those of keys too.
@@ -19,6 +19,10 @@ pub struct Previous {
     pub schema: &'static EntitySchema,
     pub(crate) upgrade: Convert,
     pub(crate) downgrade: Option<Convert>,
+    /// Whether that version, or one before it, may be several rows.
+    pub(crate) parts: bool,
+    /// Whether that version, or one before it, keeps blobs, for whose content an upgrade may ask.
+    pub(crate) blobs: bool,
 }
 
 impl fmt::Debug for Previous {
@@ -45,6 +49,44 @@ impl EntitySchema {
     /// Whether a row of an older version can be found as an index row, with fewer or other properties than now.
     pub(crate) fn has_ancestors(&self) -> bool {
         self.previous.is_some()
+    }
+
+    /// Whether an entity may be several rows, of this version or as an older one wrote it.
+    pub(crate) const fn has_parts(&self) -> bool {
+        match &self.previous {
+            Some(previous) => previous.parts || self.shape.is_some(),
+            None => self.shape.is_some(),
+        }
+    }
+
+    /// Whether an older version keeps blobs.
+    pub(crate) const fn had_blobs(&self) -> bool {
+        matches!(&self.previous, Some(previous) if previous.blobs)
+    }
+
+    /// Whether a blob may have had another place in an older version: there are such, in one of the two.
+    #[cfg(feature = "blob")]
+    pub(crate) const fn has_moving_blobs(&self) -> bool {
+        self.had_blobs() || (self.previous.is_some() && self.has_blobs())
+    }
+
+    /// Whether an entity may be more than its primary row: several rows, or blobs that are fetched to read it.
+    pub(crate) const fn is_joined(&self) -> bool {
+        self.has_parts() || self.had_blobs()
+    }
+
+    /// Whether a field of this version is kept as a blob.
+    pub(crate) const fn has_blobs(&self) -> bool {
+        let mut rest = self.fields;
+        while let [field, tail @ ..] = rest {
+            if let FieldSchema::Group { properties: [own, ..], .. } = field
+                && same(own.codec, BLOB)
+            {
+                return true;
+            }
+            rest = tail;
+        }
+        false
     }
 
     /// Whether the writes of this version keep what an older one wants to read.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use tablemodel_store::EdmType;
 
 use super::{BLOB, at, compare, same};
-use crate::property::Property;
+use crate::property::{Property, StoredAs};
 
 /// One field of an entity.
 #[derive(Debug)]
@@ -40,29 +40,44 @@ pub struct PropertySchema {
     pub default: bool,
     /// Whether it holds an aggregate: what is written is what its sources come to.
     pub aggregate: bool,
+    /// The stored name that it had in an earlier version, where the user says so. No part of the format.
+    pub was: Option<&'static str>,
 }
 
 impl PropertySchema {
     /// The property of a field of type `T`.
     pub const fn of<T: Property>(field: &'static str, property: &'static str) -> Self {
-        Self { field, property, edm: T::EDM, codec: T::CODEC, nullable: T::NULLABLE, default: false, aggregate: false }
+        Self {
+            field,
+            property,
+            edm: T::EDM,
+            codec: T::CODEC,
+            nullable: T::NULLABLE,
+            default: false,
+            aggregate: false,
+            was: None,
+        }
     }
 
     /// The property of a field whose type says these. For generated code.
     #[doc(hidden)]
-    pub const fn new(
-        field: &'static str,
-        property: &'static str,
-        edm: EdmType,
-        codec: &'static str,
-        nullable: bool,
-    ) -> Self {
-        Self { field, property, edm, codec, nullable, default: false, aggregate: false }
+    pub const fn new(field: &'static str, property: &'static str, stored: StoredAs) -> Self {
+        let StoredAs { edm, codec, nullable } = stored;
+        Self { field, property, edm, codec, nullable, default: false, aggregate: false, was: None }
     }
 
     /// A field stored as JSON text.
     pub const fn json(field: &'static str, property: &'static str) -> Self {
-        Self { field, property, edm: EdmType::String, codec: "json", nullable: false, default: false, aggregate: false }
+        Self {
+            field,
+            property,
+            edm: EdmType::String,
+            codec: "json",
+            nullable: false,
+            default: false,
+            aggregate: false,
+            was: None,
+        }
     }
 
     /// The same, holding an aggregate.
@@ -72,12 +87,35 @@ impl PropertySchema {
 
     /// A field kept as a blob: its own property is the value (Binary) or the name of the blob (String).
     pub const fn blob(field: &'static str, property: &'static str, nullable: bool) -> Self {
-        Self { field, property, edm: EdmType::String, codec: BLOB, nullable, default: false, aggregate: false }
+        Self {
+            field,
+            property,
+            edm: EdmType::String,
+            codec: BLOB,
+            nullable,
+            default: false,
+            aggregate: false,
+            was: None,
+        }
     }
 
     /// The length or the checksum of a blob; absent where the value is in the row.
     pub const fn blob_part(field: &'static str, property: &'static str) -> Self {
-        Self { field, property, edm: EdmType::Int64, codec: BLOB, nullable: true, default: false, aggregate: false }
+        Self {
+            field,
+            property,
+            edm: EdmType::Int64,
+            codec: BLOB,
+            nullable: true,
+            default: false,
+            aggregate: false,
+            was: None,
+        }
+    }
+
+    /// The same, which had another stored name before.
+    pub const fn renamed(self, was: &'static str) -> Self {
+        Self { was: Some(was), ..self }
     }
 
     /// The same, reading as a default where absent.

@@ -22,8 +22,8 @@ use tablemodel_store::{
 use crate::{
     database::{Consistency, Database, DatabaseBuilder},
     entity::TableModel,
-    environment::Random,
-    error::Result,
+    environment::{Environment, Random},
+    error::{Error, ErrorKind, Result},
 };
 
 /// A database for a test. Derefs to the [`Database`].
@@ -55,8 +55,36 @@ pub struct TestDatabase {
     random: Arc<Counter>,
     faults: Arc<FaultStore>,
     observed: Arc<ObservedStore>,
+    /// What all of it is kept in; none where that is another's.
+    memory: Option<Memory>,
     #[cfg(feature = "blob")]
     blobs: Arc<dyn crate::blob::ObjectStore>,
+}
+
+/// Where the data is.
+#[derive(Clone)]
+struct Memory {
+    rows: MemoryStore,
+    #[cfg(feature = "blob")]
+    blobs: crate::blob::MemoryBlobs,
+}
+
+impl Memory {
+    fn new(clock: &ManualClock) -> Self {
+        Self {
+            rows: MemoryStore::builder().clock(clock.clone()).build(),
+            #[cfg(feature = "blob")]
+            blobs: crate::blob::MemoryBlobs::new(Arc::new(clock.clone())),
+        }
+    }
+
+    fn fork(&self, clock: &ManualClock) -> Self {
+        Self {
+            rows: self.rows.fork(clock.clone()),
+            #[cfg(feature = "blob")]
+            blobs: self.blobs.fork(Arc::new(clock.clone())),
+        }
+    }
 }
 
 impl std::fmt::Debug for TestDatabase {
@@ -68,25 +96,39 @@ impl std::fmt::Debug for TestDatabase {
 impl TestDatabase {
     /// An empty database with the model's tables.
     pub async fn new<M: TableModel>() -> Result<Self> {
-        Self::over::<M>(|clock| Arc::new(MemoryStore::builder().clock(clock).build())).await
+        Self::kept::<M>(Consistency::Azure).await
+    }
+
+    /// The same in [`Consistency::Atomic`]: rows of other partitions are written with their entity.
+    pub async fn atomic<M: TableModel>() -> Result<Self> {
+        Self::kept::<M>(Consistency::Atomic).await
     }
 
     /// The same over another store, made with the test's clock.
     pub async fn over<M: TableModel>(store: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn TableStore>) -> Result<Self> {
-        Self::made::<M>(store, Consistency::Azure).await
+        let clock = ManualClock::new(start());
+        let rows = store(Arc::new(clock.clone()));
+        let made = Self::made::<M>(&clock, rows, Memory::new(&clock), Consistency::Azure).await?;
+        Ok(Self { memory: None, ..made })
+    }
+
+    async fn kept<M: TableModel>(consistency: Consistency) -> Result<Self> {
+        let clock = ManualClock::new(start());
+        let memory = Memory::new(&clock);
+        Self::made::<M>(&clock, Arc::new(memory.rows.clone()), memory, consistency).await
     }
 
     async fn made<M: TableModel>(
-        store: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn TableStore>,
+        clock: &ManualClock,
+        rows: Arc<dyn TableStore>,
+        memory: Memory,
         consistency: Consistency,
     ) -> Result<Self> {
-        let clock = ManualClock::new(start());
-        let observed = Arc::new(ObservedStore::new(store(Arc::new(clock.clone()))));
-        let faults = Arc::new(FaultStore::new(observed.clone(), Script::new()));
+        let (observed, faults) = watched(rows);
         let random = Arc::new(Counter(AtomicU64::new(1)));
+        let builder = builder(clock, &random, consistency);
         #[cfg(feature = "blob")]
-        let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(crate::blob::MemoryBlobs::new(Arc::new(clock.clone())));
-        let builder = builder(&clock, &random, consistency);
+        let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(memory.blobs.clone());
         #[cfg(feature = "blob")]
         let builder = builder.blobs(blobs.clone());
         let database = builder.with_store::<M>(faults.clone()).await?;
@@ -94,10 +136,68 @@ impl TestDatabase {
         observed.take();
         Ok(Self {
             database,
+            clock: clock.clone(),
+            random,
+            faults,
+            observed,
+            memory: Some(memory),
+            #[cfg(feature = "blob")]
+            blobs,
+        })
+    }
+
+    /// The same program over a copy of all that is stored, with a clock of its own that stands where this one does, and
+    /// no faults: from here the two go apart. So a test of many faults prepares its database once. Cost: a copy of each
+    /// row and blob; no call of the store.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::{Fault, Script, TestDatabase}};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "Company", partition = "{department}", row = "empid_{id:06}")]
+    /// # #[table(index(by_name, partition = "{name}", row = "{department}_{id:06}", keys_only))]
+    /// # struct Employee { department: String, id: u32, name: String }
+    /// # #[derive(TableModel)]
+    /// # enum Company { Employee(Employee) }
+    /// # fn main() -> tablemodel::Result<()> { tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let prepared = TestDatabase::new::<Company>().await?;
+    /// prepared.insert(&Employee { department: "Sales".into(), id: 1, name: "Jones".into() }).await?;
+    /// for call in 0..5 {
+    ///     let db = prepared.fork()?;
+    ///     db.fail(Script::new().at(call, Fault::CrashAfter)); // the program dies there
+    ///     let _ = db.insert(&Employee { department: "Sales".into(), id: 2, name: "Smith".into() }).await;
+    ///     let db = db.reopen::<Company>().await?; // and begins anew
+    ///     db.relay().run_once().await?;
+    ///     assert!(db.verify().await?.is_clean());
+    /// }
+    /// assert_eq!(Employee::find().department("Sales").all(&prepared).await?.len(), 1); // as it was
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where rows or blobs are kept elsewhere: after [`over`](Self::over) or `with_blobs`.
+    pub fn fork(&self) -> Result<Self> {
+        let Some(memory) = &self.memory else {
+            return Err(Error::new(ErrorKind::Unsupported, "only a database in a memory of its own can be copied"));
+        };
+        let clock = ManualClock::new(self.clock.now());
+        let memory = memory.fork(&clock);
+        let (observed, faults) = watched(Arc::new(memory.rows.clone()));
+        let random = Arc::new(Counter(AtomicU64::new(self.random.0.load(Ordering::Relaxed))));
+        let environment =
+            Environment { clock: Arc::new(clock.clone()), random: random.clone(), sleep: Arc::new(NoSleep) };
+        let database = self.database.forked(faults.clone(), environment);
+        #[cfg(feature = "blob")]
+        let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(memory.blobs.clone());
+        #[cfg(feature = "blob")]
+        let database = database.with_blobs_in(&blobs);
+        Ok(Self {
+            database,
             clock,
             random,
             faults,
             observed,
+            memory: Some(memory),
             #[cfg(feature = "blob")]
             blobs,
         })
@@ -111,13 +211,7 @@ impl TestDatabase {
         wrap: impl FnOnce(Arc<dyn crate::blob::ObjectStore>) -> Arc<dyn crate::blob::ObjectStore>,
     ) -> Result<Self> {
         let blobs = wrap(self.blobs.clone());
-        Self { blobs, ..self }.reopen::<M>().await
-    }
-
-    /// The same in [`Consistency::Atomic`]: rows of other partitions are written with their entity.
-    pub async fn atomic<M: TableModel>() -> Result<Self> {
-        let store = |clock| Arc::new(MemoryStore::builder().clock(clock).build()) as Arc<dyn TableStore>;
-        Self::made::<M>(store, Consistency::Atomic).await
+        Self { blobs, memory: None, ..self }.reopen::<M>().await
     }
 
     /// Another program over the same store: its own index states, the same clock and faults.
@@ -178,6 +272,13 @@ impl Deref for TestDatabase {
     fn deref(&self) -> &Database {
         &self.database
     }
+}
+
+/// A store whose calls are logged, and those that reach it first meet the faults.
+fn watched(rows: Arc<dyn TableStore>) -> (Arc<ObservedStore>, Arc<FaultStore>) {
+    let observed = Arc::new(ObservedStore::new(rows));
+    let faults = Arc::new(FaultStore::new(observed.clone(), Script::new()));
+    (observed, faults)
 }
 
 /// Two programs over one store share the source of randomness: their operation ids differ, as they do in the world.

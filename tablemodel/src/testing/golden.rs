@@ -10,7 +10,7 @@ use std::fmt;
 use tablemodel_store::{DateTime, Properties, Row};
 
 #[cfg(feature = "cli")]
-use crate::plan::entries::entries;
+use crate::{entity::ModelRow, plan::entries::entries};
 use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
@@ -66,9 +66,14 @@ pub fn read_golden<E: TableEntity>(lines: &str) -> Result<Vec<E>> {
     groups(E::SCHEMA, lines)?.iter().map(image::decode).collect()
 }
 
-/// How many golden rows of each version the model's entities read, each twice with the same result to the byte.
+/// How many golden rows of each version the model's entities read, each twice with the same result to the byte; `read_row`
+/// makes the struct of one.
 #[cfg(feature = "cli")]
-pub(crate) fn check_golden(model: &[&'static EntitySchema], lines: &str) -> Result<BTreeMap<String, usize>> {
+pub(crate) fn check_golden(
+    model: &[&'static EntitySchema],
+    read_row: fn(ModelRow) -> Result<()>,
+    lines: &str,
+) -> Result<BTreeMap<String, usize>> {
     let mut read = BTreeMap::new();
     for schema in model {
         for rows in groups(schema, lines)? {
@@ -76,8 +81,9 @@ pub(crate) fn check_golden(model: &[&'static EntitySchema], lines: &str) -> Resu
                 let detail = "two upgrades of the row differ; an upgrade depends on nothing but the row";
                 return Err(Error::new(ErrorKind::Invalid, detail).of(schema.entity_type).at_key(rows.key().clone()));
             }
-            let version = system::entity_type(&rows.head.properties).unwrap_or(schema.discriminator);
-            *read.entry(version.to_owned()).or_default() += 1;
+            let version = system::entity_type(&rows.head.properties).unwrap_or(schema.discriminator).to_owned();
+            *read.entry(version).or_default() += 1;
+            read_row(ModelRow { rows, schema: Some(schema) })?;
         }
     }
     Ok(read)
@@ -162,7 +168,7 @@ fn rows_of(image: Image) -> Result<Group> {
     let key = image.key.clone();
     let planned = change::plan(Change::Insert(image), &Known::new(), &setting, context)?;
     let head = planned_row(key, planned.after.unwrap_or_else(Properties::new));
-    Ok(Group { head, parts: planned.parts })
+    Ok(Group::of(head, planned.parts))
 }
 
 fn groups(schema: &'static EntitySchema, lines: &str) -> Result<Vec<Group>> {

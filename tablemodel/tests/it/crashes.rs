@@ -22,18 +22,27 @@ pub(crate) fn is_of_fault(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied)
 }
 
+/// A database as it was prepared; prepared anew where its blobs are kept elsewhere.
+async fn copy(prepared: &TestDatabase, make: &impl AsyncFn() -> TestDatabase) -> TestDatabase {
+    match prepared.fork() {
+        Ok(copy) => copy,
+        Err(_) => make().await,
+    }
+}
+
 /// Runs an operation with each fault at each of its store calls. After a restart and `settle`, the `state` is that before it or
 /// that after it, the latter if it was acknowledged, and an error is one of faults; then `check` is told of the database, of
 /// where it is, and whether the state is the old one. Gives the number of faults.
 pub(crate) async fn enumerate<M: TableModel, S: PartialEq + Debug>(
     told: &str,
-    prepared: impl AsyncFn() -> TestDatabase,
+    make: impl AsyncFn() -> TestDatabase,
     run: impl AsyncFn(&TestDatabase) -> Result<()>,
     settle: impl AsyncFn(&TestDatabase),
     state: impl AsyncFn(&TestDatabase) -> S,
     check: impl AsyncFn(&TestDatabase, &str, bool),
 ) -> usize {
-    let db = prepared().await;
+    let prepared = make().await;
+    let db = copy(&prepared, &make).await;
     let before = state(&db).await;
     db.forget_calls();
     run(&db).await.unwrap_or_else(|error| panic!("{told}, without a fault: {error}"));
@@ -41,7 +50,7 @@ pub(crate) async fn enumerate<M: TableModel, S: PartialEq + Debug>(
     let mut points = 0;
     for (call, fault) in (0..calls).flat_map(|call| faults().into_iter().map(move |fault| (call, fault))) {
         let told = format!("{told}, {fault:?} at call {call} of {calls}");
-        let db = prepared().await;
+        let db = copy(&prepared, &make).await;
         db.fail(Script::new().at(call, fault));
         let result = run(&db).await;
         db.fail(Script::new());

@@ -30,6 +30,16 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::AtOnce(told_without_properties),
     ),
     bug(
+        "a row is shown without its properties",
+        &["points::a_row_shown_is_the_row"],
+        Twist::Shown(shown_without_properties),
+    ),
+    bug(
+        "the last row of a page is not shown",
+        &["pages::pages_shown_hold_the_rows"],
+        Twist::ShownPage(shown_without_the_last),
+    ),
+    bug(
         "an insert replaces",
         &["actions::an_insert_needs_a_missing_row", "concurrency::one_of_many_inserts_wins"],
         Twist::Batches(insert_replaces),

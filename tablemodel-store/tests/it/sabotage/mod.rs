@@ -9,11 +9,19 @@ mod rows;
 mod tables;
 mod writes;
 
-use std::{collections::BTreeSet, future::Future, pin::Pin, pin::pin, sync::Arc, task};
+use std::{
+    collections::BTreeSet,
+    future::Future,
+    ops::ControlFlow,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{self, Context, Poll, Waker},
+};
 
 use async_trait::async_trait;
 use tablemodel_store::{
-    Batch, Capabilities, MemoryStore, Page, Query, Receipts, Row, RowKey, RowState, StoreError, TableStore,
+    Batch, Capabilities, Continuation, MemoryStore, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError,
+    TableStore,
     conformance::{CLAUSES, Clause},
 };
 
@@ -41,6 +49,10 @@ enum Twist {
     Got(fn(Got) -> Got),
     /// Of what is told at once.
     AtOnce(fn(&mut RowState)),
+    /// Of what is shown: a row by its key.
+    Shown(fn(&mut Row)),
+    /// Of what is shown: pages, each as the rows that it should hold.
+    ShownPage(fn(&mut Vec<Row>)),
     Query(fn(&mut Query)),
     Pages(for<'a> fn(&'a MemoryStore, &'a Query) -> Answer<'a, Page>),
     Page(fn(&Query, &mut Page)),
@@ -115,6 +127,35 @@ impl TableStore for Sabotaged {
         let mut told = self.inner.get_at_once(table, key);
         told.iter_mut().flatten().flatten().for_each(twist);
         told
+    }
+
+    fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
+        let Twist::Shown(twist) = self.twist else { return None };
+        let told = self.inner.get_at_once(table, key)?;
+        Some(told.map(|told| match told.map(|state| state.at(key.clone())) {
+            Some(mut row) => {
+                twist(&mut row);
+                see(&Shown::new(&row));
+                true
+            }
+            None => false,
+        }))
+    }
+
+    fn show_page(
+        &self,
+        query: &Query,
+        see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
+    ) -> Option<Result<Option<Continuation>, StoreError>> {
+        let Twist::ShownPage(twist) = self.twist else { return None };
+        let Poll::Ready(page) = self.inner.query(query).as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+            return None;
+        };
+        Some(page.map(|mut page| {
+            twist(&mut page.rows);
+            let _ = page.rows.iter().try_for_each(|row| see(&Shown::new(row)));
+            page.continuation
+        }))
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {

@@ -25,6 +25,14 @@ pub(super) fn told_without_properties(row: &mut RowState) {
     row.properties = Properties::new();
 }
 
+pub(super) fn shown_without_properties(row: &mut Row) {
+    row.properties = Properties::new();
+}
+
+pub(super) fn shown_without_the_last(rows: &mut Vec<Row>) {
+    rows.pop();
+}
+
 pub(super) fn hash_etag(row: &mut Row) {
     row.etag = ETag::parse(&format!("{:?}", row.properties));
 }

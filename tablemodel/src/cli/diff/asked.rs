@@ -1,4 +1,4 @@
-//! Renames: given by flags, or asked on a terminal; never guessed.
+//! Renames: written in the program, given by flags, or asked on a terminal; never guessed.
 
 use std::io::Write;
 
@@ -14,8 +14,13 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The renamed properties of an entity: the old name, the new one.
-    pub(super) fn renames(&self, old: &Format, new: &Format) -> Result<Vec<(String, String)>, Failure> {
+    /// The renamed properties of an entity: the old name, the new one; those that stand in the program among them.
+    pub(super) fn renames(
+        &self,
+        old: &Format,
+        new: &Format,
+        written: Vec<(String, String)>,
+    ) -> Result<Vec<(String, String)>, Failure> {
         let own = self.renames.iter().filter_map(|(from, to)| {
             let (entity, from) =
                 from.split_once('.').map_or((None, from.as_str()), |(entity, from)| (Some(entity), from));
@@ -25,7 +30,12 @@ impl Asked<'_> {
             };
             is_meant.then(|| (from.to_owned(), to.clone()))
         });
-        let mut renames: Vec<(String, String)> = own.collect();
+        let mut renames = written;
+        for rename in own {
+            if !renames.contains(&rename) {
+                renames.push(rename);
+            }
+        }
         if self.asks {
             ask(old, new, &mut renames)?;
         }

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use super::{
     super::{
-        args::Diff,
         files, frozen,
         outcome::Failure,
-        plan::{Chain, Plan, Step},
+        plan::{Plan, Step},
         project::{Current, Project},
         upgrade,
     },
@@ -15,12 +14,19 @@ use super::{
 };
 use crate::format::{Class, Fingerprint, Format, Lock, LockedPlan, Section};
 
+/// The plan that is written.
+pub(super) struct Next<'a> {
+    pub(super) id: String,
+    pub(super) parent: String,
+    /// Codes that are allowed, and why.
+    pub(super) allowed: &'a [(String, String)],
+}
+
 /// Writes all of it; tells what was written, and what is to be done next.
 pub(super) fn write(
     project: &Project,
     mut lock: Lock,
-    chain: &Chain,
-    arguments: &Diff,
+    next: &Next<'_>,
     evolutions: &[Evolution<'_>],
     steps: &[Step],
 ) -> Result<Vec<String>, Failure> {
@@ -29,7 +35,7 @@ pub(super) fn write(
         freeze(project, &lock, evolution, &mut told)?;
     }
     if steps.iter().any(|step| step.needs_plan) {
-        let plan = plan(chain, arguments, evolutions, steps);
+        let plan = plan(next, evolutions, steps);
         let text = plan.text();
         told.write(&project.migrations().join(format!("{}.toml", plan.id)), &text)?;
         lock.plan = Some(LockedPlan { id: plan.id, fingerprint: Fingerprint::of_text(&text) });
@@ -59,16 +65,16 @@ impl Told {
     }
 }
 
-fn plan(chain: &Chain, arguments: &Diff, evolutions: &[Evolution<'_>], steps: &[Step]) -> Plan {
+fn plan(next: &Next<'_>, evolutions: &[Evolution<'_>], steps: &[Step]) -> Plan {
     let name = |format: &Format| format!("{} {}", format.discriminator(), format.fingerprint());
     let entity = |evolution: &Evolution<'_>| (evolution.old.as_ref().map(name), name(&evolution.new));
     let is_used = |(code, _): &&(String, String)| steps.iter().any(|step| step.code == *code);
     Plan {
-        id: chain.next(&arguments.name),
-        parent: chain.link(),
+        id: next.id.clone(),
+        parent: next.parent.clone(),
         entities: evolutions.iter().map(entity).collect(),
         steps: steps.to_vec(),
-        allowed: arguments.allow.iter().filter(is_used).cloned().collect(),
+        allowed: next.allowed.iter().filter(is_used).cloned().collect(),
     }
 }
 
@@ -85,12 +91,15 @@ fn freeze(project: &Project, lock: &Lock, evolution: &Evolution<'_>, told: &mut 
         retarget(project, entity, before, old.version, told)?;
     }
     told.write(&folder.join(format!("{module}.rs")), &frozen::text(ident, old, before))?;
-    let missing = upgrade::missing(old, changes);
+    let missing = upgrade::missing(old, &evolution.new, changes);
+    let whole = folder.join(format!("{module}_upgrade.rs"));
+    let users = project.upgrades().join(format!("{module}_upgrade.rs"));
     let moves = changes.iter().any(|change| change.class() == Class::Rekey);
-    if missing.is_empty() {
-        let text = upgrade::whole(ident, old.version, &entity.own_path(), changes);
-        told.write(&folder.join(format!("{module}_upgrade.rs")), &text)?;
+    if missing.is_empty() && files::read(&users)?.is_none() {
+        told.write(&whole, &upgrade::whole(ident, old.version, &entity.own_path(), changes))?;
     } else {
+        // What an earlier form of the plan wrote in full.
+        files::remove(&whole)?;
         begin(project, entity, old, &missing, told)?;
     }
     files::write_modules(&folder, "//! Old versions of entities. Written by `cargo tablemodel diff`.", |name| {
@@ -136,12 +145,18 @@ fn begin(
 ) -> Result<(), Failure> {
     let folder = project.upgrades();
     let path = folder.join(format!("{}_upgrade.rs", frozen::module(entity.ident(), old.version)));
-    if files::read(&path)?.is_none() {
+    let is_new = files::read(&path)?.is_none();
+    if is_new {
         told.write(&path, &upgrade::begun(entity.ident(), old, &entity.own_path(), missing))?;
     }
     let head = "//! Upgrades whose values are computed. This list is written by `cargo tablemodel diff`.";
     files::write_modules(&folder, head, |name| format!("mod {name};"))?;
-    told.next.push(format!("next: end the upgrade in {}", path.display()));
+    let what = if is_new {
+        "end the upgrade in"
+    } else {
+        "see whether the upgrade still says all: it is yours, and stays as it is, in"
+    };
+    told.next.push(format!("next: {what} {}", path.display()));
     told.next.push("      and, if it is not there, `mod upgrades;` in src/lib.rs".to_owned());
     Ok(())
 }

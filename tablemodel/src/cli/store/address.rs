@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use super::words::{Consistency, Place};
-use crate::{Database, DatabaseBuilder, Error, ErrorKind, Result, cli::outcome::Failure, schema::EntitySchema};
+use super::words::Place;
+use crate::{Database, Error, ErrorKind, Result, cli::outcome::Failure, schema::EntitySchema};
 
 /// What the address defaults to.
 pub(super) const VARIABLE: &str = "TABLEMODEL_STORE";
@@ -59,7 +59,9 @@ fn is_kind(text: &str) -> bool {
     text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'+')
 }
 
-fn builder(place: &Place) -> DatabaseBuilder {
+#[cfg(feature = "embedded")]
+fn builder(place: &Place) -> crate::DatabaseBuilder {
+    use super::words::Consistency;
     let builder = Database::builder().prefix(&place.prefix);
     let builder = match place.consistency {
         None => builder,

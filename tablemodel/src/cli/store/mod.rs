@@ -6,8 +6,10 @@ mod address;
 mod apply;
 mod control;
 mod interrupt;
+mod programs;
 mod progress;
 mod report;
+mod taken;
 mod undo;
 mod verify;
 pub(super) mod words;
@@ -22,6 +24,7 @@ use std::{
 
 use serde_json::json;
 
+pub(super) use self::taken::has_taken;
 use self::{address::Address, words::StoreCommand};
 use super::{
     check, golden,
@@ -29,7 +32,9 @@ use super::{
     plan,
     project::Project,
 };
-use crate::{Database, Error, ErrorKind, Result, format::Fingerprint, migrations::Migrations, schema::EntitySchema};
+use crate::{
+    Database, Error, ErrorKind, Result, cli::Model, format::Fingerprint, migrations::Migrations, schema::EntitySchema,
+};
 
 /// What a command over a store works with.
 pub(super) struct Tool {
@@ -49,11 +54,7 @@ impl Tool {
     }
 }
 
-pub(super) fn run(
-    project: &Project,
-    models: &[&'static [&'static EntitySchema]],
-    command: &StoreCommand,
-) -> Result<Outcome, Failure> {
+pub(super) fn run(project: &Project, models: &[Model], command: &StoreCommand) -> Result<Outcome, Failure> {
     let address = Address::of(command.place())?;
     if command.writes_rows()
         && project.has_lock()
@@ -77,8 +78,14 @@ pub(super) fn run(
 /// `apply` with these words over a database of a test's.
 #[cfg(test)]
 pub(super) async fn apply_for_tests(tool: &Tool, words: &[&str]) -> Outcome {
+    execute_for_tests(tool, &[&["apply"], words].concat()).await
+}
+
+/// A command by its words over a database of a test's.
+#[cfg(test)]
+pub(super) async fn execute_for_tests(tool: &Tool, words: &[&str]) -> Outcome {
     use clap::Parser;
-    let words = ["", "apply"].iter().chain(words);
+    let words = [""].iter().chain(words);
     let arguments = super::args::Arguments::try_parse_from(words).unwrap_or_else(|error| error.exit());
     let super::args::Command::Store(command) = arguments.command else { return Outcome::error(FAILED, "no command") };
     execute(tool, &command).await.unwrap_or_else(|error| failed(&error))
@@ -111,10 +118,10 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
 }
 
 /// The entities of all models, which share the store. Kept until the program ends.
-fn entities(models: &[&'static [&'static EntitySchema]]) -> &'static [&'static EntitySchema] {
+fn entities(models: &[Model]) -> &'static [&'static EntitySchema] {
     match models {
-        [model] => model,
-        models => models.concat().leak(),
+        [model] => model.entities,
+        models => Model::entities(models).leak(),
     }
 }
 

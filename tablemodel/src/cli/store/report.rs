@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Tool;
+use super::{Tool, programs};
 use crate::{
     Result,
     cli::outcome::{DONE, Outcome},
@@ -31,6 +31,8 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
     if lines.is_empty() {
         lines.push("nothing to do".to_owned());
     }
+    let programs = migrations.programs().await?;
+    lines.extend(programs::lines(&programs));
     let rewrites = plan.rewrites.iter().map(|rewrite| {
         let Rewrite { entity, version, older, known } = rewrite;
         json!({ "entity": entity, "version": version, "older": older, "known": known })
@@ -43,6 +45,7 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
         "dropped": plan.dropped.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
         "newer": plan.newer.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
         "unsupported": steps(&plan.unsupported),
+        "programs": programs::json_of(&programs),
     });
     Ok(Outcome { code: DONE, lines, data })
 }
@@ -52,11 +55,19 @@ pub(super) async fn status(tool: &Tool) -> Result<Outcome> {
     let plans = migrations.plans().await?;
     let mut lines: Vec<String> = plans.iter().map(plan_line).collect();
     let plans: Vec<Json> = plans.iter().map(plan_json).collect();
+    let programs = migrations.programs().await?;
+    let alive = programs::json_of(&programs);
     let Some(status) = migrations.status().await? else {
         lines.push("no migration was ever applied".to_owned());
-        return Ok(Outcome { code: DONE, lines, data: json!({ "migration": null, "plans": plans }) });
+        lines.extend(programs::lines(&programs));
+        return Ok(Outcome {
+            code: DONE,
+            lines,
+            data: json!({ "migration": null, "plans": plans, "programs": alive }),
+        });
     };
     lines.extend(status_lines(&status));
+    lines.extend(programs::lines(&programs));
     let data = json!({
         "migration": status.migration,
         "is": word(&status),
@@ -71,6 +82,7 @@ pub(super) async fn status(tool: &Tool) -> Result<Outcome> {
         "paused": status.paused,
         "rate": status.rate,
         "plans": plans,
+        "programs": alive,
     });
     Ok(Outcome { code: DONE, lines, data })
 }

@@ -3,6 +3,8 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::address::VARIABLE;
+
 /// The commands over a store.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum StoreCommand {
@@ -61,7 +63,7 @@ impl StoreCommand {
 }
 
 /// Where the store is, and how it is kept: the same for every program that uses it.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(in crate::cli) struct Place {
     /// The store: `embedded:PATH`, or the path of its file alone [default: $TABLEMODEL_STORE]
     #[arg(long, value_name = "ADDRESS")]
@@ -75,6 +77,18 @@ pub(in crate::cli) struct Place {
     /// After how long tombstones are swept [default: 600]
     #[arg(long, value_name = "SECONDS")]
     pub(super) fence: Option<u64>,
+}
+
+impl Place {
+    /// Whether a store is named, here or by the environment.
+    pub(in crate::cli) fn is_named(&self) -> bool {
+        self.store.is_some() || std::env::var_os(VARIABLE).is_some_and(|store| !store.is_empty())
+    }
+
+    /// Whether any of the words was given.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.store.is_some() || !self.prefix.is_empty() || self.consistency.is_some() || self.fence.is_some()
+    }
 }
 
 /// As `tablemodel::Consistency`.

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::{Folder, store::within};
-use crate::{EntitySchema, cli::outcome::DONE, prelude::*};
+use crate::{
+    cli::{Model, outcome::DONE},
+    prelude::*,
+};
 
 /// The page, in whose blocks `$` begins what is typed.
 const CHAPTER: &str = include_str!("../../../docs/changing.md");
@@ -225,7 +228,7 @@ fn fill(path: &Path) {
 }
 
 /// The lines that a command of a release prints, where paths begin in the package.
-fn lines(folder: &Folder, store: &Path, release: &'static [&'static EntitySchema], words: &str) -> Vec<String> {
+fn lines(folder: &Folder, store: &Path, release: Model, words: &str) -> Vec<String> {
     let mut all: Vec<&str> = words.split(' ').collect();
     if !["init", "diff", "check"].contains(&all[0]) {
         all.extend(["--store", store.to_str().unwrap()]);
@@ -248,12 +251,12 @@ fn the_chapter_shows_what_the_commands_print() {
     let store = folder.path("company.tablemodel");
     fill(&store);
     let releases = [
-        first::Company::ENTITIES,
-        second::Company::ENTITIES,
-        third::Company::ENTITIES,
-        fourth::Company::ENTITIES,
-        fifth::Company::ENTITIES,
-        sixth::Company::ENTITIES,
+        Model::of::<first::Company>(),
+        Model::of::<second::Company>(),
+        Model::of::<third::Company>(),
+        Model::of::<fourth::Company>(),
+        Model::of::<fifth::Company>(),
+        Model::of::<sixth::Company>(),
     ];
     let mut release = 0;
     let anew = printed_anew(|words| {

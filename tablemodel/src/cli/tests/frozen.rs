@@ -1,7 +1,7 @@
 //! A frozen struct is written as Rust, and has the very format that it was made from.
 
 use super::{
-    super::{Package, run},
+    super::{Model, Package, run},
     everything_v1::EverythingV1,
 };
 use crate::{DateTime, Uuid, format::Format, prelude::*};
@@ -92,8 +92,8 @@ fn written() -> String {
     let path: &'static str = folder.path().to_str().expect("a path").to_owned().leak();
     std::fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").expect("a manifest");
     let package = Package { name: "it", folder: path, model: "it::Before" };
-    assert_eq!(run(&package, &[Before::ENTITIES], ["", "init"]), 0);
-    assert_eq!(run(&package, &[after::After::ENTITIES], ["", "diff", "--allow", "TM205=a test"]), 0);
+    assert_eq!(run(&package, &[Model::of::<Before>()], ["", "init"]), 0);
+    assert_eq!(run(&package, &[Model::of::<after::After>()], ["", "diff", "--allow", "TM205=a test"]), 0);
     std::fs::read_to_string(folder.path().join("tablemodel/frozen/everything_v1.rs")).expect("the frozen struct")
 }
 

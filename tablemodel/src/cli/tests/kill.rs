@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     cli::{
+        Model,
         outcome::{DONE, STOPPED},
         run,
     },
@@ -45,7 +46,7 @@ const SLOW: &str = "--rate=60";
 fn child() {
     let Ok(path) = env::var(PATH) else { return };
     let rate = env::var(RATE).unwrap_or_default();
-    std::process::exit(i32::from(run(&PACKAGE, &[new::Club::ENTITIES], words(&path, &rate))));
+    std::process::exit(i32::from(run(&PACKAGE, &[Model::of::<new::Club>()], words(&path, &rate))));
 }
 
 fn spawn(path: &Path, rate: &str, stderr: Stdio) -> Child {
@@ -121,7 +122,7 @@ fn a_tool_that_is_interrupted_stops_after_the_batch_at_hand_and_goes_on_later() 
         (1..u64::from(PERSONS)).contains(&touched),
         "{touched}: it stopped in between, and what was done is on record"
     );
-    assert_eq!(run(&PACKAGE, &[new::Club::ENTITIES], words(path.to_str().unwrap(), FAST)), DONE);
+    assert_eq!(run(&PACKAGE, &[Model::of::<new::Club>()], words(path.to_str().unwrap(), FAST)), DONE);
     assert_whole(&path, "after an interruption");
 }
 
@@ -138,7 +139,7 @@ fn a_tool_that_is_killed_at_any_moment_is_taken_up_where_it_was() {
         }
         // The last one is let be.
         assert_eq!(
-            run(&PACKAGE, &[new::Club::ENTITIES], words(path.to_str().unwrap(), FAST)),
+            run(&PACKAGE, &[Model::of::<new::Club>()], words(path.to_str().unwrap(), FAST)),
             DONE,
             "after {kills} kills"
         );

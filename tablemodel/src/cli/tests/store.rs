@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     Consistency,
-    cli::outcome::{DONE, DRIFTED, FAILED, Outcome, SET_ASIDE, WAITING},
+    cli::{
+        Model,
+        outcome::{DONE, DRIFTED, FAILED, Outcome, SET_ASIDE, WAITING},
+    },
     prelude::*,
     store::{Action, Batch, Condition},
 };
@@ -234,7 +237,7 @@ fn words_and_stores_that_are_not_understood_are_errors_that_say_what_to_do() {
 #[test]
 fn several_models_share_a_store() {
     let store = Store::with(300);
-    let models = [first::Model::ENTITIES, new::Club::ENTITIES];
+    let models = [Model::of::<first::Model>(), Model::of::<new::Club>()];
     let applied = store.folder.answer_of(&models, &["apply", "--store", store.path.to_str().unwrap()]);
     assert_eq!(applied.code, DONE, "{applied:?}");
     let tables = store.open(async |db| db.list_tables().await.unwrap());

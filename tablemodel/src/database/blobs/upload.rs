@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload, path::Path};
-use tablemodel_store::{DateTime, PropertyName, RowKey, ValueRef};
+use tablemodel_store::{DateTime, RowKey, ValueRef};
 
 use super::{failed, owner::keys_record, path};
 use crate::{
@@ -60,9 +60,7 @@ impl Database {
         while let Some((task, placed, began)) = settled.try_next().await? {
             until = until.min(after(began, self.place()?.grace / 2));
             let Some(image) = changes.get_mut(task.change).and_then(image_mut) else { continue };
-            for (name, value) in placed.properties(task.pending.names) {
-                image.fields.insert(PropertyName::from_static(name), value);
-            }
+            placed.put(task.pending.names, &mut image.fields);
         }
         drop(settled);
         changes.iter_mut().filter_map(image_mut).for_each(|image| image.blobs.clear());
@@ -91,9 +89,7 @@ impl Database {
             {
                 self.record_move(&link.name, &to.key).await?;
             }
-            for (name, value) in placed.properties(task.pending.names) {
-                to.fields.insert(PropertyName::from_static(name), value);
-            }
+            placed.put(task.pending.names, &mut to.fields);
         }
         self.check_uploaded(Some(until))?;
         Ok(Some(until))
@@ -187,11 +183,12 @@ impl Database {
         Ok((is_own && is_recent && !is_linked).then_some((link, began)))
     }
 
-    /// A blob that the row links already stays; any other is put under a name of its own.
+    /// A blob that the row links already stays, unless it is to be kept in the row; any other is put under a name of its own.
     async fn placed(&self, task: &Task, now: DateTime) -> Result<Placed> {
         let blob = &task.pending.blob;
         let link = blob.link();
-        if let Some(link) = link.clone().filter(|link| task.linked.as_ref() == Some(&link.name)) {
+        let stays = |link: &Link| task.linked.as_ref() == Some(&link.name) && task.pending.is_linked(link);
+        if let Some(link) = link.clone().filter(stays) {
             return Ok(Placed::Link(link));
         }
         let own = own_content(blob);

@@ -177,7 +177,7 @@ impl Run<'_> {
             let moved_on = system::sequence(&found.properties) != system::sequence(planned);
             let etag = if moved_on { stale_etag() } else { found.etag.clone() };
             let parts = if moved_on { left.parts.clone() } else { self.parts_now(left).await? };
-            outcomes.push(Some(Group { head: Row { etag, properties: planned.clone(), ..found }, parts }));
+            outcomes.push(Some(Group::of(Row { etag, properties: planned.clone(), ..found }, parts)));
         }
         if ours { Ok(outcomes) } else { Err(self.unknown()) }
     }

@@ -6,12 +6,13 @@ use std::{future::IntoFuture, pin::Pin, sync::Mutex, time::Duration};
 
 use super::{
     Applied, DryRun, Progress,
-    backfill::{Backfill, Report, Sums},
+    backfill::{BATCH, Backfill, Report, Sums},
     dry,
     patience::Patience,
     record::{self, Record},
+    rows::Rows,
     settle::settle,
-    states::{Owned, Rows},
+    states::Owned,
     stop::Stop,
     survey::survey,
     targets::Targets,
@@ -30,9 +31,7 @@ const WAIT: Duration = Duration::from_secs(300);
 const MAX_FAILURES: u64 = 100;
 /// How often what came since is written too.
 const ROUNDS: u32 = 4;
-/// Entities between two cursors.
-const BATCH: usize = 500;
-/// The same in a store of this process, where a commit takes what waits together.
+/// Entities between two cursors in a store of this process, where a commit takes what waits together.
 const BATCH_WITHIN: usize = 8_000;
 
 /// An application as it is asked for. Made by [`Migrations::apply`](super::Migrations::apply); await it to run it.
@@ -69,7 +68,8 @@ impl<'a> Apply<'a> {
         }
     }
 
-    /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). No limit by default.
+    /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). By default as many as the
+    /// store takes, but 500 a second while this program writes: its own writes then hardly take longer.
     pub fn rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);
         self
@@ -81,7 +81,8 @@ impl<'a> Apply<'a> {
         self
     }
 
-    /// So many entities between two saves of a range's cursor (500; 8,000 in a store of this process): what a crash repeats.
+    /// So many entities between two saves of a range's cursor (500; 8,000 in a store of this process, while there is no limit): what a
+    /// crash repeats.
     pub fn batch(mut self, entities: usize) -> Self {
         self.batch = entities.max(1);
         self

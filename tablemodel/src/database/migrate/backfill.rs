@@ -30,10 +30,14 @@ use crate::{
     schema::EntitySchema,
 };
 
+/// Entities between two cursors, at most, where they may have to wait.
+pub(super) const BATCH: usize = 500;
 /// Batches in flight to a store of this process, which commits what waits together.
 const CONCURRENT_WITHIN: usize = 256;
 /// Rows that are read for a batch, at most: where few are to be written, the cursor goes on all the same.
 const LOOKED_AT: usize = 20_000;
+/// Bytes of further rows and of blobs that a batch reads, about: these are held until it is written.
+const HELD: usize = 64 * 1024 * 1024;
 /// For how long is waited at once.
 const NAP: Duration = Duration::from_secs(5);
 
@@ -97,6 +101,11 @@ impl Backfill<'_, '_> {
         self.owned.stop.is_asked() || self.sums(|sums| sums.paused || sums.failed > self.max_failures)
     }
 
+    /// Sees whether the program writes.
+    fn look_around(&self) {
+        self.throttle.beside(self.db().has_traffic(), self.now());
+    }
+
     /// Reads what was set meanwhile, and obeys it.
     pub(super) async fn obey(&self) -> Result<()> {
         let control = record::read_control(self.db(), &self.owned.id).await?;
@@ -148,21 +157,23 @@ impl Backfill<'_, '_> {
     async fn window(&self, range: &Range) -> Result<Window> {
         let mut query = Query::new(self.db().table_name(&range.table), range.rest());
         let mut window = Window { runs: Vec::new(), cursor: None, is_last: true };
-        let (mut entities, mut looked) = (0, 0);
+        let (mut entities, mut looked, mut held) = (0, 0, 0);
+        self.look_around();
+        let batch = if self.throttle.is_limited() { self.batch.min(BATCH) } else { self.batch };
         loop {
             let page = match self.db().query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(window),
                 other => other?,
             };
             for row in page.rows {
-                if entities >= self.batch || looked >= LOOKED_AT {
+                if entities >= batch || looked >= LOOKED_AT || held >= HELD {
                     return Ok(Window { is_last: false, ..window });
                 }
                 looked += 1;
                 window.cursor = Some(row.key.clone());
                 let Some(target) = self.targets.find(&range.table, &row) else { continue };
                 entities += 1;
-                self.add(target, row, &mut window.runs).await?;
+                held += self.add(target, row, &mut window.runs).await?;
             }
             match page.continuation {
                 Some(next) => query.continuation = Some(next),
@@ -171,20 +182,18 @@ impl Backfill<'_, '_> {
         }
     }
 
-    /// Puts an entity to those of its partition and type, as many as a batch takes.
-    async fn add(&self, target: Target, head: Row, runs: &mut Vec<Run>) -> Result<()> {
+    /// Puts an entity to those of its partition and type, as many as a batch takes; gives the bytes that it holds beside its head.
+    async fn add(&self, target: Target, head: Row, runs: &mut Vec<Run>) -> Result<usize> {
         let schema = target.schema;
-        let group = match schema.shape {
-            None => Group::from(head),
-            Some(_) => {
-                let table = self.db().table_name(schema.table);
-                match self.db().read_entity(schema, &table, &head.key).await {
-                    Ok(Some(group)) => group,
-                    Ok(None) => return Ok(()),
-                    Err(_) => Group::from(head), // set aside, with the reason, when it is written
-                }
-            }
+        let group = match schema.is_joined() {
+            false => Group::from(head),
+            true => match self.db().whole_entity(schema, head.clone()).await {
+                Ok(Some(group)) => group,
+                Ok(None) => return Ok(0),
+                Err(_) => Group::from(head), // set aside, with the reason, when it is written
+            },
         };
+        let held = group.bytes_beside();
         let most = (limits::MAX_BATCH_OPERATIONS / rows_each(schema).max(1)).max(1);
         let fits = |(other, groups): &&mut Run| {
             std::ptr::eq(other.schema, schema)
@@ -195,7 +204,7 @@ impl Backfill<'_, '_> {
             Some((_, groups)) => groups.push(group),
             None => runs.push((target, vec![group])),
         }
-        Ok(())
+        Ok(held)
     }
 
     /// Writes what is next in the range; nothing is told of it where the range is not this worker's any more.
@@ -253,6 +262,7 @@ impl Backfill<'_, '_> {
 
     /// Waits until so many entities may go; whether the range is still this worker's, and he is not asked to stop.
     async fn wait(&self, range: &mut Range, entities: u64) -> Result<bool> {
+        self.look_around();
         let mut rest = self.throttle.take(entities, self.now());
         while !rest.is_zero() {
             let nap = rest.min(NAP);

@@ -7,7 +7,7 @@ use tablemodel_store::{KeyRange, Query, RowKey, StoreErrorKind, limits};
 use super::{Failure, Step, survey::survey, targets::Targets};
 use crate::{
     database::{Database, bulk::rows_each},
-    error::Result,
+    error::{ErrorKind, Result},
     plan::{entries::entries, group::Group, image::Image, shadow},
     schema::{EntitySchema, is_move},
 };
@@ -97,14 +97,13 @@ impl Dry<'_> {
                     self.report.requests += 1;
                 }
                 batch.1 += rows_each(schema);
-                let group = match schema.shape {
-                    None => Group::from(row),
-                    Some(_) => match self.db.read_entity(schema, &self.db.table_name(table), &row.key).await? {
-                        Some(group) => group,
-                        None => continue,
-                    },
-                };
-                self.entity(schema, &group);
+                let key = row.key.clone();
+                match self.db.whole_entity(schema, row).await {
+                    Ok(Some(group)) => self.entity(schema, &group),
+                    Ok(None) => {}
+                    Err(error) if *error.kind() == ErrorKind::Corrupt => self.fail(schema, key, error.to_string()),
+                    Err(error) => return Err(error),
+                }
             }
             match page.continuation {
                 Some(next) => query.continuation = Some(next),

@@ -9,7 +9,9 @@ mod forms;
 mod owners;
 mod patience;
 mod plans;
+mod programs;
 mod record;
+mod rows;
 mod settle;
 mod states;
 mod stop;
@@ -25,10 +27,10 @@ use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
-pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan};
+pub use self::{apply::Apply, dry::DryRun, plans::AppliedPlan, programs::Program};
 use self::{
     record::{Control, Record},
-    states::Rows,
+    rows::Rows,
     stop::Stop,
 };
 use crate::{
@@ -298,7 +300,8 @@ impl Migrations {
         self.control(|control| control.paused = false).await
     }
 
-    /// Limits whoever applies the migration to so many entities a second, from the next batch on; `None` lifts the limit.
+    /// Limits whoever applies the migration to so many entities a second, from the next batch on; `None` lifts the limit,
+    /// and leaves that of a program that writes meanwhile.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use tablemodel_store::{Action, Batch, DateTime, Row, ValueRef};
 use super::{
     Migrations,
     record::{self, WORK, put, time},
-    states::Rows,
+    rows::Rows,
 };
 use crate::{
     database::{Database, registry::record as stamped},

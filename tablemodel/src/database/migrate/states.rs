@@ -1,173 +1,36 @@
-//! The states of indexes as rows, and who may move them: one migration at a time, by one owner, one state after the other,
-//! each once every live program knows of the one before.
+//! Who may move the states of indexes: one migration at a time, by one owner, one state after the other, each once every live
+//! program knows of the one before.
 //!
-//! All that says how far an index is stands in one partition: states, their epoch and the record change in one batch.
+//! States, their epoch and the record change in one batch; how they are read is told in `rows`.
 
 use std::{
-    collections::HashMap,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row, ValueRef};
+use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row};
 
 use super::{
-    DroppedIndex, MigrationPlan, Rewrite, Step,
-    record::{self, Control, MIGRATION, Record, control_key},
+    record::{self, Record},
+    rows::Rows,
     running,
     stop::Stop,
-    switch,
 };
 use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
         outbox::{is_race, later},
-        registry::{self, EPOCH, PARTITION, beyond, followers, index_row},
-        rewrites,
+        registry::{self, EPOCH, PARTITION, index_row},
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
-    schema::EntitySchema,
 };
 
 /// For how long a migration is its owner's, unless he says so again.
 const OWNED: Duration = Duration::from_secs(60);
 /// How soon he says so again.
 const KEEP: Duration = Duration::from_secs(15);
-
-/// The rows of the states, as they were read.
-pub(super) struct Rows(pub(super) HashMap<String, Row>);
-
-impl Rows {
-    pub(super) async fn read(db: &Database) -> Result<Self> {
-        Ok(Self(db.registry_rows().await?))
-    }
-
-    pub(super) fn state(&self, entity: &str, index: &str) -> Result<IndexState> {
-        self.0.get(&index_row(entity, index)).map_or(Ok(IndexState::Absent), registry::state)
-    }
-
-    pub(super) fn records(&self) -> Result<Vec<Record>> {
-        let rows = self.0.iter().filter(|(key, _)| key.starts_with(MIGRATION));
-        let mut records = rows.map(|(_, row)| Record::read(row)).collect::<Result<Vec<_>>>()?;
-        records.sort_by(|a, b| a.id.cmp(&b.id));
-        Ok(records)
-    }
-
-    pub(super) fn last(&self) -> Result<Option<Record>> {
-        Ok(self.records()?.pop())
-    }
-
-    pub(super) fn unfinished(&self) -> Result<Option<Record>> {
-        Ok(self.records()?.into_iter().find(|record| record.finished.is_none()))
-    }
-
-    pub(super) fn control(&self, id: &str) -> Control {
-        Control::read(self.0.get(&control_key(id)))
-    }
-
-    /// The indexes of a migration, as they are now.
-    pub(super) fn steps(&self, record: &Record) -> Result<Vec<Step>> {
-        let step = |(entity, index): &(String, String)| {
-            Ok(Step { entity: entity.clone(), index: index.clone(), state: self.state(entity, index)? })
-        };
-        record.steps.iter().map(step).collect()
-    }
-
-    pub(super) fn plan(&self, db: &Database) -> Result<MigrationPlan> {
-        let mut plan =
-            MigrationPlan { unfinished: self.unfinished()?.map(|record| record.id), ..MigrationPlan::default() };
-        for schema in db.model().iter().copied() {
-            let entity = schema.entity_type.to_owned();
-            if !self.0.contains_key(&registry::entity_row(schema)) {
-                continue;
-            }
-            for index in followers(schema).chain(rewrites::recorded(schema)) {
-                let state = self.state(&entity, &index)?;
-                let is_aggregate = schema.aggregates.iter().any(|aggregate| aggregate.is_named(&index));
-                let step = Step { entity: entity.clone(), index, state };
-                match (state, is_aggregate) {
-                    (IndexState::Readable, _) => {}
-                    (_, false) => plan.steps.push(step),
-                    (_, true) => plan.unsupported.push(step),
-                }
-            }
-            plan.rewrites.extend(self.rewrite(schema)?);
-            plan.newer.extend(self.newer_rewrite(schema)?);
-            for index in beyond(schema, &self.0)? {
-                let state = self.state(&entity, &index)?;
-                let found = if self.is_newer(schema, &index) { &mut plan.newer } else { &mut plan.dropped };
-                found.push(DroppedIndex { entity: entity.clone(), index, state });
-            }
-        }
-        for (entity, index) in switch::ready(self, db)? {
-            plan.dropped.push(DroppedIndex { entity, index, state: IndexState::Readable });
-        }
-        Ok(plan)
-    }
-
-    pub(super) fn row(&self, key: &str) -> Option<&Row> {
-        self.0.get(key)
-    }
-
-    pub(super) fn all(&self) -> &HashMap<String, Row> {
-        &self.0
-    }
-
-    /// Whether a newer version of the entity than the program's recorded the index.
-    fn is_newer(&self, schema: &EntitySchema, index: &str) -> bool {
-        match self.0.get(&index_row(schema.entity_type, index)).and_then(|row| row.properties.get("Version")) {
-            Some(ValueRef::Int64(version)) => version > i64::from(schema.version),
-            _ => false,
-        }
-    }
-
-    /// That the store keeps nothing for a newer program, which this one would not know how to migrate.
-    fn check_newest(&self, db: &Database) -> Result<()> {
-        let Some(newer) = self.plan(db)?.newer.into_iter().next() else { return Ok(()) };
-        let what = match rewrites::version(&newer.index) {
-            Some(version) => format!("its rows of `{}` are written as version {version}", newer.entity),
-            None => format!("a later version of `{}` has index `{}`", newer.entity, newer.index),
-        };
-        let detail = format!("the store is newer than this program: {what}; use that program");
-        Err(Error::new(ErrorKind::UnknownVersion, detail))
-    }
-
-    /// The rewrite to a newer version than the program's, where one was begun.
-    fn newer_rewrite(&self, schema: &EntitySchema) -> Result<Option<DroppedIndex>> {
-        let begun = rewrites::reached(schema.entity_type, &self.0, IndexState::DeleteOnly, u32::MAX)?;
-        let Some(version) = begun.filter(|version| *version > schema.version) else { return Ok(None) };
-        let (entity, index) = (schema.entity_type.to_owned(), rewrites::name(version));
-        let state = self.state(&entity, &index)?;
-        Ok(Some(DroppedIndex { entity, index, state }))
-    }
-
-    /// The older versions that rows may be of, where the model reads such.
-    fn rewrite(&self, schema: &'static EntitySchema) -> Result<Option<Rewrite>> {
-        if !schema.has_ancestors() {
-            return Ok(None);
-        }
-        let known = rewrites::reached(schema.entity_type, &self.0, IndexState::Readable, schema.version)?;
-        let older =
-            schema.ancestors().map(|older| older.version).filter(|older| known.is_none_or(|known| *older >= known));
-        let entity = schema.entity_type.to_owned();
-        Ok(Some(Rewrite { entity, version: schema.version, older: older.collect(), known }))
-    }
-
-    /// The table that the rows of an index stand in, where it says so.
-    pub(super) fn table(&self, entity: &str, index: &str) -> Option<&str> {
-        match self.0.get(&index_row(entity, index))?.properties.get("Table") {
-            Some(ValueRef::String(table)) => Some(table),
-            _ => None,
-        }
-    }
-
-    fn record(&self, id: &str) -> Result<Option<(Record, &Row)>> {
-        let Some(row) = self.0.get(&format!("{MIGRATION}{id}")) else { return Ok(None) };
-        Ok(Some((Record::read(row)?, row)))
-    }
-}
 
 /// What a program wants to begin: the indexes, and whether to take them away. None: it has nothing to begin.
 pub(super) type Wanted<'a> = dyn Fn(&Rows) -> Result<Option<(Vec<(String, String)>, bool)>> + Send + Sync + 'a;

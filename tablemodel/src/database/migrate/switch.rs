@@ -10,8 +10,9 @@ use tablemodel_store::{Action, Condition, Operation, Row};
 use super::{
     Contracted, Step, forms,
     record::{self, Record},
+    rows::Rows,
     settle::drain,
-    states::{Owned, Rows},
+    states::Owned,
     stop::Stop,
     waiting::Waiting,
 };

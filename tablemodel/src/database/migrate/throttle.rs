@@ -1,5 +1,5 @@
 //! How fast a backfill goes: a bucket of tokens, one an entity, that is refilled slower while the store is busy, or answers
-//! slower than at first.
+//! slower than at first; and where nobody set a limit, slowly while the program writes.
 //!
 //! Pure: told of what was written, and of the time by the monotonic clock; who takes from it waits.
 
@@ -12,6 +12,8 @@ use std::{
 const WINDOW: usize = 20;
 /// What a refill is made of where nobody set one, the store was busy, and nothing is known of it yet: entities a second.
 const FIRST: f64 = 1_000.0;
+/// Entities a second where nobody set a limit, and the program writes: few enough that it hardly waits longer for its own writes.
+pub(super) const BESIDE: f64 = 500.0;
 /// The least.
 const LEAST: f64 = 1.0;
 /// How much slower than at first batches may become.
@@ -27,6 +29,8 @@ pub(super) struct Throttle(Mutex<Bucket>);
 struct Bucket {
     /// What the user allows.
     limit: Option<f64>,
+    /// Whether the program writes.
+    is_beside: bool,
     /// What the store seems to bear; none while it was never busy.
     pace: Option<f64>,
     /// When the next entity may go, by the monotonic clock.
@@ -49,7 +53,7 @@ impl Throttle {
     /// One that begins now, by the monotonic clock.
     pub(super) fn new(limit: Option<f64>, now: Duration) -> Self {
         let window = Window { since: now, ..Window::default() };
-        Self(Mutex::new(Bucket { limit, pace: None, next: Duration::ZERO, window, usual: None }))
+        Self(Mutex::new(Bucket { limit, is_beside: false, pace: None, next: Duration::ZERO, window, usual: None }))
     }
 
     fn bucket<T>(&self, with: impl FnOnce(&mut Bucket) -> T) -> T {
@@ -58,6 +62,11 @@ impl Throttle {
 
     pub(super) fn limit(&self, limit: Option<f64>) {
         self.bucket(|bucket| bucket.limit = limit);
+    }
+
+    /// Whether the program writes, as of now.
+    pub(super) fn beside(&self, is_beside: bool, now: Duration) {
+        self.bucket(|bucket| bucket.beside(is_beside, now));
     }
 
     /// Whether entities may have to wait.
@@ -82,8 +91,21 @@ impl Throttle {
 }
 
 impl Bucket {
+    /// What is allowed, by the user or by default.
+    fn limit(&self) -> Option<f64> {
+        self.limit.or(self.is_beside.then_some(BESIDE))
+    }
+
+    /// What was usual is not, where the batches become others.
+    fn beside(&mut self, is_beside: bool, now: Duration) {
+        if self.is_beside != is_beside {
+            self.is_beside = is_beside;
+            (self.usual, self.window) = (None, Window { since: now, ..Window::default() });
+        }
+    }
+
     fn rate(&self) -> Option<f64> {
-        match (self.limit, self.pace) {
+        match (self.limit(), self.pace) {
             (Some(limit), Some(pace)) => Some(limit.min(pace)),
             (limit, pace) => limit.or(pace),
         }
@@ -111,7 +133,8 @@ impl Bucket {
             return self.halve(now);
         }
         self.window = Window { since: now, ..Window::default() };
-        self.pace = self.pace.map(|pace| pace * 1.05).filter(|pace| self.limit.is_none_or(|limit| *pace < limit));
+        let limit = self.limit();
+        self.pace = self.pace.map(|pace| pace * 1.05).filter(|pace| limit.is_none_or(|limit| *pace < limit));
     }
 
     /// Half of what is allowed, or else of what was reached; and a new window, of what comes of it.
@@ -169,6 +192,27 @@ mod tests {
         assert_eq!(waits(&throttle, 50, 10), 1.0);
         assert_eq!(waits(&throttle, 1, 60), 0.0, "what was not used is not saved up");
         assert_eq!(waits(&Throttle::new(None, Duration::ZERO), 1_000_000, 1), 0.0);
+    }
+
+    #[test]
+    fn while_the_program_writes_it_goes_slowly_unless_a_limit_was_set() {
+        let (throttle, mut clock) = (Throttle::new(None, Duration::ZERO), Duration::ZERO);
+        batches(&throttle, &mut clock, WINDOW * 2, |_| 100);
+        throttle.beside(true, clock);
+        assert_eq!(rate(&throttle), Some(BESIDE));
+        batches(&throttle, &mut clock, WINDOW, |_| 1);
+        throttle.beside(true, clock);
+        assert_eq!(rate(&throttle), Some(BESIDE));
+        throttle.beside(false, clock);
+        assert_eq!(rate(&throttle), None, "full speed");
+        batches(&throttle, &mut clock, WINDOW * 2, |_| 100);
+        assert_eq!(rate(&throttle), None, "small batches are no measure for large ones");
+        throttle.beside(true, clock);
+        throttle.limit(Some(9_000.0));
+        assert_eq!(rate(&throttle), Some(9_000.0), "who sets a limit knows what he does");
+        throttle.limit(None);
+        throttle.busy(clock);
+        assert_eq!(rate(&throttle), Some(BESIDE / 2.0));
     }
 
     #[test]

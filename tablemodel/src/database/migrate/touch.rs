@@ -95,8 +95,8 @@ async fn write_again(db: &Database, target: Target, key: &RowKey) -> Result<bool
     for attempt in 0..ATTEMPTS {
         let there = db.read_entity(schema, &registered.table, key).await?;
         let Some(old) = there.filter(|rows| target.takes(&rows.head)) else { return Ok(false) };
-        match db.write_one(&registered, same(schema, old)?).await {
-            Ok(_) => return Ok(true),
+        match write_as_new(db, schema, old).await {
+            Ok(()) => return Ok(true),
             Err(error) => match error.kind() {
                 ErrorKind::Conflict { .. } | ErrorKind::NotFound | ErrorKind::OutcomeUnknown => {}
                 ErrorKind::Unavailable if attempt + 1 < ATTEMPTS => db.pause(attempt).await,
@@ -106,6 +106,11 @@ async fn write_again(db: &Database, target: Target, key: &RowKey) -> Result<bool
     }
     let detail = "the entity keeps changing, or the store is busy";
     Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()))
+}
+
+async fn write_as_new(db: &Database, schema: &'static EntitySchema, old: Group) -> Result<()> {
+    let change = same(schema, db.completed(schema, old).await?)?;
+    db.write_one(&*db.registered(schema)?, change).await.map(drop)
 }
 
 /// Writes what was set aside once more; gives how many are left.

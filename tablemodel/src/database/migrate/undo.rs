@@ -12,11 +12,7 @@ use tablemodel_store::{
 };
 
 use super::{
-    Contracted, forms, plans, record, running,
-    settle::drain,
-    states::{Owned, Rows},
-    stop::Stop,
-    switch,
+    Contracted, forms, plans, record, rows::Rows, running, settle::drain, states::Owned, stop::Stop, switch,
     waiting::Waiting,
 };
 use crate::{

@@ -7,11 +7,7 @@ use std::{collections::HashMap, time::Duration};
 
 use tablemodel_store::{ETag, Row, ValueRef};
 
-use super::{
-    patience::Patience,
-    record,
-    states::{Owned, Rows},
-};
+use super::{patience::Patience, record, rows::Rows, states::Owned};
 use crate::{
     database::{
         leases::{GONE, INSTANCE, REQUEST},

@@ -166,5 +166,5 @@ fn arrived(batches: &[Batch], receipts: Vec<Receipts>, table: &str, key: &RowKey
     let head = row(key.clone(), left.properties.ok_or_else(no_row)?)?;
     // Those that were written before the commit are not in it.
     let parts = left.parts.into_iter().map(|part| row(part.key.clone(), part.properties.clone()).unwrap_or(part));
-    Ok(Group { parts: parts.collect(), head })
+    Ok(Group::of(head, parts.collect()))
 }

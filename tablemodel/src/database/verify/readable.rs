@@ -12,7 +12,7 @@ const JSON: &str = "json";
 
 /// An entity whose rows are as the schema of the version that wrote them says, or what is wrong with it.
 pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Old, String> {
-    let old = Old::of(schema, rows).map_err(|error| error.to_string())?;
+    let old = Old::looked_at(schema, rows).map_err(|error| error.to_string())?;
     let (image, by) = (&old.written, old.written.schema);
     if let Some(wrong) = by.properties().find_map(|property| misfit(property, image.fields.get(property.property))) {
         return Err(wrong);

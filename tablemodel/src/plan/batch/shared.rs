@@ -99,7 +99,7 @@ impl BatchPlan {
     /// What the target holds, in whichever of its rows.
     fn held_by(&self, into: &aggregate::Into, head: Row, before: &dyn Before) -> Result<Option<Value>> {
         let rows = match self.left_at(&into.row) {
-            Some(left) => Group { head, parts: left.parts.clone() },
+            Some(left) => Group { head, parts: left.parts.clone(), fetched: None },
             None => shape::known(into.target, head, before)?,
         };
         Ok(rows.iter().find_map(|row| row.properties.get(into.property.property)).map(|value| value.to_value()))

@@ -168,7 +168,7 @@ pub(crate) fn whole<'a>(schema: &'static EntitySchema, rows: &'a Group) -> Resul
 
 /// The rows of the entity whose head this is, as they are known before a change.
 pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Before) -> Result<Group> {
-    if schema.shape.is_none() {
+    if !schema.has_parts() {
         return Ok(head.into());
     }
     let missing = |row: &str| {
@@ -181,7 +181,7 @@ pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Befor
         before.row(&row).flatten().map(Cow::into_owned).ok_or_else(|| missing(&row))
     });
     let parts = parts.collect::<Result<_>>()?;
-    Ok(Group { head, parts })
+    Ok(Group::of(head, parts))
 }
 
 /// Where the parts of one entity go.
@@ -232,11 +232,15 @@ impl Layout<'_> {
     }
 
     fn lay_part(self, name: PartName, mut properties: Properties, before: Option<&Row>, laid: &mut Laid) {
-        if let Some(before) = before.filter(|before| is_same(&before.properties, &properties)) {
+        let kind = system::part_type(self.schema);
+        let stays = |before: &&Row| {
+            is_same(&before.properties, &properties) && system::entity_type(&before.properties) == Some(&kind)
+        };
+        if let Some(before) = before.filter(stays) {
             laid.parts.push(before.clone());
             return;
         }
-        part::stamp(&mut properties, &system::part_type(self.schema), &self.key.row, self.sequence);
+        part::stamp(&mut properties, &kind, &self.key.row, self.sequence);
         let row = name.key(&self.key.row);
         let action = match before {
             Some(before) => rewriting(before, &properties),

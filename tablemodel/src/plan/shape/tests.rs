@@ -62,7 +62,7 @@ fn stored(image: &Image, fresh: Option<u64>) -> Group {
     let laid = layout(&image.key, fresh).lay(parts, &mut head, None);
     system::stamp(&mut head, Thing::SCHEMA.discriminator, i64::MAX, Some(vec![0; 64]));
     let head = Row { key: image.key.clone(), etag: stale_etag(), timestamp: DateTime::UNIX_EPOCH, properties: head };
-    Group { head, parts: laid.parts }
+    Group::of(head, laid.parts)
 }
 
 proptest! {

@@ -264,6 +264,7 @@ async fn another_writer_at_any_store_call_leaves_every_copy_as_its_source_is() {
     let mut points = 0;
     for mode in MODES {
         for first in STEPS {
+            let calls = calls_of(mode, first).await;
             for second in COMING_BETWEEN {
                 // The first stops before its n-th call, and the second goes all the way.
                 for n in 0.. {
@@ -274,7 +275,7 @@ async fn another_writer_at_any_store_call_leaves_every_copy_as_its_source_is() {
                     settled(&field, &told).await;
                     points += 1;
                     assert!(total > 0, "{told}");
-                    if n >= calls_of(mode, first).await {
+                    if n >= calls {
                         break;
                     }
                 }

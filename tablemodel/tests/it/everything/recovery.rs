@@ -27,8 +27,8 @@ impl Dice {
 }
 
 /// The operation with this script, and the program that finds what it left.
-async fn interrupted(mode: Consistency, op: Op, script: Script) -> TestDatabase {
-    let db = prepared(mode).await;
+async fn interrupted(prepared: &TestDatabase, op: Op, script: Script) -> TestDatabase {
+    let db = prepared.fork().expect("in memory");
     db.forget_calls();
     db.fail(script);
     let _ = run(&db, op).await;
@@ -50,11 +50,13 @@ async fn recover(db: &TestDatabase, script: Script) -> usize {
 async fn a_fault_while_the_relay_recovers_from_another_leaves_old_or_new() {
     let (ops, faults, mut dice, mut met) = (Vec::from_iter(ops()), faults(), Dice(5), 0);
     let mut known = BTreeMap::new();
+    let (azure, atomic) = (prepared(Consistency::Azure).await, prepared(Consistency::Atomic).await);
     for sample in 0..SAMPLES {
-        let mode = if sample % 4 == 3 { Consistency::Atomic } else { Consistency::Azure };
+        let prepared = if sample % 4 == 3 { &atomic } else { &azure };
+        let mode = prepared.consistency();
         let op = ops[dice.below(ops.len())];
         if let Entry::Vacant(entry) = known.entry((sample % 4 == 3, op)) {
-            let db = prepared(mode).await;
+            let db = prepared.fork().expect("in memory");
             let before = stage(&db).entities().await;
             db.forget_calls();
             run(&db, op).await.expect("no fault");
@@ -63,12 +65,12 @@ async fn a_fault_while_the_relay_recovers_from_another_leaves_old_or_new() {
         let (before, calls, after) = &known[&(sample % 4 == 3, op)];
         let (call, fault) = (dice.below(*calls), faults[dice.below(faults.len())].clone());
         let first = || Script::new().at(call, fault.clone());
-        let steps = recover(&interrupted(mode, op, first()).await, Script::new()).await;
+        let steps = recover(&interrupted(prepared, op, first()).await, Script::new()).await;
         let (second, again) = (dice.below(steps.max(1)), faults[dice.below(faults.len())].clone());
         let told = format!(
             "sample {sample}: {mode:?} {op:?}, {fault:?} at call {call}, then {again:?} at {second} of {steps}"
         );
-        let db = interrupted(mode, op, first()).await;
+        let db = interrupted(prepared, op, first()).await;
         met += usize::from(recover(&db, Script::new().at(second, again)).await > second);
         let stage = stage(&db.reopen::<Model>().await.expect("opened"));
         stage.settle().await;

@@ -272,9 +272,9 @@ pub(super) async fn assert_exact(stage: &Stage, told: &str) {
 }
 
 /// Every store call of the operation with every fault; how many there were.
-async fn enumerate(mode: Consistency, op: Op) -> usize {
-    let mut points = 0;
-    let db = prepared(mode).await;
+async fn enumerate(prepared: &TestDatabase, op: Op) -> usize {
+    let (mode, mut points) = (prepared.consistency(), 0);
+    let db = prepared.fork().unwrap();
     let before = stage(&db).entities().await;
     db.forget_calls();
     run(&db, op).await.unwrap();
@@ -283,7 +283,7 @@ async fn enumerate(mode: Consistency, op: Op) -> usize {
     for call in 0..calls {
         for fault in faults().into_iter().take(op.faults()) {
             let told = format!("{mode:?} {op:?}, {fault:?} at call {call} of {calls}");
-            let db = prepared(mode).await;
+            let db = prepared.fork().unwrap();
             db.fail(Script::new().at(call, fault));
             let result = run(&db, op).await;
             db.fail(Script::new());
@@ -320,9 +320,10 @@ pub(super) fn ops() -> BTreeSet<Op> {
 }
 
 async fn enumerate_all(mode: Consistency) -> usize {
+    let prepared = prepared(mode).await;
     let mut points = 0;
     for op in ops() {
-        points += Box::pin(enumerate(mode, op)).await;
+        points += Box::pin(enumerate(&prepared, op)).await;
     }
     points
 }

@@ -221,11 +221,8 @@ async fn the_building_of_copies_that_died_anywhere_is_taken_up() {
     // In the atomic mode it comes with the tables.
     for (mode, each) in [(Consistency::Azure, 1), (Consistency::Atomic, 2)] {
         let calls = at_every_call(
-            async || {
-                let store = filled(mode, each).await;
-                let db = program::<Model>(&store).await;
-                (store, db)
-            },
+            filled(mode, each).await,
+            async |store| program::<Model>(store).await,
             async |db| {
                 db.ensure_tables().await?;
                 db.migrations().apply().workers(1).await.map(drop)

@@ -12,7 +12,7 @@ use tablemodel::{
 use super::{Club, MODES, assert_built, assert_clean, filled, next, program, states, unique};
 
 /// Calls up to which each kind of fault is tried at each.
-const FEW: usize = 400;
+const FEW: usize = 300;
 
 /// The faults at a call: every kind, or where the calls are many, one kind each in turn.
 fn faults(call: usize, calls: usize) -> Vec<Fault> {
@@ -21,20 +21,28 @@ fn faults(call: usize, calls: usize) -> Vec<Fault> {
     chosen.map(|(_, fault)| fault).collect()
 }
 
-/// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
-pub(super) async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
+/// Opens a program on a copy of what is filled and runs `work` with a fault at every call of it, each time on a copy of its
+/// own, and then `end` without.
+pub(super) async fn at_every_call<W, E>(
+    filled: TestDatabase,
+    opened: impl AsyncFn(&TestDatabase) -> Database,
+    work: W,
+    end: E,
+) -> usize
 where
     W: AsyncFn(&Database) -> tablemodel::Result<()>,
     E: AsyncFn(&TestDatabase, &str),
 {
-    let (store, db) = made().await;
+    let store = filled.fork().expect("in memory");
+    let db = opened(&store).await;
     store.forget_calls();
     work(&db).await.expect("without a fault");
     let calls = store.calls().len();
     for call in 0..calls {
         for fault in faults(call, calls) {
             let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
-            let (store, db) = made().await;
+            let store = filled.fork().expect("in memory");
+            let db = opened(&store).await;
             let replies = !matches!(fault, Fault::LostReply);
             store.fail(Script::new().at(call, fault));
             let result = work(&db).await;
@@ -51,19 +59,12 @@ where
     calls
 }
 
-async fn made<M: TableModel>(mode: Consistency, clubs: u32, persons: u32) -> (TestDatabase, Database) {
-    let store = filled(mode, clubs, persons).await;
-    let db = program::<M>(&store).await;
-    // Without the small migration that comes with the tables.
-    db.ensure_tables().await.expect("ensured");
-    (store, db)
-}
-
 #[tokio::test]
 async fn a_migration_that_died_anywhere_is_taken_up() {
     for mode in MODES {
         let calls = at_every_call(
-            async || made::<unique::Club>(mode, 3, 70).await,
+            filled(mode, 3, 70).await,
+            async |store| next::<unique::Club>(store).await,
             async |db| db.migrations().apply().workers(2).await.map(drop),
             async |store, told| {
                 let db = next::<unique::Club>(store).await;
@@ -79,12 +80,13 @@ async fn a_migration_that_died_anywhere_is_taken_up() {
     }
 }
 
-/// Fewer entities, of which each has rows in other partitions: 70 calls an entity.
+/// Fewer entities, of which each has rows in other partitions: 70 calls an entity, each of which meets one kind of fault.
 #[tokio::test]
 async fn a_migration_of_every_kind_of_index_that_died_anywhere_is_taken_up() {
-    for (mode, persons) in [(Consistency::Azure, 8), (Consistency::Atomic, 201)] {
+    for (mode, persons) in [(Consistency::Azure, 5), (Consistency::Atomic, 201)] {
         let calls = at_every_call(
-            async || made::<Club>(mode, 1, persons).await,
+            filled(mode, 1, persons).await,
+            async |store| next::<Club>(store).await,
             async |db| db.migrations().apply().workers(1).batch(100).await.map(drop),
             async |store, told| {
                 let db = next::<Club>(store).await;
@@ -100,12 +102,18 @@ async fn a_migration_of_every_kind_of_index_that_died_anywhere_is_taken_up() {
 #[tokio::test]
 async fn what_is_repeated_is_at_most_a_batch_of_each_range() {
     const BATCH: u64 = 20;
-    let (store, db) = made::<unique::Club>(Consistency::Azure, 1, 200).await;
+    let filled = filled(Consistency::Azure, 1, 200).await;
+    let opened = async || {
+        let store = filled.fork().expect("in memory");
+        let db = next::<unique::Club>(&store).await;
+        (store, db)
+    };
+    let (store, db) = opened().await;
     store.forget_calls();
     db.migrations().apply().batch(20).await.expect("applied");
     let calls = store.calls().len();
     for call in 0..calls {
-        let (store, db) = made::<unique::Club>(Consistency::Azure, 1, 200).await;
+        let (store, db) = opened().await;
         store.fail(Script::new().at(call, Fault::CrashAfter));
         db.migrations().apply().batch(20).await.expect_err("it died");
         store.fail(Script::new());
@@ -127,15 +135,20 @@ async fn what_is_repeated_is_at_most_a_batch_of_each_range() {
     }
 }
 
+/// A store with the index, whose builder has ended.
+async fn built(mode: Consistency) -> TestDatabase {
+    let store = filled(mode, 2, 101).await;
+    next::<unique::Club>(&store).await.migrations().apply().await.expect("applied");
+    store.clock().advance(Duration::from_secs(130));
+    store
+}
+
 #[tokio::test]
 async fn a_rollback_that_died_anywhere_is_taken_up() {
     for mode in MODES {
         at_every_call(
-            async || {
-                let (store, db) = made::<unique::Club>(mode, 2, 101).await;
-                db.migrations().apply().await.expect("applied");
-                (store, db)
-            },
+            built(mode).await,
+            async |store| program::<unique::Club>(store).await,
             async |db| db.migrations().rollback().await.map(drop),
             async |store, told| {
                 let db = program::<unique::Club>(store).await;

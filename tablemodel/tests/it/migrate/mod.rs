@@ -2,11 +2,14 @@
 //!
 //! One store, and programs of two releases over it; time passes where somebody sleeps.
 
+mod beside;
 mod building;
 mod copies;
 mod crashes;
 mod joining;
+mod layouts;
 mod leases;
+mod resharded;
 mod rewrites;
 mod together;
 mod undoing;
@@ -152,6 +155,7 @@ pub(crate) async fn program_over<M: TableModel>(db: &TestDatabase, store: Arc<dy
     let random = Arc::new(Counter(AtomicU64::new(NEXT.fetch_add(1 << 32, Ordering::Relaxed))));
     let builder = Database::builder().clock(Arc::new(db.clock().clone())).random(random);
     let builder = builder.sleep(Arc::new(Passing(db.clock().clone()))).deadline(Duration::MAX);
+    let builder = builder.blobs(db.blob_store());
     builder.consistency(db.consistency()).with_store::<M>(store).await.expect("opened")
 }
 

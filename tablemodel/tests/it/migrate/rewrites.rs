@@ -342,11 +342,8 @@ async fn a_rewrite_that_died_anywhere_is_taken_up() {
     // In the atomic mode it comes with the tables.
     for mode in MODES {
         let calls = at_every_call(
-            async || {
-                let store = filled(mode, 3, 10).await;
-                let db = program::<second::Club>(&store).await;
-                (store, db)
-            },
+            filled(mode, 3, 10).await,
+            async |store| program::<second::Club>(store).await,
             async |db| {
                 db.ensure_tables().await?;
                 db.migrations().apply().workers(2).batch(5).await.map(drop)

@@ -11,3 +11,4 @@ mod pages;
 mod paths;
 mod scans;
 mod shards;
+mod shown;

@@ -60,21 +60,6 @@ struct Unreadable {
 }
 upgrade!(Old => Unreadable);
 
-#[derive(TableEntity)]
-#[table(name = "Things", entity_type = "Wide", frozen, wide, partition = "{p}", row = "wide_{id}")]
-struct WideV1 {
-    p: String,
-    id: u32,
-}
-
-#[derive(TableEntity)]
-#[table(name = "Things", entity_type = "Wide", version = 2, previous = WideV1, partition = "{p}", row = "wide_{id}")]
-struct Narrow {
-    p: String,
-    id: u32,
-}
-upgrade!(WideV1 => Narrow);
-
 #[derive(TableModel)]
 enum Model {
     Old(Old),

@@ -1,0 +1,126 @@
+//! `diff --amend`: the newest plan is taken back, and made anew of what the program stores now.
+//! Nothing is written here: what comes of it is written as any other change.
+
+use super::{
+    super::{
+        args::Diff,
+        files,
+        outcome::Failure,
+        plan::{Chain, Written},
+        project::Project,
+    },
+    Evolution,
+};
+use crate::format::Lock;
+
+/// All as it was before the newest plan.
+pub(super) struct TakenBack {
+    pub(super) lock: Lock,
+    pub(super) chain: Chain,
+    /// The user's words of then, and those of now.
+    pub(super) arguments: Diff,
+    /// The entities that it changes, each with the version that it gives it.
+    pub(super) entities: Vec<(String, u32)>,
+}
+
+/// How to go on where a plan cannot be amended.
+const RESTORE: &str = "restore tablemodel.lock and tablemodel/ from version control, and run `cargo tablemodel diff`";
+
+/// Takes the newest plan back; or says why that cannot be.
+pub(super) fn take_back(
+    project: &Project,
+    mut lock: Lock,
+    chain: &Chain,
+    given: &Diff,
+) -> Result<Result<TakenBack, String>, Failure> {
+    let Some(newest) = &chain.last else {
+        return Ok(Err("there is no plan yet: run `cargo tablemodel diff` without `--amend`".to_owned()));
+    };
+    let id = newest.id.as_str();
+    let name = id.split_once('_').map_or(id, |(_, name)| name);
+    if let Some(given) = given.name.as_deref().filter(|given| *given != name && *given != id) {
+        return Ok(Err(format!(
+            "plan `{given}` is not the newest, which is `{id}`: what was written after a plan has its fingerprint, so that only \
+             the newest is amended; a further change is a plan of its own: run `cargo tablemodel diff` without `--amend`"
+        )));
+    }
+    let text = files::read(&project.migrations().join(format!("{id}.toml")))?.unwrap_or_default();
+    let plan = Written::parse(&text.replace("\r\n", "\n"));
+    if let Some([entity, ..]) = plan.steps.iter().find(|[_, code, _]| code == "TM206") {
+        return Ok(Err(format!("plan {id} takes `{entity}` out of the lock, where it would be needed: {RESTORE}")));
+    }
+    let mut entities = Vec::new();
+    for (from, to) in &plan.entities {
+        let Some((name, version)) = undo(&mut lock, from.as_deref(), to) else {
+            return Ok(Err(format!("plan {id}: tablemodel.lock does not have what `{to}` was before: {RESTORE}")));
+        };
+        entities.extend(from.is_some().then_some((name, version)));
+    }
+    let arguments = Diff {
+        name: Some(name.to_owned()),
+        rename: renames(project, &plan, given),
+        allow: allowed(&plan, given),
+        ..Diff::default()
+    };
+    Ok(Ok(TakenBack { lock, chain: chain.before(&text), arguments, entities }))
+}
+
+/// Takes a version out of the lock whose predecessor is in it; gives the entity and that version.
+fn undo(lock: &mut Lock, from: Option<&str>, to: &str) -> Option<(String, u32)> {
+    let split = |text: &str| -> Option<(String, u32, String)> {
+        let (discriminator, fingerprint) = text.split_once(' ')?;
+        let (name, version) = discriminator.split_once('@')?;
+        Some((name.to_owned(), version.parse().ok()?, fingerprint.to_owned()))
+    };
+    let (name, version, _) = split(to)?;
+    if lock.newest(&name)?.format.version != version {
+        return None;
+    }
+    if let Some(from) = from {
+        let (_, earlier, fingerprint) = split(from)?;
+        let mut versions = lock.versions(&name).map(|section| &section.format);
+        let is_there = versions.any(|own| own.version == earlier && own.fingerprint().to_string() == fingerprint);
+        if !is_there || earlier == version {
+            return None;
+        }
+    }
+    lock.take_back(&name, version);
+    Some((name, version))
+}
+
+/// The renames that were said when the plan was made and still are ones, and those that are said now.
+fn renames(project: &Project, plan: &Written, given: &Diff) -> Vec<(String, String)> {
+    let still = plan.renames().filter(|(entity, from, to)| {
+        let current = project.entities.iter().find(|current| current.format.entity_type == *entity);
+        let has = |name: &str| current.is_some_and(|current| current.format.properties.contains_key(name));
+        let plain = |from: &str| from.rsplit('.').next().unwrap_or(from).to_owned();
+        let is_told = given.rename.iter().any(|(other, new)| plain(other) == *from || new == to);
+        !is_told && has(to) && !has(from)
+    });
+    let still = still.map(|(entity, from, to)| (format!("{entity}.{from}"), to.to_owned()));
+    still.chain(given.rename.iter().cloned()).collect()
+}
+
+/// The codes that were allowed, and those that are now.
+fn allowed(plan: &Written, given: &Diff) -> Vec<(String, String)> {
+    let is_told = |code: &String| given.allow.iter().any(|(other, _)| other == code);
+    let still = plan.allowed.iter().filter(|(code, _)| !is_told(code));
+    still.chain(&given.allow).cloned().collect()
+}
+
+impl TakenBack {
+    /// Why what the program stores now cannot be the same plan; none if it can.
+    pub(super) fn misfit(&self, evolutions: &[Evolution<'_>]) -> Option<String> {
+        self.entities.iter().find_map(|(name, version)| {
+            let evolution = evolutions.iter().find(|evolution| evolution.new.entity_type == *name);
+            match evolution {
+                None => Some(format!("`{name}` is not changed any more, and files that the plan wrote are there: {RESTORE}")),
+                Some(evolution) if evolution.new.version != *version => Some(format!(
+                    "`{}` has version {}, and the plan makes version {version} of it, which no store has yet: write `version = {version}`",
+                    evolution.entity.path, evolution.new.version
+                )),
+                Some(_) => None,
+            }
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! Entities that an older version wrote in another layout: read whole, with the contents of blobs that their upgrade asks for; and
+//! written as this version has them, where their blobs change place, before anything else is done with them.
+//!
+//! What an upgrade makes of them is planned elsewhere.
+
+use tablemodel_store::Row;
+#[cfg(not(feature = "blob"))]
+use tablemodel_store::RowKey;
+
+use crate::{
+    database::Database,
+    error::Result,
+    plan::{group::Group, version},
+    schema::EntitySchema,
+};
+
+impl Database {
+    /// The whole entity whose head was read; none if it is gone.
+    pub(super) async fn whole_entity(&self, schema: &'static EntitySchema, head: Row) -> Result<Option<Group>> {
+        let may_have_parts = schema.shape.is_some() || (schema.has_parts() && version::is_older(schema, &head));
+        let rows = match may_have_parts {
+            false => Some(Group::from(head)),
+            true => self.read_entity(schema, &self.table_name(schema.table), &head.key).await?,
+        };
+        match rows {
+            Some(rows) => self.completed(schema, rows).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+#[cfg(not(feature = "blob"))]
+#[expect(clippy::unused_async, reason = "only blobs are fetched")]
+impl Database {
+    pub(crate) async fn completed(&self, _: &'static EntitySchema, rows: Group) -> Result<Group> {
+        Ok(rows)
+    }
+
+    pub(super) async fn placed_entity(
+        &self,
+        schema: &'static EntitySchema,
+        table: &str,
+        key: &RowKey,
+    ) -> Result<Option<Group>> {
+        self.read_entity(schema, table, key).await
+    }
+}
+
+#[cfg(feature = "blob")]
+mod blobs {
+    use std::sync::Arc;
+
+    use tablemodel_store::{Properties, PropertyName, RowKey, ValueRef};
+
+    use super::{Database, EntitySchema, Group, Result, version};
+    use crate::{
+        database::{calls::ATTEMPTS, write::no_row},
+        error::{Error, ErrorKind},
+        plan::{
+            change::{Change, is_primary},
+            image::Image,
+        },
+        upgrade::asked_for,
+    };
+
+    impl Database {
+        /// The rows, with the contents that the upgrade of an older version asks for. Cost: none for rows of this version; one
+        /// request a blob. What the upgrade cannot do for other reasons is told by whoever reads the entity.
+        pub(crate) async fn completed(&self, schema: &'static EntitySchema, mut rows: Group) -> Result<Group> {
+            if !schema.had_blobs() || !is_moving(schema, &rows) {
+                return Ok(rows);
+            }
+            while let Err(error) = version::upgraded(schema, &rows) {
+                let Some(link) = asked_for(&error).cloned() else { break };
+                let Some(property) = linking(schema, &rows, &link.name)? else { return Err(error) };
+                let content = self.fetch_whole(link).await?;
+                let mut fetched = rows.fetched.take().map_or_else(Properties::new, Arc::unwrap_or_clone);
+                fetched.set(property, ValueRef::Binary(&content));
+                rows.fetched = Some(Arc::new(fetched));
+            }
+            Ok(rows)
+        }
+
+        /// The rows of the entity whose head stands at `key`, whatever stands there, once its blobs are where this version keeps
+        /// them: for a write that goes on from what they hold.
+        pub(in crate::database) async fn placed_entity(
+            &self,
+            schema: &'static EntitySchema,
+            table: &str,
+            key: &RowKey,
+        ) -> Result<Option<Group>> {
+            for attempt in 0..ATTEMPTS {
+                let Some(rows) = self.read_entity(schema, table, key).await? else { return Ok(None) };
+                match Box::pin(self.with_blobs_placed(schema, rows)).await {
+                    Ok(rows) => return Ok(Some(rows)),
+                    Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound) => {
+                        self.pause(attempt).await;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            let detail = "the entity keeps changing while its blobs are put where this version keeps them";
+            Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()))
+        }
+
+        /// The entity as it stands once its blobs are where this version keeps them: one of an older version that keeps them
+        /// otherwise is written as new, as any next write of it would.
+        async fn with_blobs_placed(&self, schema: &'static EntitySchema, rows: Group) -> Result<Group> {
+            if !is_moving(schema, &rows) {
+                return Ok(rows);
+            }
+            let rows = self.completed(schema, rows).await?;
+            let Ok(new) = Image::stored(schema, &rows) else { return Ok(rows) }; // told by whoever upgrades it
+            if rows.fetched.is_none() && new.blobs.is_empty() {
+                return Ok(rows);
+            }
+            let registered = self.registered(schema)?;
+            self.write_one(&registered, Change::Save { old: rows, new }).await?.ok_or_else(no_row)
+        }
+
+        /// The changes, over entities whose blobs are where this version keeps them; none where they all are.
+        pub(in crate::database) async fn over_placed(&self, changes: &[Change]) -> Result<Option<Vec<Change>>> {
+            let moves = |change: &Change| matches!(change, Change::Touch { schema, old, .. } if is_moving(schema, old));
+            if !changes.iter().any(moves) {
+                return Ok(None);
+            }
+            let mut all = Vec::with_capacity(changes.len());
+            for change in changes {
+                all.push(match change.clone() {
+                    Change::Touch { schema, old, strays } => {
+                        let old = Box::pin(self.with_blobs_placed(schema, old)).await?;
+                        Change::Touch { schema, old, strays }
+                    }
+                    other => other,
+                });
+            }
+            Ok(Some(all))
+        }
+    }
+
+    /// Whether an older version wrote the entity, and blobs may have another place by now.
+    fn is_moving(schema: &'static EntitySchema, rows: &Group) -> bool {
+        schema.has_moving_blobs() && is_primary(schema, &rows.head) && version::is_older(schema, &rows.head)
+    }
+
+    /// The property of the entity, as it was written, that links the blob, and whose content was not fetched yet.
+    fn linking(schema: &'static EntitySchema, rows: &Group, blob: &str) -> Result<Option<PropertyName>> {
+        let is_fetched =
+            |name: &PropertyName| rows.fetched.as_ref().is_some_and(|fetched| fetched.get(name.as_str()).is_some());
+        let written = Image::written(schema, rows)?;
+        let mut links = written.fields.iter().filter(|(_, value)| *value == ValueRef::String(blob));
+        Ok(links.find(|(name, _)| !is_fetched(name)).map(|(name, _)| name.clone()))
+    }
+}

@@ -1,0 +1,125 @@
+//! The registered entities in memory, as of the newest epoch that the program knows, and the epochs that something is still
+//! planned on.
+//!
+//! Rows are read in `registry`.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{Closed, Registered};
+use crate::{error::Result, schema::EntitySchema};
+
+/// The states of indexes as of one epoch. Who plans a write holds it until the write is over.
+#[derive(Debug, Default)]
+pub(in crate::database) struct Generation {
+    pub(in crate::database) epoch: i64,
+    /// Whether the program may have missed later ones: nothing that was planned may be committed.
+    lapsed: AtomicBool,
+}
+
+impl Generation {
+    pub(in crate::database) fn is_lapsed(&self) -> bool {
+        self.lapsed.load(Ordering::SeqCst)
+    }
+}
+
+/// The registered entities, by name, as of the newest epoch that this program knows.
+#[derive(Debug, Default)]
+pub(in crate::database) struct Registry(RwLock<Known>);
+
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The entities of the model, each in the form that it is kept in.
+    pub(super) model: Arc<[&'static EntitySchema]>,
+    pub(super) entities: BTreeMap<&'static str, Arc<Registered>>,
+    /// Forms that entities move to, or have moved to: to be read, or neither read nor written.
+    pub(super) others: BTreeMap<&'static str, Other>,
+    pub(super) generation: Arc<Generation>,
+    /// Those before it that something may still be planned on.
+    pub(super) earlier: Vec<Weak<Generation>>,
+}
+
+/// A form of an entity that is not the one it is kept in.
+#[derive(Debug, Clone)]
+pub(super) enum Other {
+    /// Its rows are complete shadows, and may be read.
+    Readable(Arc<Registered>),
+    Closed(Closed),
+}
+
+impl Registry {
+    pub(in crate::database) fn of(model: &'static [&'static EntitySchema]) -> Self {
+        Self(RwLock::new(Known { model: model.into(), ..Known::default() }))
+    }
+
+    /// The entity in this form; an error where it is kept in another.
+    pub(in crate::database) fn get(&self, schema: &'static EntitySchema) -> Result<Option<Arc<Registered>>> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if known.others.is_empty() {
+            return Ok(known.entities.get(schema.entity_type).cloned()); // the usual case
+        }
+        let kept = known.entities.get(schema.entity_type);
+        if let Some(kept) = kept.filter(|kept| kept.schema.table.eq_ignore_ascii_case(schema.table)) {
+            return Ok(Some(kept.clone()));
+        }
+        match known.others.get(schema.entity_type) {
+            None => Ok(None),
+            Some(Other::Readable(registered)) => Ok(Some(registered.clone())),
+            Some(Other::Closed(closed)) => Err(closed.error(schema)),
+        }
+    }
+
+    /// The entities of the model, each in the form that it is kept in.
+    pub(in crate::database) fn model(&self) -> Arc<[&'static EntitySchema]> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).model.clone()
+    }
+
+    pub(in crate::database) fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
+    }
+
+    /// The states as they are now, to be held while a write is planned and made.
+    pub(in crate::database) fn enter(&self) -> Arc<Generation> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).generation.clone()
+    }
+
+    /// The oldest epoch that a write of this program is still planned on.
+    pub(in crate::database) fn oldest(&self) -> i64 {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let earlier = known.earlier.iter().filter_map(Weak::upgrade).map(|generation| generation.epoch);
+        earlier.min().unwrap_or(known.generation.epoch).min(known.generation.epoch)
+    }
+
+    /// What was planned so far may not be committed.
+    pub(in crate::database) fn lapse(&self) {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.generation.lapsed.store(true, Ordering::SeqCst);
+        known.earlier.iter().filter_map(Weak::upgrade).for_each(|earlier| earlier.lapsed.store(true, Ordering::SeqCst));
+    }
+
+    /// As it is now, with no write under way.
+    #[cfg(feature = "testing")]
+    pub(in crate::database) fn forked(&self) -> Self {
+        let own = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let lapsed = AtomicBool::new(own.generation.is_lapsed());
+        let generation = Arc::new(Generation { epoch: own.generation.epoch, lapsed });
+        let (model, entities, others) = (own.model.clone(), own.entities.clone(), own.others.clone());
+        Self(RwLock::new(Known { model, entities, others, generation, earlier: Vec::new() }))
+    }
+
+    pub(super) fn set(&self, next: Known, epoch: i64) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        (known.model, known.entities, known.others) = (next.model, next.entities, next.others);
+        if known.generation.epoch != epoch || known.generation.is_lapsed() {
+            let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });
+            let last = std::mem::replace(&mut known.generation, next);
+            known.earlier.retain(|earlier| earlier.strong_count() > 0);
+            known.earlier.push(Arc::downgrade(&last));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! An entity as a store keeps it: made of the rows of the schema table, and told to those who plan and read.
+//!
+//! No row is read or written here.
+
+use std::collections::HashMap;
+
+use tablemodel_store::Row;
+
+use super::{beyond, epoch, followers, index_row, moved, state};
+use crate::{
+    database::{Consistency, Database, rewrites},
+    error::{Error, ErrorKind, Result},
+    plan::{
+        states::{CopiedBy, IndexState, IndexStates, Setting},
+        table::TableName,
+    },
+    rooms::wide,
+    schema::EntitySchema,
+};
+
+/// What the store knows of an entity.
+#[derive(Debug, Clone)]
+pub(crate) struct Registered {
+    /// The entity.
+    pub(crate) entity_type: &'static str,
+    /// The table's full name.
+    pub(crate) table: String,
+    /// Its format.
+    pub(crate) schema: &'static EntitySchema,
+    /// Rows of one entity, at least: itself and its parts.
+    pub(crate) rows: usize,
+    /// How it is kept.
+    pub(crate) setting: Setting,
+    /// Indexes that the store keeps of it and the program's model does not name.
+    pub(crate) beyond: Vec<String>,
+    /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
+    pub(crate) rewritten: Option<u32>,
+    /// The changes of states that this knows of.
+    pub(crate) epoch: i64,
+    /// Why it may not be written, if it moves.
+    pub(crate) closed: Option<Closed>,
+}
+
+/// Why an entity that moves may not be written in this form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// The form that it moves from is still the one that is written.
+    NotSwitched { from: u32 },
+    /// It has moved, or is about to.
+    Moved { to: u32 },
+}
+
+impl Closed {
+    pub(in crate::database) fn error(self, schema: &'static EntitySchema) -> Error {
+        let (kind, detail) = match self {
+            Self::NotSwitched { from } => (
+                ErrorKind::NotSwitched { from },
+                format!(
+                    "the entity is still kept as version {from}: run `db.migrations().apply()`, and `contract()` once the \
+                     programs of that version have ended"
+                ),
+            ),
+            Self::Moved { to } => (
+                ErrorKind::Moved { to },
+                format!("the entity moves to where version {to} keeps it: deploy the program of that version"),
+            ),
+        };
+        Error::new(kind, detail).of(schema.entity_type)
+    }
+}
+
+impl Registered {
+    /// That the entity may be written in this form.
+    pub(in crate::database) fn check_open(&self) -> Result<()> {
+        self.closed.map_or(Ok(()), |closed| Err(closed.error(self.schema)))
+    }
+}
+
+pub(super) fn registered(
+    db: &Database,
+    model: &[&'static EntitySchema],
+    schema: &'static EntitySchema,
+    rows: &HashMap<String, Row>,
+) -> Result<Registered> {
+    let states = followers(schema).map(|name| match rows.get(&index_row(schema.entity_type, &name)) {
+        Some(row) => state(row),
+        None => Ok(IndexState::Absent),
+    });
+    let mut states: Vec<_> = states.collect::<Result<_>>()?;
+    let moving = moved::spread(schema, &mut states);
+    for (older, at) in schema.former() {
+        states.push(former_state(older, at, rows)?);
+    }
+    let copied = copied(model, schema);
+    let deferred = db.0.consistency == Consistency::Azure;
+    let table = TableName { prefix: db.0.prefix.clone(), table: schema.table, slice: None };
+    Ok(Registered {
+        entity_type: schema.entity_type,
+        table: table.to_string(),
+        schema,
+        rows: wide::most_rows(schema),
+        setting: Setting {
+            states: IndexStates(states),
+            deferred,
+            tombstones: deferred
+                && (schema.has_rows_elsewhere() || !copied.is_empty() || moving || moved::is_settling(schema, rows)),
+            moving,
+            copied,
+        },
+        beyond: beyond(schema, rows)?,
+        rewritten: rewrites::reached(schema.entity_type, rows, IndexState::WriteOnly, u32::MAX)?,
+        epoch: epoch(rows),
+        closed: moved::closed(schema, rows),
+    })
+}
+
+/// The state of what only an older version has: as its programs left it.
+fn former_state(older: &'static EntitySchema, at: usize, rows: &HashMap<String, Row>) -> Result<IndexState> {
+    let is_copy = (older.indexes.len()..older.indexes.len() + older.copies.len()).contains(&at);
+    let name = older.derived(at).map_or_else(String::new, |kind| kind.name.into_owned());
+    match rows.get(&index_row(older.entity_type, &name)) {
+        _ if is_copy => Ok(IndexState::Readable),
+        Some(row) => state(row),
+        None => Ok(IndexState::Absent),
+    }
+}
+
+/// The copies that the model's entities have of this one.
+fn copied(model: &[&'static EntitySchema], source: &EntitySchema) -> Vec<CopiedBy> {
+    let copies = model.iter().copied().flat_map(|holder| holder.copies.iter().map(|copy| CopiedBy { holder, copy }));
+    copies.filter(|copied| copied.copy.source_type == source.entity_type).collect()
+}

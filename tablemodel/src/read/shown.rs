@@ -1,0 +1,77 @@
+//! Pages that a store shows: entities are made of the rows while those are read, where each row is an entity.
+//!
+//! A row that is not as programs of this version write it is taken apart, and read as any other.
+
+use std::ops::ControlFlow;
+
+use tablemodel_store::{Continuation, KeyRange, Query, RowKey, Shown, ValueRef};
+
+use super::one::is_usual;
+use crate::{
+    database::Database,
+    error::Result,
+    key::KeyValues,
+    path::{
+        found::{Found, InKeys},
+        plan::ReadPlan,
+    },
+    plan::{image, system},
+};
+
+/// The entities of a page, at most `wanted`; where the next one begins. `None` where the store has to be waited for.
+pub(super) fn page<F: Found>(
+    db: &Database,
+    plan: &ReadPlan,
+    query: &Query,
+    wanted: usize,
+    to: &mut Vec<F>,
+) -> Option<Result<Option<Continuation>>> {
+    let KeyRange::Partition { partition, .. } = &query.range else { return None };
+    let mut in_partition = KeyValues::new();
+    plan.schema.partition.read(partition, &mut in_partition).ok()?;
+    let entities = Entities { plan, partition, in_partition };
+    let (mut failure, last) = (Ok(()), to.len().saturating_add(wanted));
+    let next = db.show_page(query, &mut |row| {
+        match entities.read(row) {
+            Ok(Some(found)) => to.push(found),
+            Ok(None) => {}
+            Err(error) => failure = Err(error),
+        }
+        if failure.is_err() || to.len() >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let next = next.and_then(|next| failure.map(|()| next));
+    Some(next.map_err(|error| error.of(plan.schema.entity_type)))
+}
+
+/// The entities of one partition.
+struct Entities<'p> {
+    plan: &'p ReadPlan,
+    partition: &'p str,
+    in_partition: KeyValues<'p>,
+}
+
+impl Entities<'_> {
+    /// The entity of a row; none if the row is not one of the plan's.
+    #[inline]
+    fn read<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+        let schema = self.plan.schema;
+        if !is_usual(schema, row) {
+            return self.read_other(row);
+        }
+        let text = row.row_key()?;
+        let mut keys = self.in_partition.clone();
+        image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
+        F::read_shown(row, &InKeys(keys)).map(Some)
+    }
+
+    #[cold]
+    fn read_other<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+        if let Some(ValueRef::String(text)) = row.find(system::ENTITY_TYPE)
+            && !system::is_type(text, self.plan.row_type())
+        {
+            return Ok(None);
+        }
+        let row = row.row()?;
+        if self.plan.owns(&row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
+    }
+}

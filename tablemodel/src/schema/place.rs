@@ -1,0 +1,79 @@
+//! Where rows of each kind stand, and whether two kinds could have the same key.
+//!
+//! Only constants are compared.
+
+use super::{EntitySchema, at};
+use crate::key::Template;
+
+/// Where rows of one kind stand.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    table: &'a str,
+    partition: &'a Template,
+    row: &'a Template,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) const fn table(&self) -> &'a str {
+        self.table
+    }
+
+    /// Whether rows of the two could have one key.
+    pub(crate) const fn may_meet(&self, other: &Place<'_>) -> bool {
+        // Rows first: they begin with different literals nearly always.
+        same_table(self.table, other.table)
+            && self.row.may_overlap(other.row)
+            && self.partition.may_overlap(other.partition)
+    }
+}
+
+impl EntitySchema {
+    /// Where rows stand: primary ones for 0, those of the index before this number for others.
+    pub(crate) const fn place(&self, number: usize) -> Place<'_> {
+        if number == 0 {
+            return Place { table: self.table, partition: &self.partition, row: &self.row };
+        }
+        let index = at(self.indexes, number - 1);
+        match &index.elsewhere {
+            None => Place { table: self.table, partition: &self.partition, row: &index.row },
+            Some(elsewhere) => Place { table: elsewhere.table, partition: &elsewhere.partition, row: &index.row },
+        }
+    }
+
+    /// Whether two paths of this entity could produce the same key.
+    pub const fn has_overlapping_paths(&self) -> bool {
+        let mut i = 0;
+        while i < self.indexes.len() {
+            let mut j = 0;
+            while j <= i {
+                if self.place(i + 1).may_meet(&self.place(j)) {
+                    return true;
+                }
+                j += 1;
+            }
+            i += 1;
+        }
+        false
+    }
+}
+
+/// Whether rows of two entities could have the same key, so that one would overwrite the other.
+pub(crate) const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
+    let mut i = 0;
+    while i <= a.indexes.len() {
+        let mut j = 0;
+        while j <= b.indexes.len() {
+            if a.place(i).may_meet(&b.place(j)) {
+                return true;
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Table names are compared without case, as the service does.
+const fn same_table(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
+}

@@ -1,0 +1,443 @@
+//! Changes of how an entity is cut into rows and blobs: read as they are, written as new one by one or all together, and of the old
+//! layout nothing is left.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tablemodel::{
+    Consistency, IndexState, Upgrade, UpgradeError, ValueRef,
+    blob::object_store::{ObjectStoreExt, path::Path},
+    prelude::*,
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::{MODES, all_rows, assert_clean, first, next, program};
+
+/// What a note says, however its release keeps it.
+pub(super) trait Body: Sized {
+    fn made(bytes: Vec<u8>) -> Self;
+    async fn bytes(&self, db: &Database) -> Vec<u8>;
+}
+
+impl Body for Vec<u8> {
+    fn made(bytes: Vec<u8>) -> Self {
+        bytes
+    }
+
+    async fn bytes(&self, _: &Database) -> Vec<u8> {
+        self.clone()
+    }
+}
+
+impl Body for Blob {
+    fn made(bytes: Vec<u8>) -> Self {
+        bytes.into()
+    }
+
+    async fn bytes(&self, db: &Database) -> Vec<u8> {
+        Blob::bytes(self, db).await.expect("there").to_vec()
+    }
+}
+
+/// Notes by their numbers: how often they were starred, and their bytes.
+type Notes = BTreeMap<u32, (i64, Vec<u8>)>;
+
+/// A release of the program.
+pub(super) trait Release {
+    type Model: TableModel;
+    async fn put(db: &Database, id: u32, body: Vec<u8>);
+    async fn notes(db: &Database) -> tablemodel::Result<Notes>;
+    async fn found(db: &Database, id: u32) -> tablemodel::Result<Vec<u8>>;
+    async fn star(db: &Database, id: u32, stars: i64);
+    async fn replace(db: &Database, id: u32, body: Vec<u8>);
+    async fn save(db: &Database, id: u32);
+    async fn delete(db: &Database, id: u32);
+}
+
+/// One release: its attributes, those of the likes and of the body, and the body's type; and how that is made of the release before.
+macro_rules! release {
+    ($name:ident, [$($of:tt)*], [$($likes:tt)*], [$($body:tt)*] $type:ty $(, $before:ident: $old:ty => |$from:ident| $upgrade:expr)?) => {
+        pub(super) mod $name {
+            use super::*;
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "Notes", entity_type = "Note", partition = "{shelf}", row = "n_{id:04}", $($of)*)]
+            #[table(index(by_title, row = "t_{title}_{id:04}", keep(stars)))]
+            #[table(index(titles, table = "Titles", partition = "{title}", row = "{shelf}_{id:04}", keys_only))]
+            pub(in super::super) struct Note {
+                pub(in super::super) shelf: String,
+                pub(in super::super) id: u32,
+                pub(in super::super) title: String,
+                pub(in super::super) stars: i64,
+                $($likes)*
+                pub(in super::super) likes: i64,
+                $($body)*
+                pub(in super::super) body: $type,
+            }
+
+            $(impl Upgrade<$before::Note> for Note {
+                fn upgrade(old: $before::Note) -> Result<Self, UpgradeError> {
+                    let $before::Note { shelf, id, title, stars, likes, body } = old;
+                    let $from: $old = body;
+                    Ok(Self { shelf, id, title, stars, likes, body: $upgrade })
+                }
+            })?
+
+            #[derive(Debug, Clone, PartialEq, TableModel)]
+            pub(in super::super) enum Notes {
+                Note(Note),
+            }
+
+            pub(in super::super) struct Program;
+
+            impl Release for Program {
+                type Model = Notes;
+
+                async fn put(db: &Database, id: u32, body: Vec<u8>) {
+                    let title = format!("t{}", id % 3);
+                    let note = Note { shelf: "s".into(), id, title, stars: 0, likes: 0, body: Body::made(body) };
+                    db.insert(&note).await.expect("inserted");
+                }
+
+                async fn notes(db: &Database) -> tablemodel::Result<super::Notes> {
+                    let mut all = super::Notes::new();
+                    for note in Note::find().shelf("s").all(db).await? {
+                        all.insert(note.id, (note.likes, Body::bytes(&note.body, db).await));
+                    }
+                    for title in ["t0", "t1", "t2"] {
+                        for note in Note::by_title().shelf("s").title(title).all(db).await? {
+                            assert_eq!(all[&note.id], (note.likes, Body::bytes(&note.body, db).await), "by its title");
+                        }
+                    }
+                    Ok(all)
+                }
+
+                async fn found(db: &Database, id: u32) -> tablemodel::Result<Vec<u8>> {
+                    let note = Note::find().shelf("s").id(id).one(db).await?.expect("there");
+                    Ok(Body::bytes(&note.body, db).await)
+                }
+
+                async fn star(db: &Database, id: u32, stars: i64) {
+                    db.patch(Note::find().shelf("s").id(id), Note::LIKES.set(stars)).await.expect("patched");
+                }
+
+                async fn replace(db: &Database, id: u32, body: Vec<u8>) {
+                    let note = Note::find().shelf("s").id(id).one(db).await.expect("read").expect("there");
+                    let note = Note { body: Body::made(body), ..Note::clone(&note) };
+                    db.upsert(&note).await.expect("replaced");
+                }
+
+                async fn save(db: &Database, id: u32) {
+                    let mut note = Note::find().shelf("s").id(id).one(db).await.expect("read").expect("there");
+                    note.stars += 1;
+                    db.save(&mut note).await.expect("saved");
+                }
+
+                async fn delete(db: &Database, id: u32) {
+                    let note = Note::find().shelf("s").id(id).one(db).await.expect("read").expect("there");
+                    db.delete(note).await.expect("deleted");
+                }
+            }
+        }
+    };
+}
+
+release!(plain, [version = 1], [], [] Vec<u8>);
+release!(cut, [version = 1, wide], [#[table(part = "counts")]], [#[table(chunked)]] Vec<u8>);
+release!(blob, [version = 1], [], [#[table(blob)]] Blob);
+
+release!(links, [version = 1], [], [#[table(blob(inline_below = 0))]] Blob);
+
+release!(plain_to_cut, [version = 2, wide, previous = plain::Note], [#[table(part = "counts")]], [#[table(chunked)]] Vec<u8>, plain: Vec<u8> => |body| body);
+release!(plain_to_chunked, [version = 2, previous = plain::Note], [], [#[table(chunked)]] Vec<u8>, plain: Vec<u8> => |body| body);
+release!(cut_to_plain, [version = 2, previous = cut::Note], [], [] Vec<u8>, cut: Vec<u8> => |body| body);
+release!(cut_to_wide, [version = 2, wide, previous = cut::Note], [#[table(part = "counts")]], [] Vec<u8>, cut: Vec<u8> => |body| body);
+release!(plain_to_blob, [version = 2, previous = plain::Note], [], [#[table(blob)]] Blob, plain: Vec<u8> => |body| body.into());
+release!(cut_to_blob, [version = 2, previous = cut::Note], [], [#[table(blob)]] Blob, cut: Vec<u8> => |body| body.into());
+release!(blob_to_plain, [version = 2, previous = blob::Note], [], [] Vec<u8>, blob: Blob => |body| body.content()?.to_vec());
+release!(blob_to_cut, [version = 2, wide, previous = blob::Note], [#[table(part = "counts")]], [#[table(chunked)]] Vec<u8>, blob: Blob => |body| body.content()?.to_vec());
+release!(blob_to_links, [version = 2, previous = blob::Note], [], [#[table(blob(inline_below = 0))]] Blob, blob: Blob => |body| body);
+release!(blob_to_rows, [version = 2, previous = blob::Note], [], [#[table(blob(inline_below = 50_000))]] Blob, blob: Blob => |body| body);
+// Two versions later: through a blob that is only passed on.
+release!(links_to_cut, [version = 3, wide, previous = blob_to_links::Note], [#[table(part = "counts")]], [#[table(chunked)]] Vec<u8>, blob_to_links: Blob => |body| body.content()?.to_vec());
+// One that goes on without the content that it asked for: it is fetched all the same.
+release!(blob_to_careless, [version = 2, wide, previous = blob::Note], [#[table(part = "counts")]], [#[table(chunked)]] Vec<u8>, blob: Blob => |body| body.content().unwrap_or_default().to_vec());
+
+fn body(id: u32, length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at as u32).wrapping_mul(7).wrapping_add(id) as u8).collect()
+}
+
+const LENGTHS: [usize; 6] = [5_000, 0, 300_000, 10, 60_000, 4_000];
+
+/// A store of a release that has ended, with notes of all lengths up to the longest.
+async fn kept<R: Release>(mode: Consistency, notes: u32, longest: usize) -> TestDatabase {
+    let made = match mode {
+        Consistency::Azure => TestDatabase::new::<R::Model>().await,
+        Consistency::Atomic => TestDatabase::atomic::<R::Model>().await,
+    };
+    let db = made.expect("a database in memory");
+    for id in 0..notes {
+        R::put(&db, id, body(id, LENGTHS[id as usize % LENGTHS.len()].min(longest))).await;
+    }
+    db.clock().advance(Duration::from_secs(130));
+    db
+}
+
+fn expected(notes: u32, longest: usize) -> Notes {
+    (0..notes).map(|id| (id, (0, body(id, LENGTHS[id as usize % LENGTHS.len()].min(longest))))).collect()
+}
+
+/// What a layout leaves in the tables.
+#[derive(Clone, Copy)]
+struct Left {
+    /// Whether there may be parts.
+    parts: bool,
+    /// Values of blobs that are shorter stand in rows; none where there are no blobs.
+    inline: Option<usize>,
+}
+
+const PLAIN: Left = Left { parts: false, inline: None };
+const CUT: Left = Left { parts: true, inline: None };
+const BLOB: Left = Left { parts: false, inline: Some(4_096) };
+
+async fn assert_laid_out(db: &Database, left: Left, version: u32, told: &str) {
+    for row in all_rows(db, "Notes").await {
+        let Some(ValueRef::String(kind)) = row.properties.get("EntityType") else { panic!("{told}: {row:?}") };
+        let is_entity = kind.starts_with("Note@") || kind.starts_with("Note.~part@");
+        if !is_entity {
+            continue;
+        }
+        assert!(kind.ends_with(&format!("@{version}")), "{told}: {kind} at {}", row.key);
+        assert!(left.parts || kind.starts_with("Note@"), "{told}: a part at {}", row.key);
+        match (row.properties.get("Body"), left.inline) {
+            (Some(ValueRef::Binary(bytes)), Some(below)) => assert!(bytes.len() < below, "{told}: {}", bytes.len()),
+            (Some(ValueRef::String(_)), None) => panic!("{told}: a link at {}", row.key),
+            _ => {}
+        }
+        assert!(left.inline.is_some() || row.properties.get("Body_length").is_none(), "{told}: {}", row.key);
+    }
+}
+
+/// Takes away what no row links; gives the number of blobs that are left.
+async fn collected(db: &TestDatabase, program: &Database) -> u64 {
+    for _ in 0..3 {
+        db.clock().advance(Duration::from_secs(2 * 60 * 60));
+        let _: tablemodel::Collected = program.blobs().collect().await.expect("collected");
+    }
+    program.blobs().count().await.expect("counted").examined
+}
+
+async fn rewritten<Old: Release, New: Release>(longest: usize, left: Left) {
+    for mode in MODES {
+        let told = format!("{mode:?}, {}", std::any::type_name::<New>());
+        let store = kept::<Old>(mode, 12, longest).await;
+        let mut notes = expected(12, longest);
+        let is_part = |row: &tablemodel::Row| row.key.row.contains(" ~~");
+        let parts = all_rows(&store, "Notes").await.iter().filter(|row| is_part(row)).count();
+        assert!([0, 12].contains(&parts), "{told}: {parts} parts");
+        let db = program::<New::Model>(&store).await;
+        assert_eq!(New::notes(&db).await.expect("older rows are read"), notes, "{told}");
+        assert_eq!(New::found(&db, 5).await.expect("read"), notes[&5].1, "{told}");
+
+        New::star(&db, 4, 7).await;
+        New::star(&db, 5, 8).await;
+        (notes.get_mut(&4).unwrap().0, notes.get_mut(&5).unwrap().0) = (7, 8);
+        New::save(&db, 3).await;
+        New::delete(&db, 10).await;
+        New::delete(&db, 11).await;
+        notes.retain(|id, _| *id < 10);
+        New::replace(&db, 9, body(1, 30_000)).await;
+        notes.get_mut(&9).unwrap().1 = body(1, 30_000);
+        assert_eq!(New::notes(&db).await.expect("both"), notes, "{told}: written");
+        assert_clean(&db, &told).await;
+
+        db.ensure_tables().await.expect("ensured");
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete() && applied.failed == 0, "{told}: {applied:?}");
+        assert_laid_out(&db, left, 2, &told).await;
+        let parts = all_rows(&db, "Notes").await.iter().filter(|row| is_part(row)).count();
+        assert_eq!(parts, if left.parts { notes.len() } else { 0 }, "{told}: parts");
+        assert_eq!(New::notes(&db).await.expect("read"), notes, "{told}: rewritten");
+        assert_clean(&db, &told).await;
+        assert_eq!(db.migrations().plan().await.unwrap().rewrites[0].known, Some(2), "{told}");
+
+        if mode == Consistency::Azure {
+            db.migrations().rollback().await.expect("taken back");
+            assert_eq!(New::notes(&db).await.expect("read"), notes, "{told}: taken back");
+            assert_clean(&db, &told).await;
+            let again = db.migrations().apply().await.expect("applied");
+            assert!(again.steps.iter().all(|step| step.state == IndexState::Readable), "{told}: {again:?}");
+        }
+        let links = notes.values().filter(|(_, body)| left.inline.is_some_and(|below| body.len() >= below)).count();
+        assert_eq!(collected(&store, &db).await, links as u64, "{told}: blobs");
+        assert_clean(&db, &told).await;
+    }
+}
+
+#[tokio::test]
+async fn an_entity_of_one_row_becomes_one_of_several() {
+    rewritten::<plain::Program, plain_to_cut::Program>(60_000, CUT).await;
+    rewritten::<plain::Program, plain_to_chunked::Program>(60_000, PLAIN).await;
+}
+
+#[tokio::test]
+async fn an_entity_of_several_rows_becomes_one_of_one() {
+    rewritten::<cut::Program, cut_to_plain::Program>(60_000, PLAIN).await;
+    rewritten::<cut::Program, cut_to_wide::Program>(60_000, CUT).await;
+}
+
+#[tokio::test]
+async fn a_property_becomes_a_blob() {
+    rewritten::<plain::Program, plain_to_blob::Program>(60_000, BLOB).await;
+    rewritten::<cut::Program, cut_to_blob::Program>(300_000, BLOB).await;
+}
+
+#[tokio::test]
+async fn a_blob_becomes_a_property() {
+    rewritten::<blob::Program, blob_to_plain::Program>(60_000, PLAIN).await;
+    rewritten::<blob::Program, blob_to_cut::Program>(300_000, CUT).await;
+    rewritten::<blob::Program, blob_to_careless::Program>(300_000, CUT).await;
+}
+
+#[tokio::test]
+async fn the_length_from_which_on_a_value_is_a_blob_changes() {
+    rewritten::<blob::Program, blob_to_links::Program>(60_000, Left { inline: Some(0), ..BLOB }).await;
+    rewritten::<blob::Program, blob_to_rows::Program>(60_000, Left { inline: Some(50_000), ..BLOB }).await;
+}
+
+#[tokio::test]
+async fn a_chain_of_upgrades_reads_the_content_that_its_last_asks_for() {
+    for mode in MODES {
+        let store = kept::<blob::Program>(mode, 6, 300_000).await;
+        let between = program::<blob_to_links::Notes>(&store).await;
+        blob_to_links::Program::save(&between, 2).await;
+        blob_to_links::Program::save(&between, 5).await;
+        drop(between);
+        store.clock().advance(Duration::from_secs(130));
+        let db = program::<links_to_cut::Notes>(&store).await;
+        assert_eq!(links_to_cut::Program::notes(&db).await.expect("read"), expected(6, 300_000), "{mode:?}");
+        db.ensure_tables().await.expect("ensured");
+        db.migrations().apply().await.expect("applied");
+        assert_laid_out(&db, CUT, 3, "chain").await;
+        assert_eq!(links_to_cut::Program::notes(&db).await.expect("read"), expected(6, 300_000), "{mode:?}");
+        assert_eq!(collected(&store, &db).await, 0, "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_has_no_room_in_the_new_layout_is_set_aside_and_stays_whole() {
+    let store = kept::<cut::Program>(Consistency::Azure, 6, 300_000).await;
+    let db = next::<cut_to_plain::Notes>(&store).await;
+    let applied = db.migrations().apply().await.expect("applied");
+    assert!(!applied.is_complete() && applied.failed == 1, "{applied:?}");
+    let failures = db.migrations().failures().await.expect("told");
+    assert!(failures[0].error.contains("65536"), "{failures:?}");
+    assert_eq!(cut_to_plain::Program::notes(&db).await.expect("read"), expected(6, 300_000));
+    cut_to_plain::Program::replace(&db, 2, body(2, 10)).await;
+    assert_eq!(db.migrations().retry_failures().await.expect("tried"), 0);
+    assert!(db.migrations().apply().await.expect("applied").is_complete());
+    assert_laid_out(&db, PLAIN, 2, "put right").await;
+    assert_clean(&db, "put right").await;
+}
+
+#[tokio::test]
+async fn a_blob_that_is_lost_is_told_where_its_content_is_asked_for() {
+    let store = kept::<blob::Program>(Consistency::Azure, 5, 60_000).await;
+    let old = program::<blob::Notes>(&store).await;
+    let note = blob::Note::find().shelf("s").id(4).one(&old).await.unwrap().unwrap();
+    let name = Path::parse(note.body.name().expect("a blob")).expect("a path");
+    drop(old);
+    store.clock().advance(Duration::from_secs(130));
+    store.blob_store().delete(&name).await.expect("deleted");
+    let db = next::<blob_to_plain::Notes>(&store).await;
+    let error = blob_to_plain::Program::found(&db, 4).await.unwrap_err();
+    assert_eq!(error.kind(), &tablemodel::ErrorKind::Corrupt, "{error:?}");
+    assert_eq!(blob_to_plain::Program::found(&db, 3).await.expect("another"), body(3, 10));
+    let applied = db.migrations().apply().await.expect("applied");
+    assert!(applied.failed == 1 && !applied.is_complete(), "{applied:?}");
+}
+
+/// The lock lets none of these compile but the last; a program without one is not left with half of an entity either.
+#[tokio::test]
+async fn without_a_new_version_rows_are_read_as_they_are_or_refused() {
+    for mode in MODES {
+        let store = kept::<plain::Program>(mode, 6, 60_000).await;
+        let db = program::<cut::Notes>(&store).await;
+        assert_eq!(cut::Program::notes(&db).await.expect("whole values"), expected(6, 60_000), "{mode:?}");
+        cut::Program::save(&db, 4).await;
+        assert_eq!(cut::Program::notes(&db).await.expect("chunks too"), expected(6, 60_000), "{mode:?}");
+        assert_clean(&db, "cut").await;
+        let back = program::<plain::Notes>(&store).await;
+        let error = plain::Program::found(&back, 4).await.unwrap_err();
+        assert_eq!(error.kind(), &tablemodel::ErrorKind::Corrupt, "{error:?}");
+        assert_eq!(plain::Program::found(&back, 3).await.expect("never cut"), body(3, 10), "{mode:?}");
+
+        let store = kept::<blob::Program>(mode, 6, 60_000).await;
+        let db = program::<plain::Notes>(&store).await;
+        let error = plain::Program::found(&db, 4).await.unwrap_err();
+        assert_eq!(error.kind(), &tablemodel::ErrorKind::Corrupt, "{error:?}");
+
+        let db = program::<links::Notes>(&store).await;
+        for id in 0..6 {
+            links::Program::save(&db, id).await;
+        }
+        assert_eq!(links::Program::notes(&db).await.expect("read"), expected(6, 60_000), "{mode:?}");
+        assert_laid_out(&db, Left { inline: Some(0), ..BLOB }, 1, "links").await;
+        let db = program::<blob::Notes>(&store).await;
+        for id in 0..6 {
+            blob::Program::save(&db, id).await;
+        }
+        assert_eq!(blob::Program::notes(&db).await.expect("read"), expected(6, 60_000), "{mode:?}");
+        assert_eq!(collected(&store, &db).await, 3, "{mode:?}: short ones are in their rows again");
+        assert_clean(&db, "links").await;
+    }
+}
+
+/// One kind of fault at each call of a migration, in turn; what it leaves is whole, and whoever goes on ends with the new layout.
+async fn killed_anywhere<Old: Release, New: Release>(left: Left) {
+    const NOTES: u32 = 2;
+    let faults = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply];
+    for mode in MODES {
+        let (mut call, mut calls) = (0, 1);
+        while call < calls {
+            let told = format!("{mode:?}, {}: call {call} of {calls}", std::any::type_name::<New>());
+            let store = kept::<Old>(mode, NOTES, 60_000).await;
+            let db = program::<New::Model>(&store).await;
+            store.forget_calls();
+            if calls > 1 {
+                store.fail(Script::new().at(call, faults[call % faults.len()].clone()));
+            }
+            let ended = async {
+                db.ensure_tables().await?;
+                db.migrations().apply().workers(1).await.map(drop)
+            };
+            let ended = ended.await;
+            if calls == 1 {
+                ended.expect("without a fault");
+                calls = store.calls().len();
+                continue;
+            }
+            drop(db);
+            store.fail(Script::new());
+            let store = store.reopen::<first::Club>().await.expect("opened");
+            store.clock().advance(Duration::from_secs(130));
+            let db = program::<New::Model>(&store).await;
+            let read = New::notes(&db).await.unwrap_or_else(|error| panic!("{told}: torn: {error:?}"));
+            assert_eq!(read, expected(NOTES, 60_000), "{told}: before it goes on");
+            db.ensure_tables().await.expect("ensured");
+            let applied = db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+            assert!(applied.is_complete(), "{told}: {applied:?}");
+            assert_laid_out(&db, left, 2, &told).await;
+            assert_eq!(New::notes(&db).await.expect("read"), expected(NOTES, 60_000), "{told}");
+            assert_clean(&db, &told).await;
+            call += 1;
+        }
+        assert!(calls > 10, "{calls} calls");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_layout_that_died_anywhere_is_taken_up() {
+    killed_anywhere::<cut::Program, cut_to_plain::Program>(PLAIN).await;
+    killed_anywhere::<plain::Program, plain_to_blob::Program>(BLOB).await;
+    killed_anywhere::<blob::Program, blob_to_cut::Program>(CUT).await;
+}
