@@ -271,12 +271,6 @@ impl<'a> Run<'a> {
         self.laid_out(changes).await
     }
 
-    /// That the changes can be planned, and their batches are within the limits.
-    pub(super) async fn check(&mut self, changes: &[Change]) -> Result<()> {
-        self.read_needs(changes).await?;
-        self.fitted(changes).await.map(drop)
-    }
-
     pub(super) fn is_ambiguous(&self) -> bool {
         self.ambiguous
     }
@@ -343,15 +337,6 @@ impl<'a> Run<'a> {
             self.clear_way(change).await?;
         }
         self.read_sources(changes).await
-    }
-
-    /// An entity that the change concerns, as this program writes it: an older version of the change's own may know an older
-    /// one of another.
-    fn newest(&self, change: &Change, schema: &'static EntitySchema) -> Result<&'static EntitySchema> {
-        match schema.entity_type == change.schema().entity_type {
-            true => Ok(change.schema()),
-            false => Ok(self.db.registered(schema)?.schema),
-        }
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.

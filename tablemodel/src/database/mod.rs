@@ -25,6 +25,7 @@ mod registration;
 mod registry;
 mod rekey;
 mod relay;
+mod restricting;
 mod rewrites;
 #[cfg(feature = "cli")]
 mod sample;

@@ -72,6 +72,12 @@ impl Run<'_> {
         Ok((plan, batches))
     }
 
+    /// That the changes can be planned, and their batches are within the limits.
+    pub(super) async fn check(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_needs(changes).await?;
+        self.fitted(changes).await.map(drop)
+    }
+
     pub(super) fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
         let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
         if !self.asked.together {

@@ -16,6 +16,7 @@ use crate::{
         system,
     },
     rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS, rank_behind},
+    schema::EntitySchema,
 };
 
 /// Contributions by the place where their targets stand.
@@ -44,6 +45,15 @@ impl Run<'_> {
         }
         self.known.insert(prefix, None);
         Ok(())
+    }
+
+    /// An entity that the change concerns, as this program writes it: an older version of the change's own may know an older
+    /// one of another.
+    pub(super) fn newest(&self, change: &Change, schema: &'static EntitySchema) -> Result<&'static EntitySchema> {
+        match schema.entity_type == change.schema().entity_type {
+            true => Ok(change.schema()),
+            false => Ok(self.db.registered(schema)?.schema),
+        }
     }
 
     /// As `prepare_with_copies`, with what the same commit writes elsewhere for aggregates there.
