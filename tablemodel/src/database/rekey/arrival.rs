@@ -37,9 +37,9 @@ impl Database {
         loop {
             let page = self.query_page(&query).await?;
             for row in page.rows.into_iter().filter(|row| is_intent_of(schema, row)) {
-                match schema.shape {
-                    None => moves.push(Move::read(schema, &row.into())?),
-                    Some(_) => moves.extend(self.intent(schema, &row.key).await?),
+                match schema.has_parts() {
+                    false => moves.push(Move::read(schema, &row.into())?),
+                    true => moves.extend(self.intent(schema, &row.key).await?),
                 }
             }
             match page.continuation {
@@ -97,9 +97,9 @@ impl Database {
     async fn remove_intent(&self, moving: &Move) -> Result<()> {
         let (schema, key) = (moving.to.schema, moving.intent_key());
         let table = self.table_name(schema.table);
-        let rows = match schema.shape {
-            None => self.get_row(&table, &key).await?.map(Group::from),
-            Some(_) => self.read_rows(&table, &key).await?,
+        let rows = match schema.has_parts() {
+            false => self.get_row(&table, &key).await?.map(Group::from),
+            true => self.read_rows(&table, &key).await?,
         };
         match rows {
             Some(rows) => self.remove_rows(&table, &rows).await,

@@ -3,6 +3,7 @@
 
 mod crashes;
 mod moves;
+mod outlived;
 mod races;
 mod several;
 mod steps;
