@@ -83,7 +83,7 @@ async fn a_migration_that_died_anywhere_is_taken_up() {
 /// Fewer entities, of which each has rows in other partitions: 70 calls an entity, each of which meets one kind of fault.
 #[tokio::test]
 async fn a_migration_of_every_kind_of_index_that_died_anywhere_is_taken_up() {
-    for (mode, persons) in [(Consistency::Azure, 5), (Consistency::Atomic, 201)] {
+    for (mode, persons) in [(Consistency::Azure, 3), (Consistency::Atomic, 201)] {
         let calls = at_every_call(
             filled(mode, 1, persons).await,
             async |store| next::<Club>(store).await,
