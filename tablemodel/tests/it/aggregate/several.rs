@@ -55,6 +55,7 @@ struct Region {
 }
 
 #[derive(TableModel)]
+#[expect(clippy::large_enum_variant, reason = "a year has a number for each day")]
 enum Model {
     Sale(Sale),
     Year(Year),

@@ -22,7 +22,7 @@ async fn taken(store: &TestDatabase, db: &Database, rate: Option<f64>, writes: u
             if !over.get().is_zero() {
                 break;
             }
-            let path = unique::Person::find().club(&format!("c{}", write % 5)).id(write % 7);
+            let path = unique::Person::find().club(format!("c{}", write % 5)).id(write % 7);
             let written = db.update(path, |person| {
                 person.visits += 1;
                 Ok(())

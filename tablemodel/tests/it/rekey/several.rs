@@ -107,7 +107,7 @@ async fn assert_exact(db: &TestDatabase, told: &str) {
         assert_eq!(by_isbn.map(|seen| seen.shelf.clone()), Some(stored.shelf.clone()), "{told}");
         let by_author = Book::by_author().author("Grimm").all(db).await.unwrap();
         let shelves: Vec<_> = by_author.iter().map(|seen| seen.shelf.clone()).collect();
-        assert_eq!(shelves, [stored.shelf.clone()], "{told}");
+        assert_eq!(shelves, std::slice::from_ref(&stored.shelf), "{told}");
     }
     let all: Vec<_> = rows(db).await.into_iter().map(|row| row.key).collect();
     let of_parts = all.iter().filter(|key| key.row.contains(" ~~")).count();
