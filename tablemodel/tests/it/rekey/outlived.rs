@@ -85,6 +85,7 @@ async fn a_move_that_an_older_version_began_is_ended_by_the_one_that_keeps_less_
         db.fail(Script::new().at(call, Fault::CrashAfter));
         let _ = run(&db).await;
         db.fail(Script::new());
+        let db = db.reopen::<LibraryV1>().await.expect("opened");
         left += usize::from(rows(&db).await.iter().any(|row| row.key.row.starts_with("~~move")));
         let db = outlived(&db).await;
         let books = Book::by_author().author("Grimm").all(&db).await.unwrap();
