@@ -94,12 +94,13 @@ async fn a_move_that_an_older_version_began_is_ended_by_the_one_that_keeps_less_
         assert_eq!(found.iter().map(|book| book.length as usize).collect::<Vec<_>>(), [LENGTH], "call {call}");
         assert_eq!(books.iter().map(|seen| &seen.shelf).collect::<Vec<_>>(), [&found[0].shelf], "call {call}");
         let verified = db.verify().await.unwrap();
-        if found[0].shelf == "B" {
+        assert!(verified.is_clean() && verified.pending == 0, "call {call}: {verified:#?}");
+        // Else the older version let it arrive, in several rows.
+        if found[0].shelf == "B" && found[0].version() == Some(2) {
             arrived += 1;
-            assert!(verified.is_clean() && verified.pending == 0, "call {call}: {verified:#?}");
             let strays = rows(&db).await.into_iter().map(|row| row.key.row).filter(|row| row.contains("~~"));
             assert_eq!(strays.filter(|row| !row.starts_with("~~out")).collect::<Vec<_>>(), [""; 0], "call {call}");
         }
     }
-    assert!(left > 1 && arrived > 3, "{left} were under way and {arrived} arrived, of {calls}");
+    assert!(left > 1 && arrived > 0, "{left} were under way and {arrived} arrived, of {calls}");
 }
