@@ -154,7 +154,7 @@ impl TestDatabase {
     /// # use tablemodel::{prelude::*, testing::{Fault, Script, TestDatabase}};
     /// # #[derive(TableEntity)]
     /// # #[table(name = "Company", partition = "{department}", row = "empid_{id:06}")]
-    /// # #[table(index(by_name, partition = "{name}", row = "{department}_{id:06}", keys_only))]
+    /// # #[table(index(by_name, partition = "{name}", row = "name_{department}_{id:06}", keys_only))]
     /// # struct Employee { department: String, id: u32, name: String }
     /// # #[derive(TableModel)]
     /// # enum Company { Employee(Employee) }
