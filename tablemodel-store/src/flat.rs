@@ -70,10 +70,13 @@ impl Flat {
     /// The value under `name`.
     pub(crate) fn get(&self, name: &str) -> Option<ValueRef<'_>> {
         const FEW: usize = 32;
-        // A constant of the program is mostly the very one that the property was set by: no text is compared then.
-        let same = |entry: &&Entry| std::ptr::eq(entry.name.as_str(), name);
-        let few = if self.entries.len() <= FEW { self.entries.as_slice() } else { &[] };
-        let found = few.iter().find(same).or_else(|| self.entries.get(self.position(name).ok()?));
+        // Most names are told apart by their lengths, and a constant of the program is mostly the very one that the property
+        // was set by: few texts are compared.
+        let is_it = |entry: &&Entry| std::ptr::eq(entry.name.as_str(), name) || entry.name.as_str() == name;
+        let found = match self.entries.len() {
+            ..=FEW => self.entries.iter().find(is_it),
+            _ => self.entries.get(self.position(name).ok()?),
+        };
         found.map(|entry| self.value(&entry.slot))
     }
 

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use crate::{
-    Batch, Capabilities, Operation, Properties, Query, StoreError, StoreErrorKind, ValueRef, limits,
+    Batch, Capabilities, Operation, Properties, PropertyName, Query, StoreError, StoreErrorKind, ValueRef, limits,
     name::ByPlace,
     size::{self, Extent, utf16_len},
 };
@@ -44,9 +44,10 @@ fn checked_key(which: &str, key: &str) -> Checked {
         let chars = utf16_len(key);
         return too_large(format!("{which} has {chars} UTF-16 units, the limit is {}", limits::MAX_KEY_CHARS));
     }
-    // ASCII first: the loop over bytes is the hot one. U+0080 to U+009F are 0xC2 0x80..=0x9F in UTF-8.
+    // ASCII first: the loop over bytes is the hot one, and looks at many at a time since it does not end early. U+0080 to
+    // U+009F are 0xC2 0x80..=0x9F in UTF-8.
     let suspect = |byte: u8| byte < 0x20 || matches!(byte, b'/' | b'\\' | b'#' | b'?' | 0x7F | 0xC2);
-    if !key.bytes().any(suspect) {
+    if !key.bytes().fold(false, |any, byte| any | suspect(byte)) {
         return Ok(());
     }
     match key.chars().find(|c| c.is_control() || matches!(c, '/' | '\\' | '#' | '?')) {
@@ -106,7 +107,24 @@ pub fn value(value: ValueRef<'_>) -> Checked {
 pub fn row(partition: &str, row: &str, properties: &Properties) -> Checked {
     partition_key(partition)?;
     row_key(row)?;
-    checked_properties(partition, row, properties, &mut ByPlace::default()).map(drop)
+    checked_properties(partition, row, properties, &mut Legal::new(&|_| false)).map(drop)
+}
+
+/// What is known of names: each is looked at once.
+struct Legal<'k, 'p> {
+    is_legal: &'k dyn Fn(&PropertyName) -> bool,
+    seen: ByPlace<'p, ()>,
+}
+
+impl<'k, 'p> Legal<'k, 'p> {
+    fn new(is_legal: &'k dyn Fn(&PropertyName) -> bool) -> Self {
+        Self { is_legal, seen: ByPlace::default() }
+    }
+
+    fn check(&mut self, name: &'p PropertyName) -> Checked {
+        let is_legal = self.is_legal;
+        self.seen.get_or_find(name.as_str(), || if is_legal(name) { Ok(()) } else { property_name(name.as_str()) })
+    }
 }
 
 /// Checks properties of a row whose keys are legal; names that were `legal` before are not looked at again.
@@ -114,7 +132,7 @@ fn checked_properties<'p>(
     partition: &str,
     row: &str,
     properties: &'p Properties,
-    legal: &mut ByPlace<'p, ()>,
+    legal: &mut Legal<'_, 'p>,
 ) -> Result<Extent, StoreError> {
     let (count, limit) = (properties.len(), limits::MAX_PROPERTIES);
     if count > limit {
@@ -122,7 +140,7 @@ fn checked_properties<'p>(
     }
     let mut extent = Extent::default();
     for (name, property) in properties.iter() {
-        legal.get_or_find(name.as_str(), || property_name(name.as_str()))?;
+        legal.check(name)?;
         value(property)
             .map_err(|error| StoreError::new(error.kind(), format!("property `{name}`: {}", error.detail())))?;
         extent.add(name.as_str(), property);
@@ -147,6 +165,15 @@ fn row_size(partition: &str, row: &str, properties: &Properties) -> Checked {
 /// row twice (tables compared without case); several need [`Capabilities::atomic_across`], else `Unsupported`.
 /// A read-only store gets `Denied`. Whether the tables exist, and what their names may be, is not looked at.
 pub fn batches(batches: &[Batch], capabilities: &Capabilities) -> Checked {
+    batches_knowing(batches, capabilities, &|_| false)
+}
+
+/// As [`batches`], for a store that knows of some names that they are legal.
+pub(crate) fn batches_knowing(
+    batches: &[Batch],
+    capabilities: &Capabilities,
+    is_legal: &dyn Fn(&PropertyName) -> bool,
+) -> Checked {
     if capabilities.read_only {
         return Err(StoreError::new(StoreErrorKind::Denied, "the store is read-only; open it for writing"));
     }
@@ -155,14 +182,14 @@ pub fn batches(batches: &[Batch], capabilities: &Capabilities) -> Checked {
         let detail = format!("this store commits one batch at a time, not {count} together; commit them one by one");
         return Err(StoreError::new(StoreErrorKind::Unsupported, detail));
     }
-    let mut legal = ByPlace::default();
+    let mut legal = Legal::new(is_legal);
     for (index, batch) in batches.iter().enumerate() {
         checked_batch(index, batch, &mut legal)?;
     }
     each_row_once(batches)
 }
 
-fn checked_batch<'b>(index: usize, batch: &'b Batch, legal: &mut ByPlace<'b, ()>) -> Checked {
+fn checked_batch<'b>(index: usize, batch: &'b Batch, legal: &mut Legal<'_, 'b>) -> Checked {
     let (count, limit) = (batch.operations.len(), limits::MAX_BATCH_OPERATIONS);
     if count == 0 {
         return invalid_batch("a batch needs at least one operation".to_owned()).map_err(|error| error.at(index, 0));
@@ -183,7 +210,7 @@ fn checked_batch<'b>(index: usize, batch: &'b Batch, legal: &mut ByPlace<'b, ()>
 fn checked_operation<'b>(
     partition: &str,
     operation: &'b Operation,
-    legal: &mut ByPlace<'b, ()>,
+    legal: &mut Legal<'_, 'b>,
 ) -> Result<Extent, StoreError> {
     row_key(&operation.row)?;
     match operation.action.properties() {

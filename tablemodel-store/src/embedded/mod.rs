@@ -63,8 +63,8 @@ pub use self::{
     whole::{EmbeddedStats, TableStats},
 };
 use crate::{
-    Batch, Capabilities, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind,
-    TableStore, clock::Clock, validate,
+    Batch, Capabilities, Continuation, Page, PropertyName, Query, Receipts, Row, RowKey, RowState, Shown, StoreError,
+    StoreErrorKind, TableStore, clock::Clock, validate,
 };
 
 /// Memory that requests may take while they wait for the writer thread, in units of [`SHARE_BYTES`].
@@ -322,7 +322,10 @@ impl TableStore for EmbeddedStore {
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        validate::batches(batches, &self.capabilities())?;
+        // A name that has a number was checked when it got it.
+        let is_legal =
+            |name: &PropertyName| name.constant().is_some_and(|it| self.0.names.id_of_constant(it).is_some());
+        validate::batches_knowing(batches, &self.capabilities(), &is_legal)?;
         if batches.is_empty() {
             return Ok(Vec::new());
         }
