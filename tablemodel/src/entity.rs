@@ -272,6 +272,11 @@ impl FieldWriter {
         }
     }
 
+    /// As [`add`](Self::add), of a value that is stored as it stands.
+    pub(crate) fn add_ref(&mut self, property: &'static str, value: ValueRef<'_>) {
+        self.properties.set(PropertyName::from_static(property), value);
+    }
+
     /// A field marked `json`, as [`add`](Self::add).
     pub fn add_json<T: Serialize>(&mut self, property: &'static str, value: &T) {
         self.add(property, json::to_value(value));

@@ -4,7 +4,10 @@
 use tablemodel_store::{EdmType, Value, ValueRef};
 
 use super::{Property, ValueError};
-use crate::key::{KeyPart, KeyType};
+use crate::{
+    entity::FieldWriter,
+    key::{KeyPart, KeyType},
+};
 
 fn read(value: Option<ValueRef<'_>>) -> Result<&[u8], ValueError> {
     match value.ok_or(ValueError::Missing)? {
@@ -19,6 +22,10 @@ impl Property for Vec<u8> {
 
     fn to_value(&self) -> Result<Option<Value>, ValueError> {
         Ok(Some(Value::Binary(self.clone())))
+    }
+
+    fn add_to(&self, to: &mut FieldWriter, property: &'static str) {
+        to.add_ref(property, ValueRef::Binary(self));
     }
 
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {

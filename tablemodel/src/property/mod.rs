@@ -30,6 +30,8 @@ pub(crate) mod variant;
 
 use tablemodel_store::{EdmType, Value, ValueRef};
 
+use crate::entity::FieldWriter;
+
 pub use self::{
     array::{PropertyArray, SlotNames},
     error::ValueError,
@@ -83,6 +85,12 @@ pub trait Property: Sized + Send + Sync + 'static {
     ///
     /// [`ValueError`] when the value has no stored form, such as a time before 1601.
     fn to_value(&self) -> Result<Option<Value>, ValueError>;
+
+    /// Writes the value under a name, without a copy in between where its type needs none. For generated code.
+    #[doc(hidden)]
+    fn add_to(&self, to: &mut FieldWriter, property: &'static str) {
+        to.add(property, self.to_value());
+    }
 
     /// The value that is stored; `None` when the property is absent.
     ///

@@ -4,7 +4,10 @@
 use tablemodel_store::{EdmType, Value, ValueRef};
 
 use super::{Property, ValueError};
-use crate::key::{KeyPart, KeyType};
+use crate::{
+    entity::FieldWriter,
+    key::{KeyPart, KeyType},
+};
 
 impl<T: Property> Property for Option<T> {
     const EDM: EdmType = {
@@ -16,6 +19,12 @@ impl<T: Property> Property for Option<T> {
 
     fn to_value(&self) -> Result<Option<Value>, ValueError> {
         self.as_ref().map_or(Ok(None), T::to_value)
+    }
+
+    fn add_to(&self, to: &mut FieldWriter, property: &'static str) {
+        if let Some(value) = self {
+            value.add_to(to, property);
+        }
     }
 
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {

@@ -6,7 +6,10 @@ use std::{borrow::Cow, sync::Arc};
 use tablemodel_store::{EdmType, Value, ValueRef};
 
 use super::{Property, ValueError};
-use crate::key::{KeyArg, KeyPart, KeyType};
+use crate::{
+    entity::FieldWriter,
+    key::{KeyArg, KeyPart, KeyType},
+};
 
 /// The text that is stored here.
 pub(super) fn read(value: Option<ValueRef<'_>>) -> Result<&str, ValueError> {
@@ -24,6 +27,10 @@ macro_rules! texts {
 
             fn to_value(&self) -> Result<Option<Value>, ValueError> {
                 Ok(Some(Value::from(&**self)))
+            }
+
+            fn add_to(&self, to: &mut FieldWriter, property: &'static str) {
+                to.add_ref(property, ValueRef::String(self));
             }
 
             fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
