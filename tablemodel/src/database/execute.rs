@@ -6,12 +6,20 @@ mod after;
 mod ahead;
 mod contributions;
 mod doubt;
+mod outcome;
+mod reads;
+mod sizes;
 
-use self::{after::written, contributions::Places};
+pub(crate) use self::outcome::Outcome;
+use self::{
+    contributions::Places,
+    outcome::outcomes,
+    sizes::{check_count, check_sizes},
+};
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
 
-use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError, Written, limits};
+use tablemodel_store::{Batch, RowKey, StoreError};
 
 use crate::{
     database::{
@@ -25,20 +33,14 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::{BatchPlan, Left, Missing},
-        change::{Change, Context, needs, stale_etag},
+        batch::{BatchPlan, Missing},
+        change::{Change, Context},
         entries::Away,
-        group::Group,
         known::Known,
-        shape,
-        system::{self, OperationId},
+        system::OperationId,
     },
-    rooms::{aggregate::is_first, unique::KnownClaims},
-    schema::EntitySchema,
+    rooms::unique::KnownClaims,
 };
-
-/// What became of one change: the rows of the entity as they are now; `None` after a delete.
-pub(crate) type Outcome = Option<Group>;
 
 /// What to do after a failed attempt.
 enum Next {
@@ -293,52 +295,6 @@ impl<'a> Run<'a> {
         RowKey::new(self.partition, row)
     }
 
-    pub(super) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
-        let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
-        let found = self.db.with_keys(&self.registered.table, found).await?;
-        Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
-    }
-
-    /// As `learn`, of an entity's head: its parts are learnt too.
-    async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
-        #[cfg(feature = "blob")]
-        let is_alone = !schema.has_parts() && !schema.has_moving_blobs();
-        #[cfg(not(feature = "blob"))]
-        let is_alone = !schema.has_parts();
-        if is_alone {
-            return self.learn(row).await;
-        }
-        let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row)).await?;
-        let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
-        self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
-        Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
-    }
-
-    pub(super) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
-        self.read_holders(changes).await?;
-        for change in changes {
-            if matches!(change, Change::Recopy { .. }) {
-                self.known.is_of_copies(&change.key().row);
-            }
-            let registered = self.registered(change)?;
-            loop {
-                let needs = needs(change, &registered.setting, &self.known)?;
-                if needs.is_empty() {
-                    break;
-                }
-                for need in needs {
-                    match need.head {
-                        Some(schema) => drop(self.learn_entity(self.newest(change, schema)?, &need.row).await?),
-                        None if is_first(&need.row) => self.learn_first(need.row, changes.len()).await?,
-                        None => drop(self.learn(&need.row).await?),
-                    };
-                }
-            }
-            self.clear_way(change).await?;
-        }
-        self.read_sources(changes).await
-    }
-
     /// The table and index states of the change's own entity: a batch may hold several types.
     pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
         if change.schema().entity_type == self.registered.entity_type {
@@ -363,7 +319,7 @@ impl<'a> Run<'a> {
         for change in changes {
             let registered = self.registered(change)?;
             registered.check_version()?;
-            plan.add(change.clone(), &self.known, &registered.setting, context)?;
+            plan.add(change, &self.known, &registered.setting, context)?;
         }
         let setting =
             |schema| self.db.registered(schema).map(|registered| (registered.schema, registered.setting.clone()));
@@ -417,55 +373,4 @@ pub(super) fn operation_id(db: &Database) -> OperationId {
     low.copy_from_slice(&random.next().to_le_bytes());
     high.copy_from_slice(&random.next().to_le_bytes());
     OperationId(id)
-}
-
-/// That the entities alone are not too many, before any is read.
-fn check_count(changes: &[Change]) -> Result<()> {
-    if changes.len() <= limits::MAX_BATCH_OPERATIONS {
-        return Ok(());
-    }
-    let entities: HashSet<_> = changes.iter().map(|change| change.key().row.as_str()).collect();
-    if entities.len() <= limits::MAX_BATCH_OPERATIONS {
-        return Ok(());
-    }
-    let detail = format!(
-        "the batch writes {} entities, over the {} rows that one may have; use `db.bulk()` to write more",
-        entities.len(),
-        limits::MAX_BATCH_OPERATIONS
-    );
-    Err(Error::new(ErrorKind::TooMany, detail))
-}
-
-/// That what is put over something yet to be read can be stored at all.
-fn check_sizes(changes: &[Change]) -> Result<()> {
-    for (number, change) in changes.iter().enumerate() {
-        if let Change::Upsert(image) = change
-            && image.schema.shape.is_some()
-        {
-            shape::cut(image).map_err(|error| error.in_operation(number))?;
-        }
-    }
-    Ok(())
-}
-
-fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
-    let receipts = receipts.into_iter().next().unwrap_or_default();
-    let receipt = |row: &str| -> Option<&Written> { receipts.get(plan.position(row)?) };
-    let outcome = |left: &Left| {
-        let properties = left.properties.clone()?;
-        let last = system::sequence(written(plan, &left.row)?);
-        let head = receipt(&left.row)?;
-        // A later change of the batch wrote the entity again: what this one left is not current.
-        let etag = head.etag.clone().filter(|_| last == system::sequence(&properties)).unwrap_or_else(stale_etag);
-        let key = RowKey::new(partition, left.row.clone());
-        let parts = left.parts.iter().map(|part| match receipt(&part.key.row) {
-            Some(Written { etag: Some(etag), timestamp }) => {
-                Row { etag: etag.clone(), timestamp: *timestamp, ..part.clone() }
-            }
-            _ => part.clone(),
-        });
-        let parts = parts.collect();
-        Some(Group::of(Row { key, etag, timestamp: head.timestamp, properties }, parts))
-    };
-    plan.left.iter().map(outcome).collect()
 }

@@ -60,7 +60,7 @@ impl Database {
         let registered = self.writable(E::SCHEMA).await?;
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
         let was = Old::of(E::SCHEMA, &old)?;
-        to.keep_unknown(&was.now().fields);
+        to = to.keeping_unknown(&was.now().fields).into_owned();
         for copy in E::SCHEMA.copies {
             copy::carry(&mut to, copy, was.now())?;
         }

@@ -2,30 +2,30 @@
 //! siblings left, and checked in full before any I/O.
 
 mod commit;
+mod later;
+mod rows;
 mod shared;
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
+use std::{borrow::Cow, collections::HashSet};
+
+use tablemodel_store::{Action, DateTime, Properties, Row, RowKey};
+
+use self::later::Later;
+pub(crate) use self::{
+    commit::{check_size, split},
+    rows::{BatchRow, Rows, matched},
 };
-
-use tablemodel_store::{Action, Condition, DateTime, Properties, Row, RowKey};
-
-pub(crate) use self::commit::{check_size, split};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::{self, Before, Change, Context, Planned, PlannedRow, Role, stale_etag, violation},
         copies::{Guard, Place},
         entries::Away,
-        fold::{Folded, fold},
         group::Group,
         known::Known,
-        outbox::{AwayRow, Intent, intents, look_again},
-        shadow,
-        short_hash::ShortHash,
+        outbox::AwayRow,
         states::Setting,
-        system::{self, RowKind},
+        system,
     },
     rooms::{
         aggregate::{self},
@@ -34,30 +34,8 @@ use crate::{
     schema::{AggregateSchema, EntitySchema, IndexSchema},
 };
 
-/// One write of a batch, and which change asked for it.
-#[derive(Debug)]
-pub(crate) struct BatchRow {
-    pub(crate) planned: PlannedRow,
-    pub(crate) change: usize,
-    pub(crate) schema: &'static EntitySchema,
-}
-
-impl BatchRow {
-    fn unique_index(&self) -> Option<&'static IndexSchema> {
-        match self.planned.role {
-            Role::Primary | Role::Part | Role::List(_) | Role::Cell => None,
-            Role::Outbox | Role::Holder | Role::Source => None,
-            Role::Index(at) => self.schema.index_at(at).filter(|index| index.unique),
-        }
-    }
-
-    fn is_unique(&self) -> bool {
-        self.unique_index().is_some()
-    }
-}
-
 /// A row of another partition, and which change asked for it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BatchAway {
     pub(crate) row: AwayRow,
     pub(crate) change: usize,
@@ -101,7 +79,7 @@ pub(crate) struct Left {
 /// The folded writes of a batch in one partition.
 #[derive(Debug, Default)]
 pub(crate) struct BatchPlan {
-    pub(crate) rows: Vec<BatchRow>,
+    pub(crate) rows: Rows,
     pub(crate) left: Vec<Left>,
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
@@ -123,7 +101,6 @@ pub(crate) struct BatchPlan {
     pub(crate) staged: Vec<PlannedRow>,
     /// Parts to delete after it.
     pub(crate) swept: Vec<PlannedRow>,
-    positions: HashMap<String, usize, ShortHash>,
     /// Entities taken away, with their sequence numbers.
     gone: Vec<(String, i64)>,
     /// Keys of lists, to be put into blobs before the batch.
@@ -173,36 +150,36 @@ impl BatchPlan {
     /// A plan with room for the rows of so many changes.
     pub(crate) fn of(changes: usize) -> Self {
         const ROWS_EACH: usize = 4;
-        let rows = changes * ROWS_EACH;
-        let positions = HashMap::with_capacity_and_hasher(rows, ShortHash::default());
-        Self { rows: Vec::with_capacity(rows), left: Vec::with_capacity(changes), positions, ..Self::default() }
+        let rows = Rows::with_capacity(changes * ROWS_EACH);
+        Self { rows, left: Vec::with_capacity(changes), ..Self::default() }
     }
 
     /// Plans one more change, against the images that the earlier ones left.
-    pub(crate) fn add(&mut self, change: Change, known: &Known, setting: &Setting, context: Context) -> Result<()> {
+    pub(crate) fn add(&mut self, change: &Change, known: &Known, setting: &Setting, context: Context) -> Result<()> {
         let number = self.left.len();
-        let (schema, key) = (change.schema(), change.key().clone());
+        let (schema, key) = (change.schema(), change.key());
         let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
         let taken = taken(&change);
-        let claims = !matches!(change, Change::Arrive(_)); // what arrives has claimed its values before it left
+        let claims = !matches!(*change, Change::Arrive(_)); // what arrives has claimed its values before it left
         let planned = if number == 0 {
-            change::plan(change, known, setting, context)
+            change::plan(&change, known, setting, context)
         } else {
             let before = Earlier { known, plan: self, partition: &key.partition };
-            change::plan(change, &before, setting, context)
+            change::plan(&change, &before, setting, context)
         };
         let planned = planned.map_err(|error| error.in_operation(number))?;
         let primary = planned.rows.iter().find(|row| row.role == Role::Primary && row.row == key.row);
         let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
-        let owner = taken.as_ref().map_or(key.row.as_str(), |(row, _)| row);
+        let owner = taken.map_or(key.row.as_str(), |(row, _)| row);
         let (properties, parts) =
             self.take(number, schema, planned, (&key.partition, owner, known), setting, context)?;
         if !claims {
             self.claims.retain(|away| away.change != number);
         }
-        self.gone.extend(taken.filter(|(row, _)| *row != key.row || properties.is_none()));
-        self.left.push(Left { row: key.row, properties, parts, born });
+        let gone = taken.filter(|(row, _)| *row != key.row || properties.is_none());
+        self.gone.extend(gone.map(|(row, sequence)| (row.to_owned(), sequence)));
+        self.left.push(Left { row: key.row.clone(), properties, parts, born });
         Ok(())
     }
 
@@ -216,72 +193,35 @@ impl BatchPlan {
         setting: &Setting,
         context: Context,
     ) -> Result<(Option<Properties>, Vec<Row>)> {
-        let buried = planned.rows.iter().find_map(buried);
-        let primary = planned.rows.iter().find(|row| row.role == Role::Primary && is_live(row));
-        let primary = primary.map(|row| row.row.clone());
+        let later = setting.deferred.then(|| Later::of(&planned));
         for row in planned.rows {
             if row.role == Role::Cell {
                 self.shared.insert(row.row.clone()); // read, as what several meet in is
             }
-            self.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
+            self.rows.push(BatchRow { planned: row, change: number, schema }, owner, known)?;
         }
-        let mut looks_again = false;
         for guard in planned.guards {
-            let Guard::Unchanged(Place { away, row }, action) = guard else {
-                looks_again = true;
-                continue;
-            };
+            let Guard::Unchanged(Place { away, row }, action) = guard else { continue };
             if away.partition != partition || !away.table.eq_ignore_ascii_case(schema.table) {
                 self.guards.push((Place { away, row }, action));
                 continue;
             }
             let planned = PlannedRow { row, action, role: Role::Source };
-            self.push(BatchRow { planned, change: number, schema }, owner, known)?;
+            self.rows.push(BatchRow { planned, change: number, schema }, owner, known)?;
         }
         let edits = planned.lists.into_iter();
         self.edits.extend(edits.map(|(index, edit)| BatchEdit { index, edit, change: number, schema }));
         self.cells.extend(planned.cells.into_iter().map(|edit| (number, edit)));
-        match setting.deferred {
-            true => {
-                let mut intents = intents(schema, &planned.away, &planned.copied);
-                if let Some((owner, after)) = primary.zip(planned.after.as_ref()).filter(|_| looks_again) {
-                    look_again(&mut intents, owner, system::sequence(after));
-                }
-                // A tombstone is swept by its outbox row, also where nothing else is to follow.
-                let nothing_follows = |(row, _): &(String, i64)| intents.iter().all(|intent| intent.owner != *row);
-                if let Some((owner, sequence)) = buried.filter(nothing_follows) {
-                    intents.push(Intent { owner, sequence, ..Intent::default() });
-                }
-                self.defer(number, schema, intents, context, owner, known)?;
-                let shadows = planned.away.iter().filter(|row| shadow::is_primary(schema, row.index)).cloned();
-                self.shadows.extend(shadows.map(|row| BatchAway { row, change: number, schema }));
-                let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
-                self.claims.extend(away.filter(|away| away.claimed().is_some()));
+        let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
+        match later {
+            Some(later) => {
+                self.defer(later, away.collect(), &planned.copied, (number, schema, owner), known, context)?
             }
-            false => self.away.extend(planned.away.into_iter().map(|row| BatchAway { row, change: number, schema })),
+            None => self.away.extend(away),
         }
         self.staged.extend(planned.staged);
         self.swept.extend(planned.swept);
         Ok((planned.after, planned.parts))
-    }
-
-    /// Puts an outbox row beside the entity for what other partitions are to follow.
-    fn defer(
-        &mut self,
-        change: usize,
-        schema: &'static EntitySchema,
-        intents: Vec<Intent>,
-        context: Context,
-        owner: &str,
-        known: &Known,
-    ) -> Result<()> {
-        for intent in intents {
-            let action = Action::Insert(intent.properties(schema, context.due));
-            let planned = PlannedRow { row: intent.row(), action, role: Role::Outbox };
-            self.outgoing.push((intent.row(), schema));
-            self.push(BatchRow { planned, change, schema }, owner, known)?;
-        }
-        Ok(())
     }
 
     /// What the last change of this entity left.
@@ -306,73 +246,25 @@ impl BatchPlan {
 
     /// The place of the row among the writes of the batch.
     pub(crate) fn position(&self, row: &str) -> Option<usize> {
-        self.positions.get(row).copied()
+        self.rows.position(row)
     }
 
     /// The change with its old image as an earlier change of this batch left it.
-    fn over_earlier(&self, change: Change) -> Result<Change> {
-        let (Change::Save { old, .. } | Change::Delete { old, .. }) = &change else { return Ok(change) };
-        let Some(left) = self.left_at(&old.key().row) else { return Ok(change) };
+    fn over_earlier<'c>(&self, change: &'c Change) -> Result<Cow<'c, Change>> {
+        let as_it_is = Ok(Cow::Borrowed(change));
+        let (Change::Save { old, .. } | Change::Delete { old, .. }) = change else { return as_it_is };
+        let Some(left) = self.left_at(&old.key().row) else { return as_it_is };
         if left.born {
             let detail = "an earlier change of the batch inserts the entity; what was read before is not current";
             let error = Error::new(ErrorKind::Conflict { current: None }, detail);
             return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
         }
-        let Some(properties) = left.properties.clone() else { return Ok(change) };
+        let Some(properties) = left.properties.clone() else { return as_it_is };
         let old = Group::of(Row { properties, ..old.head.clone() }, left.parts.clone());
-        Ok(match change {
-            Change::Save { new, .. } => Change::Save { old, new },
-            Change::Delete { schema, .. } => Change::Delete { schema, old },
-            other => other,
-        })
-    }
-
-    /// Adds one write of a change. `owner` is the entity that the change took rows from.
-    fn push(&mut self, row: BatchRow, owner: &str, known: &Known) -> Result<()> {
-        let releases = row.is_unique() && matches!(row.planned.action, Action::Delete(_));
-        let read = known.get(&row.planned.row).map(Option::as_ref);
-        let holder = read.flatten().and_then(|row| system::owner_row(&row.properties));
-        if releases && holder.is_some_and(|holder| holder != owner) {
-            return Ok(()); // another's value by now: not ours to release
-        }
-        let Some(&at) = self.positions.get(&row.planned.row) else {
-            self.positions.insert(row.planned.row.clone(), self.rows.len());
-            self.rows.push(row);
-            return Ok(());
-        };
-        let Some(first) = self.rows.get_mut(at) else { return Ok(()) };
-        if let (Some(a), Some(b)) = (matched(&first.planned.action), matched(&row.planned.action))
-            && a != b
-        {
-            return Err(twice(&row, "two states of the row were given; one of them is not current"));
-        }
-        if releases && let Some(taker) = first.planned.action.properties().filter(|taker| is_other(taker, owner)) {
-            // Two entities exchange a value: the first took it before the second let it go.
-            let condition = match read {
-                Some(Some(row)) => Condition::Match(row.etag.clone()),
-                None => Condition::Exists,
-                Some(None) => return Ok(()),
-            };
-            if matches!(first.planned.action, Action::Insert(_)) {
-                first.planned.action = Action::Replace(taker.clone(), condition);
-            }
-            return Ok(());
-        }
-        if row.planned.role == Role::Primary && matches!(first.planned.role, Role::Holder | Role::Source) {
-            (first.planned.role, first.change, first.schema) = (Role::Primary, row.change, row.schema);
-        }
-        // A row made and unmade in one batch is no write at all.
-        let before = std::mem::replace(&mut first.planned.action, Action::Delete(Condition::Exists));
-        match fold(before, row.planned.action.clone()) {
-            Folded::One(action) => first.planned.action = action,
-            Folded::Nothing => {
-                self.positions.remove(&row.planned.row);
-                self.rows.remove(at);
-                self.positions.values_mut().filter(|position| **position > at).for_each(|position| *position -= 1);
-            }
-            Folded::Impossible => return Err(impossible(&row)),
-        }
-        Ok(())
+        Ok(Cow::Owned(match change {
+            Change::Save { new, .. } => Change::Save { old, new: new.clone() },
+            _ => Change::Delete { schema: change.schema(), old },
+        }))
     }
 
     /// That no entity of the batch takes a value that another, by what was read, still has.
@@ -401,21 +293,11 @@ impl BatchPlan {
 /// Rows of other partitions that were looked for in vain.
 pub(crate) type Missing = HashSet<(Away, String)>;
 
-/// The state of the row that the action rests on.
-pub(crate) fn matched(action: &Action) -> Option<&tablemodel_store::ETag> {
-    match action {
-        Action::Replace(_, Condition::Match(etag))
-        | Action::Merge(_, Condition::Match(etag))
-        | Action::Delete(Condition::Match(etag)) => Some(etag),
-        _ => None,
-    }
-}
-
 /// The entity that the change takes away or moves: its row, and its sequence number.
-fn taken(change: &Change) -> Option<(String, i64)> {
+fn taken(change: &Change) -> Option<(&str, i64)> {
     match change {
         Change::Save { old, .. } | Change::Delete { old, .. } => {
-            Some((old.key().row.clone(), system::sequence(&old.head.properties)))
+            Some((old.key().row.as_str(), system::sequence(&old.head.properties)))
         }
         Change::Insert(_)
         | Change::Upsert(_)
@@ -432,39 +314,4 @@ fn taken(change: &Change) -> Option<(String, i64)> {
 /// Whether the write leaves a row that says something.
 fn is_live(planned: &PlannedRow) -> bool {
     planned.action.properties().is_some_and(|properties| !system::is_dead(properties))
-}
-
-fn is_other(properties: &Properties, owner: &str) -> bool {
-    system::owner_row(properties).is_some_and(|taker| taker != owner)
-}
-
-fn impossible(row: &BatchRow) -> Error {
-    match (&row.planned.action, row.unique_index()) {
-        (Action::Insert(_), Some(index)) => {
-            let detail = format!("unique index `{}`: two entities of the batch have this value", index.name);
-            Error::new(ErrorKind::UniqueViolation { index: index.name, owner: None }, detail)
-                .of(row.schema.entity_type)
-                .in_operation(row.change)
-        }
-        (Action::Insert(_), None) => Error::new(
-            ErrorKind::AlreadyExists,
-            format!("the batch writes row `{}` before it inserts it", row.planned.row),
-        )
-        .of(row.schema.entity_type)
-        .in_operation(row.change),
-        _ => twice(row, "an earlier change of the batch deletes the row"),
-    }
-}
-
-fn twice(row: &BatchRow, detail: &str) -> Error {
-    Error::new(ErrorKind::Conflict { current: None }, format!("{detail} (row `{}`)", row.planned.row))
-        .of(row.schema.entity_type)
-        .in_operation(row.change)
-}
-
-/// Where the row is the tombstone of an entity: its row key and sequence number.
-fn buried(row: &PlannedRow) -> Option<(String, i64)> {
-    let properties = row.action.properties().filter(|_| row.role == Role::Primary)?;
-    let is_dead = matches!(system::kind(properties), RowKind::Tombstone { .. });
-    is_dead.then(|| (row.row.clone(), system::sequence(properties)))
 }

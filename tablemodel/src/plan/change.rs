@@ -5,6 +5,8 @@
 mod derived;
 mod moves;
 mod needs;
+mod planned;
+mod refused;
 mod totals;
 
 use std::borrow::Cow;
@@ -12,17 +14,20 @@ use std::borrow::Cow;
 use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKey, Value};
 
 pub(super) use self::needs::known_images;
-pub(crate) use self::needs::needs;
-use self::totals::left_cells;
+pub(crate) use self::{
+    needs::needs,
+    planned::{Planned, PlannedRow, Role},
+    refused::{reserved, violation},
+};
+use self::{planned::Derived, refused::exists, totals::left_cells};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        copies::Guard,
         entries::{Entry, entries},
         group::Group,
         image::Image,
         known::Known,
-        outbox::{AwayKey, AwayRow},
+        outbox::AwayKey,
         shape::{self, Cut, Laid, Layout},
         states::Setting,
         system::{self, OperationId, RowKind},
@@ -31,10 +36,9 @@ use crate::{
     rooms::{
         aggregate::{self, Contribution},
         copy,
-        list::Edit,
         rekey::{Move, is_reserved},
     },
-    schema::{Cover, EntitySchema, IndexSchema},
+    schema::{Cover, EntitySchema},
 };
 
 /// What a caller wants done to one entity.
@@ -112,63 +116,6 @@ pub(crate) struct Context {
     pub(crate) fresh: Option<u64>,
 }
 
-/// Which row of the entity a write is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Primary,
-    Part,
-    Index(usize),
-    /// A list of several entities' keys.
-    List(usize),
-    /// The cell of an aggregate.
-    Cell,
-    /// What is to be done in other partitions.
-    Outbox,
-    /// An entity whose copies follow a change of their source.
-    Holder,
-    /// An entity that is copied, as it is: so that it changes whenever a copy of it is taken.
-    Source,
-}
-
-/// One write of a plan.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PlannedRow {
-    pub(crate) row: String,
-    pub(crate) action: Action,
-    pub(crate) role: Role,
-}
-
-/// The writes of one change, and the primary row's properties after it.
-#[derive(Debug, Default)]
-pub(crate) struct Planned {
-    pub(crate) rows: Vec<PlannedRow>,
-    /// Rows of other partitions that differ after the change.
-    pub(crate) away: Vec<AwayRow>,
-    /// Entities of other partitions that must be as they were read.
-    pub(crate) guards: Vec<Guard>,
-    /// Entities whose copies may have to follow, with their sequence numbers.
-    pub(crate) copied: Vec<(String, i64)>,
-    /// What changes in rows of several entities, each with the position of its index.
-    pub(crate) lists: Vec<(usize, Edit)>,
-    /// What changes in aggregates.
-    pub(crate) cells: Vec<aggregate::Edit>,
-    pub(crate) after: Option<Properties>,
-    /// The parts after it; the ETag of one that is written is not known yet.
-    pub(crate) parts: Vec<Row>,
-    /// Parts to write before the batch.
-    pub(crate) staged: Vec<PlannedRow>,
-    /// Parts to delete after it.
-    pub(crate) swept: Vec<PlannedRow>,
-}
-
-/// The derived rows of a change, here and elsewhere.
-#[derive(Debug, Default)]
-struct Derived {
-    rows: Vec<PlannedRow>,
-    away: Vec<AwayRow>,
-    lists: Vec<(usize, Edit)>,
-}
-
 /// A row to read before planning.
 #[derive(Debug)]
 pub(crate) struct Need {
@@ -206,19 +153,19 @@ fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
 }
 
 /// The writes of a change.
-pub(crate) fn plan(change: Change, before: &dyn Before, setting: &Setting, context: Context) -> Result<Planned> {
+pub(crate) fn plan(change: &Change, before: &dyn Before, setting: &Setting, context: Context) -> Result<Planned> {
     let planner = Planner { before, setting, context };
     match change {
         Change::Insert(image) => planner.insert(image),
-        Change::Save { old, new } => planner.save(&old, new),
+        Change::Save { old, new } => planner.save(old, new),
         Change::Upsert(image) => planner.upsert(image),
-        Change::Delete { schema, old } => planner.delete(schema, &old),
-        Change::Touch { schema, old, strays } => planner.touch(schema, &old, strays),
-        Change::Leave { old, to } => planner.leave(&old, &to),
-        Change::Arrive(to) => planner.arrive(*to),
+        Change::Delete { schema, old } => planner.delete(schema, old),
+        Change::Touch { schema, old, strays } => planner.touch(schema, old, strays),
+        Change::Leave { old, to } => planner.leave(old, to),
+        Change::Arrive(to) => planner.arrive(to),
         Change::Contribute(contribution) => planner.contribute(contribution),
         Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
-        Change::Recopy { schema, key, .. } => planner.recopy(schema, &key),
+        Change::Recopy { schema, key, .. } => planner.recopy(schema, key),
         Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }
 }
@@ -231,13 +178,14 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn insert(&self, mut image: Image) -> Result<Planned> {
-        let dead = self.vacant(&image)?;
+    fn insert(&self, image: &Image) -> Result<Planned> {
+        let dead = self.vacant(image)?;
+        let mut image = Cow::Borrowed(image);
         let guards = self.copy(None, &mut image)?;
         let mut cells = self.cells(None, Some(&image))?;
         cells.extend(self.take_totals(&mut image)?);
         let dead = dead.map(|dead| dead.into_owned().into());
-        let planned = self.put(None, image, self.context.now, dead.as_ref(), None)?;
+        let planned = self.put(None, &image, self.context.now, dead.as_ref(), None)?;
         Ok(Planned { cells, guards, ..planned })
     }
 
@@ -253,7 +201,7 @@ impl Planner<'_> {
         }
     }
 
-    fn upsert(&self, image: Image) -> Result<Planned> {
+    fn upsert(&self, image: &Image) -> Result<Planned> {
         match self.before.row(&image.key.row) {
             Some(Some(row)) if is_primary(image.schema, &row) => {
                 self.save(&shape::known(image.schema, row.into_owned(), self.before)?, image)
@@ -262,19 +210,19 @@ impl Planner<'_> {
         }
     }
 
-    fn save(&self, old: &Group, mut new: Image) -> Result<Planned> {
+    fn save(&self, old: &Group, new: &Image) -> Result<Planned> {
         if old.key().partition != new.key.partition {
             let detail = "the partition key was changed, which no batch can do; use `db.rekey()`";
             return Err(Error::new(ErrorKind::KeyChanged, detail).of(new.schema.entity_type).at_key(old.key().clone()));
         }
         let was = Old::of(new.schema, old)?;
-        new.keep_unknown(&was.now().fields);
+        let mut new = new.keeping_unknown(&was.now().fields);
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let guards = self.copy(Some(&was), &mut new)?;
         let mut cells = self.cells(Some(&was.written), Some(&new))?;
         if *old.key() == new.key {
             cells.extend(self.keep_totals(&was, &mut new)?);
-            let planned = self.put(Some(&was.written), new, sequence, Some(old), None)?;
+            let planned = self.put(Some(&was.written), &new, sequence, Some(old), None)?;
             return Ok(Planned { cells, guards, ..planned });
         }
         self.check_unheld(new.schema, old.key())?;
@@ -284,7 +232,7 @@ impl Planner<'_> {
         cells.extend(self.take_totals(&mut new)?);
         cells.extend(left_cells(was.now()));
         let schema = new.schema;
-        let mut planned = self.put(Some(&was.written), new, sequence.max(self.context.now), dead.as_ref(), end)?;
+        let mut planned = self.put(Some(&was.written), &new, sequence.max(self.context.now), dead.as_ref(), end)?;
         self.remove_parts(old, &mut planned);
         planned.rows.insert(0, self.gone(schema, &old.head));
         planned.copied.extend(self.copied(old.key(), sequence));
@@ -321,14 +269,14 @@ impl Planner<'_> {
         PlannedRow { row: old.key.row.clone(), action, role: Role::Primary }
     }
 
-    fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: Vec<AwayKey>) -> Result<Planned> {
+    fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: &[AwayKey]) -> Result<Planned> {
         let was = Old::of(schema, old)?;
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let held = aggregate::held(schema, &old.key().row);
         // What it holds is made what the cells say; one that is missing says nothing.
         let cells = held.filter(|into| self.before.row(&into.cell()).flatten().is_some());
         let mut cells: Vec<_> = cells.map(|into| aggregate::Edit { into, loss: None, gain: None }).collect();
-        let mut image = was.now().clone();
+        let mut image = Cow::Borrowed(was.now());
         let (mut guards, mut leaving) = (Vec::new(), Derived::default());
         if was.is_older() {
             guards = self.copy(Some(&was), &mut image)?;
@@ -336,14 +284,14 @@ impl Planner<'_> {
             // What only the version that wrote it derives from it goes.
             leaving = self.leaving(&was.written, &entries(&was.written)?, &entries(&image)?, sequence);
         }
-        let mut planned = Planned { cells, guards, ..self.put(None, image, sequence, Some(old), None)? };
+        let mut planned = Planned { cells, guards, ..self.put(None, &image, sequence, Some(old), None)? };
         planned.rows.extend(leaving.rows);
         planned.away.extend(leaving.away);
         planned.lists.extend(leaving.lists);
         let owner = &old.key().row;
         let wanted = |stray: &AwayKey, planned: &Planned| planned.away.iter().any(|row| stray.is_of(schema, row));
         for stray in strays {
-            if !wanted(&stray, &planned) {
+            if !wanted(stray, &planned) {
                 planned.away.extend(stray.removal(schema, owner, sequence));
             }
         }
@@ -376,7 +324,7 @@ impl Planner<'_> {
     pub(super) fn put(
         &self,
         old: Option<&Image>,
-        new: Image,
+        new: &Image,
         sequence: i64,
         over: Option<&Group>,
         end: Option<i64>,
@@ -385,7 +333,7 @@ impl Planner<'_> {
         let earlier =
             over.map_or_else(|| self.before.gone(&new.key.row), |over| system::sequence(&over.head.properties));
         let sequence = sequence.max(earlier.saturating_add(1));
-        let (properties, laid) = self.laid(&new, sequence, over)?;
+        let (properties, laid) = self.laid(new, sequence, over)?;
         let action = match over {
             None => Action::Insert(properties.clone()),
             Some(over) => Action::Replace(properties.clone(), Condition::Match(over.head.etag.clone())),
@@ -394,7 +342,7 @@ impl Planner<'_> {
         let Laid { rows: of_parts, staged, swept, parts } = laid;
         rows.extend(of_parts);
         let Derived { rows: of_indexes, away, lists } =
-            self.derived(old, Some(&new), sequence, end.unwrap_or(sequence))?;
+            self.derived(old, Some(new), sequence, end.unwrap_or(sequence))?;
         rows.extend(of_indexes);
         let is_same = old.is_some_and(|old| {
             let is_kept = old.schema.version == new.schema.version && old.key == new.key;
@@ -433,28 +381,6 @@ pub(crate) fn next_sequence(properties: &Properties, now: i64) -> i64 {
         0 => now,
         sequence => sequence.saturating_add(1),
     }
-}
-
-/// The violation of a unique index by whoever holds `row`.
-pub(crate) fn violation(schema: &'static EntitySchema, index: &IndexSchema, row: &Row) -> Error {
-    let owner = system::owner(row);
-    let holder = owner.as_ref().map_or("another entity".to_owned(), |owner| format!("the entity {owner}"));
-    let detail = format!("unique index `{}`: {holder} has this value", index.name);
-    Error::new(ErrorKind::UniqueViolation { index: index.name, owner }, detail)
-        .of(schema.entity_type)
-        .at_key(row.key.clone())
-}
-
-/// That another entity is on its way to the key.
-pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
-    let detail = "another entity is on its way to this key, or a program died over it; try again in a minute";
-    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(row.key.clone())
-}
-
-fn exists(image: &Image) -> Error {
-    Error::new(ErrorKind::AlreadyExists, "an entity with this key exists")
-        .of(image.schema.entity_type)
-        .at_key(image.key.clone())
 }
 
 /// A row as a plan leaves it.

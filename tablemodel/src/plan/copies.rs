@@ -112,8 +112,12 @@ impl Planner<'_> {
 
     /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the
     /// writes that fail unless the sources are as they were read.
-    pub(super) fn copy(&self, old: Option<&Old>, new: &mut Image) -> Result<Vec<Guard>> {
+    pub(super) fn copy(&self, old: Option<&Old>, new: &mut Cow<'_, Image>) -> Result<Vec<Guard>> {
         let mut guards = Vec::new();
+        if new.schema.copies.is_empty() {
+            return Ok(guards);
+        }
+        let new = new.to_mut();
         for (at, copy) in new.schema.copies.iter().enumerate() {
             if let Some(old) = old
                 && self.setting.copies(new.schema, at)
@@ -170,12 +174,12 @@ impl Planner<'_> {
         let Some(row) = row else { return Ok(Planned::default()) };
         let old = shape::known(schema, row.into_owned(), self.before)?;
         let was = Old::of(schema, &old)?;
-        let mut new = was.now().clone();
+        let mut new = Cow::Borrowed(was.now());
         for copy in schema.copies {
-            let source = copy::source(&new, copy)?;
+            let source = copy::source(&*new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(&new, source));
             if copy::follows(copy, row.as_deref()) {
-                copy::fill(&mut new, copy, row.as_deref())?;
+                copy::fill(new.to_mut(), copy, row.as_deref())?;
             }
         }
         if new.fields == was.now().fields {
@@ -186,7 +190,7 @@ impl Planner<'_> {
         if was.is_older() {
             cells.extend(self.keep_totals(&was, &mut new)?);
         }
-        let mut planned = Planned { cells, ..self.put(Some(&was.written), new, sequence, Some(&old), None)? };
+        let mut planned = Planned { cells, ..self.put(Some(&was.written), &new, sequence, Some(&old), None)? };
         for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
             row.role = Role::Holder;
         }

@@ -148,19 +148,21 @@ impl Image {
         self.fields.filtered(|name| !self.schema.in_key(name))
     }
 
-    /// Takes over what `stored` (all rows put together) holds and this version of the struct does not know.
-    pub(crate) fn keep_unknown(&mut self, stored: &Properties) {
+    /// The image with what `stored` (all rows put together) holds and this version of the struct does not know.
+    pub(crate) fn keeping_unknown(&self, stored: &Properties) -> Cow<'_, Self> {
         // What this version writes it knows: that is most, and both are in order of name.
         let mut written = self.fields.iter().map(|(name, _)| name).peekable();
         let mut is_written = |name: &PropertyName| {
-            while written.next_if(|written| *written < name).is_some() {}
-            written.next_if(|written| *written == name).is_some()
+            written.next_if(|written| *written == name).is_some() || {
+                while written.next_if(|written| *written < name).is_some() {}
+                written.next_if(|written| *written == name).is_some()
+            }
         };
         let others = stored.iter().filter(|(name, _)| !is_written(name));
-        let unknown: Vec<_> = others.filter(|(name, _)| system::is_unknown(self.schema, name.as_str())).collect();
-        for (name, value) in unknown {
-            self.fields.set(name.clone(), value);
-        }
+        let unknown = others.filter(|(name, _)| system::is_unknown(self.schema, name.as_str()));
+        let mut image = Cow::Borrowed(self);
+        unknown.for_each(|(name, value)| image.to_mut().fields.set(name.clone(), value));
+        image
     }
 }
 

@@ -160,7 +160,11 @@ pub(crate) struct Intent {
 
 /// The intents of a change: one for each entity that it leaves or takes away. `copied` are those whose copies may have to
 /// follow, with their sequence numbers.
-pub(crate) fn intents(schema: &'static EntitySchema, rows: &[AwayRow], copied: &[(String, i64)]) -> Vec<Intent> {
+pub(crate) fn intents<'r>(
+    schema: &'static EntitySchema,
+    rows: impl Iterator<Item = &'r AwayRow>,
+    copied: &[(String, i64)],
+) -> Vec<Intent> {
     let first = |(owner, sequence): &(String, i64)| Intent {
         owner: owner.clone(),
         sequence: *sequence,

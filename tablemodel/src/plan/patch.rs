@@ -2,7 +2,7 @@
 //!
 //! No key and no derived row is made from what a patch sets.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use tablemodel_store::{Action, Condition, Properties, Row, RowKey, Value};
 
@@ -24,22 +24,26 @@ impl Planner<'_> {
     pub(super) fn patch(
         &self,
         schema: &'static EntitySchema,
-        key: RowKey,
-        sets: Vec<(&'static str, Option<Value>)>,
+        key: &RowKey,
+        sets: &[(&'static str, Option<Value>)],
     ) -> Result<Planned> {
         let row = match self.before.row(&key.row) {
             Some(Some(row)) if is_primary(schema, &row) => row,
-            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
+            _ => {
+                return Err(Error::new(ErrorKind::NotFound, "no such entity")
+                    .of(schema.entity_type)
+                    .at_key(key.clone()));
+            }
         };
         check_writable(schema, &row)?;
         if schema.downgrades() || self.setting.moving || !is_current(schema, schema.discriminator, &row) {
-            return self.patch_whole(schema, row.into_owned(), sets);
+            return self.patch_whole(schema, row.into_owned(), sets.to_vec());
         }
         if schema.shape.is_some() {
-            return self.patch_shaped(schema, row.into_owned(), sets);
+            return self.patch_shaped(schema, row.into_owned(), sets.to_vec());
         }
         // A property set twice takes the later value.
-        let sets: HashMap<_, _> = sets.into_iter().collect();
+        let sets: HashMap<_, _> = sets.iter().cloned().collect();
         let clears = sets.values().any(Option::is_none);
         let mut changed: Properties =
             sets.iter().filter_map(|(name, value)| value.clone().map(|value| (*name, value))).collect();
@@ -53,8 +57,8 @@ impl Planner<'_> {
             false => Action::Merge(changed, condition),
         };
         let is_patched = is_patched(schema, &row, &sets.into_iter().collect::<Vec<_>>(), self.setting);
-        let copied = self.copied(&key, system::sequence(&after)).filter(|_| is_patched).into_iter().collect();
-        let rows = vec![PlannedRow { row: key.row, action, role: Role::Primary }];
+        let copied = self.copied(key, system::sequence(&after)).filter(|_| is_patched).into_iter().collect();
+        let rows = vec![PlannedRow { row: key.row.clone(), action, role: Role::Primary }];
         Ok(Planned { rows, copied, after: Some(after), ..Planned::default() })
     }
 
@@ -68,12 +72,12 @@ impl Planner<'_> {
     ) -> Result<Planned> {
         let rows = shape::known(schema, head, self.before)?;
         let was = Old::of(schema, &rows)?;
-        let mut new = was.now().clone().with_sets(sets);
+        let mut new = Cow::Owned(was.now().clone().with_sets(sets));
         let guards = self.copy(Some(&was), &mut new)?;
         let mut cells = self.cells(Some(&was.written), Some(&new))?;
         cells.extend(self.keep_totals(&was, &mut new)?);
         let sequence = next_sequence(&rows.head.properties, self.context.now);
-        let planned = self.put(Some(&was.written), new, sequence, Some(&rows), None)?;
+        let planned = self.put(Some(&was.written), &new, sequence, Some(&rows), None)?;
         Ok(Planned { cells, guards, ..planned })
     }
 

@@ -166,7 +166,7 @@ fn rows_of(image: Image) -> Result<Group> {
     };
     let context = Context { now: 1, operation: None, due: DateTime::MIN, fresh: None };
     let key = image.key.clone();
-    let planned = change::plan(Change::Insert(image), &Known::new(), &setting, context)?;
+    let planned = change::plan(&Change::Insert(image), &Known::new(), &setting, context)?;
     let head = planned_row(key, planned.after.unwrap_or_else(Properties::new));
     Ok(Group::of(head, planned.parts))
 }

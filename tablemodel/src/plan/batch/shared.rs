@@ -90,7 +90,7 @@ impl BatchPlan {
         }
         if let Some(action) = into.write(&total, cell, stored.is_some(), context.now)? {
             let planned = PlannedRow { row, action, role: Role::Cell };
-            self.push(BatchRow { planned, change, schema: into.target }, "", known)?;
+            self.rows.push(BatchRow { planned, change, schema: into.target }, "", known)?;
         }
         let value = into.value(&total)?;
         Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
@@ -148,7 +148,7 @@ impl BatchPlan {
             other => other,
         };
         let before = Earlier { known, plan: self, partition: &key.partition };
-        let planned = change::plan(change, &before, &setting, context)?;
+        let planned = change::plan(&change, &before, &setting, context)?;
         if self.left_at(&key.row).is_none() {
             let of_target = planned.rows.iter().filter(|row| matches!(row.role, Role::Primary | Role::Part));
             self.shared.extend(of_target.map(|row| row.row.clone()));
@@ -197,7 +197,7 @@ impl BatchPlan {
                 let action = self.outgrown(of, &RowKey::new(partition, row.clone()), action, |key| fresh(schema, key));
                 self.shared.insert(row.clone());
                 let planned = PlannedRow { row, action, role: Role::List(*index) };
-                self.push(BatchRow { planned, change: *change, schema }, "", known)?;
+                self.rows.push(BatchRow { planned, change: *change, schema }, "", known)?;
             }
         }
         Ok(())

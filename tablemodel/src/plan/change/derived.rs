@@ -40,7 +40,8 @@ impl Planner<'_> {
     ) -> Result<Derived> {
         let mut derived = Derived::default();
         let Some(image) = new.or(old).filter(|image| image.latest.derived(0).is_some()) else { return Ok(derived) };
-        let stays_alone = |index| self.stays_alone(old, new, index);
+        let alone = old.zip(new).map(|(old, new)| self.left_alone(old, new)).unwrap_or_default();
+        let stays_alone = |index| alone.get(index).copied().unwrap_or(false);
         let wanted = |image: Option<&Image>| image.map(|image| entries_without(image, stays_alone)).transpose();
         let (mut old_entries, mut new_entries) = (wanted(old)?.unwrap_or_default(), wanted(new)?.unwrap_or_default());
         if self.setting.moving {
@@ -95,16 +96,16 @@ impl Planner<'_> {
         leaving
     }
 
-    /// Whether the rows of the index are left as they are, by what they are made from alone.
-    fn stays_alone(&self, old: Option<&Image>, new: Option<&Image>, index: usize) -> bool {
-        let (Some(old), Some(new)) = (old, new) else { return false };
-        let is_usual = old.is_current()
-            && old.key == new.key
-            && self.before.is_blank()
-            && self.setting.of(index) == IndexState::Readable;
+    /// Of each index whether its rows are left as they are, by what they are made from alone.
+    fn left_alone(&self, old: &Image, new: &Image) -> Vec<bool> {
+        if !old.is_current() || old.key != new.key || !self.before.is_blank() {
+            return Vec::new();
+        }
         let is_same = |name| old.fields.get(name) == new.fields.get(name);
-        let made_from = new.schema.indexes.get(index).filter(|_| is_usual).and_then(IndexSchema::made_from);
-        made_from.is_some_and(|mut names| names.all(is_same))
+        let stays = |(at, index): (usize, &IndexSchema)| {
+            self.setting.of(at) == IndexState::Readable && index.made_from().is_some_and(|mut names| names.all(is_same))
+        };
+        new.schema.indexes.iter().enumerate().map(stays).collect()
     }
 
     /// The change of a list: the key is put in or taken out.

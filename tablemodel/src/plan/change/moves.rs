@@ -2,6 +2,8 @@
 //!
 //! In which order they are written is `database::rekey`'s.
 
+use std::borrow::Cow;
+
 use tablemodel_store::Action;
 
 use super::{Planned, PlannedRow, Planner, Role, next_sequence};
@@ -34,19 +36,19 @@ impl Planner<'_> {
         Ok(planned)
     }
 
-    pub(super) fn arrive(&self, to: Move) -> Result<Planned> {
+    pub(super) fn arrive(&self, to: &Move) -> Result<Planned> {
         let row = self.before.row(&to.to.key.row).flatten();
         let row = row.filter(|row| Reservation::of(row).is_some_and(|reservation| reservation.id == to.id));
         match row {
             Some(row) => {
-                let mut image = to.to;
+                let mut image = Cow::Borrowed(&to.to);
                 let guards = self.copy(None, &mut image)?;
                 let mut cells = self.cells(None, Some(&image))?;
                 cells.extend(self.take_totals(&mut image)?);
-                let planned = self.put(None, image, self.context.now, Some(&row.into_owned().into()), None)?;
+                let planned = self.put(None, &image, self.context.now, Some(&row.into_owned().into()), None)?;
                 Ok(Planned { cells, guards, ..planned })
             }
-            None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key)),
+            None => Err(Error::new(ErrorKind::NotFound, "the entity has arrived already").at_key(to.to.key.clone())),
         }
     }
 

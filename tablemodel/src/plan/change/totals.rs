@@ -2,6 +2,8 @@
 //!
 //! How cells are written is decided where a batch is closed.
 
+use std::borrow::Cow;
+
 use tablemodel_store::{Properties, PropertyName, RowKey, Value};
 
 use super::{Planned, PlannedRow, Planner, Role, is_primary, needs::holds, next_sequence};
@@ -22,12 +24,15 @@ impl Planner<'_> {
     }
 
     /// Gives a new entity the aggregates that it holds; their cells say from now on that it is there.
-    pub(super) fn take_totals(&self, image: &mut Image) -> Result<Vec<aggregate::Edit>> {
+    pub(super) fn take_totals(&self, image: &mut Cow<'_, Image>) -> Result<Vec<aggregate::Edit>> {
         let mut edits = Vec::new();
+        if !image.schema.holds_aggregates() {
+            return Ok(edits);
+        }
         for into in aggregate::held(image.schema, &image.key.row.clone()) {
             let cell = self.before.row(&into.cell()).flatten();
             let value = into.value(&into.total(cell.as_deref())?)?;
-            set(&mut image.fields, into.property.property, value);
+            set(&mut image.to_mut().fields, into.property.property, value);
             edits.push(aggregate::Edit { into, loss: None, gain: None });
         }
         Ok(edits)
@@ -36,8 +41,11 @@ impl Planner<'_> {
     /// Aggregates are not the caller's to change: they stay as they are stored.
     ///
     /// One that the version before did not hold is taken from its cell.
-    pub(in crate::plan) fn keep_totals(&self, old: &Old, new: &mut Image) -> Result<Vec<aggregate::Edit>> {
+    pub(in crate::plan) fn keep_totals(&self, old: &Old, new: &mut Cow<'_, Image>) -> Result<Vec<aggregate::Edit>> {
         let mut edits = Vec::new();
+        if !new.schema.holds_aggregates() {
+            return Ok(edits);
+        }
         for into in aggregate::held(new.schema, &new.key.row.clone()) {
             let property = into.property.property;
             let is_new = !holds(old.written.schema, property);
@@ -46,7 +54,7 @@ impl Planner<'_> {
                 None if is_new => into.value(&into.total(self.before.row(&into.cell()).flatten().as_deref())?)?,
                 None => into.value(&aggregate::Total::none(into.property))?,
             };
-            set(&mut new.fields, property, value);
+            set(&mut new.to_mut().fields, property, value);
             if is_new {
                 edits.push(aggregate::Edit { into, loss: None, gain: None });
             }
@@ -54,10 +62,10 @@ impl Planner<'_> {
         Ok(edits)
     }
 
-    pub(super) fn contribute(&self, contribution: Contribution) -> Result<Planned> {
+    pub(super) fn contribute(&self, contribution: &Contribution) -> Result<Planned> {
         let there = self.before.row(&contribution.key.row).flatten();
         let Some((action, edit)) = contribution.over(there.as_deref())? else { return Ok(Planned::default()) };
-        let row = PlannedRow { row: contribution.key.row, action, role: Role::Cell };
+        let row = PlannedRow { row: contribution.key.row.clone(), action, role: Role::Cell };
         Ok(Planned { rows: vec![row], cells: edit.into_iter().collect(), ..Planned::default() })
     }
 
@@ -66,18 +74,22 @@ impl Planner<'_> {
     pub(super) fn refresh(
         &self,
         schema: &'static EntitySchema,
-        key: RowKey,
-        sets: Vec<(&'static str, Option<Value>)>,
+        key: &RowKey,
+        sets: &[(&'static str, Option<Value>)],
     ) -> Result<Planned> {
         let over = match self.before.row(&key.row) {
             Some(Some(row)) if is_primary(schema, &row) => shape::known(schema, row.into_owned(), self.before)?,
-            _ => return Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type).at_key(key)),
+            _ => {
+                return Err(Error::new(ErrorKind::NotFound, "no such entity")
+                    .of(schema.entity_type)
+                    .at_key(key.clone()));
+            }
         };
         let sequence = next_sequence(&over.head.properties, self.context.now);
         let old = Image::written(schema, &over)?;
-        let held = sets.into_iter().filter(|(property, _)| holds(old.schema, property));
+        let held = sets.iter().filter(|(property, _)| holds(old.schema, property)).cloned();
         let new = old.clone().with_sets(held);
-        self.put(Some(&old), new, sequence, Some(&over), None)
+        self.put(Some(&old), &new, sequence, Some(&over), None)
     }
 }
 

@@ -1,0 +1,61 @@
+//! What a run reads before it plans, and remembers between its attempts.
+//!
+//! Which rows those are is `plan::change`'s to say.
+
+use tablemodel_store::Row;
+
+use super::Run;
+use crate::{
+    error::Result,
+    plan::change::{Change, needs},
+    rooms::aggregate::is_first,
+    schema::EntitySchema,
+};
+
+impl Run<'_> {
+    pub(in crate::database) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
+        let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
+        let found = self.db.with_keys(&self.registered.table, found).await?;
+        Ok(self.known.entry(row.to_owned()).insert_entry(found).into_mut().as_ref())
+    }
+
+    /// As `learn`, of an entity's head: its parts are learnt too.
+    pub(super) async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
+        #[cfg(feature = "blob")]
+        let is_alone = !schema.has_parts() && !schema.has_moving_blobs();
+        #[cfg(not(feature = "blob"))]
+        let is_alone = !schema.has_parts();
+        if is_alone {
+            return self.learn(row).await;
+        }
+        let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row)).await?;
+        let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
+        self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
+        Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
+    }
+
+    pub(in crate::database) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+        self.read_holders(changes).await?;
+        for change in changes {
+            if matches!(change, Change::Recopy { .. }) {
+                self.known.is_of_copies(&change.key().row);
+            }
+            let registered = self.registered(change)?;
+            loop {
+                let needs = needs(change, &registered.setting, &self.known)?;
+                if needs.is_empty() {
+                    break;
+                }
+                for need in needs {
+                    match need.head {
+                        Some(schema) => drop(self.learn_entity(self.newest(change, schema)?, &need.row).await?),
+                        None if is_first(&need.row) => self.learn_first(need.row, changes.len()).await?,
+                        None => drop(self.learn(&need.row).await?),
+                    };
+                }
+            }
+            self.clear_way(change).await?;
+        }
+        self.read_sources(changes).await
+    }
+}

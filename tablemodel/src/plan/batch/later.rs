@@ -1,0 +1,79 @@
+//! What other partitions are to follow later: an outbox row beside the entity says so, in its own batch.
+//!
+//! Nothing is delivered here.
+
+use tablemodel_store::Action;
+
+use super::{BatchAway, BatchPlan, BatchRow, is_live};
+use crate::{
+    error::Result,
+    plan::{
+        change::{Context, Planned, PlannedRow, Role},
+        copies::Guard,
+        known::Known,
+        outbox::{Intent, intents, look_again},
+        shadow,
+        system::{self, RowKind},
+    },
+    schema::EntitySchema,
+};
+
+/// What a change says of its entity to those who follow it later.
+pub(super) struct Later {
+    /// The tombstone that it leaves: its row key and sequence number.
+    buried: Option<(String, i64)>,
+    /// The row key and sequence number of an entity whose sources are to be looked at again.
+    looks_again: Option<(String, i64)>,
+}
+
+impl Later {
+    /// What this plan of a change says.
+    pub(super) fn of(planned: &Planned) -> Self {
+        let looks_again = planned.guards.iter().any(|guard| matches!(guard, Guard::Again));
+        let primary = || planned.rows.iter().find(|row| row.role == Role::Primary && is_live(row));
+        let owner = if looks_again { primary().map(|row| row.row.clone()) } else { None };
+        let looks_again = owner.zip(planned.after.as_ref().map(system::sequence));
+        Self { buried: planned.rows.iter().find_map(buried), looks_again }
+    }
+}
+
+impl BatchPlan {
+    /// Puts an outbox row beside the entity for the rows elsewhere that are to follow, and for the entities whose copies may
+    /// have to.
+    pub(super) fn defer(
+        &mut self,
+        later: Later,
+        away: Vec<BatchAway>,
+        copied: &[(String, i64)],
+        (change, schema, owner): (usize, &'static EntitySchema, &str),
+        known: &Known,
+        context: Context,
+    ) -> Result<()> {
+        let mut intents = intents(schema, away.iter().map(|away| &away.row), copied);
+        if let Some((owner, sequence)) = later.looks_again {
+            look_again(&mut intents, owner, sequence);
+        }
+        // A tombstone is swept by its outbox row, also where nothing else is to follow.
+        let nothing_follows = |(row, _): &(String, i64)| intents.iter().all(|intent| intent.owner != *row);
+        if let Some((owner, sequence)) = later.buried.filter(nothing_follows) {
+            intents.push(Intent { owner, sequence, ..Intent::default() });
+        }
+        for intent in intents {
+            let action = Action::Insert(intent.properties(schema, context.due));
+            let planned = PlannedRow { row: intent.row(), action, role: Role::Outbox };
+            self.outgoing.push((intent.row(), schema));
+            self.rows.push(BatchRow { planned, change, schema }, owner, known)?;
+        }
+        let shadows = away.iter().filter(|away| shadow::is_primary(schema, away.row.index));
+        self.shadows.extend(shadows.cloned());
+        self.claims.extend(away.into_iter().filter(|away| away.claimed().is_some()));
+        Ok(())
+    }
+}
+
+/// Where the row is the tombstone of an entity: its row key and sequence number.
+fn buried(row: &PlannedRow) -> Option<(String, i64)> {
+    let properties = row.action.properties().filter(|_| row.role == Role::Primary)?;
+    let is_dead = matches!(system::kind(properties), RowKind::Tombstone { .. });
+    is_dead.then(|| (row.row.clone(), system::sequence(properties)))
+}

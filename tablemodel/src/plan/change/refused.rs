@@ -1,0 +1,33 @@
+//! Why a change is refused: its key, or one of its values, is another's.
+//!
+//! Whether that is so is decided elsewhere.
+
+use tablemodel_store::Row;
+
+use crate::{
+    error::{Error, ErrorKind},
+    plan::{image::Image, system},
+    schema::{EntitySchema, IndexSchema},
+};
+
+/// The violation of a unique index by whoever holds `row`.
+pub(crate) fn violation(schema: &'static EntitySchema, index: &IndexSchema, row: &Row) -> Error {
+    let owner = system::owner(row);
+    let holder = owner.as_ref().map_or("another entity".to_owned(), |owner| format!("the entity {owner}"));
+    let detail = format!("unique index `{}`: {holder} has this value", index.name);
+    Error::new(ErrorKind::UniqueViolation { index: index.name, owner }, detail)
+        .of(schema.entity_type)
+        .at_key(row.key.clone())
+}
+
+/// That another entity is on its way to the key.
+pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
+    let detail = "another entity is on its way to this key, or a program died over it; try again in a minute";
+    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(row.key.clone())
+}
+
+pub(super) fn exists(image: &Image) -> Error {
+    Error::new(ErrorKind::AlreadyExists, "an entity with this key exists")
+        .of(image.schema.entity_type)
+        .at_key(image.key.clone())
+}
