@@ -27,8 +27,7 @@ fn write_line(field: &Field) -> Option<TokenStream> {
     let Field { ident, property, ty, .. } = field;
     Some(match field.kind {
         Kind::Plain => {
-            let add = quote_spanned!(ty.span()=> <#ty as _tm::Property>::add_to);
-            quote!(#add(&self.#ident, to, #property);)
+            quote_spanned!(ty.span()=> <#ty as _tm::Property>::add_to(&self.#ident, to, #property);)
         }
         Kind::Json => quote_spanned!(ty.span()=> to.add_json::<#ty>(#property, &self.#ident);),
         Kind::Blob(inline_below) => blob::write_line(field, inline_below),
