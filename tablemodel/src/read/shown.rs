@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use tablemodel_store::{Continuation, KeyRange, Query, RowKey, Shown, ValueRef};
 
-use super::one::is_usual;
+use super::{columns::Columns, one::is_in_one_row};
 use crate::{
     database::Database,
     error::Result,
@@ -29,7 +29,8 @@ pub(super) fn page<F: Found>(
     let KeyRange::Partition { partition, .. } = &query.range else { return None };
     let mut in_partition = KeyValues::new();
     plan.schema.partition.read(partition, &mut in_partition).ok()?;
-    let entities = Entities { plan, partition, in_partition };
+    let columns = &db.registered(plan.schema).ok()?.columns;
+    let entities = Entities { plan, partition, in_partition, columns };
     let (mut failure, last) = (Ok(()), to.len().saturating_add(wanted));
     let next = db.show_page(query, &mut |row| {
         match entities.read(row) {
@@ -48,6 +49,7 @@ struct Entities<'p> {
     plan: &'p ReadPlan,
     partition: &'p str,
     in_partition: KeyValues<'p>,
+    columns: &'p Columns,
 }
 
 impl Entities<'_> {
@@ -55,13 +57,18 @@ impl Entities<'_> {
     #[inline]
     fn read<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
         let schema = self.plan.schema;
-        if !is_usual(schema, row) {
+        if !is_in_one_row(schema) {
             return self.read_other(row);
         }
-        let text = row.row_key()?;
-        let mut keys = self.in_partition.clone();
-        image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
-        F::read_shown(row, &InKeys(keys)).map(Some)
+        self.columns.read(row, |read| {
+            if !read.is_of(schema.discriminator) {
+                return self.read_other(row);
+            }
+            let text = row.row_key()?;
+            let mut keys = self.in_partition.clone();
+            image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
+            F::read_shown(read, &InKeys(keys)).map(Some)
+        })
     }
 
     #[cold]

@@ -9,6 +9,7 @@ use tablemodel_store::{Row, ValueRef};
 use super::{Closed, Other, Registered, entity_row, index_row};
 use crate::{
     plan::states::{IndexState, IndexStates, Setting},
+    read::columns::Columns,
     schema::{EntitySchema, taker},
 };
 
@@ -84,6 +85,7 @@ pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema) -> Other {
             ..kept.setting.clone()
         },
         closed: Some(closed),
+        columns: Arc::new(Columns::of(to)),
         ..kept.clone()
     }))
 }

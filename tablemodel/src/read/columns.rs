@@ -1,0 +1,136 @@
+//! What a row that a store shows is read by: all properties of its type in one pass.
+//!
+//! What the row is, and what becomes of it, is decided by who reads it.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicPtr, Ordering::Relaxed},
+};
+
+use tablemodel_store::{KeptRow, Names, Row, Shown, StoreError, ValueRef};
+
+use crate::{error::Result, plan::system, schema::EntitySchema};
+
+/// The properties that rows of one type are read by.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    names: Names,
+    /// By which constant each was last asked for: one text of a program may have several places.
+    asked: Box<[AtomicPtr<u8>]>,
+    /// Where the discriminator is among them.
+    entity_type: usize,
+}
+
+/// Values that are kept in place: more than most entities have.
+const FEW: usize = 24;
+
+impl Columns {
+    fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
+        let names = Names::new(names.into_iter().chain([system::ENTITY_TYPE]));
+        let entity_type = names.position(system::ENTITY_TYPE).unwrap_or_default();
+        let asked = names.as_slice().iter().map(|_| AtomicPtr::default()).collect();
+        Self { names, asked, entity_type }
+    }
+
+    /// Those of an entity.
+    pub(crate) fn of(schema: &'static EntitySchema) -> Self {
+        Self::new(schema.properties().map(|property| property.property).filter(|name| !schema.in_key(name)))
+    }
+
+    /// Those that tell whose row an index row is.
+    pub(crate) fn of_owner() -> Self {
+        Self::new([system::OWNER_PARTITION, system::OWNER_ROW])
+    }
+
+    /// Whether the column at this place has this name.
+    #[inline]
+    fn is_at(&self, place: usize, name: &'static str) -> bool {
+        let (Some(column), Some(asked)) = (self.names.as_slice().get(place), self.asked.get(place)) else {
+            return false;
+        };
+        let address = name.as_ptr().cast_mut();
+        // A constant of the same length at the same place is the same.
+        column.len() == name.len() && (asked.load(Relaxed) == address || is_same_from_now_on(column, name, asked))
+    }
+
+    /// Reads a row. Errors: `Corrupt` where it is not whole, and those of `see`.
+    #[inline]
+    pub(crate) fn read<T>(&self, row: &Shown<'_>, see: impl FnOnce(&InRow<'_>) -> Result<T>) -> Result<T> {
+        let (mut few, mut many) = ([None; FEW], Vec::new());
+        let count = self.names.as_slice().len();
+        let values = match few.get_mut(..count) {
+            Some(few) => few,
+            None => {
+                many.resize(count, None);
+                &mut many
+            }
+        };
+        row.read(&self.names, values)?;
+        see(&InRow { row, columns: self, values, next: Cell::new(0) })
+    }
+}
+
+#[cold]
+fn is_same_from_now_on(column: &str, name: &'static str, asked: &AtomicPtr<u8>) -> bool {
+    let is_same = column == name;
+    if is_same {
+        asked.store(name.as_ptr().cast_mut(), Relaxed);
+    }
+    is_same
+}
+
+/// A row that is shown, and was read: it is whole.
+#[derive(Debug)]
+pub struct InRow<'r> {
+    row: &'r Shown<'r>,
+    columns: &'r Columns,
+    /// In the order of the columns.
+    values: &'r [Option<ValueRef<'r>>],
+    /// The column behind the last one that was asked for.
+    next: Cell<usize>,
+}
+
+impl<'r> InRow<'r> {
+    /// Whether its `EntityType` is this one.
+    #[inline]
+    pub(crate) fn is_of(&self, discriminator: &str) -> bool {
+        matches!(self.values.get(self.columns.entity_type), Some(Some(ValueRef::String(found))) if *found == discriminator)
+    }
+
+    /// The value under a name: soonest if names are asked for in their order.
+    #[inline]
+    pub(crate) fn get(&self, name: &'static str) -> Option<ValueRef<'r>> {
+        let next = self.next.get();
+        // Mostly none, or one that is the framework's, is between them.
+        let at = match self.columns.is_at(next, name) {
+            true => next,
+            false if self.columns.is_at(next + 1, name) => next + 1,
+            false => return self.find(name),
+        };
+        self.next.set(at + 1);
+        self.values.get(at).copied().flatten()
+    }
+
+    /// The value under any name.
+    #[inline(never)]
+    pub(crate) fn find(&self, name: &str) -> Option<ValueRef<'r>> {
+        match self.columns.names.position(name) {
+            Some(at) => {
+                self.next.set(at + 1);
+                self.values.get(at).copied().flatten()
+            }
+            None => self.row.find(name),
+        }
+    }
+
+    /// The row, taken apart. Errors: `Corrupt`, where its key is none.
+    pub(crate) fn row(&self) -> Result<Row> {
+        Ok(self.row.row()?)
+    }
+
+    /// The row in one piece. Errors: as for [`InRow::row`].
+    #[inline]
+    pub(crate) fn keep(&self) -> std::result::Result<KeptRow, StoreError> {
+        self.row.keep()
+    }
+}
