@@ -134,3 +134,50 @@ impl<'r> InRow<'r> {
         self.row.keep()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tablemodel_store::{DateTime, ETag, Properties, RowKey};
+
+    const NAMES: [&str; 6] = ["A", "B", "Ba", "C", "EntityType", "_seq"];
+
+    fn columns(listed: &[usize]) -> Columns {
+        Columns::new(listed.iter().map(|at| NAMES[*at]))
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_found_whatever_columns_there_are_and_order_they_are_asked_for_in(
+            stored in prop::collection::btree_map(0..NAMES.len(), any::<i32>(), 0..6),
+            listed in prop::collection::vec(0..NAMES.len(), 0..6),
+            asked in prop::collection::vec((0..NAMES.len(), any::<bool>()), 0..12),
+        ) {
+            let properties: Properties = stored.iter().map(|(name, value)| (NAMES[*name], *value)).collect();
+            let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
+            let row = Row { key, etag, timestamp, properties };
+            columns(&listed).read(&Shown::new(&row), |read| {
+                for (name, at_another_place) in asked {
+                    let name = if at_another_place { NAMES[name].to_owned().leak() } else { NAMES[name] };
+                    assert_eq!(read.get(name), row.properties.get(name));
+                    assert_eq!(read.find(name), row.properties.get(name));
+                }
+                Ok(())
+            }).unwrap();
+        }
+    }
+
+    #[test]
+    fn more_columns_than_are_kept_in_place_are_read_as_well() {
+        let names: Vec<&'static str> = (0..3 * FEW).map(|n| &*format!("P{n:03}").leak()).collect();
+        let properties: Properties = names.iter().zip(0..).map(|(name, value)| (*name, value)).collect();
+        let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
+        let row = Row { key, etag, timestamp, properties };
+        let read = Columns::new(names.iter().copied()).read(&Shown::new(&row), |read| {
+            assert!(names.iter().all(|name| read.get(name) == row.properties.get(name)));
+            read.row()
+        });
+        assert_eq!(read.unwrap(), row);
+    }
+}

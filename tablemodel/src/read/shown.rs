@@ -33,10 +33,8 @@ pub(super) fn page<F: Found>(
     let entities = Entities { plan, partition, in_partition, columns };
     let (mut failure, last) = (Ok(()), to.len().saturating_add(wanted));
     let next = db.show_page(query, &mut |row| {
-        match entities.read(row) {
-            Ok(Some(found)) => to.push(found),
-            Ok(None) => {}
-            Err(error) => failure = Err(error),
+        if let Err(error) = entities.read(row, to) {
+            failure = Err(error);
         }
         if failure.is_err() || to.len() >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -53,32 +51,36 @@ struct Entities<'p> {
 }
 
 impl Entities<'_> {
-    /// The entity of a row; none if the row is not one of the plan's.
+    /// Adds the entity of a row, if the row is one of the plan's.
     #[inline]
-    fn read<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+    fn read<F: Found>(&self, row: &Shown<'_>, to: &mut Vec<F>) -> Result<()> {
         let schema = self.plan.schema;
         if !is_in_one_row(schema) {
-            return self.read_other(row);
+            return self.read_other(row, to);
         }
         self.columns.read(row, |read| {
             if !read.is_of(schema.discriminator) {
-                return self.read_other(row);
+                return self.read_other(row, to);
             }
             let text = row.row_key()?;
-            let mut keys = self.in_partition.clone();
+            let mut keys = KeyValues::beside(&self.in_partition);
             image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
-            F::read_shown(read, &InKeys(keys)).map(Some)
+            to.push(F::read_shown(read, &InKeys(keys))?);
+            Ok(())
         })
     }
 
     #[cold]
-    fn read_other<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+    fn read_other<F: Found>(&self, row: &Shown<'_>, to: &mut Vec<F>) -> Result<()> {
         if let Some(ValueRef::String(text)) = row.find(system::ENTITY_TYPE)
             && !system::is_type(text, self.plan.row_type())
         {
-            return Ok(None);
+            return Ok(());
         }
         let row = row.row()?;
-        if self.plan.owns(&row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
+        if self.plan.owns(&row) {
+            to.push(F::read(None, row.into())?);
+        }
+        Ok(())
     }
 }
