@@ -15,10 +15,17 @@ use crate::{error::Result, plan::system, schema::EntitySchema};
 #[derive(Debug)]
 pub(crate) struct Columns {
     names: Names,
-    /// By which constant each was last asked for: one text of a program may have several places.
-    asked: Box<[AtomicPtr<u8>]>,
+    /// One for each of them.
+    columns: Box<[Column]>,
     /// Where the discriminator is among them.
     entity_type: usize,
+}
+
+#[derive(Debug)]
+struct Column {
+    name: &'static str,
+    /// By which constant it was last asked for: one text of a program may have several places.
+    asked: AtomicPtr<u8>,
 }
 
 /// Values that are kept in place: more than most entities have.
@@ -28,8 +35,8 @@ impl Columns {
     fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
         let names = Names::new(names.into_iter().chain([system::ENTITY_TYPE]));
         let entity_type = names.position(system::ENTITY_TYPE).unwrap_or_default();
-        let asked = names.as_slice().iter().map(|_| AtomicPtr::default()).collect();
-        Self { names, asked, entity_type }
+        let columns = names.as_slice().iter().map(|name| Column { name, asked: AtomicPtr::default() }).collect();
+        Self { names, columns, entity_type }
     }
 
     /// Those of an entity.
@@ -42,15 +49,9 @@ impl Columns {
         Self::new([system::OWNER_PARTITION, system::OWNER_ROW])
     }
 
-    /// Whether the column at this place has this name.
     #[inline]
     fn is_at(&self, place: usize, name: &'static str) -> bool {
-        let (Some(column), Some(asked)) = (self.names.as_slice().get(place), self.asked.get(place)) else {
-            return false;
-        };
-        let address = name.as_ptr().cast_mut();
-        // A constant of the same length at the same place is the same.
-        column.len() == name.len() && (asked.load(Relaxed) == address || is_same_from_now_on(column, name, asked))
+        self.columns.get(place).is_some_and(|column| column.is(name))
     }
 
     /// Reads a row. Errors: `Corrupt` where it is not whole, and those of `see`.
@@ -70,13 +71,22 @@ impl Columns {
     }
 }
 
-#[cold]
-fn is_same_from_now_on(column: &str, name: &'static str, asked: &AtomicPtr<u8>) -> bool {
-    let is_same = column == name;
-    if is_same {
-        asked.store(name.as_ptr().cast_mut(), Relaxed);
+impl Column {
+    /// Whether it has this name. A constant of the same length at the same place is the same.
+    #[inline]
+    fn is(&self, name: &'static str) -> bool {
+        let address = name.as_ptr().cast_mut();
+        self.name.len() == name.len() && (self.asked.load(Relaxed) == address || self.is_from_now_on(name))
     }
-    is_same
+
+    #[cold]
+    fn is_from_now_on(&self, name: &'static str) -> bool {
+        let is_same = self.name == name;
+        if is_same {
+            self.asked.store(name.as_ptr().cast_mut(), Relaxed);
+        }
+        is_same
+    }
 }
 
 /// A row that is shown, and was read: it is whole.
