@@ -18,6 +18,7 @@ pub(crate) mod known;
 pub(crate) mod outbox;
 pub(crate) mod part;
 pub(crate) mod patch;
+pub(crate) mod forms;
 pub(crate) mod shadow;
 pub(crate) mod shape;
 pub(crate) mod short_hash;

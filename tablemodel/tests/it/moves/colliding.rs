@@ -6,7 +6,7 @@ use super::{MODES, assert_clean, before, filled, live_rows, next, program, state
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Flights", partition = "{carrier}", row = "f_{number:05}", moves_to = FlightV2)]
-#[table(index(by_origin, row = "o_{origin}_{number:05}", keys_only))]
+#[table(index(sorted, row = "o_{origin}_{number:05}", keys_only))]
 #[table(index(anywhere, table = "ByOrigin", partition = "{origin}", row = "{carrier}_{number:05}", keys_only))]
 struct Flight {
     carrier: String,
@@ -17,7 +17,7 @@ struct Flight {
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Departures", entity_type = "Flight", version = 2, partition = "{origin}", row = "d_{number:05}")]
-#[table(index(by_seats, row = "s_{seats}_{number:05}", keys_only))]
+#[table(index(sorted, row = "s_{seats}_{number:05}", keys_only))]
 struct FlightV2 {
     origin: String,
     number: u32,
