@@ -105,7 +105,8 @@ const fn check_keys(old: &EntitySchema, new: &EntitySchema) {
 const fn fail_meeting(old: &EntitySchema, at: usize, new: &EntitySchema, to: usize) -> ! {
     let ((what, one, end), (of, other, close)) = (kind(old, at), kind(new, to));
     let table = new.place(to).table();
-    let remedy = "`: begin the row keys of the new form with other literals, for its indexes too, or name another table there";
+    let remedy =
+        "`: begin the row keys of the new form with other literals, for its indexes too, or name another table there";
     let (entity, and) = (new.entity_type, " of the new one could have the same key in table `");
     fail(&[what, one, end, " of the old form of `", entity, "` and ", of, other, close, and, table, remedy])
 }
@@ -133,7 +134,8 @@ pub(crate) const fn check_alone(entities: &[(&str, &EntitySchema)], name: &str, 
             && !same_entity_type(entity, schema)
             && (rows_may_collide(entity, form) || may_collide_with_other_form(form, entity))
         {
-            let remedy = "` are kept in one table and could have the same key: begin their row keys with different literals";
+            let remedy =
+                "` are kept in one table and could have the same key: begin their row keys with different literals";
             fail(&["`", other, "` and the other form of `", name, remedy])
         }
         let mut copies = entity.copies;

@@ -21,11 +21,7 @@ use crate::{
 const ROUNDS: u32 = 8;
 
 /// Deletes every row of the form, whatever its kind; gives how many there were. `other` is the form that stays.
-pub(super) async fn remove(
-    owned: &Owned,
-    form: &'static EntitySchema,
-    other: &'static EntitySchema,
-) -> Result<u64> {
+pub(super) async fn remove(owned: &Owned, form: &'static EntitySchema, other: &'static EntitySchema) -> Result<u64> {
     let name = form.entity_type;
     // `/` follows `.`, with which kinds of derived rows begin.
     let at_least = Filter::compare(system::ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{name}."));

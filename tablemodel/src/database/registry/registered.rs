@@ -73,7 +73,11 @@ impl Registered {
     /// Why its other form is neither read nor written.
     pub(in crate::database) fn instead(&self) -> Closed {
         let version = self.schema.version;
-        if self.schema.moves_to.is_some() { Closed::NotSwitched { from: version } } else { Closed::Moved { to: version } }
+        if self.schema.moves_to.is_some() {
+            Closed::NotSwitched { from: version }
+        } else {
+            Closed::Moved { to: version }
+        }
     }
 
     /// That the entity may be written in this form.

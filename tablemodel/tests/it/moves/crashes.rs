@@ -9,7 +9,8 @@ use tablemodel::{
 };
 
 use super::{
-    MODES, ORIGINS, assert_clean, before, filled, first, new_flights, new_rows, next, old_flights, old_rows, program, second,
+    MODES, ORIGINS, assert_clean, before, filled, first, new_flights, new_rows, next, old_flights, old_rows, program,
+    second,
 };
 
 /// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.

@@ -100,7 +100,14 @@ pub(crate) mod second {
     use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Flights", entity_type = "Flight", frozen, partition = "{carrier}", row = "f_{number:05}", allow_scan)]
+    #[table(
+        name = "Flights",
+        entity_type = "Flight",
+        frozen,
+        partition = "{carrier}",
+        row = "f_{number:05}",
+        allow_scan
+    )]
     #[table(index(sorted, row = "o_{origin}_{number:05}", keys_only))]
     #[table(index(anywhere, table = "ByOrigin", partition = "{origin}", row = "{carrier}_{number:05}", keys_only))]
     pub(crate) struct FlightV1 {

@@ -10,9 +10,7 @@ use super::{MODES, NEW, assert_clean, filled, first, live_rows, next};
 #[tokio::test]
 async fn a_shadow_that_is_missing_stale_or_nobodys_is_found_and_put_right() {
     for mode in MODES {
-        for (table, of) in
-            [(NEW[0], "Flight@2"), (NEW[0], "Flight.sorted@2"), (NEW[1], "Flight.of_carrier@2")]
-        {
+        for (table, of) in [(NEW[0], "Flight@2"), (NEW[0], "Flight.sorted@2"), (NEW[1], "Flight.of_carrier@2")] {
             for (planted, found) in [
                 ("missing", ViolationKind::Missing),
                 ("stale", ViolationKind::Stale),

@@ -44,7 +44,8 @@ async fn an_entity_moves_while_it_is_written_and_every_form_says_who_may() {
         let new = program::<second::Model>(&store).await;
         new.ensure_tables().await.expect("ensured");
         assert_eq!(new_flights(&new, 3).await.expect("complete shadows can be read"), flights, "{mode:?}");
-        let mut read = second::Flight::find().origin(ORIGINS[3]).carrier("C1").number(4).one(&new).await.unwrap().unwrap();
+        let mut read =
+            second::Flight::find().origin(ORIGINS[3]).carrier("C1").number(4).one(&new).await.unwrap().unwrap();
         let refused = new.save(&mut read).await.unwrap_err();
         assert_eq!(refused.kind(), &ErrorKind::NotSwitched { from: 1 }, "{refused:?}");
         let plan = new.migrations().plan().await.expect("planned");
