@@ -107,10 +107,12 @@ async fn read<M: TableModel>(db: &Database, full: &str, table: &str, rows: Group
     let known = |entity: &str| known::<M>(table, entity);
     let schema = match system::kind(&rows.head.properties) {
         RowKind::Primary { entity, version } => match known(entity) {
-            // What it is in its other form is told there, or nowhere yet.
-            Some(schema) if schema.is_of_other_form(version) => return Ok(None),
             Some(schema) if schema.moved_from.is_some() || schema.moves_to.is_some() => {
-                db.kept(schema).await.map(|_| Some(schema))?
+                db.kept(schema).await?;
+                if schema.is_of_other_form(version) {
+                    return Ok(None); // what the entity is in that form the other row tells
+                }
+                Some(schema)
             }
             other => other,
         },

@@ -40,7 +40,8 @@ pub(super) async fn remove(owned: &Owned, form: &'static EntitySchema, other: &'
 pub(super) async fn remove_dead(owned: &Owned, form: &'static EntitySchema) -> Result<()> {
     let is_dead = Filter::compare(system::DEAD, Comparison::Equal, true);
     let is_shadow = Filter::compare(system::MOVED, Comparison::GreaterOrEqual, "");
-    remove_all(owned, form, &is_dead.and(is_shadow), &|_| true).await.map(drop)
+    let is_its = |row: &Row| system::kind(&row.properties).entity() == Some(form.entity_type);
+    remove_all(owned, form, &is_dead.and(is_shadow), &is_its).await.map(drop)
 }
 
 async fn remove_all(
