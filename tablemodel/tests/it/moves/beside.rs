@@ -22,7 +22,7 @@ use crate::migrate::{MODES, Passing, assert_clean, next, program};
 const ORIGINS: [&str; 5] = ["C0", "FCO", "C1", "CDG", "KBP"];
 
 /// Where primary rows of the new form stand, and those of its index elsewhere.
-const NEW: [&str; 2] = ["Flights", "Flights"];
+const NEW: [&str; 2] = ["flights", "flights"];
 
 /// The release that knows of no move.
 pub(crate) mod before {
@@ -67,7 +67,7 @@ pub(crate) mod first {
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(
-        name = "Flights",
+        name = "flights",
         entity_type = "Flight",
         version = 2,
         partition = "{origin}",
@@ -115,7 +115,7 @@ pub(crate) mod second {
     }
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Flights", version = 2, partition = "{origin}", row = "d_{carrier}_{number:05}", moved_from = FlightV1, allow_scan)]
+    #[table(name = "flights", version = 2, partition = "{origin}", row = "d_{carrier}_{number:05}", moved_from = FlightV1, allow_scan)]
     #[table(index(sorted, row = "i_{seats}_{carrier}_{number:05}", keep(code)))]
     #[table(index(of_carrier, partition = "{carrier}", row = "c_{number:05}_{origin}", keys_only))]
     pub(crate) struct Flight {
