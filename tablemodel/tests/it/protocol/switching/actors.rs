@@ -74,7 +74,7 @@ fn bits(value: Option<u8>) -> u8 {
 }
 
 impl Switching {
-    pub(crate) fn old(&self, state: &State, index: usize, emit: Emit<'_>) {
+    pub(crate) fn write_old(&self, state: &State, index: usize, emit: Emit<'_>) {
         let program = state.old[index];
         let with = |program| {
             let mut s = *state;
@@ -114,7 +114,7 @@ impl Switching {
         }
     }
 
-    pub(crate) fn new(&self, state: &State, emit: Emit<'_>) {
+    pub(crate) fn write_new(&self, state: &State, emit: Emit<'_>) {
         let program = state.new;
         let with = |program| State { new: program, ..*state };
         // What is planned on what it knew is over before it says that it knows more.

@@ -153,9 +153,9 @@ impl Protocol for Switching {
 
     fn steps(&self, state: &State, steps: &mut Steps<State>) {
         for (index, name) in ["old 0", "old 1"].into_iter().enumerate() {
-            self.old(state, index, &mut |what, s| steps.add(name, what, s));
+            self.write_old(state, index, &mut |what, s| steps.add(name, what, s));
         }
-        self.new(state, &mut |what, s| steps.add("new", what, s));
+        self.write_new(state, &mut |what, s| steps.add("new", what, s));
         self.relay(state, &mut |what, s| steps.add("relay", what, s));
         self.repair(state, &mut |what, s| steps.add("repair", what, s));
         self.contract(state, &mut |what, s| steps.add("contract", what, s));
