@@ -75,6 +75,16 @@ impl Closed {
 }
 
 impl Registered {
+    /// Why its other form is neither read nor written.
+    pub(in crate::database) fn instead(&self) -> Closed {
+        let version = self.schema.version;
+        if self.schema.moves_to.is_some() {
+            Closed::NotSwitched { from: version }
+        } else {
+            Closed::Moved { to: version }
+        }
+    }
+
     /// That the entity may be written in this form.
     pub(in crate::database) fn check_open(&self) -> Result<()> {
         self.closed.map_or(Ok(()), |closed| Err(closed.error(self.schema)))
