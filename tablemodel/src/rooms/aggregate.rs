@@ -6,7 +6,9 @@ mod contribution;
 mod rank;
 mod totals;
 
-use tablemodel_store::{Action, Condition, EdmType, Properties, PropertyName, Row, Value, ValueRef, limits};
+use tablemodel_store::{
+    Action, Comparison, Condition, EdmType, Filter, Properties, PropertyName, Row, Value, ValueRef, limits,
+};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -16,6 +18,7 @@ use crate::{
         exact::Exact,
         image::{Image, key_error},
         known::Known,
+        states::IndexState,
         system,
     },
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
@@ -35,6 +38,8 @@ const VALUE: &str = "_value";
 const COUNT: &str = "_count";
 /// On the cell of a sum of floats: the sum without rounding.
 const EXACT: &str = "_exact";
+/// On a cell whose sources are still to be counted, in place of all these: true.
+const UNBUILT: &str = "_unbuilt";
 
 /// One term of an aggregate.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,9 +65,16 @@ pub(crate) struct Edit {
     pub(crate) into: Into,
     pub(crate) loss: Option<Term>,
     pub(crate) gain: Option<Term>,
+    /// Whether what the cell says is not true from now on: its aggregate is not counted.
+    pub(crate) spoils: bool,
 }
 
 impl Edit {
+    /// That the target comes or goes.
+    pub(crate) fn of_target(into: Into) -> Self {
+        Self { into, loss: None, gain: None, spoils: false }
+    }
+
     /// Of the least or greatest: a rank that changes.
     pub(crate) fn rank(&self) -> Option<&Rank> {
         [&self.loss, &self.gain].into_iter().flatten().find_map(|term| match term {
@@ -75,6 +87,9 @@ impl Edit {
     /// it. Asked again once the cell is known.
     pub(crate) fn range(&self, known: &Known) -> Result<Option<String>> {
         let (Some(Term::Rank(lost)), Some(cell)) = (&self.loss, known.get(&self.into.cell())) else { return Ok(None) };
+        if self.spoils {
+            return Ok(None);
+        }
         let first = self.into.total(cell.as_ref())?.rank(lost);
         Ok((first.as_ref() == Some(lost)).then(|| self.into.prefix()))
     }
@@ -145,13 +160,16 @@ impl Into {
         format!("{}.~{}@{}", self.target.entity_type, self.property.property, self.target.version)
     }
 
-    /// The total in its cell; that of no sources where there is none.
+    /// The total in its cell; that of no sources where there is none, or they are still to be counted.
     pub(crate) fn total(&self, cell: Option<&Row>) -> Result<Total> {
         let Some(cell) = cell else { return Ok(Total::none(self.property)) };
         if system::entity_type(&cell.properties).and_then(|text| text.rsplit_once('@')).map(|(kind, _)| kind)
             != self.discriminator().rsplit_once('@').map(|(kind, _)| kind)
         {
             return Err(Error::corrupt("a row of another type has the key of an aggregate").at_key(cell.key.clone()));
+        }
+        if is_unbuilt(cell) {
+            return Ok(Total::none(self.property));
         }
         let sources = match cell.properties.get(COUNT) {
             Some(ValueRef::Int64(sources)) => Some(sources),
@@ -189,13 +207,10 @@ impl Into {
             let error = Error::corrupt(detail);
             return Err(cell.map_or(error.clone(), |cell| error.at_key(cell.key.clone())));
         }
-        let condition = cell.map(|cell| Condition::Match(cell.etag.clone()));
         if total.sources == 0 && !is_live {
-            return Ok(condition.map(Action::Delete));
+            return Ok(cell.map(|cell| Action::Delete(Condition::Match(cell.etag.clone()))));
         }
-        let mut properties = Properties::new();
-        let sequence = cell.map_or(now, |cell| system::sequence(&cell.properties).saturating_add(1));
-        system::stamp(&mut properties, self.discriminator(), sequence, None);
+        let mut properties = self.stamped(cell, now);
         properties.insert(PropertyName::from_static(COUNT), total.sources);
         if let Some(value) = self.value(total)? {
             properties.insert(PropertyName::from_static(VALUE), value);
@@ -203,10 +218,22 @@ impl Into {
         if let Sum::Float(exact) = &total.sum {
             properties.insert(PropertyName::from_static(EXACT), Value::Binary(exact.bytes()));
         }
-        Ok(Some(match condition {
-            None => Action::Insert(properties),
-            Some(condition) => Action::Replace(properties, condition),
-        }))
+        Ok(Some(over(cell, properties)))
+    }
+
+    /// The write of its cell by which its sources are still to be counted: another cell for whoever counts them.
+    pub(crate) fn unbuilt(&self, cell: Option<&Row>, now: i64) -> Action {
+        let mut properties = self.stamped(cell, now);
+        properties.insert(PropertyName::from_static(UNBUILT), true);
+        over(cell, properties)
+    }
+
+    /// What every cell says, at the number after that of the one that is there.
+    fn stamped(&self, cell: Option<&Row>, now: i64) -> Properties {
+        let mut properties = Properties::new();
+        let sequence = cell.map_or(now, |cell| system::sequence(&cell.properties).saturating_add(1));
+        system::stamp(&mut properties, self.discriminator(), sequence, None);
+        properties
     }
 
     /// The value of the target's property; none of the least or greatest of nothing.
@@ -341,12 +368,18 @@ fn beside(image: &Image) -> impl Iterator<Item = (usize, &'static AggregateSchem
     })
 }
 
-/// What changes in aggregates beside an entity when it was `old` and is `new`; `is_kept` tells of an aggregate, by its number
-/// in the latest schema, whether it is kept.
-pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(usize) -> bool) -> Result<Vec<Edit>> {
+/// What changes in aggregates beside an entity when it was `old` and is `new`; `state` tells of an aggregate, by its number
+/// in the latest schema, how far it is built. One that is not complete is told of a source that only moves in its partition too: who
+/// counts the sources meanwhile may have met it at both keys, or at neither.
+pub(crate) fn edits(
+    old: Option<&Image>,
+    new: Option<&Image>,
+    state: impl Fn(usize) -> IndexState,
+) -> Result<Vec<Edit>> {
     let kept = |image: Option<&Image>| -> Vec<_> {
-        image.into_iter().flat_map(beside).filter(|(position, _)| is_kept(*position)).collect()
+        image.into_iter().flat_map(beside).filter(|(position, _)| state(*position) > IndexState::Absent).collect()
     };
+    let moves = old.zip(new).is_some_and(|(old, new)| old.key != new.key);
     let (earlier, later) = (kept(old), kept(new));
     let only_earlier = earlier.iter().filter(|(at, _)| later.iter().all(|(other, _)| at != other));
     let mut edits = Vec::new();
@@ -356,20 +389,44 @@ pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(u
             own.map(|((_, aggregate), image)| term(image, aggregate)).transpose().map(Option::flatten)
         };
         let (before, after) = (of(&earlier, old)?, of(&later, new)?);
+        let spoils = state(*position) == IndexState::DeleteOnly;
+        let is_read = moves && state(*position) < IndexState::Readable;
         match (before, after) {
             (None, None) => {}
             (Some((into, loss)), Some((other, gain))) if into.is(&other) => {
-                if loss != gain {
-                    edits.push(Edit { into, loss: Some(loss), gain: Some(gain) });
+                if loss != gain || is_read {
+                    edits.push(Edit { into, loss: Some(loss), gain: Some(gain), spoils });
                 }
             }
             (before, after) => {
-                edits.extend(before.map(|(into, loss)| Edit { into, loss: Some(loss), gain: None }));
-                edits.extend(after.map(|(into, gain)| Edit { into, loss: None, gain: Some(gain) }));
+                edits.extend(before.map(|(into, loss)| Edit { into, loss: Some(loss), gain: None, spoils }));
+                edits.extend(after.map(|(into, gain)| Edit { into, loss: None, gain: Some(gain), spoils }));
             }
         }
     }
     Ok(edits)
+}
+
+fn over(cell: Option<&Row>, properties: Properties) -> Action {
+    match cell {
+        None => Action::Insert(properties),
+        Some(cell) => Action::Replace(properties, Condition::Match(cell.etag.clone())),
+    }
+}
+
+/// Whether the sources of the cell are still to be counted.
+pub(crate) fn is_unbuilt(cell: &Row) -> bool {
+    cell.properties.get(UNBUILT) == Some(ValueRef::Boolean(true))
+}
+
+/// Cells, of any version of this kind, whose sources are still to be counted.
+pub(crate) fn unbuilt_only() -> Filter {
+    Filter::compare(UNBUILT, Comparison::Equal, true)
+}
+
+/// Cells that say more than an insert of their target would have them say.
+pub(crate) fn told_only() -> Filter {
+    Filter::compare(COUNT, Comparison::NotEqual, 0_i64).or(unbuilt_only())
 }
 
 /// Whether the row is a cell, by its key and type.

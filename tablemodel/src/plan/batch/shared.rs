@@ -70,6 +70,11 @@ impl BatchPlan {
     ) -> Result<Option<(&'static str, Option<Value>)>> {
         let (into, row) = (&first.into, first.into.cell());
         let cell = known.get(&row).and_then(Option::as_ref);
+        let edits: Vec<_> = edits.collect();
+        if cell.is_some_and(aggregate::is_unbuilt) || edits.iter().any(|edit| edit.spoils) {
+            self.leave_unbuilt(into, cell, change, known, context)?;
+            return Ok(None);
+        }
         let before = into.total(cell)?;
         let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
         for edit in edits {
@@ -94,6 +99,21 @@ impl BatchPlan {
         }
         let value = into.value(&total)?;
         Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
+    }
+
+    /// Writes a cell whose sources are still to be counted: it says no more than before, and is another one for whoever counts
+    /// them, even where what changes here adds up to nothing.
+    fn leave_unbuilt(
+        &mut self,
+        into: &aggregate::Into,
+        cell: Option<&Row>,
+        change: usize,
+        known: &Known,
+        context: Context,
+    ) -> Result<()> {
+        self.shared.insert(into.cell());
+        let planned = PlannedRow { row: into.cell(), action: into.unbuilt(cell, context.now), role: Role::Cell };
+        self.push(BatchRow { planned, change, schema: into.target }, "", known)
     }
 
     /// What the target holds, in whichever of its rows.
