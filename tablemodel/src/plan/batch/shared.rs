@@ -176,7 +176,7 @@ impl BatchPlan {
         let (after, parts) =
             self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
         match self.left.iter_mut().rev().find(|left| left.row == key.row) {
-            Some(left) => left.properties = after,
+            Some(left) => (left.properties, left.parts) = (after, parts),
             None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! A fault at every store call, in both modes.
 
-use tablemodel::{Consistency, IndexState, prelude::*, testing::TestDatabase};
+use tablemodel::{Consistency, IndexState, testing::TestDatabase};
 
 use super::{
     super::{crashes::at_every_call, next, program, states},
