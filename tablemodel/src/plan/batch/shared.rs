@@ -2,6 +2,8 @@
 //!
 //! They are closed after all changes were added.
 
+use std::borrow::Cow;
+
 use tablemodel_store::{Action, Row, RowKey, Value};
 
 use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, is_live};
@@ -27,6 +29,32 @@ use crate::{
 
 /// How an entity is kept: its newest format, and its setting.
 pub(crate) type Kept = (&'static EntitySchema, Setting);
+
+/// The rows before the last write of an entity: of its parts, also those that were read with it and that no change of the batch
+/// writes.
+struct WithParts<'a> {
+    earlier: Earlier<'a>,
+    parts: &'a [Row],
+}
+
+impl Before for WithParts<'_> {
+    fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
+        let part = || self.parts.iter().find(|part| part.key.row == row);
+        self.earlier.row(row).or_else(|| part().map(|part| Some(Cow::Borrowed(part))))
+    }
+
+    fn gone(&self, row: &str) -> i64 {
+        self.earlier.gone(row)
+    }
+
+    fn known(&self) -> &Known {
+        self.earlier.known()
+    }
+
+    fn is_blank(&self) -> bool {
+        self.earlier.is_blank()
+    }
+}
 
 impl BatchPlan {
     /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
@@ -167,7 +195,8 @@ impl BatchPlan {
             Change::Refresh { key, sets, .. } => Change::Refresh { schema, key, sets },
             other => other,
         };
-        let before = Earlier { known, plan: self, partition: &key.partition };
+        let earlier = Earlier { known, plan: self, partition: &key.partition };
+        let before = WithParts { earlier, parts: self.left_at(&key.row).map_or(&[], |left| &left.parts) };
         let planned = change::plan(change, &before, &setting, context)?;
         if self.left_at(&key.row).is_none() {
             let of_target = planned.rows.iter().filter(|row| matches!(row.role, Role::Primary | Role::Part));
