@@ -5,11 +5,11 @@ const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The sum of the lines that count: no reserved names; and of a frozen struct nothing of other entities.
 pub(super) fn of<'l>(lines: impl Iterator<Item = &'l String>, is_frozen: bool) -> u64 {
-    let counts = |line: &&String| {
+    let is_remark = |line: &str| {
         let is_of_others = line.starts_with("copy ") || line.starts_with("aggregate ");
-        !line.starts_with("reserved ") && !(is_frozen && is_of_others)
+        line.starts_with("reserved ") || (is_frozen && is_of_others)
     };
-    lines.filter(counts).fold(0, |sum, line| sum.wrapping_add(square(line)))
+    lines.filter(|line| !is_remark(line)).fold(0, |sum, line| sum.wrapping_add(square(line)))
 }
 
 /// Bits 32 to 95 of the square of the line's polynomial.

@@ -164,11 +164,19 @@ fn cells_of(aggregate: &AggregateSchema) -> Filter {
     rows_of(&format!("{}.~{}", aggregate.target.entity_type, aggregate.into))
 }
 
-/// The cells of an aggregate of this name that nobody keeps, if the name is of one: those that say more than those of a target that
-/// is just inserted.
-pub(super) fn cells_named(name: &str) -> Option<Filter> {
-    let (target, into) = name.strip_prefix('~')?.split_once('.')?;
-    Some(rows_of(&format!("{target}.~{into}")).and(aggregate::told_only()))
+/// The target and the property of the aggregate of this name, if the name is of one.
+pub(super) fn place(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix('~')?.split_once('.')
+}
+
+/// The cells of an aggregate of this name that nobody keeps, if the name is of one. While targets of the model hold it, their inserts
+/// make cells that say nothing: these stay.
+pub(super) fn cells_named(db: &Database, name: &str) -> Option<Filter> {
+    let (target, into) = place(name)?;
+    let all = rows_of(&format!("{target}.~{into}"));
+    let schema = db.model().iter().copied().find(|schema| schema.entity_type == target);
+    let is_held = schema.and_then(|schema| schema.property(into)).is_some_and(|property| property.aggregate);
+    Some(if is_held { all.and(aggregate::told_only()) } else { all })
 }
 
 /// Has the targets of an aggregate that is taken back say what they do without sources. Of one that the model does not name, what

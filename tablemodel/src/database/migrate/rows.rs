@@ -95,7 +95,7 @@ impl Rows {
 
     /// Whether the index is an aggregate in a property that the store keeps for other sources.
     pub(super) fn is_taken(&self, entity: &str, index: &str) -> Result<bool> {
-        if counts::cells_named(index).is_none() {
+        if counts::place(index).is_none() {
             return Ok(false);
         }
         let own = index_row(entity, index);

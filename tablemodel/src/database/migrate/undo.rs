@@ -146,7 +146,7 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
         None => db.entity_tables(),
     };
     // The cells in which other sources are counted by now are theirs.
-    let cells = if rows.is_taken(entity, index)? { None } else { cells_named(index) };
+    let cells = if rows.is_taken(entity, index)? { None } else { cells_named(db, index) };
     let filters: Vec<_> = [Some(rows_of(&format!("{entity}.{index}"))), cells].into_iter().flatten().collect();
     let mut removed = 0;
     for _ in 0..ROUNDS {

@@ -115,7 +115,10 @@ impl Check {
                 }
                 (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
                     check.derived += 1;
-                    if db.not_kept(schema, name.trim_start_matches('~'), check.strict)?.is_none() {
+                    // One that the model dropped is another program's to keep, until it is contracted.
+                    let property = name.trim_start_matches('~');
+                    let is_held = schema.property(property).is_some_and(|property| property.aggregate);
+                    if is_held && db.not_kept(schema, property, check.strict)?.is_none() {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }
