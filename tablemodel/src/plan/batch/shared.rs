@@ -140,6 +140,10 @@ impl BatchPlan {
         context: Context,
     ) -> Result<()> {
         self.shared.insert(into.cell());
+        if self.left_at(&into.row).is_none() {
+            // Where the cell is counted meanwhile, its target says so too, and is to be read again with it.
+            self.shared.insert(into.row.clone());
+        }
         let planned = PlannedRow { row: into.cell(), action: into.unbuilt(cell, context.now), role: Role::Cell };
         self.push(BatchRow { planned, change, schema: into.target }, "", known)
     }

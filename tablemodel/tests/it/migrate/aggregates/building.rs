@@ -113,7 +113,7 @@ async fn at_every_state_it_can_be_taken_back() {
     for mode in MODES {
         let mut met = BTreeSet::new();
         let persons = if mode == Consistency::Azure { 7 } else { 101 };
-        for call in (0..10).chain((10..).step_by(23)) {
+        for call in (0..10).chain((10..).step_by(41)) {
             let store = filled(mode, 2, persons).await;
             let db = next::<Club>(&store).await;
             store.fail(Script::new().at(call, Fault::CrashAfter));
