@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Few where each call costs a fork of the store and a walk over it; more than what is built as the tables are ensured.
-const PERSONS: [(Consistency, u32); 2] = [(Consistency::Azure, 2), (Consistency::Atomic, 101)];
+const PERSONS: [(Consistency, u32); 2] = [(Consistency::Azure, 1), (Consistency::Atomic, 101)];
 
 #[tokio::test]
 async fn a_migration_that_died_anywhere_is_taken_up() {
