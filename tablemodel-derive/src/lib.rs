@@ -71,8 +71,8 @@ use proc_macro::TokenStream;
 /// | `entity_type = "Employee"` | the stored name of the entity; the struct's name unless given. Say it before you rename the struct |
 /// | `version = 2` | the version of the stored format; 1 unless given |
 /// | `previous = EmployeeV1` | the struct of the version before, with `impl Upgrade<EmployeeV1>`: its rows are read as this version's |
-/// | `moves_to = EmployeeV4` | the struct of a newer version at other keys, in another table, with `impl Upgrade<Employee>`: its rows are kept beside this one's until the move is switched |
-/// | `moved_from = EmployeeV3` | the struct of the version before, at other keys in another table, with `impl Upgrade<EmployeeV3>`: the entity moves from there |
+/// | `moves_to = EmployeeV4` | the struct of a newer version at other keys, or in another table, with `impl Upgrade<Employee>`: its rows are kept beside this one's until the move is switched |
+/// | `moved_from = EmployeeV3` | the struct of the version before, at other keys, or in another table, with `impl Upgrade<EmployeeV3>`: the entity moves from there |
 /// | `frozen` | the struct only tells how rows of an older version are: nothing is written or found by it |
 /// | `readable_by = 1` | programs from this older version on may read the rows (never write them) |
 /// | `downgrade` | rows also hold what the version before reads, by `impl Downgrade<EmployeeV1>` |

@@ -26,6 +26,7 @@ mod filter;
 mod flat;
 mod memory;
 mod name;
+mod names;
 mod operation;
 mod port;
 mod properties;
@@ -56,6 +57,7 @@ pub use crate::{
     key::{KeyRange, RowKey, RowRange},
     memory::{MemoryStore, MemoryStoreBuilder},
     name::PropertyName,
+    names::Names,
     operation::{Action, Batch, Condition, Operation, Receipts, Written},
     port::{Capabilities, TableStore},
     properties::{Properties, PropertiesIter},

@@ -2,20 +2,20 @@
 //!
 //! Nothing is read here; a store shows what it has.
 
-use std::{borrow::Cow, cell::Cell, fmt};
+use std::{borrow::Cow, fmt};
 
 #[cfg(feature = "embedded")]
 use crate::embedded::{Kept, Sight};
-use crate::{ETag, Row, StoreError, ValueRef};
+use crate::{ETag, Names, Row, StoreError, ValueRef};
 
 /// A row that a store shows by [`TableStore::show`](crate::TableStore::show) or
 /// [`TableStore::show_page`](crate::TableStore::show_page).
 ///
-/// Its properties are found soonest in the order of their names. An embedded store shows a row before it has looked
-/// through it: what was told of the row counts only once [`keep`](Self::keep), [`check`](Self::check) or [`row`](Self::row) found it whole.
+/// An embedded store shows a row before it has looked through it: what [`find`](Self::find) and [`row_key`](Self::row_key) tell of the row
+/// counts only once it was found whole, by [`read`](Self::read), [`keep`](Self::keep), [`check`](Self::check) or [`row`](Self::row).
 ///
 /// ```
-/// use tablemodel_store::{Action, Batch, MemoryStore, Properties, RowKey, Shown, TableStore, ValueRef};
+/// use tablemodel_store::{Action, Batch, MemoryStore, Names, Properties, RowKey, Shown, TableStore, ValueRef};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tablemodel_store::StoreError> {
@@ -23,24 +23,21 @@ use crate::{ETag, Row, StoreError, ValueRef};
 /// store.create_table("People").await?;
 /// let jones = Properties::from_iter([("Age", 35), ("Level", 2)]);
 /// store.commit(&[Batch::new("People", "Sales").with("jones", Action::Insert(jones))]).await?;
-/// let mut ages = Vec::new();
+/// let (names, mut ages) = (Names::new(["Age"]), Vec::new());
 /// let mut see = |row: &Shown<'_>| {
-///     let age = row.get("Age").map(ValueRef::to_value);
-///     ages.push(row.keep().map(|_| age));
+///     let mut age = [None];
+///     ages.push(row.read(&names, &mut age).map(|()| age.map(|age| age.map(ValueRef::to_value))));
 /// };
 /// let there = store.show("People", &RowKey::new("Sales", "jones"), &mut see);
 /// assert_eq!(there.transpose()?, Some(true)); // this store shows rows, and there is one
-/// assert_eq!(ages.remove(0)?, Some(35.into()));
+/// assert_eq!(ages.remove(0)?, [Some(35.into())]);
 /// # Ok(())
 /// # }
 /// ```
 pub struct Shown<'s>(Repr<'s>);
 
 enum Repr<'s> {
-    Row {
-        row: &'s Row,
-        place: Cell<usize>,
-    },
+    Row(&'s Row),
     #[cfg(feature = "embedded")]
     Sight(Sight<'s>),
 }
@@ -48,7 +45,7 @@ enum Repr<'s> {
 impl<'s> Shown<'s> {
     /// A row that is known to be whole.
     pub const fn new(row: &'s Row) -> Self {
-        Self(Repr::Row { row, place: Cell::new(0) })
+        Self(Repr::Row(row))
     }
 
     /// A row of an embedded store.
@@ -58,37 +55,33 @@ impl<'s> Shown<'s> {
         Self(Repr::Sight(sight))
     }
 
-    /// The value under a name that is a constant of the program: soonest if it is the next.
+    /// Puts the values under these names in their places in `to`, which has one for each; what the row has no value for
+    /// stays as it is there. All of the row is looked through, once.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if it is not whole.
     #[inline]
-    pub fn get(&self, name: &'static str) -> Option<ValueRef<'s>> {
+    pub fn read(&self, names: &Names, to: &mut [Option<ValueRef<'s>>]) -> Result<(), StoreError> {
         match &self.0 {
-            Repr::Row { row, place } => {
-                let mut at = place.get();
-                let value = row.properties.get_from(&mut at, name);
-                place.set(at);
-                value
+            Repr::Row(row) => {
+                let mut place = 0;
+                for (name, to) in names.as_slice().iter().zip(to) {
+                    *to = row.properties.get_from(&mut place, name).or(*to);
+                }
+                Ok(())
             }
             #[cfg(feature = "embedded")]
-            Repr::Sight(sight) => sight.get(name),
+            Repr::Sight(sight) => sight.read(names, to),
         }
     }
 
-    /// The value under any name, wherever it is. Passes nothing.
+    /// The value under any name, wherever it is.
     pub fn find(&self, name: &str) -> Option<ValueRef<'s>> {
         match &self.0 {
-            Repr::Row { row, .. } => row.properties.get(name),
+            Repr::Row(row) => row.properties.get(name),
             #[cfg(feature = "embedded")]
             Repr::Sight(sight) => sight.find(name),
-        }
-    }
-
-    /// Whether the text under `name` is this one. Passes nothing.
-    #[inline]
-    pub fn says(&self, name: &'static str, text: &str) -> bool {
-        match &self.0 {
-            Repr::Row { row, .. } => row.properties.get_constant(name) == Some(ValueRef::String(text)),
-            #[cfg(feature = "embedded")]
-            Repr::Sight(sight) => sight.says(name, text),
         }
     }
 
@@ -99,7 +92,7 @@ impl<'s> Shown<'s> {
     /// `Corrupt` if it is no text.
     pub fn row_key(&self) -> Result<Cow<'s, str>, StoreError> {
         match &self.0 {
-            Repr::Row { row, .. } => Ok(Cow::Borrowed(&row.key.row)),
+            Repr::Row(row) => Ok(Cow::Borrowed(&row.key.row)),
             #[cfg(feature = "embedded")]
             Repr::Sight(sight) => sight.row_key(),
         }
@@ -112,20 +105,20 @@ impl<'s> Shown<'s> {
     /// `Corrupt` if it is not whole.
     pub fn row(&self) -> Result<Row, StoreError> {
         match &self.0 {
-            Repr::Row { row, .. } => Ok((*row).clone()),
+            Repr::Row(row) => Ok((*row).clone()),
             #[cfg(feature = "embedded")]
             Repr::Sight(sight) => sight.row(),
         }
     }
 
-    /// That the row is whole. Passes all of it.
+    /// That the row is whole.
     ///
     /// # Errors
     ///
     /// `Corrupt` if it is not.
     pub fn check(&self) -> Result<(), StoreError> {
         match &self.0 {
-            Repr::Row { .. } => Ok(()),
+            Repr::Row(_) => Ok(()),
             #[cfg(feature = "embedded")]
             Repr::Sight(sight) => sight.check(),
         }
@@ -139,7 +132,7 @@ impl<'s> Shown<'s> {
     #[inline]
     pub fn keep(&self) -> Result<KeptRow, StoreError> {
         match &self.0 {
-            Repr::Row { row, .. } => Ok(KeptRow { etag: row.etag.clone(), form: Form::Row(Box::new((*row).clone())) }),
+            Repr::Row(row) => Ok(KeptRow { etag: row.etag.clone(), form: Form::Row(Box::new((*row).clone())) }),
             #[cfg(feature = "embedded")]
             Repr::Sight(sight) => sight.keep().map(|kept| KeptRow { etag: kept.etag(), form: Form::Kept(kept) }),
         }

@@ -3,8 +3,8 @@
 //! As in [`check`](crate::check), each fails by one sentence; nothing here runs later.
 
 use crate::{
-    check::fail,
-    schema::{BLOB, Cover, EntitySchema, IndexSchema, same},
+    check::{fail, nth},
+    schema::{BLOB, Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
 /// Fails unless rows of `old` can move to where `new` has them; `written` is what the user calls the other form.
@@ -18,10 +18,7 @@ pub const fn check_move(old: &EntitySchema, new: &EntitySchema, written: &str) {
     if old.version >= new.version {
         fail(&["an entity moves to a newer version: give the form of `", of, "` that is new the higher `version = ..`"])
     }
-    if let Some(table) = shared_table(old, new) {
-        let remedy = "`, so that rows of one could be taken for the other's: name other tables in the new form, for its indexes too";
-        fail(&["both forms of `", of, "` keep rows in table `", table, remedy])
-    }
+    check_keys(old, new);
     check_plain(old);
     check_plain(new);
     if new.moves_to.is_some() || old.moved_from.is_some() {
@@ -81,37 +78,51 @@ const fn check_plain(schema: &EntitySchema) {
     }
 }
 
-/// A table in which both have rows.
-const fn shared_table<'a>(old: &'a EntitySchema, new: &EntitySchema) -> Option<&'a str> {
+/// Fails if a row of the old form, or of one of its versions, could have the key of a row of the new one.
+#[track_caller]
+const fn check_keys(old: &EntitySchema, new: &EntitySchema) {
     let mut version = old;
     loop {
         let mut at = 0;
         while at <= version.indexes.len() {
-            let table = version.place(at).table();
-            if has_table(new, table) {
-                return Some(table);
+            let mut to = 0;
+            while to <= new.indexes.len() {
+                if version.place(at).may_meet(&new.place(to)) {
+                    fail_meeting(version, at, new, to)
+                }
+                to += 1;
             }
             at += 1;
         }
         match &version.previous {
             Some(previous) => version = previous.schema,
-            None => return None,
+            None => return,
         }
     }
 }
 
-const fn has_table(schema: &EntitySchema, table: &str) -> bool {
-    let mut at = 0;
-    while at <= schema.indexes.len() {
-        if schema.place(at).table().eq_ignore_ascii_case(table) {
-            return true;
-        }
-        at += 1;
-    }
-    false
+#[track_caller]
+const fn fail_meeting(old: &EntitySchema, at: usize, new: &EntitySchema, to: usize) -> ! {
+    let ((what, one, end), (of, other, close)) = (kind(old, at), kind(new, to));
+    let table = new.place(to).table();
+    let remedy =
+        "`: begin the row keys of the new form with other literals, for its indexes too, or name another table there";
+    let (entity, and) = (new.entity_type, " of the new one could have the same key in table `");
+    fail(&[what, one, end, " of the old form of `", entity, "` and ", of, other, close, and, table, remedy])
 }
 
-/// Fails if another entity of the model is tied to one that moves; `name` is its type.
+/// What the rows at this place are called, in three pieces.
+const fn kind(schema: &EntitySchema, place: usize) -> (&'static str, &'static str, &'static str) {
+    match place.checked_sub(1) {
+        None => ("the primary key", "", ""),
+        Some(at) => match nth(schema.indexes, at) {
+            Some(index) => ("index `", index.name, "`"),
+            None => ("an index", "", ""),
+        },
+    }
+}
+
+/// Fails if another entity of the model is tied to one that moves, or could have its keys; `name` is its type.
 #[track_caller]
 pub(crate) const fn check_alone(entities: &[(&str, &EntitySchema)], name: &str, schema: &EntitySchema) {
     if schema.moves_to.is_none() && schema.moved_from.is_none() {
@@ -119,6 +130,14 @@ pub(crate) const fn check_alone(entities: &[(&str, &EntitySchema)], name: &str, 
     }
     let mut rest = entities;
     while let [(other, entity), tail @ ..] = rest {
+        if let Some(form) = other_form(schema)
+            && !same_entity_type(entity, schema)
+            && (rows_may_collide(entity, form) || may_collide_with_other_form(form, entity))
+        {
+            let remedy =
+                "` are kept in one table and could have the same key: begin their row keys with different literals";
+            fail(&["`", other, "` and the other form of `", name, remedy])
+        }
         let mut copies = entity.copies;
         while let [copy, more @ ..] = copies {
             if same(copy.source_type, schema.entity_type) {
@@ -133,5 +152,20 @@ pub(crate) const fn check_alone(entities: &[(&str, &EntitySchema)], name: &str, 
             copies = more;
         }
         rest = tail;
+    }
+}
+
+/// The form that the entity moves to, or from.
+const fn other_form(schema: &EntitySchema) -> Option<&EntitySchema> {
+    match (&schema.moves_to, schema.moved_from) {
+        (Some(moved), _) => moved.beside(),
+        (None, old) => old,
+    }
+}
+
+const fn may_collide_with_other_form(form: &EntitySchema, entity: &EntitySchema) -> bool {
+    match other_form(entity) {
+        Some(other) => rows_may_collide(form, other),
+        None => false,
     }
 }

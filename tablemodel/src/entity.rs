@@ -6,13 +6,14 @@
 use std::{cell::Cell, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
-use tablemodel_store::{Properties, PropertyName, Row, Shown, Value, ValueRef};
+use tablemodel_store::{Properties, PropertyName, Row, Value, ValueRef};
 
 use crate::{
     error::Result,
     key::{KeyValues, NO_VALUES},
     plan::{group::Group, image::Image},
     property::{ValueError, json},
+    read::columns::InRow,
     schema::{COPIED_SEQUENCE, EntitySchema, PropertySchema},
 };
 
@@ -308,7 +309,7 @@ pub struct FieldReader<'a> {
 enum Source<'a> {
     /// Properties, and how far they were passed.
     Properties(&'a Properties, Cell<usize>),
-    Shown(&'a Shown<'a>),
+    Shown(&'a InRow<'a>),
 }
 
 impl<'a> FieldReader<'a> {
@@ -319,7 +320,7 @@ impl<'a> FieldReader<'a> {
 
     /// Reads from a row that a store shows, and from the values that its keys hold.
     #[inline]
-    pub(crate) fn of_shown(row: &'a Shown<'a>, keys: &'a KeyValues<'a>) -> Self {
+    pub(crate) fn of_shown(row: &'a InRow<'a>, keys: &'a KeyValues<'a>) -> Self {
         Self { source: Source::Shown(row), keys, others: Vec::new() }
     }
 

@@ -73,7 +73,7 @@ pub struct EntitySchema {
     pub previous: Option<Previous>,
     /// The oldest version whose programs may read rows of this one.
     pub readable_by: Option<u32>,
-    /// The form at other keys, in another table, that it moves to.
+    /// The form at other keys, or in another table, that it moves to.
     pub moves_to: Option<Moved>,
     /// The form that it is kept in until its move is switched; made so that it moves to this one.
     pub moved_from: Option<&'static EntitySchema>,

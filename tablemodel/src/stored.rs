@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 
-use tablemodel_store::{DateTime, ETag, KeptRow, Row, RowKey, Shown};
+use tablemodel_store::{DateTime, ETag, KeptRow, Row, RowKey};
 
 use crate::{
     database::Database,
@@ -19,6 +19,7 @@ use crate::{
         image,
         system::{self, RowKind},
     },
+    read::columns::InRow,
 };
 
 /// An entity as it was read or written: its value, its ETag, and the stored image that `save` compares with.
@@ -132,7 +133,7 @@ impl<T: TableEntity> Stored<T> {
 
     /// Reads it from its only row, of the program's own version, as a store shows it; by what its keys hold.
     #[inline]
-    pub(crate) fn read_shown(row: &Shown<'_>, keys: &KeyValues<'_>) -> Result<Self> {
+    pub(crate) fn read_shown(row: &InRow<'_>, keys: &KeyValues<'_>) -> Result<Self> {
         match T::read_fields(&FieldReader::of_shown(row, keys)) {
             Ok(value) => Ok(Self { value, rows: Rows::Kept { row: row.keep()?, group: OnceLock::new() } }),
             Err(error) => Err(image::corrupt(T::SCHEMA, &row.row()?, error)),

@@ -224,7 +224,7 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
     }
     if !same_key(&old.partition, &schema.partition) || !same_key(&old.row, &schema.row) {
         let remedy = "` are written in another form, so that its rows stand elsewhere: a row is upgraded where it \
-                      stands, and moves to changed keys by `moved_from = ..` in place of `previous = ..`, and another table";
+                      stands, and moves to changed keys by `moved_from = ..` in place of `previous = ..`";
         fail(&["the keys of `", written, remedy])
     }
     if previous.downgrade.is_some() && schema.shape.is_some() {

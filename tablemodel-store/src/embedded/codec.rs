@@ -8,14 +8,13 @@ use super::{
     dictionary::{Dictionary, NameId},
     engine::Space,
     packed::Packed,
-    property::{StoredName, StoredProperties, put_property},
+    property::{BodyWriter, StoredName, StoredProperties},
     seal::{Digest, SEAL_BYTES, damaged},
-    wire::put_varint,
 };
 use crate::{DateTime, ETag, Properties, PropertyName, RowState, StoreError, ValueRef};
 
 /// The first byte of each row's value; another layout takes another.
-const ROW_VERSION: u8 = 1;
+const ROW_VERSION: u8 = 2;
 const STAMP_BYTES: usize = 8;
 /// Version, checksum, stamp.
 const HEAD_BYTES: usize = 1 + SEAL_BYTES + STAMP_BYTES;
@@ -34,15 +33,13 @@ impl EncodedRow {
         buffer: &mut Vec<u8>,
         key: &Range<usize>,
         properties: &'p Properties,
-        mut number: impl FnMut(&'p PropertyName) -> Option<NameId>,
+        writer: &mut BodyWriter,
+        number: impl FnMut(&'p PropertyName) -> Option<NameId>,
     ) -> Self {
         let start = buffer.len();
         let body = start + HEAD_BYTES;
         buffer.resize(body, 0);
-        put_varint(buffer, properties.len() as u64);
-        for (name, property) in properties.iter() {
-            put_property(buffer, name, number(name), property);
-        }
+        writer.append(buffer, properties, number);
         let bytes = |range: Range<usize>| buffer.get(range).unwrap_or_default();
         let digest = Digest::of(bytes(key.clone()), bytes(body..buffer.len()));
         Self { place: start..buffer.len(), digest }
@@ -86,48 +83,81 @@ impl<'a> StoredRow<'a> {
         }
     }
 
-    /// Its properties, as they lie in the file.
-    #[inline]
-    pub(super) fn body(self) -> &'a [u8] {
-        self.body
-    }
-
     /// The row's ETag.
     pub(super) fn etag(self) -> ETag {
         ETag::from_stamp(self.stamp)
     }
 
+    /// The row, to be read. Errors: `Corrupt`, where its texts are none.
+    #[inline]
+    pub(super) fn open(self) -> Result<OpenRow<'a>, StoreError> {
+        let properties = StoredProperties::of(self.body).ok_or_else(unreadable)?;
+        Ok(OpenRow { row: self, properties })
+    }
+}
+
+/// A stored row whose texts are texts; its properties have not been looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenRow<'a> {
+    row: StoredRow<'a>,
+    properties: StoredProperties<'a>,
+}
+
+impl<'a> OpenRow<'a> {
+    /// The value found at `key` in `space`. Errors: `Corrupt`.
+    #[inline]
+    pub(super) fn checked(space: Space, key: &[u8], value: &'a [u8]) -> Result<Self, StoreError> {
+        StoredRow::checked(space, key, value)?.open()
+    }
+
+    /// Its properties, as they lie in the file.
+    #[inline]
+    pub(super) fn stored(&self) -> StoredProperties<'a> {
+        self.properties
+    }
+
+    /// The same, in bytes.
+    #[inline]
+    pub(super) fn body(&self) -> &'a [u8] {
+        self.row.body
+    }
+
+    /// The row's ETag.
+    pub(super) fn etag(&self) -> ETag {
+        self.row.etag()
+    }
+
     /// When the row was written.
-    pub(super) fn timestamp(self) -> DateTime {
-        DateTime::from_ticks(self.stamp.cast_signed())
+    pub(super) fn timestamp(&self) -> DateTime {
+        DateTime::from_ticks(self.row.stamp.cast_signed())
     }
 
     /// The value of the property with this name, whose number is `id` if it has one. Errors: `Corrupt`, if it cannot be
     /// told; what lies behind the property is not looked at.
-    pub(super) fn get(self, name: &str, id: Option<NameId>) -> Result<Option<ValueRef<'a>>, StoreError> {
+    pub(super) fn get(&self, name: &str, id: Option<NameId>) -> Result<Option<ValueRef<'a>>, StoreError> {
         let is_it = |stored: &StoredName<'_>| match stored {
             StoredName::Id(stored) => Some(*stored) == id,
             StoredName::Text(stored) => *stored == name,
         };
-        StoredProperties::of(self.body).and_then(|mut stored| stored.find(is_it)).ok_or_else(unreadable)
+        self.stored().find(is_it).ok_or_else(unreadable)
     }
 
     /// The properties, or the selected ones of them. Errors: `Corrupt`. The checksum has said that the row is as it was
     /// written; whatever wrote it, nothing malformed is ever read as a property that is absent.
     pub(super) fn properties(
-        self,
+        &self,
         names: &Arc<Dictionary>,
         select: Option<&Selection>,
     ) -> Result<Properties, StoreError> {
         let properties = match select {
-            None if !names.is_full() => Packed::parse(self.body, names).map(Properties::packed),
+            None if !names.is_full() => Packed::parse(self.stored(), names).map(Properties::packed),
             _ => self.decoded(names, select),
         };
         properties.ok_or_else(unreadable)
     }
 
-    fn decoded(self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
-        let mut stored = StoredProperties::of(self.body)?;
+    fn decoded(&self, names: &Dictionary, select: Option<&Selection>) -> Option<Properties> {
+        let mut stored = self.stored();
         let mut properties = Properties::with_capacity(select.map_or(stored.len(), Selection::len));
         let mut last = None;
         while stored.len() > 0 {
@@ -145,7 +175,7 @@ impl<'a> StoredRow<'a> {
     }
 
     /// The row without its key.
-    pub(super) fn state(self, names: &Arc<Dictionary>, select: Option<&Selection>) -> Result<RowState, StoreError> {
+    pub(super) fn state(&self, names: &Arc<Dictionary>, select: Option<&Selection>) -> Result<RowState, StoreError> {
         let properties = self.properties(names, select)?;
         Ok(RowState { etag: self.etag(), timestamp: self.timestamp(), properties })
     }

@@ -7,7 +7,13 @@ use std::{
     collections::HashMap,
     convert::Infallible,
     hash::{BuildHasher, Hasher, RandomState},
-    sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard},
+    sync::{
+        OnceLock, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{
+            AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
 };
 
 use twox_hash::XxHash3_64;
@@ -25,6 +31,9 @@ const CONSTANTS: usize = 1024;
 /// Where a constant may stand: places that follow each other.
 const PLACES: usize = 4;
 
+/// The serial of the next dictionary that this program opens.
+static NEXT_SERIAL: AtomicU64 = AtomicU64::new(0);
+
 /// The number of a property name, from 0 on, in order of first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NameId(pub(super) u32);
@@ -33,17 +42,19 @@ pub(super) struct NameId(pub(super) u32);
 pub(super) struct Dictionary {
     by_id: [OnceLock<Box<[OnceLock<Known>]>>; CHUNKS],
     by_name: RwLock<HashMap<PropertyName, NameId, NameHash>>,
+    /// How many names there are. Never ahead of those that can be looked up.
+    count: AtomicU32,
+    /// Which of the program's dictionaries it is.
+    pub(super) serial: u64,
     /// By address: each in the first of its [`PLACES`] that was free. One that found none is looked up by its text.
     constants: Box<[OnceLock<Constant>]>,
 }
 
 /// A constant of the program that is a name with a number.
 #[derive(Clone, Copy)]
-pub(super) struct Constant {
+struct Constant {
     name: &'static str,
-    pub(super) id: NameId,
-    /// As that of a [`Known`].
-    pub(super) lead: u64,
+    id: NameId,
 }
 
 /// A name with a number.
@@ -80,12 +91,6 @@ fn lead(name: &str) -> u64 {
 impl Known {
     fn new(name: PropertyName) -> Self {
         Self { lead: lead(name.as_str()), name }
-    }
-
-    /// The first bytes of the name as a number.
-    #[inline]
-    pub(super) fn lead(&self) -> u64 {
-        self.lead
     }
 
     /// How it sorts against the one wanted.
@@ -139,6 +144,8 @@ impl Dictionary {
         let dictionary = Self {
             by_id: [const { OnceLock::new() }; CHUNKS],
             by_name: RwLock::default(),
+            count: AtomicU32::new(0),
+            serial: NEXT_SERIAL.fetch_add(1, Relaxed),
             constants: (0..CONSTANTS).map(|_| OnceLock::new()).collect(),
         };
         for name in names {
@@ -173,7 +180,7 @@ impl Dictionary {
 
     /// A constant of the program, if it has a number: one that was asked for before is known by its address.
     #[inline]
-    pub(super) fn constant(&self, name: &'static str) -> Option<Constant> {
+    fn constant(&self, name: &'static str) -> Option<Constant> {
         let place =
             name.as_ptr().addr().wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - CONSTANTS.ilog2());
         match self.constants.get(place)?.get() {
@@ -201,7 +208,7 @@ impl Dictionary {
     }
 
     fn look_up_constant(&self, name: &'static str) -> Option<Constant> {
-        Some(Constant { name, id: self.id(name)?, lead: lead(name) })
+        Some(Constant { name, id: self.id(name)? })
     }
 
     /// The number of a name, given out now if it had none; `None` if the dictionary is full.
@@ -221,8 +228,7 @@ impl Dictionary {
 
     /// How many names there are.
     pub(super) fn len(&self) -> u32 {
-        let count = self.by_name.read().unwrap_or_else(PoisonError::into_inner).len();
-        u32::try_from(count).unwrap_or(MAX_NAMES)
+        self.count.load(Acquire)
     }
 
     /// Whether names may have been refused a number.
@@ -240,6 +246,7 @@ impl Dictionary {
         let names = self.by_id.get(chunk)?.get_or_init(|| (0..CHUNK_NAMES).map(|_| OnceLock::new()).collect());
         names.get(place)?.set(Known::new(name.clone())).ok()?;
         by_name.insert(name.clone(), id);
+        self.count.store(id.0 + 1, Release);
         Some(id)
     }
 }

@@ -9,6 +9,7 @@ mod dictionary;
 mod engine;
 mod guest;
 mod keys;
+mod numbers;
 mod options;
 mod pace;
 mod packed;
@@ -19,6 +20,7 @@ mod property;
 mod records;
 mod redb_engine;
 mod seal;
+mod shape;
 mod sight;
 mod state;
 mod view;
@@ -52,6 +54,7 @@ use self::{
     writer::{Message, Request, Writer},
 };
 pub(crate) use self::{
+    numbers::NumbersOf,
     packed::{Packed, PackedIter},
     sight::{Kept, Sight},
 };

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     dictionary::{Dictionary, Known, NameId, Wanted},
-    property::{Raw, StoredName, StoredProperties},
+    property::{StoredName, StoredProperties},
 };
 use crate::{DateTime, PropertyName, ValueRef};
 
@@ -19,8 +19,8 @@ pub(crate) struct Packed(Arc<Parts>);
 struct Parts {
     /// In order of name, each name once and with a number.
     slots: Slots,
-    /// All texts, one after the other: so they are validated at once, and none is validated again.
-    texts: String,
+    /// All texts, one after the other.
+    texts: Box<str>,
     /// All bytes of the values that are bytes.
     bytes: Vec<u8>,
     names: Arc<Dictionary>,
@@ -91,14 +91,13 @@ impl Slots {
 }
 
 impl Packed {
-    /// The properties of `body`; `None` unless it is whole: every name known and in its order, every value of its type,
-    /// and nothing after them.
+    /// The properties; `None` unless they are whole: every name known and in its order, every value of its type, and
+    /// nothing after them.
     ///
-    /// `None` also where a name stands in the body, as in a store whose dictionary is full: there is none to borrow.
-    pub(super) fn parse(body: &[u8], names: &Arc<Dictionary>) -> Option<Self> {
-        let mut stored = StoredProperties::of(body)?;
+    /// `None` also where a name stands in the row, as in a store whose dictionary is full: there is none to borrow.
+    pub(super) fn parse(mut stored: StoredProperties<'_>, names: &Arc<Dictionary>) -> Option<Self> {
         let mut slots = Slots::with_capacity(stored.len());
-        let (mut texts, mut bytes) = (Vec::with_capacity(body.len()), Vec::new());
+        let (texts, mut bytes) = (stored.texts(), Vec::new());
         let mut last: Option<&Known> = None;
         while stored.len() > 0 {
             let (StoredName::Id(name), tag) = stored.take_name()? else { return None };
@@ -106,15 +105,14 @@ impl Packed {
             if last.replace(known).is_some_and(|last| !last.is_before(known)) {
                 return None;
             }
-            let value = match stored.take_raw(tag)? {
-                Raw::Text(text) => Kept::Text(Run::append(&mut texts, text)?),
-                Raw::Value(value) => Kept::of(value, &mut bytes)?,
+            let value = match stored.take_value(tag)? {
+                ValueRef::String(text) => Kept::Text(Run::ending(texts.len() - stored.texts().len(), text.len())?),
+                value => Kept::of(value, &mut bytes)?,
             };
             slots.push(Slot { name, value })?;
         }
-        let texts = String::from_utf8(texts).ok()?;
-        let parts = Parts { slots, texts, bytes, names: Arc::clone(names) };
-        (stored.is_at_end() && parts.texts_are_apart()).then(|| Self(Arc::new(parts)))
+        let parts = || Parts { slots, texts: texts.into(), bytes, names: Arc::clone(names) };
+        stored.is_at_end().then(|| Self(Arc::new(parts())))
     }
 
     /// The value under `name`.
@@ -183,14 +181,6 @@ impl Packed {
 }
 
 impl Parts {
-    /// Whether no character stands in two texts: then each is a text by itself.
-    fn texts_are_apart(&self) -> bool {
-        self.slots.as_slice().iter().all(|slot| match slot.value {
-            Kept::Text(run) => self.texts.is_char_boundary(run.start as usize),
-            _ => true,
-        })
-    }
-
     #[inline(always)]
     fn value(&self, kept: Kept) -> Option<ValueRef<'_>> {
         Some(match kept {
@@ -210,7 +200,7 @@ impl Kept {
     #[inline]
     fn of(value: ValueRef<'_>, bytes: &mut Vec<u8>) -> Option<Self> {
         Some(match value {
-            ValueRef::String(_) => return None, // those are taken unread
+            ValueRef::String(_) => return None, // those are in a run of their own
             ValueRef::Binary(binary) => Self::Binary(Run::append(bytes, binary)?),
             ValueRef::Guid(guid) => Self::Guid(Run::append(bytes, guid.as_bytes())?),
             ValueRef::Boolean(truth) => Self::Boolean(truth),
@@ -229,6 +219,12 @@ impl Run {
         let start = u32::try_from(run.len()).ok()?;
         run.extend_from_slice(added);
         Some(Self { start, end: u32::try_from(run.len()).ok()? })
+    }
+
+    /// The last `bytes` of the first `end`.
+    #[inline]
+    fn ending(end: usize, bytes: usize) -> Option<Self> {
+        Some(Self { start: u32::try_from(end - bytes).ok()?, end: u32::try_from(end).ok()? })
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use super::{
-    codec::{Selection, StoredRow},
+    codec::{OpenRow, Selection},
     dictionary::{Dictionary, NameId},
     engine::{Snapshot, Space, Visit},
     guest::Guest,
@@ -94,7 +94,7 @@ impl Progress {
     fn read<S: Snapshot>(&mut self, view: &View<S>, query: &Query, pause: Look) -> Result<End, StoreError> {
         let Self { rows, seen, after } = self;
         let select = query.select.as_deref().map(|select| Selection::new(select, &view.names));
-        let take = |key: &[u8], row: StoredRow<'_>| {
+        let take = |key: &[u8], row: OpenRow<'_>| {
             rows.push(row.state(&view.names, select.as_ref())?.at(row_key(key)?));
             Ok(ControlFlow::Continue(()))
         };
@@ -110,7 +110,7 @@ pub(super) fn show<S: Snapshot>(
 ) -> Result<Option<Continuation>, StoreError> {
     let after = continuation::resume(query)?;
     let mut guest = Guest::default();
-    let take = |key: &[u8], row: StoredRow<'_>| {
+    let take = |key: &[u8], row: OpenRow<'_>| {
         let row = Shown::stored(Sight::new(key, row, &view.names));
         Ok(guest.run(|| see(&row)).unwrap_or(ControlFlow::Break(())))
     };
@@ -126,7 +126,7 @@ fn scan<S: Snapshot>(
     after: Option<&RowKey>,
     pause: Look,
     seen: &mut Seen,
-    mut take: impl FnMut(&[u8], StoredRow<'_>) -> Visit,
+    mut take: impl FnMut(&[u8], OpenRow<'_>) -> Visit,
 ) -> Result<End, StoreError> {
     let space = view.catalogue.rows(&query.table)?;
     let Some(bounds) = KeyBounds::new(&query.range, after) else { return Ok(End::OfRange) };
@@ -168,15 +168,15 @@ impl End {
 
 impl Scan<'_> {
     #[inline]
-    fn visit(&mut self, key: &[u8], value: &[u8], take: &mut impl FnMut(&[u8], StoredRow<'_>) -> Visit) -> Visit {
+    fn visit(&mut self, key: &[u8], value: &[u8], take: &mut impl FnMut(&[u8], OpenRow<'_>) -> Visit) -> Visit {
         if let Some(end) = self.due.take() {
             self.end = end;
             return Ok(ControlFlow::Break(()));
         }
         let bytes = key.len() + value.len();
         self.seen.looked_at.add(bytes);
-        let stored = StoredRow::checked(self.space, key, value)?;
-        if self.accepts(key, stored)? {
+        let stored = OpenRow::checked(self.space, key, value)?;
+        if self.accepts(key, &stored)? {
             self.seen.taken.add(bytes);
             if take(key, stored)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -197,7 +197,7 @@ impl Scan<'_> {
     }
 
     /// Whether the row satisfies the filter.
-    fn accepts(&mut self, key: &[u8], stored: StoredRow<'_>) -> Result<bool, StoreError> {
+    fn accepts(&mut self, key: &[u8], stored: &OpenRow<'_>) -> Result<bool, StoreError> {
         match &mut self.filter {
             None => Ok(true),
             Some(filter) if filter.needs_key => filter.holds(stored, Some(&row_key(key)?)),
@@ -232,7 +232,7 @@ impl<'q> Condition<'q> {
     }
 
     /// Errors: `Corrupt`. A property that cannot be told is not an absent one.
-    fn holds<'a>(&mut self, stored: StoredRow<'a>, key: Option<&'a RowKey>) -> Result<bool, StoreError> {
+    fn holds<'a>(&mut self, stored: &OpenRow<'a>, key: Option<&'a RowKey>) -> Result<bool, StoreError> {
         let operand = |property: &str| {
             Ok(match property {
                 "PartitionKey" => key.map(|key| ValueRef::String(&key.partition)),

@@ -8,6 +8,7 @@ use super::{
     codec::EncodedRow,
     dictionary::{Dictionary, Numbers},
     keys::put_key,
+    property::BodyWriter,
 };
 use crate::{Action, Batch, Operation, Properties};
 
@@ -32,8 +33,8 @@ pub(super) struct PreparedOperation {
 
 /// Makes batches ready. They must have passed `validate::batches`.
 pub(super) fn prepare(batches: &[Batch], names: &Dictionary) -> Vec<PreparedBatch> {
-    let mut numbers = names.numbers();
-    batches.iter().map(|batch| PreparedBatch::new(batch, &mut numbers)).collect()
+    let (mut numbers, mut writer) = (names.numbers(), BodyWriter::default());
+    batches.iter().map(|batch| PreparedBatch::new(batch, &mut numbers, &mut writer)).collect()
 }
 
 /// About how many bytes of memory prepared batches take.
@@ -44,10 +45,11 @@ pub(super) fn bytes_of(batches: &[PreparedBatch]) -> usize {
 }
 
 impl PreparedBatch {
-    fn new<'b>(batch: &'b Batch, numbers: &mut Numbers<'_, 'b>) -> Self {
+    fn new<'b>(batch: &'b Batch, numbers: &mut Numbers<'_, 'b>, writer: &mut BodyWriter) -> Self {
         const BYTES_EACH: usize = 256;
         let mut bytes = Vec::with_capacity(BYTES_EACH * batch.operations.len());
-        let operations = batch.operations.iter().map(|it| ready(&mut bytes, &batch.partition, it, numbers)).collect();
+        let ready = |it| ready(&mut bytes, &batch.partition, it, numbers, writer);
+        let operations = batch.operations.iter().map(ready).collect();
         Self { table: batch.table.clone(), partition: batch.partition.clone(), operations, bytes }
     }
 
@@ -62,11 +64,12 @@ fn ready<'b>(
     partition: &str,
     operation: &'b Operation,
     numbers: &mut Numbers<'_, 'b>,
+    writer: &mut BodyWriter,
 ) -> PreparedOperation {
     let start = bytes.len();
     put_key(bytes, partition, &operation.row);
     let key = start..bytes.len();
-    let mut encoded = |properties| Some(EncodedRow::append(bytes, &key, properties, |name| numbers.of(name)));
+    let mut encoded = |properties| Some(EncodedRow::append(bytes, &key, properties, writer, |name| numbers.of(name)));
     let (action, encoded) = match &operation.action {
         Action::Insert(properties) => (Action::Insert(Properties::new()), encoded(properties)),
         Action::InsertOrReplace(properties) => (Action::InsertOrReplace(Properties::new()), encoded(properties)),

@@ -6,21 +6,23 @@ use uuid::Uuid;
 
 use super::{
     dictionary::{Dictionary, NameId},
-    wire::{from_zigzag, put_bytes, put_varint, skip_varint, take_array, take_bytes, take_fixed, take_varint, zigzag},
+    wire::{
+        from_zigzag, put_bytes, put_varint, skip_varint, take_array, take_bool, take_bytes, take_fixed, take_length,
+        take_varint, zigzag,
+    },
 };
-use crate::{DateTime, PropertyName, ValueRef};
+use crate::{DateTime, Properties, PropertyName, ValueRef};
 
 /// The types of values, as the low four bits of a property's head.
 mod tag {
     pub(super) const BINARY: u64 = 0;
-    pub(super) const FALSE: u64 = 1;
-    pub(super) const TRUE: u64 = 2;
-    pub(super) const DATE_TIME: u64 = 3;
-    pub(super) const DOUBLE: u64 = 4;
-    pub(super) const GUID: u64 = 5;
-    pub(super) const INT32: u64 = 6;
-    pub(super) const INT64: u64 = 7;
-    pub(super) const STRING: u64 = 8;
+    pub(super) const BOOLEAN: u64 = 1;
+    pub(super) const DATE_TIME: u64 = 2;
+    pub(super) const DOUBLE: u64 = 3;
+    pub(super) const GUID: u64 = 4;
+    pub(super) const INT32: u64 = 5;
+    pub(super) const INT64: u64 = 6;
+    pub(super) const STRING: u64 = 7;
     pub(super) const BITS: u32 = 4;
 }
 
@@ -30,7 +32,12 @@ mod tag {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredProperties<'a> {
     left: usize,
-    rest: &'a [u8],
+    /// The names and types of those that are left.
+    heads: &'a [u8],
+    /// Their values, but for texts.
+    values: &'a [u8],
+    /// Their texts.
+    texts: &'a str,
 }
 
 /// What a property says its name is.
@@ -44,33 +51,30 @@ pub(super) enum StoredName<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag(u64);
 
-/// A value as it lies in a row: whether a text is one has not been looked at.
-#[derive(Debug)]
-pub(super) enum Raw<'a> {
-    Text(&'a [u8]),
-    Value(ValueRef<'a>),
-}
-
 impl<'a> StoredProperties<'a> {
-    /// Those of `body`: their count, then one after the other.
+    /// Those of `body`: all texts are validated here, at once, and none is again.
     #[inline]
     pub(super) fn of(body: &'a [u8]) -> Option<Self> {
         let mut rest = body;
-        let left = usize::try_from(take_varint(&mut rest)?).ok()?;
-        // A property takes a byte at least: a count that lies must not reserve memory.
-        (left <= rest.len()).then_some(Self { left, rest })
+        let mut heads = take_bytes(&mut rest)?;
+        let left = take_length(&mut heads)?;
+        let texts = take_length(&mut rest)?;
+        let (values, texts) = rest.split_at_checked(rest.len().checked_sub(texts)?)?;
+        let texts = std::str::from_utf8(texts).ok()?;
+        // A head takes a byte at least: a count that lies must not reserve memory.
+        (left <= heads.len()).then_some(Self { left, heads, values, texts })
     }
 
-    /// The `left` properties behind the first `passed` bytes of `body`.
-    #[inline(always)]
-    pub(super) fn rest_of(body: &'a [u8], passed: usize, left: usize) -> Option<Self> {
-        Some(Self { left, rest: body.get(passed..)? })
-    }
-
-    /// The bytes of those that are left, and of what follows them.
+    /// The names and types of those that are left, as they are stored.
     #[inline]
-    pub(super) fn bytes(&self) -> usize {
-        self.rest.len()
+    pub(super) fn heads(&self) -> &'a [u8] {
+        self.heads
+    }
+
+    /// The texts of those that are left.
+    #[inline]
+    pub(super) fn texts(&self) -> &'a str {
+        self.texts
     }
 
     /// How many are left.
@@ -81,17 +85,23 @@ impl<'a> StoredProperties<'a> {
 
     /// Whether all were read, and nothing follows them.
     pub(super) fn is_at_end(&self) -> bool {
-        self.left == 0 && self.rest.is_empty()
+        self.left == 0 && self.heads.is_empty() && self.has_no_values()
+    }
+
+    /// Whether all values were taken.
+    #[inline]
+    pub(super) fn has_no_values(&self) -> bool {
+        self.values.is_empty() && self.texts.is_empty()
     }
 
     /// The next name. Its value must be taken or skipped before the name after it.
     #[inline(always)]
     pub(super) fn take_name(&mut self) -> Option<(StoredName<'a>, Tag)> {
         let left = self.left.checked_sub(1)?;
-        let head = take_varint(&mut self.rest)?;
+        let head = take_varint(&mut self.heads)?;
         let name = match (head >> tag::BITS).checked_sub(1) {
             Some(id) => StoredName::Id(NameId(u32::try_from(id).ok()?)),
-            None => StoredName::Text(std::str::from_utf8(take_bytes(&mut self.rest)?).ok()?),
+            None => StoredName::Text(std::str::from_utf8(take_bytes(&mut self.heads)?).ok()?),
         };
         self.left = left;
         Some((name, Tag(head & ((1 << tag::BITS) - 1))))
@@ -101,53 +111,46 @@ impl<'a> StoredProperties<'a> {
     #[inline(always)]
     pub(super) fn take_id(&mut self) -> Option<(NameId, Tag)> {
         let left = self.left.checked_sub(1)?;
-        let head = take_varint(&mut self.rest)?;
+        let head = take_varint(&mut self.heads)?;
         let id = (head >> tag::BITS).checked_sub(1)?;
         self.left = left;
         Some((NameId(u32::try_from(id).ok()?), Tag(head & ((1 << tag::BITS) - 1))))
     }
 
-    /// The bytes of the text after the name; `None` if there is no text.
-    #[inline(always)]
-    pub(super) fn take_text(&mut self, Tag(tag): Tag) -> Option<&'a [u8]> {
-        if tag == tag::STRING { take_bytes(&mut self.rest) } else { None }
-    }
-
     /// The value after the name.
     #[inline(always)]
-    pub(super) fn take_value(&mut self, tag: Tag) -> Option<ValueRef<'a>> {
-        Some(match self.take_raw(tag)? {
-            Raw::Text(bytes) => ValueRef::String(std::str::from_utf8(bytes).ok()?),
-            Raw::Value(value) => value,
-        })
-    }
-
-    /// As [`take_value`](Self::take_value), whatever the bytes of a text are.
-    #[inline(always)]
-    pub(super) fn take_raw(&mut self, Tag(tag): Tag) -> Option<Raw<'a>> {
-        let rest = &mut self.rest;
-        Some(Raw::Value(match tag {
-            tag::STRING => return Some(Raw::Text(take_bytes(rest)?)),
+    pub(super) fn take_value(&mut self, Tag(tag): Tag) -> Option<ValueRef<'a>> {
+        let rest = &mut self.values;
+        Some(match tag {
+            tag::STRING => ValueRef::String(self.take_text()?),
             tag::INT32 => ValueRef::Int32(i32::try_from(from_zigzag(take_varint(rest)?)).ok()?),
             tag::INT64 => ValueRef::Int64(from_zigzag(take_varint(rest)?)),
-            tag::FALSE => ValueRef::Boolean(false),
-            tag::TRUE => ValueRef::Boolean(true),
+            tag::BOOLEAN => ValueRef::Boolean(take_bool(rest)?),
             tag::BINARY => ValueRef::Binary(take_bytes(rest)?),
             tag::DATE_TIME => ValueRef::DateTime(DateTime::from_ticks(take_fixed(rest)?.cast_signed())),
             tag::DOUBLE => ValueRef::Double(f64::from_bits(take_fixed(rest)?)),
             tag::GUID => ValueRef::Guid(Uuid::from_bytes(*take_array(rest)?)),
             _ => return None,
-        }))
+        })
+    }
+
+    /// The next text; `None` also where its length would cut a character.
+    #[inline(always)]
+    fn take_text(&mut self) -> Option<&'a str> {
+        let (text, texts) = self.texts.split_at_checked(take_length(&mut self.values)?)?;
+        self.texts = texts;
+        Some(text)
     }
 
     /// Passes over the value after the name.
     #[inline(always)]
     pub(super) fn skip_value(&mut self, Tag(tag): Tag) -> Option<()> {
-        let rest = &mut self.rest;
+        let rest = &mut self.values;
         match tag {
-            tag::STRING | tag::BINARY => drop(take_bytes(rest)?),
+            tag::STRING => drop(self.take_text()?),
+            tag::BINARY => drop(take_bytes(rest)?),
             tag::INT32 | tag::INT64 => skip_varint(rest)?,
-            tag::FALSE | tag::TRUE => {}
+            tag::BOOLEAN => drop(take_bool(rest)?),
             tag::DATE_TIME | tag::DOUBLE => drop(take_fixed(rest)?),
             tag::GUID => drop(take_array::<16>(rest)?),
             _ => return None,
@@ -188,19 +191,67 @@ impl<'a> StoredName<'a> {
     }
 }
 
-/// Appends a property, by the number of its name if that has one.
-pub(super) fn put_property(out: &mut Vec<u8>, name: &PropertyName, id: Option<NameId>, value: ValueRef<'_>) {
-    let tag = match value {
+/// Properties on their way into a row's body. Kept for the next row, so that its memory is.
+#[derive(Debug, Default)]
+pub(super) struct BodyWriter {
+    values: Vec<u8>,
+}
+
+impl BodyWriter {
+    /// Appends the body of a row with these properties. `number` gives the number of a name, if it has one.
+    pub(super) fn append<'p>(
+        &mut self,
+        out: &mut Vec<u8>,
+        properties: &'p Properties,
+        mut number: impl FnMut(&'p PropertyName) -> Option<NameId>,
+    ) {
+        self.values.clear();
+        let (start, mut texts) = (out.len(), 0);
+        out.push(0); // here the length of the heads is to stand
+        put_varint(out, properties.len() as u64);
+        for (name, value) in properties.iter() {
+            put_head(out, name, number(name), tag_of(value));
+            texts += put_value(&mut self.values, value);
+        }
+        put_length_before(out, start);
+        put_varint(out, texts as u64);
+        out.extend_from_slice(&self.values);
+        for (_, value) in properties.iter() {
+            if let ValueRef::String(text) = value {
+                out.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+}
+
+/// Puts the length of what follows the byte at `start` in the place of that byte: mostly it is one byte itself.
+fn put_length_before(out: &mut Vec<u8>, start: usize) {
+    let length = out.len() - start - 1;
+    match (out.get_mut(start), u8::try_from(length)) {
+        (Some(byte), Ok(length @ 0..0x80)) => *byte = length,
+        _ => {
+            let mut bytes = Vec::new();
+            put_varint(&mut bytes, length as u64);
+            out.splice(start..=start, bytes);
+        }
+    }
+}
+
+fn tag_of(value: ValueRef<'_>) -> u64 {
+    match value {
         ValueRef::Binary(_) => tag::BINARY,
-        ValueRef::Boolean(false) => tag::FALSE,
-        ValueRef::Boolean(true) => tag::TRUE,
+        ValueRef::Boolean(_) => tag::BOOLEAN,
         ValueRef::DateTime(_) => tag::DATE_TIME,
         ValueRef::Double(_) => tag::DOUBLE,
         ValueRef::Guid(_) => tag::GUID,
         ValueRef::Int32(_) => tag::INT32,
         ValueRef::Int64(_) => tag::INT64,
         ValueRef::String(_) => tag::STRING,
-    };
+    }
+}
+
+/// Appends a name, by its number if it has one, and a type.
+fn put_head(out: &mut Vec<u8>, name: &PropertyName, id: Option<NameId>, tag: u64) {
     match id {
         Some(NameId(id)) => put_varint(out, (u64::from(id) + 1) << tag::BITS | tag),
         None => {
@@ -208,14 +259,22 @@ pub(super) fn put_property(out: &mut Vec<u8>, name: &PropertyName, id: Option<Na
             put_bytes(out, name.as_str().as_bytes());
         }
     }
+}
+
+/// Appends a value, of a text only its length; gives the bytes of the text.
+fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) -> usize {
     match value {
         ValueRef::Binary(bytes) => put_bytes(out, bytes),
-        ValueRef::Boolean(_) => {}
+        ValueRef::Boolean(truth) => out.push(truth.into()),
         ValueRef::DateTime(at) => out.extend_from_slice(&at.ticks().to_le_bytes()),
         ValueRef::Double(double) => out.extend_from_slice(&double.to_bits().to_le_bytes()),
         ValueRef::Guid(guid) => out.extend_from_slice(guid.as_bytes()),
         ValueRef::Int32(int) => put_varint(out, zigzag(int.into())),
         ValueRef::Int64(int) => put_varint(out, zigzag(int)),
-        ValueRef::String(text) => put_bytes(out, text.as_bytes()),
+        ValueRef::String(text) => {
+            put_varint(out, text.len() as u64);
+            return text.len();
+        }
     }
+    0
 }

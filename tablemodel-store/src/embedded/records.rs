@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{DateTime, PropertyName, StoreError, StoreErrorKind};
 
-/// The format that this program writes, and the newest that it reads.
-pub(super) const FORMAT_VERSION: u32 = 1;
+/// The format that this program writes, and the only one that it reads.
+pub(super) const FORMAT_VERSION: u32 = 2;
 
 const FORMAT_KEY: &[u8] = b"format";
 const STATE_KEY: &[u8] = b"state";
@@ -44,7 +44,7 @@ pub(super) fn initialise(group: &mut impl Group) -> Result<(), StoreError> {
     put_counters(group, Counters::default())
 }
 
-/// Reads everything but the rows. Errors: `Unsupported` for a newer format, `Corrupt` for what is no store.
+/// Reads everything but the rows. Errors: `Unsupported` for another format, `Corrupt` for what is no store.
 pub(super) fn load(snapshot: &impl Snapshot) -> Result<Loaded, StoreError> {
     if !snapshot.has(Space::Meta)? {
         let detail = "the file is a redb database, but not a store of tablemodel; give another path";
@@ -67,6 +67,13 @@ fn check_format(snapshot: &impl Snapshot) -> Result<(), StoreError> {
     match u32::from_le_bytes(version) {
         FORMAT_VERSION => Ok(()),
         0 => Err(damaged("format 0 does not exist")),
+        1 => Err(StoreError::new(
+            StoreErrorKind::Unsupported,
+            format!(
+                "the store has format 1, which was in use before the first release; this program reads format \
+                 {FORMAT_VERSION}: export the store by the program that wrote it, and import it here"
+            ),
+        )),
         newer => Err(StoreError::new(
             StoreErrorKind::Unsupported,
             format!(
@@ -208,10 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_unsupported_and_both_versions_are_told() {
-        let (kind, text) = kind(loaded(|group| put(group, Space::Meta, FORMAT_KEY, &7_u32.to_le_bytes())));
-        assert_eq!(kind, StoreErrorKind::Unsupported);
-        assert!(text.contains("format 7") && text.contains("format 1"), "{text}");
+    fn another_format_is_unsupported_and_both_versions_are_told() {
+        for (format, remedy) in [(7_u32, "use a newer version"), (1, "export the store")] {
+            let (kind, text) = kind(loaded(|group| put(group, Space::Meta, FORMAT_KEY, &format.to_le_bytes())));
+            assert_eq!(kind, StoreErrorKind::Unsupported);
+            let words = [&format!("format {format}"), "format 2", remedy];
+            assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        }
     }
 
     #[test]

@@ -1,101 +1,99 @@
 //! A stored row, looked at where it lies: its properties are passed once, in their order, and found to be whole on the way.
 //!
-//! Nothing is copied but what is kept. What was told of a row counts only once all of it was passed.
+//! Nothing is copied but what is kept.
 
-use std::{borrow::Cow, cell::Cell, sync::Arc};
+use std::{
+    borrow::Cow,
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
 
 use super::{
-    codec::StoredRow,
-    dictionary::{Constant, Dictionary, Known, NameId},
+    codec::OpenRow,
+    dictionary::{Dictionary, NameId},
     keys::{row_key, split_key},
+    numbers::numbered,
     packed::Packed,
     property::StoredProperties,
     seal::damaged,
 };
-use crate::{ETag, Properties, Row, RowKey, StoreError, ValueRef};
+use crate::{ETag, Names, Properties, Row, RowKey, StoreError, ValueRef};
 
 /// A row in the file whose checksum is right.
-///
-/// How far it was passed is kept in numbers: a borrow in a cell would bind the lifetimes of all who look.
 pub(crate) struct Sight<'s> {
     key: &'s [u8],
-    row: StoredRow<'s>,
+    row: OpenRow<'s>,
     names: &'s Arc<Dictionary>,
-    /// Bytes of the body that were passed; [`BROKEN`] once there was a property that is not whole.
-    passed: Cell<usize>,
-    /// Properties that were not passed.
-    left: Cell<usize>,
-    /// The last name that was passed, and its lead.
-    last: Cell<Option<NameId>>,
-    lead: Cell<u64>,
+    /// Whether all of it was passed.
+    is_whole: Cell<bool>,
 }
-
-/// More than any body has.
-const BROKEN: usize = usize::MAX;
 
 impl<'s> Sight<'s> {
     /// The row at `key`. Only where all names are in the dictionary: others, which stand in rows, cannot be borrowed.
     #[inline]
-    pub(super) fn new(key: &'s [u8], row: StoredRow<'s>, names: &'s Arc<Dictionary>) -> Self {
-        let (passed, left) = match StoredProperties::of(row.body()) {
-            Some(stored) => (row.body().len() - stored.bytes(), stored.len()),
-            None => (BROKEN, 0),
+    pub(super) fn new(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>) -> Self {
+        Self { key, row, names, is_whole: Cell::new(false) }
+    }
+
+    /// The values under these names, each at the place of its name; what the row has none of stays as it is in `to`.
+    /// Errors: `Corrupt`.
+    #[inline]
+    pub(crate) fn read(&self, names: &Names, to: &mut [Option<ValueRef<'s>>]) -> Result<(), StoreError> {
+        let Some(numbers) = names.numbers.of(names.as_slice(), self.names) else {
+            self.check()?;
+            names.as_slice().iter().zip(to).for_each(|(name, to)| *to = self.find(name).or(*to));
+            return Ok(());
         };
-        let (passed, left) = (Cell::new(passed), Cell::new(left));
-        Self { key, row, names, passed, left, last: Cell::new(None), lead: Cell::new(0) }
-    }
-
-    /// The value under `name`: soonest if it is the next.
-    #[inline(always)]
-    pub(crate) fn get(&self, name: &'static str) -> Option<ValueRef<'s>> {
-        let Constant { id, lead, .. } = self.names.constant(name)?; // a name without a number is in no row
-        let mut ahead = self.ahead()?;
-        if let Some((found, tag)) = ahead.take_id()
-            && found == id
-            && lead > self.lead.get()
-            && let Some(value) = ahead.take_value(tag)
-        {
-            self.pass(&ahead, id, lead);
-            return Some(value);
+        let (stored, shapes) = (self.row.stored(), &names.numbers.shapes);
+        match shapes.of(&stored) {
+            Some(shape) => shape.read(stored, to).ok_or_else(unreadable)?,
+            None => {
+                self.pass(numbers, to).ok_or_else(unreadable)?;
+                shapes.learn(stored, numbers);
+            }
         }
-        self.seek(id)
+        self.is_whole.set(true);
+        Ok(())
     }
 
-    /// The same, past those that no one asked for.
-    #[inline(never)]
-    fn seek(&self, id: NameId) -> Option<ValueRef<'s>> {
-        let wanted = self.names.known(id)?;
-        let mut ahead = self.ahead()?;
+    /// Passes all properties, whose names must be in order: `numbers` are in the order of their names as well.
+    fn pass(&self, numbers: &[AtomicU32], to: &mut [Option<ValueRef<'s>>]) -> Option<()> {
+        let mut ahead = self.row.stored();
+        let (mut numbers, mut to) = (numbers.iter(), to.iter_mut());
+        let mut last = Last::None;
         while ahead.len() > 0 {
-            let mut next = ahead;
-            let found = next.take_id().and_then(|(found, _)| self.names.known(found));
-            if found.is_some_and(|found| wanted.is_before(found)) {
-                break;
-            }
-            let Some((found, value)) = self.take(&mut ahead) else {
-                self.passed.set(BROKEN);
-                return None;
-            };
-            if found == id {
-                return Some(value);
+            let (id, tag) = ahead.take_id()?;
+            let value = ahead.take_value(tag)?;
+            let mut further = numbers.clone();
+            if let Some(skipped) = further.position(|number| number.load(Relaxed) == numbered(id)) {
+                if let Last::Unasked(last) = last {
+                    self.is_in_order(last, id).then_some(())?;
+                }
+                numbers = further;
+                *to.nth(skipped)? = Some(value);
+                last = Last::Asked(id);
+            } else {
+                if let Last::Asked(last) | Last::Unasked(last) = last {
+                    self.is_in_order(last, id).then_some(())?;
+                }
+                self.names.known(id)?;
+                last = Last::Unasked(id);
             }
         }
-        self.find_passed(wanted, id)
+        ahead.is_at_end().then_some(())
     }
 
-    /// The value of a property that is not ahead: passed earlier, or absent.
-    fn find_passed(&self, wanted: &Known, id: NameId) -> Option<ValueRef<'s>> {
-        let last = self.names.known(self.last.get()?)?;
-        if last.is_before(wanted) { None } else { self.find_id(id) }
+    fn is_in_order(&self, a: NameId, b: NameId) -> bool {
+        self.names.known(a).zip(self.names.known(b)).is_some_and(|(a, b)| a.is_before(b))
     }
 
-    /// The value under a name that may be anywhere.
+    /// The value under any name, wherever it is.
     pub(crate) fn find(&self, name: &str) -> Option<ValueRef<'s>> {
-        self.find_id(self.names.id(name)?)
-    }
-
-    fn find_id(&self, id: NameId) -> Option<ValueRef<'s>> {
-        let mut stored = StoredProperties::of(self.row.body())?;
+        let id = self.names.id(name)?;
+        let mut stored = self.row.stored();
         while let Some((found, tag)) = stored.take_id() {
             if found == id {
                 return stored.take_value(tag);
@@ -103,22 +101,6 @@ impl<'s> Sight<'s> {
             stored.skip_value(tag)?;
         }
         None
-    }
-
-    /// Whether this text stands under `name`.
-    #[inline]
-    pub(crate) fn says(&self, name: &'static str, text: &str) -> bool {
-        let says = |id| {
-            let mut stored = StoredProperties::of(self.row.body())?;
-            while let Some((found, tag)) = stored.take_id() {
-                if found == id {
-                    return stored.take_text(tag).map(|found| found == text.as_bytes());
-                }
-                stored.skip_value(tag)?;
-            }
-            None
-        };
-        self.names.constant(name).and_then(|constant| says(constant.id)).unwrap_or(false)
     }
 
     /// The row key. Errors: `Corrupt`.
@@ -138,7 +120,11 @@ impl<'s> Sight<'s> {
 
     /// That the row is whole. Errors: `Corrupt`.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        self.finish().ok_or_else(unreadable)
+        if !self.is_whole.get() {
+            self.pass(&[], &mut []).ok_or_else(unreadable)?;
+            self.is_whole.set(true);
+        }
+        Ok(())
     }
 
     /// The row in one piece. Errors: `Corrupt`, unless all of it is whole.
@@ -150,50 +136,17 @@ impl<'s> Sight<'s> {
         if !is_plain {
             row_key(self.key)?;
         }
-        Ok(Kept::new(self.key, self.row, self.names))
+        Ok(Kept::new(self.key, &self.row, self.names))
     }
+}
 
-    /// Passes all that is left; `None` unless all properties are whole.
-    fn finish(&self) -> Option<()> {
-        let mut ahead = self.ahead()?;
-        while ahead.len() > 0 {
-            self.take(&mut ahead)?;
-        }
-        ahead.is_at_end().then_some(())
-    }
-
-    #[inline(always)]
-    fn ahead(&self) -> Option<StoredProperties<'s>> {
-        StoredProperties::rest_of(self.row.body(), self.passed.get(), self.left.get())
-    }
-
-    #[inline(always)]
-    fn pass(&self, ahead: &StoredProperties<'s>, id: NameId, lead: u64) {
-        self.passed.set(self.row.body().len() - ahead.bytes());
-        self.left.set(ahead.len());
-        self.last.set(Some(id));
-        self.lead.set(lead);
-    }
-
-    /// Passes the next property, whose name must be behind the last one.
-    #[inline(always)]
-    fn take(&self, ahead: &mut StoredProperties<'s>) -> Option<(NameId, ValueRef<'s>)> {
-        let (id, tag) = ahead.take_id()?;
-        let known = self.names.known(id)?;
-        if known.lead() <= self.lead.get() && !self.is_behind_last(known) {
-            return None;
-        }
-        let value = ahead.take_value(tag)?;
-        self.pass(ahead, id, known.lead());
-        Some((id, value))
-    }
-
-    fn is_behind_last(&self, known: &Known) -> bool {
-        match self.last.get() {
-            Some(last) => self.names.known(last).is_some_and(|last| last.is_before(known)),
-            None => true,
-        }
-    }
+/// The property before the next one.
+#[derive(Clone, Copy)]
+enum Last {
+    None,
+    /// One of the names that were asked for, which are in order.
+    Asked(NameId),
+    Unasked(NameId),
 }
 
 fn unreadable() -> StoreError {
@@ -210,7 +163,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    fn new(key: &[u8], row: StoredRow<'_>, names: &Arc<Dictionary>) -> Self {
+    fn new(key: &[u8], row: &OpenRow<'_>, names: &Arc<Dictionary>) -> Self {
         let mut bytes = Vec::with_capacity(key.len() + row.body().len());
         bytes.extend_from_slice(key);
         bytes.extend_from_slice(row.body());
@@ -227,7 +180,8 @@ impl Kept {
     pub(crate) fn row(&self) -> Row {
         let (key, body) = self.bytes.split_at_checked(self.key_bytes).unwrap_or_default();
         let key = row_key(key).unwrap_or_else(|_| RowKey::new("", ""));
-        let properties = Packed::parse(body, &self.names).map_or_else(Properties::new, Properties::packed);
+        let packed = StoredProperties::of(body).and_then(|stored| Packed::parse(stored, &self.names));
+        let properties = packed.map_or_else(Properties::new, Properties::packed);
         let timestamp = crate::DateTime::from_ticks(self.stamp.cast_signed());
         Row { key, etag: self.etag(), timestamp, properties }
     }

@@ -12,6 +12,7 @@ use super::{
     engine::{Amount, Group, Space, TableId},
     keys::row_key,
     prepare::PreparedBatch,
+    property::BodyWriter,
     records::{self, Counters},
 };
 use crate::{
@@ -223,8 +224,10 @@ impl Place<'_> {
                 return Err(apply::refusal(kind, &operation.action, &batch.table, &batch.partition, &row));
             }
         };
-        let encoded =
-            row.map(|row| EncodedRow::append(&mut batch.bytes, &operation.key, &row, |name| self.names.number(name)));
+        let encoded = row.map(|row| {
+            let writer = &mut BodyWriter::default();
+            EncodedRow::append(&mut batch.bytes, &operation.key, &row, writer, |name| self.names.number(name))
+        });
         if let Some(operation) = batch.operations.get_mut(at) {
             operation.encoded = encoded;
         }
@@ -240,7 +243,7 @@ impl Place<'_> {
         };
         let read = |value: &[u8]| {
             let stored = StoredRow::checked(self.space, key, value)?;
-            let properties = merges.then(|| stored.properties(self.names, None)).transpose()?;
+            let properties = merges.then(|| stored.open()?.properties(self.names, None)).transpose()?;
             Ok(Existing { etag: stored.etag(), properties })
         };
         group.get(self.space, key, read)?.transpose()

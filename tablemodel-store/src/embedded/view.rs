@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::{
     catalogue::Catalogue,
-    codec::StoredRow,
+    codec::OpenRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
     guest::Guest,
@@ -52,7 +52,7 @@ impl<S: Snapshot> View<S> {
         &self,
         table: &str,
         key: &RowKey,
-        read: impl FnOnce(&[u8], StoredRow<'_>) -> T,
+        read: impl FnOnce(&[u8], OpenRow<'_>) -> T,
     ) -> Result<Option<T>, StoreError> {
         let space = self.catalogue.rows(table)?;
         // No stored key holds U+0000, and one that does could have the bytes of another.
@@ -61,7 +61,7 @@ impl<S: Snapshot> View<S> {
         }
         let bytes = LookupKey::new(&key.partition, &key.row);
         let bytes = bytes.as_slice();
-        let look = |value: &[u8]| StoredRow::checked(space, bytes, value).map(|row| read(bytes, row));
+        let look = |value: &[u8]| OpenRow::checked(space, bytes, value).map(|row| read(bytes, row));
         self.snapshot.get(space, bytes, look)?.transpose()
     }
 }
@@ -173,7 +173,7 @@ mod tests {
         let space = Space::Rows(TableId(1));
         let key = key_bytes("p", "r");
         let seal = Digest::of(&key, body).seal(space, 9);
-        let value = [&[1][..], &seal, &9_u64.to_le_bytes(), body].concat();
+        let value = [&[2][..], &seal, &9_u64.to_le_bytes(), body].concat();
         let engine = redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
         let planted = engine.apply(Sync::Disk, |group| {
             group.create(space)?;
@@ -201,10 +201,10 @@ mod tests {
         let all = Query::new("People", KeyRange::table());
         let old = Query { filter: Some(Filter::compare("City", Comparison::Equal, "x")), ..all.clone() };
         let selected = Query { select: Some(vec!["City".into()]), ..all.clone() };
-        let well_formed = planted(&[2, 0x16, 2, 0x28, 1, b'x']);
+        let well_formed = planted(&[3, 2, 0x15, 0x27, 1, 2, 1, b'x']);
         assert!(well_formed.get("People", &key).unwrap().is_some());
         assert_eq!([&all, &old, &selected].map(|query| queried(&well_formed, query)), [Ok(1); 3]);
-        let text_beyond_the_end = planted(&[2, 0x16, 2, 0x28, 9, b'x']);
+        let text_beyond_the_end = planted(&[3, 2, 0x15, 0x27, 1, 2, 9, b'x']);
         assert_eq!(text_beyond_the_end.get("People", &key).unwrap_err().kind(), StoreErrorKind::Corrupt);
         let read = [&all, &old, &selected].map(|query| queried(&text_beyond_the_end, query));
         assert_eq!(read, [Err(StoreErrorKind::Corrupt); 3]);

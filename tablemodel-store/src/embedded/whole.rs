@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    codec::StoredRow,
+    codec::{OpenRow, StoredRow},
     engine::{Engine, Group, Snapshot, Space, Sync},
     keys::row_key,
     place::Unplaced,
@@ -72,7 +72,7 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
         let mut rows = 0;
         view.snapshot.scan(space, ALL, |key, value| {
             row_key(key)?;
-            StoredRow::checked(space, key, value)?.properties(&view.names, None)?;
+            OpenRow::checked(space, key, value)?.properties(&view.names, None)?;
             rows += 1;
             Ok(ControlFlow::Continue(()))
         })?;

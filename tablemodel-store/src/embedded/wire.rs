@@ -9,10 +9,25 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 #[inline(always)]
 pub(super) fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let len = usize::try_from(take_varint(rest)?).ok()?;
+    let len = take_length(rest)?;
     let (bytes, tail) = rest.split_at_checked(len)?;
     *rest = tail;
     Some(bytes)
+}
+
+/// A length or a count.
+#[inline(always)]
+pub(super) fn take_length(rest: &mut &[u8]) -> Option<usize> {
+    usize::try_from(take_varint(rest)?).ok()
+}
+
+/// One byte, 0 or 1.
+#[inline(always)]
+pub(super) fn take_bool(rest: &mut &[u8]) -> Option<bool> {
+    match take_array(rest)? {
+        [truth @ 0..=1] => Some(*truth == 1),
+        [_] => None,
+    }
 }
 
 #[inline(always)]

@@ -195,6 +195,9 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
         properties.insert("Table", schema.table);
         properties.insert("Version", i64::from(schema.version));
         properties.insert("Format", FORMAT);
+        if schema.moved_from.is_some() {
+            properties.insert(moved::SINCE, i64::from(schema.version));
+        }
         batch = batch.with(entity_row(schema), Action::Insert(properties));
     }
     for name in followers(schema).chain(rewrites::recorded(schema)) {

@@ -22,6 +22,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
+        forms,
         outbox::{self, Intent, OUTBOX, Progress},
         system::{self, RowKind},
     },
@@ -292,7 +293,10 @@ impl Relay {
 
     fn schema_of(&self, table: &str, row: &Row) -> Option<&'static EntitySchema> {
         let RowKind::Derived { entity, .. } = system::kind(&row.properties) else { return None };
-        self.db.model().iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
+        let model = self.db.model();
+        let schema = model.iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))?;
+        // What the form that an entity has left wanted done was done before the switch.
+        (!forms::is_of_other(schema, &row.properties)).then_some(schema)
     }
 
     async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<()> {

@@ -71,7 +71,9 @@ impl Database {
                 ([taker], Some(there)) if !is_leaving => self.check_shadow(schema, taker, there).await?,
                 _ => {}
             }
-            for batch in batches.iter_mut().filter(|batch| batch.table == table && batch.partition == away.partition) {
+            let is_there =
+                |batch: &&mut Batch| batch.table.eq_ignore_ascii_case(&table) && batch.partition == away.partition;
+            for batch in batches.iter_mut().filter(is_there) {
                 rest_on(batch, &row, there.as_ref(), is_leaving);
             }
         }

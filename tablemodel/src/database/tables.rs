@@ -99,11 +99,13 @@ impl Database {
         Ok(own.collect())
     }
 
-    /// The tables that hold rows of the model's entities, without the prefix.
+    /// The tables that hold rows of the model's entities, without the prefix; one that is written in several ways is one.
     pub(super) fn entity_tables(&self) -> BTreeSet<&'static str> {
         let model = self.model();
         let moving = model.iter().filter_map(|schema| schema.moves_to.as_ref()).map(Moved::form);
-        model.iter().copied().chain(moving).flat_map(EntitySchema::tables).collect()
+        let mut known = BTreeSet::new();
+        let tables = model.iter().copied().chain(moving).flat_map(EntitySchema::tables);
+        tables.filter(|table| known.insert(table.to_ascii_lowercase())).collect()
     }
 
     /// The full names of the model's tables, the schema table last.

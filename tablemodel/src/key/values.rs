@@ -14,6 +14,8 @@ type InKey<'k> = (&'static Part, KeyValue<'k>);
 /// Values that stand in keys.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeyValues<'k> {
+    /// Those of the other key, which many rows have in common.
+    outer: Option<&'k KeyValues<'k>>,
     /// The first ones, without a gap.
     few: [Option<InKey<'k>>; FEW],
     more: Vec<InKey<'k>>,
@@ -33,7 +35,12 @@ pub(crate) static NO_VALUES: KeyValues<'static> = KeyValues::new();
 
 impl<'k> KeyValues<'k> {
     pub(crate) const fn new() -> Self {
-        Self { few: [const { None }; FEW], more: Vec::new(), marks: 0 }
+        Self { outer: None, few: [const { None }; FEW], more: Vec::new(), marks: 0 }
+    }
+
+    /// None of its own yet, beside those of `outer`, which is looked at first. Only [`get`](Self::get) knows of these.
+    pub(crate) fn beside(outer: &'k KeyValues<'k>) -> Self {
+        Self { outer: Some(outer), marks: outer.marks, ..Self::new() }
     }
 
     pub(crate) fn push(&mut self, part: &'static Part, value: KeyValue<'k>) {
@@ -56,6 +63,9 @@ impl<'k> KeyValues<'k> {
     }
 
     fn find(&self, property: &str) -> Option<ValueRef<'_>> {
+        if let Some(value) = self.outer.and_then(|outer| outer.get(property)) {
+            return Some(value);
+        }
         let found = self.iter().find(|(part, _)| part.property == property);
         found.map(|(_, value)| value.as_ref())
     }

@@ -2,7 +2,7 @@
 //!
 //! No I/O: loading what an index row names is `read`'s.
 
-use tablemodel_store::{PropertyName, Row, RowKey, Shown};
+use tablemodel_store::{PropertyName, Row, RowKey};
 
 use crate::{
     entity::{FieldReader, Projection, TableEntity},
@@ -10,6 +10,7 @@ use crate::{
     key::{KeyValues, Template},
     path::plan::{ReadPlan, row_type},
     plan::{group::Group, image, system, version},
+    read::columns::InRow,
     schema::EntitySchema,
     stored::{Seen, Stored},
 };
@@ -25,9 +26,9 @@ pub trait Found: Sized + Send + 'static {
     #[doc(hidden)]
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
 
-    /// Reads it from a primary row of the program's own version as a store shows it, whose keys hold these values.
+    /// Reads it from a primary row of the program's own version as it was read where the store shows it, whose keys hold these values.
     #[doc(hidden)]
-    fn read_shown(row: &Shown<'_>, _: &InKeys<'_>) -> Result<Self> {
+    fn read_shown(row: &InRow<'_>, _: &InKeys<'_>) -> Result<Self> {
         Self::read(None, row.row()?.into())
     }
 }
@@ -52,7 +53,7 @@ impl<E: TableEntity> Found for Stored<E> {
     }
 
     #[inline]
-    fn read_shown(row: &Shown<'_>, keys: &InKeys<'_>) -> Result<Self> {
+    fn read_shown(row: &InRow<'_>, keys: &InKeys<'_>) -> Result<Self> {
         Self::read_shown(row, &keys.0)
     }
 }

@@ -8,7 +8,7 @@ use tablemodel_store::{Comparison, Filter, KeyRange, Row, RowKey, RowRange};
 
 use crate::{
     path::explain::CostClass,
-    plan::{change::is_primary, image::key_values, system},
+    plan::{change::is_primary, forms, image::key_values, system},
     schema::{Elsewhere, EntitySchema},
 };
 
@@ -38,7 +38,9 @@ pub(crate) fn owns(schema: &'static EntitySchema, index: Option<usize>, row: &Ro
             // Only a row elsewhere outlives its entity, or is there before it.
             let is_elsewhere = index.and_then(|at| schema.indexes.get(at)).is_some_and(|at| at.elsewhere.is_some());
             let is_nothing = || system::is_dead(&row.properties) || system::is_pending(&row.properties);
-            system::is_of_type(&row.properties, row_type(schema, index)) && !(is_elsewhere && is_nothing())
+            system::is_of_type(&row.properties, row_type(schema, index))
+                && !(is_elsewhere && is_nothing())
+                && !forms::is_of_other(schema, &row.properties)
         }
     }
 }
@@ -77,7 +79,11 @@ impl ReadPlan {
 
     /// The same, without the parts of entities.
     pub(crate) fn heads_condition(&self) -> Option<Filter> {
-        (!self.is_adopted()).then(|| system::type_condition(self.row_type()))
+        let of_type = (!self.is_adopted()).then(|| system::type_condition(self.row_type()))?;
+        Some(match forms::condition(self.schema, self.index, self.table()) {
+            Some(of_form) => of_type.and(of_form),
+            None => of_type,
+        })
     }
 
     /// Whether each row of the plan is an entity, all of it, and is known to be by what it says.

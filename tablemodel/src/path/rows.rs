@@ -106,7 +106,16 @@ fn is_known_part<M: TableModel>(table: &str, row: &Row) -> bool {
 async fn read<M: TableModel>(db: &Database, full: &str, table: &str, rows: Group) -> Result<Option<M>> {
     let known = |entity: &str| known::<M>(table, entity);
     let schema = match system::kind(&rows.head.properties) {
-        RowKind::Primary { entity, .. } => known(entity),
+        RowKind::Primary { entity, version } => match known(entity) {
+            Some(schema) if schema.moved_from.is_some() || schema.moves_to.is_some() => {
+                db.kept(schema).await?;
+                if schema.is_of_other_form(version) {
+                    return Ok(None); // what the entity is in that form the other row tells
+                }
+                Some(schema)
+            }
+            other => other,
+        },
         RowKind::Derived { entity, .. } | RowKind::Tombstone { entity } if known(entity).is_some() => return Ok(None),
         _ => None,
     };

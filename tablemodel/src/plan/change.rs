@@ -418,10 +418,10 @@ impl Planner<'_> {
     }
 }
 
-/// Whether the row is a primary row of the entity, of whatever version.
+/// Whether the row is a primary row of the entity, of whatever version; in this form, where it moves.
 pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
     match system::kind(&row.properties) {
-        RowKind::Primary { entity, .. } => entity == schema.entity_type,
+        RowKind::Primary { entity, version } => entity == schema.entity_type && !schema.is_of_other_form(version),
         RowKind::Foreign => schema.adopt,
         RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
     }

@@ -11,6 +11,7 @@ pub(crate) mod entries;
 pub(crate) mod exact;
 pub(crate) mod fold;
 pub(crate) mod follow;
+pub(crate) mod forms;
 pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod join;

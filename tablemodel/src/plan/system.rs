@@ -98,6 +98,12 @@ fn parse(text: &str) -> Option<RowKind<'_>> {
     })
 }
 
+/// The version that wrote the row, by its discriminator.
+pub(crate) fn version(properties: &Properties) -> Option<u32> {
+    let (_, version) = entity_type(properties)?.rsplit_once('@')?;
+    version.parse().ok()
+}
+
 /// Rows of any version of this kind: `Employee@…` is one range of strings.
 pub(crate) fn type_condition(discriminator: &'static str) -> Filter {
     let name = discriminator.rsplit_once('@').map_or(discriminator, |(name, _)| name);

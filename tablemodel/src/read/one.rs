@@ -13,7 +13,7 @@ use std::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Row, RowKey, Shown, ValueRef};
 
-use super::{CONCURRENT_READS, Reader};
+use super::{CONCURRENT_READS, Reader, columns::InRow};
 use crate::{
     database::{Database, Registered},
     error::{Error, Result},
@@ -113,12 +113,21 @@ impl<'q> Point<'q> {
     fn shown_primary<F: Found>(&self) -> Option<Result<Option<F>>> {
         let mut found = Ok(None);
         let was_shown = self.db.show_row(&self.registered.table, &self.key, &mut |row| {
-            found = match is_usual(self.query.schema(), row) {
-                true => F::read_shown(row, &self.query.asked()).map(Some),
-                false => self.of_own(row),
-            };
+            found = self.of_primary(row);
         })?;
         Some(was_shown.and(found).map_err(|error| self.failed(error, self.key.clone())))
+    }
+
+    #[inline]
+    fn of_primary<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+        let schema = self.query.schema();
+        if !is_in_one_row(schema) {
+            return self.of_own(row);
+        }
+        self.registered.columns.read(row, |read| match read.is_of(schema.discriminator) {
+            true => F::read_shown(read, &self.query.asked()).map(Some),
+            false => self.of_own(row),
+        })
     }
 
     /// What a row of another version comes to, or one that is none of the entity's.
@@ -134,10 +143,10 @@ impl<'q> Point<'q> {
         let discriminator = schema.indexes.get(index).filter(|_| F::OF_PRIMARY)?.discriminator;
         let mut owner = None;
         let was_shown = self.db.show_row(&self.registered.table, &self.key, &mut |row| {
-            owner = Some(match row.says(system::ENTITY_TYPE, discriminator) {
-                true => self.owner_of(row).map(Some),
+            owner = Some(self.registered.owners.read(row, |read| match read.is_of(discriminator) {
+                true => self.owner_of(read).map(Some),
                 false => self.owner_of_other(row),
-            });
+            }));
         })?;
         let owner = was_shown.and(owner.unwrap_or(Ok(None)));
         match owner.map_err(|error| self.failed(error, self.key.clone())) {
@@ -147,19 +156,14 @@ impl<'q> Point<'q> {
         }
     }
 
-    fn owner_of(&self, row: &Shown<'_>) -> Result<RowKey> {
+    fn owner_of(&self, row: &InRow<'_>) -> Result<RowKey> {
         let partition = match row.get(system::OWNER_PARTITION) {
             Some(ValueRef::String(partition)) => partition,
             _ => &self.key.partition,
         };
-        let owner = match row.get(system::OWNER_ROW) {
-            Some(ValueRef::String(owner)) => Some(RowKey::new(partition, owner)),
-            _ => None,
-        };
-        row.check()?;
-        match owner {
-            Some(owner) => Ok(owner),
-            None => found::owner(self.query.schema(), &row.row()?),
+        match row.get(system::OWNER_ROW) {
+            Some(ValueRef::String(owner)) => Ok(RowKey::new(partition, owner)),
+            _ => found::owner(self.query.schema(), &row.row()?),
         }
     }
 
@@ -181,16 +185,21 @@ impl<'q> Point<'q> {
     /// The outer error is one of the row.
     fn of_owner<F: Found>(&self, index: usize, owner: &RowKey, row: &Shown<'_>) -> Result<Result<Option<F>>> {
         let schema = self.query.schema();
-        if !is_usual(schema, row) {
-            return Ok(self.of_entity(index, Some(row.row()?)));
+        let other = || Ok(self.of_entity(index, Some(row.row()?)));
+        if !is_in_one_row(schema) {
+            return other();
         }
-        let keys = InKeys(image::key_values(schema, owner)?);
-        let fields = OfShown { schema, key: owner, keys: &keys, row };
-        match rooms::index::wants(&fields, index, &self.key.partition, &self.key.row) {
-            Ok(true) => F::read_shown(row, &keys).map(|found| Ok(Some(found))),
-            // Of a row that is not whole nothing counts.
-            other => Ok(row.check().map(|()| other.map(|_| None))?),
-        }
+        self.registered.columns.read(row, |row| {
+            if !row.is_of(schema.discriminator) {
+                return other();
+            }
+            let keys = InKeys(image::key_values(schema, owner)?);
+            let fields = OfShown { schema, key: owner, keys: &keys, row };
+            match rooms::index::wants(&fields, index, &self.key.partition, &self.key.row) {
+                Ok(true) => F::read_shown(row, &keys).map(|found| Ok(Some(found))),
+                other => Ok(other.map(|_| None)),
+            }
+        })
     }
 
     async fn found<F: Found>(&self) -> Result<Option<F>> {
@@ -232,10 +241,10 @@ impl<'q> Point<'q> {
     }
 }
 
-/// Whether the row is the entity itself, in one row, as programs of this version write it.
+/// Whether a row of the entity's type, as programs of this version write it, is all of the entity.
 #[inline]
-pub(super) fn is_usual(schema: &EntitySchema, row: &Shown<'_>) -> bool {
-    !schema.adopt && schema.shape.is_none() && row.says(system::ENTITY_TYPE, schema.discriminator)
+pub(super) fn is_in_one_row(schema: &EntitySchema) -> bool {
+    !schema.adopt && schema.shape.is_none()
 }
 
 /// The fields of an entity in a row that is shown.
@@ -243,7 +252,7 @@ struct OfShown<'a> {
     schema: &'static EntitySchema,
     key: &'a RowKey,
     keys: &'a InKeys<'a>,
-    row: &'a Shown<'a>,
+    row: &'a InRow<'a>,
 }
 
 impl Fields for OfShown<'_> {
@@ -256,6 +265,6 @@ impl Fields for OfShown<'_> {
     }
 
     fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
-        self.keys.0.get(property).or_else(|| self.row.find(property))
+        self.keys.0.get(property).or_else(|| self.row.get(property))
     }
 }

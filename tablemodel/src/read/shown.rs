@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use tablemodel_store::{Continuation, KeyRange, Query, RowKey, Shown, ValueRef};
 
-use super::one::is_usual;
+use super::{columns::Columns, one::is_in_one_row};
 use crate::{
     database::Database,
     error::Result,
@@ -29,13 +29,12 @@ pub(super) fn page<F: Found>(
     let KeyRange::Partition { partition, .. } = &query.range else { return None };
     let mut in_partition = KeyValues::new();
     plan.schema.partition.read(partition, &mut in_partition).ok()?;
-    let entities = Entities { plan, partition, in_partition };
+    let columns = &db.registered(plan.schema).ok()?.columns;
+    let entities = Entities { plan, partition, in_partition, columns };
     let (mut failure, last) = (Ok(()), to.len().saturating_add(wanted));
     let next = db.show_page(query, &mut |row| {
-        match entities.read(row) {
-            Ok(Some(found)) => to.push(found),
-            Ok(None) => {}
-            Err(error) => failure = Err(error),
+        if let Err(error) = entities.read(row, to) {
+            failure = Err(error);
         }
         if failure.is_err() || to.len() >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -48,30 +47,40 @@ struct Entities<'p> {
     plan: &'p ReadPlan,
     partition: &'p str,
     in_partition: KeyValues<'p>,
+    columns: &'p Columns,
 }
 
 impl Entities<'_> {
-    /// The entity of a row; none if the row is not one of the plan's.
+    /// Adds the entity of a row, if the row is one of the plan's.
     #[inline]
-    fn read<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+    fn read<F: Found>(&self, row: &Shown<'_>, to: &mut Vec<F>) -> Result<()> {
         let schema = self.plan.schema;
-        if !is_usual(schema, row) {
-            return self.read_other(row);
+        if !is_in_one_row(schema) {
+            return self.read_other(row, to);
         }
-        let text = row.row_key()?;
-        let mut keys = self.in_partition.clone();
-        image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
-        F::read_shown(row, &InKeys(keys)).map(Some)
+        self.columns.read(row, |read| {
+            if !read.is_of(schema.discriminator) {
+                return self.read_other(row, to);
+            }
+            let text = row.row_key()?;
+            let mut keys = KeyValues::beside(&self.in_partition);
+            image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
+            to.push(F::read_shown(read, &InKeys(keys))?);
+            Ok(())
+        })
     }
 
     #[cold]
-    fn read_other<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+    fn read_other<F: Found>(&self, row: &Shown<'_>, to: &mut Vec<F>) -> Result<()> {
         if let Some(ValueRef::String(text)) = row.find(system::ENTITY_TYPE)
             && !system::is_type(text, self.plan.row_type())
         {
-            return Ok(None);
+            return Ok(());
         }
         let row = row.row()?;
-        if self.plan.owns(&row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
+        if self.plan.owns(&row) {
+            to.push(F::read(None, row.into())?);
+        }
+        Ok(())
     }
 }

@@ -19,6 +19,8 @@ const NAME: &str = "~moved@";
 #[derive(Clone, Copy)]
 pub struct Moved {
     to: fn() -> &'static EntitySchema,
+    /// The new form once more, where constants may look at it: it does not name this one.
+    beside: Option<&'static EntitySchema>,
     upgrade: Convert,
 }
 
@@ -32,7 +34,17 @@ impl Moved {
     /// From `Old` to `New`. For generated code.
     #[doc(hidden)]
     pub const fn of<Old: TableEntity, New: TableEntity + Upgrade<Old>>() -> Self {
-        Self { to: schema_of::<New>, upgrade: convert::<Old, New>() }
+        Self { beside: Some(New::SCHEMA), ..Self::back::<Old, New>() }
+    }
+
+    /// The same, of a new form that says itself where it comes from: constants of the one cannot look at the other.
+    const fn back<Old: TableEntity, New: TableEntity + Upgrade<Old>>() -> Self {
+        Self { to: schema_of::<New>, beside: None, upgrade: convert::<Old, New>() }
+    }
+
+    /// The new form, where a constant may look at it.
+    pub(crate) const fn beside(&self) -> Option<&'static EntitySchema> {
+        self.beside
     }
 
     /// The new form.
@@ -96,9 +108,19 @@ impl EntitySchema {
             path: old.path,
             previous: old.previous,
             readable_by: old.readable_by,
-            moves_to: Some(Moved::of::<Old, New>()),
+            moves_to: Some(Moved::back::<Old, New>()),
             moved_from: None,
             frozen: false,
+        }
+    }
+
+    /// Whether rows of this version are of the other form, where the entity moves.
+    #[inline]
+    pub(crate) fn is_of_other_form(&self, version: u32) -> bool {
+        match (&self.moves_to, self.moved_from) {
+            (None, None) => false, // the usual case
+            (Some(moved), _) => version >= moved.form().version,
+            (None, Some(old)) => version <= old.version,
         }
     }
 

@@ -11,6 +11,7 @@
     clippy::duplicated_attributes,
     reason = "two indexes may keep one field, which the lint takes for a repeated attribute"
 )]
+#![allow(clippy::duplicate_mod, reason = "what holds of moves is tested of several pairs of forms")]
 #![allow(clippy::unit_arg, reason = "the closure of an update is often one assignment")]
 
 mod aggregate;

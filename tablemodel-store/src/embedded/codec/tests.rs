@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    StoreErrorKind, Value,
+    Names, StoreErrorKind, Value,
     embedded::{engine::TableId, sight::Sight},
 };
 use proptest::prelude::*;
@@ -13,7 +13,8 @@ const SPACE: Space = Space::Rows(TableId(3));
 /// The value of a row under the key `key`.
 fn stamped(properties: &Properties, names: &Dictionary, stamp: u64) -> Vec<u8> {
     let mut buffer = b"key".to_vec();
-    let row = EncodedRow::append(&mut buffer, &(0..3), properties, |name| names.number(name));
+    let row =
+        EncodedRow::append(&mut buffer, &(0..3), properties, &mut BodyWriter::default(), |name| names.number(name));
     row.stamp(&mut buffer, SPACE, stamp);
     row.value(&buffer).to_vec()
 }
@@ -36,17 +37,36 @@ fn any_properties() -> impl Strategy<Value = Properties> {
     pairs.prop_map(|pairs| pairs.into_iter().collect())
 }
 
+/// Texts as constants of the program.
+fn constants<'n>(names: impl Iterator<Item = &'n PropertyName>) -> Vec<&'static str> {
+    names.map(|name| &*name.as_str().to_owned().leak()).collect()
+}
+
+/// What a row in sight says under these names.
+fn told<'s>(sight: &Sight<'s>, names: &Names) -> Result<Vec<Option<ValueRef<'s>>>, StoreError> {
+    let mut values = vec![None; names.as_slice().len()];
+    sight.read(names, &mut values).map(|()| values)
+}
+
+/// What properties hold under these names.
+fn held<'p>(properties: &'p Properties, names: &Names) -> Vec<Option<ValueRef<'p>>> {
+    names.as_slice().iter().map(|name| properties.get(name)).collect()
+}
+
 proptest! {
-    /// In whatever order names are asked for, and however often: what is told is what is stored, and passing it all
-    /// changes nothing.
+    /// Whichever names are asked for, in the dictionary or not, of one store or of two: what is told is what is stored.
     #[test]
     fn a_row_in_sight_tells_what_it_holds(properties in any_properties(), asked in prop::collection::vec(any::<prop::sample::Index>(), 0..40)) {
         let names = Arc::new(Dictionary::new([PropertyName::from("Absent")]));
         let value = stamped(&properties, &names, 9);
-        let sight = Sight::new(b"key\0row", StoredRow::checked(SPACE, b"key", &value).unwrap(), &names);
-        let known: Vec<&'static str> = names.since(0).map(|(_, name)| &*name.as_str().to_owned().leak()).collect();
-        for name in asked.iter().map(|at| known[at.index(known.len())]) {
-            prop_assert_eq!(sight.get(name), properties.get(name));
+        let sight = Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
+        let known: Vec<_> = constants(names.since(0).map(|(_, name)| name)).into_iter().chain(["never seen"]).collect();
+        let asked = Names::new(asked.iter().map(|at| known[at.index(known.len())]));
+        // Of two stores, the names have the numbers of the first.
+        let others = Arc::new(Dictionary::new(names.since(0).map(|(_, name)| name.clone())));
+        let other = Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", &value).unwrap(), &others);
+        for sight in [&sight, &other, &sight] {
+            prop_assert_eq!(told(sight, &asked).unwrap(), held(&properties, &asked));
         }
         prop_assert_eq!(sight.keep().unwrap().row().properties, properties);
     }
@@ -55,7 +75,7 @@ proptest! {
     fn a_row_comes_back_as_it_was_written(properties in any_properties(), stamp in 0..i64::MAX as u64) {
         let names = Arc::new(Dictionary::new([]));
         let value = stamped(&properties, &names, stamp);
-        let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
+        let stored = OpenRow::checked(SPACE, b"key", &value).unwrap();
         prop_assert_eq!(stored.etag(), ETag::from_stamp(stamp));
         prop_assert_eq!(&stored.properties(&names, None).unwrap(), &properties);
         for (name, expected) in properties.iter() {
@@ -85,7 +105,7 @@ proptest! {
     ) {
         let names = Arc::new(Dictionary::new([]));
         let value = stamped(&properties, &names, 9);
-        let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
+        let stored = OpenRow::checked(SPACE, b"key", &value).unwrap();
         let read = stored.properties(&names, None).unwrap();
         let changed = |mut properties: Properties| {
             let replaced: Vec<_> = set.iter().map(|(name, value)| properties.insert(name.as_str(), value.clone())).collect();
@@ -116,11 +136,12 @@ proptest! {
 
     #[test]
     fn bytes_that_are_no_row_are_refused_without_a_panic(body in prop::collection::vec(any::<u8>(), 0..100)) {
-        let stored = StoredRow { stamp: 1, body: &body };
         let names = Arc::new(Dictionary::new([PropertyName::from("Name")]));
-        let _ = stored.get("Name", Some(NameId(0)));
-        if let Ok(properties) = stored.properties(&names, None) {
-            prop_assert!(properties.len() <= body.len());
+        if let Ok(stored) = (StoredRow { stamp: 1, body: &body }).open() {
+            let _ = stored.get("Name", Some(NameId(0)));
+            if let Ok(properties) = stored.properties(&names, None) {
+                prop_assert!(properties.len() <= body.len());
+            }
         }
     }
 
@@ -137,19 +158,21 @@ proptest! {
         let mut body = value[HEAD_BYTES..].to_vec();
         let at = at.index(body.len());
         body[at] = byte;
-        let stored = StoredRow { stamp: 9, body: &body };
+        let Ok(stored) = (StoredRow { stamp: 9, body: &body }).open() else { return Ok(()) };
         let known: Vec<_> = names.since(0).map(|(_, name)| name.clone()).collect();
         let selected = stored.properties(&names, Some(&Selection::new(&known, &names)));
-        let constants: Vec<&'static str> = known.iter().map(|name| &*name.as_str().to_owned().leak()).collect();
-        let sight = Sight::new(b"key\0row", stored, &names);
-        let told: Vec<_> = constants.iter().map(|name| sight.get(name)).collect();
-        prop_assert_eq!(sight.keep().is_ok(), selected.is_ok());
+        let asked = Names::new(constants(known.iter()));
+        let few = Names::new(constants(known.iter().step_by(3)));
+        let sight = || Sight::new(b"key\0row", stored, &names);
+        for read in [told(&sight(), &asked).map(drop), told(&sight(), &few).map(drop), sight().keep().map(drop)] {
+            prop_assert_eq!(read.is_ok(), selected.is_ok());
+        }
         match stored.properties(&names, None) {
             Ok(read) => {
                 prop_assert_eq!(&selected.unwrap(), &read);
-                prop_assert_eq!(&sight.keep().unwrap().row().properties, &read);
-                let held: Vec<_> = constants.iter().map(|name| read.get(name)).collect();
-                prop_assert_eq!(told, held);
+                prop_assert_eq!(&sight().keep().unwrap().row().properties, &read);
+                prop_assert_eq!(told(&sight(), &asked).unwrap(), held(&read, &asked));
+                prop_assert_eq!(told(&sight(), &few).unwrap(), held(&read, &few));
                 prop_assert!(read.iter().is_sorted_by(|(a, _), (b, _)| a < b));
                 for (name, value) in read.iter() {
                     prop_assert_eq!(read.get(name.as_str()), Some(value));
@@ -166,40 +189,81 @@ proptest! {
 
 /// Bodies that no program may write, over the names A, B and C; and whether a search for another name meets what is
 /// wrong with them.
-const MALFORMED: [(&str, &[u8], bool); 12] = [
-    ("no count", &[], true),
-    ("fewer properties than it says", &[2, 0x12], true),
-    ("more properties than it says", &[1, 0x12, 0x21], true),
-    ("a type that there is not", &[1, 0x1F], true),
-    ("a text that ends beyond the row", &[1, 0x18, 3, b'h', b'i'], true),
-    ("a time that is cut off", &[1, 0x13, 1, 2, 3], true),
-    ("a name that nobody has", &[1, 0xF2, 0x7F], false),
-    ("names out of order", &[2, 0x22, 0x12], false),
-    ("a name twice", &[2, 0x12, 0x12], false),
-    ("a text that is none", &[1, 0x18, 2, b'h', 0xFF], false),
-    ("a character over two texts", &[2, 0x18, 1, 0xC3, 0x28, 1, 0xA9], false),
-    ("more than 32 bits of a number of 32", &[1, 0x16, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], false),
+const MALFORMED: [(&str, &[u8], bool); 16] = [
+    ("no heads", &[], true),
+    ("heads that end beyond the row", &[3, 1, 0x11], true),
+    ("no count", &[0, 0], true),
+    ("no length of its texts", &[2, 1, 0x11], true),
+    ("fewer properties than it says", &[2, 2, 0x11, 0, 1], true),
+    ("more properties than it says", &[3, 1, 0x11, 0x21, 0, 1], true),
+    ("a type that there is not", &[2, 1, 0x1F, 0], true),
+    ("texts that begin before the row", &[2, 1, 0x17, 9, 2, b'h', b'i'], true),
+    ("a text that ends beyond the texts", &[2, 1, 0x17, 2, 3, b'h', b'i'], true),
+    ("texts that no property has", &[2, 1, 0x17, 2, 1, b'h', b'i'], true),
+    ("a time that is cut off", &[2, 1, 0x12, 0, 1, 2, 3], true),
+    ("a truth that is neither", &[2, 1, 0x11, 0, 2], true),
+    ("a text that is none", &[2, 1, 0x17, 2, 2, b'h', 0xFF], true),
+    ("a name that nobody has", &[3, 1, 0xF1, 0x7F, 0, 1], false),
+    ("names out of order", &[3, 2, 0x21, 0x11, 0, 1, 1], false),
+    ("a name twice", &[3, 2, 0x11, 0x11, 0, 1, 1], false),
+];
+
+/// Such bodies whose heads are in order.
+const MALFORMED_VALUES: [(&str, &[u8], bool); 2] = [
+    ("a character over two texts", &[3, 2, 0x17, 0x27, 2, 1, 1, 0xC3, 0xA9], true),
+    ("more than 32 bits of a number of 32", &[2, 1, 0x15, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], false),
 ];
 
 #[test]
 fn malformed_rows_are_corrupt_however_they_are_read() {
     let names = Arc::new(Dictionary::new(["A", "B", "C"].map(PropertyName::from)));
     let all = Selection::new(&["A", "B", "C"].map(PropertyName::from), &names);
-    for (what, body, met_by_search) in MALFORMED {
-        let stored = StoredRow { stamp: 1, body };
+    for (what, body, met_by_search) in MALFORMED.into_iter().chain(MALFORMED_VALUES) {
+        let opened = (StoredRow { stamp: 1, body }).open();
+        let Ok(stored) = opened else {
+            assert!(opened.is_err_and(|error| met_by_search && error.kind() == StoreErrorKind::Corrupt), "{what}");
+            continue;
+        };
         for read in [stored.properties(&names, None), stored.properties(&names, Some(&all))] {
             assert_eq!(read.map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}");
         }
-        for asked in [&["A", "B", "C"][..], &["C", "A"], &["B"], &[]] {
-            let sight = Sight::new(b"key\0row", stored, &names);
-            asked.iter().for_each(|name| {
-                let _ = sight.get(name);
-            });
-            for read in [sight.check(), sight.keep().map(drop), sight.row().map(drop)] {
+        for asked in [&["A", "B", "C"][..], &["A", "C"], &["B"], &[]] {
+            let (sight, asked) = (Sight::new(b"key\0row", stored, &names), Names::new(asked.iter().copied()));
+            for read in [told(&sight, &asked).map(drop), sight.check(), sight.keep().map(drop), sight.row().map(drop)] {
                 assert_eq!(read.map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}: {asked:?}");
             }
         }
         assert_eq!(stored.get("Z", None).is_err(), met_by_search, "{what}");
+    }
+}
+
+/// Of rows whose names and types were seen before only the values are looked at, and those in full.
+#[test]
+fn a_row_of_a_known_shape_is_read_as_any_other() {
+    let names = Arc::new(Dictionary::new(["A", "B", "C", "D"].map(PropertyName::from)));
+    let asked = Names::new(["A", "C", "D"]);
+    let sight = |value: &[u8]| {
+        let value = value.to_vec().leak();
+        Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", value).unwrap(), &*Box::leak(Box::new(names.clone())))
+    };
+    for n in 0..12 {
+        // Six shapes, each met twice.
+        let pairs = [("A", Value::from("x".repeat(n))), ("B", Value::Boolean(n > 4)), ("C", Value::Int64(n as i64))];
+        let odd = if n % 2 == 0 { Value::Double(0.5) } else { Value::from("é") };
+        let properties: Properties = pairs.into_iter().skip(n % 3).chain([("D", odd)]).collect();
+        let value = stamped(&properties, &names, 9);
+        assert_eq!(told(&sight(&value), &asked).unwrap(), held(&properties, &asked), "{n}");
+    }
+    let cut = [2, 1, 0x17, 2, 1, 0xC3, 0xA9].as_slice();
+    for (what, body, _) in MALFORMED_VALUES.into_iter().chain([("a length that cuts a character", cut, true)]) {
+        let known = Names::new(["A", "B"]);
+        let heads = StoredProperties::of(body).unwrap();
+        let numbers = known.numbers.of(known.as_slice(), &names).unwrap();
+        known.numbers.shapes.learn(heads, numbers);
+        assert!(known.numbers.shapes.of(&heads).is_some());
+        let stored = (StoredRow { stamp: 1, body }).open().unwrap();
+        let sight = Sight::new(b"key\0row", stored, &names);
+        assert_eq!(told(&sight, &known).map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}");
     }
 }
 
@@ -208,7 +272,7 @@ fn names_beyond_the_dictionary_stand_in_the_row() {
     let names = Arc::new(Dictionary::new((0..super::super::dictionary::MAX_NAMES).map(|n| format!("P{n}").into())));
     let properties = Properties::from_iter([("Extra", 1), ("P7", 2)]);
     let value = stamped(&properties, &names, 9);
-    let stored = StoredRow::checked(SPACE, b"key", &value).unwrap();
+    let stored = OpenRow::checked(SPACE, b"key", &value).unwrap();
     assert_eq!(stored.properties(&names, None).unwrap(), properties);
     assert_eq!(stored.get("Extra", None).unwrap(), Some(ValueRef::Int32(1)));
     let select = Selection::new(&["Extra".into()], &names);
@@ -218,8 +282,10 @@ fn names_beyond_the_dictionary_stand_in_the_row() {
 #[test]
 fn the_format_is_what_it_was() {
     let names = Arc::new(Dictionary::new([]));
-    let properties = Properties::from_iter([("A", Value::Int32(-1)), ("B", Value::from("hi"))]);
+    let properties =
+        Properties::from_iter([("A", Value::from("oh")), ("B", Value::Int32(-1)), ("C", Value::from("hi!"))]);
     let value = stamped(&properties, &names, 0x0102);
-    assert_eq!(value[0], 1);
-    assert_eq!(value[5..], [2, 1, 0, 0, 0, 0, 0, 0, 2, 0x16, 1, 0x28, 2, b'h', b'i']);
+    assert_eq!(value[0], 2);
+    let body = [4, 3, 0x17, 0x25, 0x37, 5, 2, 1, 3, b'o', b'h', b'h', b'i', b'!'];
+    assert_eq!(value[5..], [&[2, 1, 0, 0, 0, 0, 0, 0][..], &body].concat());
 }

@@ -112,7 +112,10 @@ fn freeze(project: &Project, lock: &Lock, evolution: &Evolution<'_>, told: &mut 
     if moves {
         let tables = shared_tables(old, &evolution.new);
         told.next.extend((!tables.is_empty()).then(|| {
-            format!("      and other tables than {}: the entity moves to its new keys from there", tables.join(", "))
+            format!(
+                "      and other tables than {}, or row keys that begin with other literals: rows of both forms stand beside each other",
+                tables.join(", ")
+            )
         }));
         told.next.push("      (a program that others write beside says `moves_to` on the old struct first: see `tablemodel::moves`)".to_owned());
     }

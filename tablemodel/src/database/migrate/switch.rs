@@ -48,15 +48,16 @@ impl Move {
         index_row(self.new.entity_type, &self.name)
     }
 
-    fn is_kept_as(&self, form: &EntitySchema, rows: &Rows) -> bool {
-        moved::kept_in(form, rows.all()).is_some_and(|table| table.eq_ignore_ascii_case(form.table))
+    /// Whether the store keeps the entity in its new form.
+    fn is_switched(&self, rows: &Rows) -> bool {
+        moved::is_kept_as(self.new, self.old, rows.all())
     }
 }
 
 /// The moves of entities that the program takes the new form of, and the store does not yet.
 fn waiting(rows: &Rows, db: &Database) -> Vec<Move> {
     let moves = db.0.model.iter().copied().filter_map(Move::of);
-    moves.filter(|of| of.is_kept_as(of.old, rows)).collect()
+    moves.filter(|of| moved::is_kept_as(of.old, of.new, rows.all())).collect()
 }
 
 /// The moves that can be switched.
@@ -146,7 +147,7 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
     let what = "keep the entity at its old keys, or have not learnt of the states yet";
     let all = Waiting { indexes: &record.steps, knows: Some(true), what, time: WAIT };
     let (rows, _) = owned.rows().await?;
-    if !moves.iter().all(|of| of.is_kept_as(of.new, &rows)) {
+    if !moves.iter().all(|of| of.is_switched(&rows)) {
         owned.settle(&all).await?;
         close(owned, moves, true).await?;
         owned.settle(&all).await?;
@@ -156,7 +157,7 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
     owned.settle(&all).await?;
     let mut removed = 0;
     for of in moves {
-        removed += forms::remove(owned, of.old).await?;
+        removed += forms::remove(owned, of.old, of.new).await?;
     }
     pass_fence(owned).await?;
     for of in moves {
@@ -197,7 +198,7 @@ async fn change_form(owned: &Owned, moves: &[Move]) -> Result<()> {
 
 fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
     let (old, new) = (of.old, of.new);
-    if of.is_kept_as(new, rows) {
+    if of.is_switched(rows) {
         return Vec::new(); // by an attempt whose reply was lost
     }
     let now = owned.now().ticks();
@@ -206,6 +207,7 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
         let mut properties = row.properties.clone();
         properties.insert("Table", new.table);
         properties.insert("Version", i64::from(new.version));
+        properties.insert(moved::SINCE, i64::from(new.version));
         operations.push(replaced(row, properties));
     }
     for name in followers(new) {
@@ -230,7 +232,7 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
 /// Before the switch, all is as it was; after it, another call goes on.
 async fn give_up(owned: &Owned, moves: &[Move]) -> Result<()> {
     let (rows, _) = owned.rows().await?;
-    if moves.iter().any(|of| of.is_kept_as(of.new, &rows)) {
+    if moves.iter().any(|of| of.is_switched(&rows)) {
         return owned.release().await;
     }
     close(owned, moves, false).await?;

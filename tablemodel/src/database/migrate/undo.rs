@@ -26,7 +26,7 @@ use super::{
 use crate::{
     database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race, rewrites},
     error::{Error, ErrorKind, Result},
-    plan::{states::IndexState, system},
+    plan::{self, states::IndexState, system},
     schema::is_move,
 };
 
@@ -136,9 +136,13 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
     let db = &owned.db;
     let rows = Rows::read(db).await?;
     let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
-    if let Some(moved) = schema.and_then(|schema| schema.moves_to.as_ref()).filter(|moved| moved.name() == index) {
-        return forms::remove(owned, moved.form()).await;
+    if let Some((old, moved)) = schema.and_then(|schema| Some((schema, schema.moves_to.as_ref()?)))
+        && moved.name() == index
+    {
+        return forms::remove(owned, moved.form(), old).await;
     }
+    // The other form of an entity that moves may have an index of this name.
+    let is_its = |row: &Row| !schema.is_some_and(|schema| plan::forms::is_of_other(schema, &row.properties));
     let place =
         schema.and_then(|schema| Some(schema.derived(schema.derived_position(index)?)?.table.unwrap_or(schema.table)));
     let tables: BTreeSet<&str> = match rows.table(entity, index).or(place) {
@@ -153,7 +157,7 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
         let mut found = 0;
         for table in &tables {
             for filter in &filters {
-                let (rows, gone) = remove_once(owned, &db.table_name(table), filter.clone()).await?;
+                let (rows, gone) = remove_once(owned, &db.table_name(table), filter.clone(), &is_its).await?;
                 (found, removed) = (found + rows, removed + gone);
             }
         }
@@ -170,16 +174,22 @@ pub(super) fn rows_of(kind: &str) -> Filter {
     at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{kind}A")))
 }
 
-/// One walk over rows: how many it found, and how many it deleted.
-pub(super) async fn remove_once(owned: &Owned, table: &str, filter: Filter) -> Result<(u64, u64)> {
+/// One walk over rows that satisfy both: how many it found, and how many it deleted.
+pub(super) async fn remove_once(
+    owned: &Owned,
+    table: &str,
+    filter: Filter,
+    is_its: &(dyn Fn(&Row) -> bool + Send + Sync),
+) -> Result<(u64, u64)> {
     let mut query = Query::new(table, KeyRange::table()).filtered(filter);
     query.select = Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]);
     let (mut found, mut removed) = (0, 0);
     loop {
-        let page = match owned.db.query_store(&query).await {
+        let mut page = match owned.db.query_store(&query).await {
             Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok((found, removed)),
             other => other?,
         };
+        page.rows.retain(is_its);
         found += page.rows.len() as u64;
         for rows in page.rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
             for rows in rows.chunks(limits::MAX_BATCH_OPERATIONS) {

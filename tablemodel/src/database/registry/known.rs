@@ -60,15 +60,12 @@ impl Registry {
     /// The entity in this form; an error where it is kept in another.
     pub(in crate::database) fn get(&self, schema: &'static EntitySchema) -> Result<Option<Arc<Registered>>> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if known.others.is_empty() {
-            return Ok(known.entities.get(schema.entity_type).cloned()); // the usual case
-        }
         let kept = known.entities.get(schema.entity_type);
-        if let Some(kept) = kept.filter(|kept| kept.schema.table.eq_ignore_ascii_case(schema.table)) {
+        if let Some(kept) = kept.filter(|kept| !kept.schema.is_of_other_form(schema.version)) {
             return Ok(Some(kept.clone()));
         }
         match known.others.get(schema.entity_type) {
-            None => Ok(None),
+            None => kept.map_or(Ok(None), |kept| Err(kept.instead().error(schema))),
             Some(Other::Readable(registered)) => Ok(Some(registered.clone())),
             Some(Other::Closed(closed)) => Err(closed.error(schema)),
         }

@@ -9,22 +9,33 @@ use tablemodel_store::{Row, ValueRef};
 use super::{Closed, Other, Registered, entity_row, index_row};
 use crate::{
     plan::states::{IndexState, IndexStates, Setting},
+    read::columns::Columns,
     schema::{EntitySchema, taker},
 };
 
 /// On the state of a move: whether the old form is written no more.
 pub(in crate::database) const CLOSED: &str = "Closed";
 
-/// The table that the store keeps the entity in.
-pub(in crate::database) fn kept_in<'r>(schema: &EntitySchema, rows: &'r HashMap<String, Row>) -> Option<&'r str> {
-    match rows.get(&entity_row(schema))?.properties.get("Table") {
-        Some(ValueRef::String(table)) => Some(table),
+/// On the record of an entity: the version since which it stands where it does. Older ones are another form of it.
+pub(in crate::database) const SINCE: &str = "Since";
+
+fn number(row: &Row, property: &'static str) -> Option<i64> {
+    match row.properties.get(property) {
+        Some(ValueRef::Int64(number)) => Some(number),
         _ => None,
     }
 }
 
-fn is_kept_as(schema: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
-    kept_in(schema, rows).is_some_and(|table| table.eq_ignore_ascii_case(schema.table))
+/// Whether the store keeps the entity in this form, not in the other: by the table that its record names and, where that is the
+/// table of both, by the version.
+pub(in crate::database) fn is_kept_as(form: &EntitySchema, other: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
+    let Some(row) = rows.get(&entity_row(form)) else { return false };
+    let Some(ValueRef::String(table)) = row.properties.get("Table") else { return false };
+    if !table.eq_ignore_ascii_case(form.table) || !form.table.eq_ignore_ascii_case(other.table) {
+        return table.eq_ignore_ascii_case(form.table);
+    }
+    let newer = form.version.max(other.version);
+    (number(row, "Version") >= Some(i64::from(newer))) == (form.version == newer)
 }
 
 /// The entities that the program lists, each in the form that the store keeps it in.
@@ -32,13 +43,18 @@ pub(super) fn model(
     listed: &'static [&'static EntitySchema],
     rows: &HashMap<String, Row>,
 ) -> Arc<[&'static EntitySchema]> {
-    listed.iter().map(|schema| schema.moved_from.filter(|old| is_kept_as(old, rows)).unwrap_or(schema)).collect()
+    let kept = |schema: &'static EntitySchema| schema.moved_from.filter(|old| is_kept_as(old, schema, rows));
+    listed.iter().map(|schema| kept(schema).unwrap_or(schema)).collect()
 }
 
-/// That the entity has left this form, for one that the program knows of.
+/// That the entity has left this form, for one that the program knows of, or for one that it does not.
 pub(super) fn gone(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
+    let since = rows.get(&entity_row(schema)).and_then(|row| number(row, SINCE));
+    if let Some(to) = since.and_then(|since| u32::try_from(since).ok()).filter(|since| *since > schema.version) {
+        return Some(Closed::Moved { to });
+    }
     let to = schema.moves_to.as_ref()?.form();
-    is_kept_as(to, rows).then_some(Closed::Moved { to: to.version })
+    is_kept_as(to, schema, rows).then_some(Closed::Moved { to: to.version })
 }
 
 /// That the entity is about to leave this form.
@@ -84,6 +100,7 @@ pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema) -> Other {
             ..kept.setting.clone()
         },
         closed: Some(closed),
+        columns: Arc::new(Columns::of(to)),
         ..kept.clone()
     }))
 }

@@ -2,7 +2,7 @@
 //!
 //! No row is read or written here.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
@@ -14,6 +14,7 @@ use crate::{
         states::{CopiedBy, IndexState, IndexStates, Setting},
         table::TableName,
     },
+    read::columns::Columns,
     rooms::wide,
     schema::EntitySchema,
 };
@@ -39,6 +40,10 @@ pub(crate) struct Registered {
     pub(crate) epoch: i64,
     /// Why it may not be written, if it moves.
     pub(crate) closed: Option<Closed>,
+    /// What its rows are read by.
+    pub(crate) columns: Arc<Columns>,
+    /// What rows of its indexes are read by, where only their entities are looked for.
+    pub(crate) owners: Arc<Columns>,
 }
 
 /// Why an entity that moves may not be written in this form.
@@ -70,6 +75,16 @@ impl Closed {
 }
 
 impl Registered {
+    /// Why its other form is neither read nor written.
+    pub(in crate::database) fn instead(&self) -> Closed {
+        let version = self.schema.version;
+        if self.schema.moves_to.is_some() {
+            Closed::NotSwitched { from: version }
+        } else {
+            Closed::Moved { to: version }
+        }
+    }
+
     /// That the entity may be written in this form.
     pub(in crate::database) fn check_open(&self) -> Result<()> {
         self.closed.map_or(Ok(()), |closed| Err(closed.error(self.schema)))
@@ -111,6 +126,8 @@ pub(super) fn registered(
         rewritten: rewrites::reached(schema.entity_type, rows, IndexState::WriteOnly, u32::MAX)?,
         epoch: epoch(rows),
         closed: moved::closed(schema, rows),
+        columns: Arc::new(Columns::of(schema)),
+        owners: Arc::new(Columns::of_owner()),
     })
 }
 

@@ -142,7 +142,7 @@ fn locate(
 ) -> (Side, StoreError) {
     let Some(at) = error.failed_at() else { return (Side::Arriving, error) };
     let failed = batches.get(at.batch).and_then(|batch| Some((batch, batch.operations.get(at.operation)?)));
-    let Some((batch, operation)) = failed.filter(|(batch, _)| batch.table == table) else {
+    let Some((batch, operation)) = failed.filter(|(batch, _)| batch.table.eq_ignore_ascii_case(table)) else {
         return (Side::Elsewhere, error);
     };
     match (at.batch, leave.position(&operation.row), arrive.position(&operation.row)) {
@@ -154,7 +154,8 @@ fn locate(
 
 /// The entity's row at its new key, as the commit left it.
 fn arrived(batches: &[Batch], receipts: Vec<Receipts>, table: &str, key: &RowKey, plan: BatchPlan) -> Result<Group> {
-    let ours = batches.iter().zip(receipts).find(|(batch, _)| batch.table == table && batch.partition == key.partition);
+    let is_ours = |batch: &Batch| batch.table.eq_ignore_ascii_case(table) && batch.partition == key.partition;
+    let ours = batches.iter().zip(receipts).find(|(batch, _)| is_ours(batch));
     let (batch, receipts) = ours.ok_or_else(no_row)?;
     let left = plan.left.into_iter().next().ok_or_else(no_row)?;
     let row = |key: RowKey, properties| -> Result<Row> {

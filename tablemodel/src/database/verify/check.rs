@@ -20,6 +20,7 @@ use crate::{
     plan::{
         change::is_primary,
         entries::{Entry, entries},
+        forms,
         group::Group,
         image::Image,
         outbox::OUTBOX,
@@ -100,6 +101,10 @@ impl Check {
             let Some(row) = check.shadow(db, row)? else { continue };
             let kind = system::kind(&row.properties);
             let schema = kind.entity().and_then(|entity| db.model().iter().copied().find(|s| s.entity_type == entity));
+            if schema.is_some_and(|schema| forms::is_of_other(schema, &row.properties)) {
+                check.foreign += 1; // left by a form that the entity is kept in no more: a switch on its way takes it
+                continue;
+            }
             let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(table));
             match (kind, own, schema) {
                 (RowKind::Primary { .. }, Some(schema), _) => check.primary(db, schema, &parts.with(row))?,

@@ -5,14 +5,12 @@ use tablemodel::{
     store::{Action, Batch, Condition},
 };
 
-use super::{MODES, assert_clean, filled, first, live_rows, next};
+use super::{MODES, NEW, assert_clean, filled, first, live_rows, next};
 
 #[tokio::test]
 async fn a_shadow_that_is_missing_stale_or_nobodys_is_found_and_put_right() {
     for mode in MODES {
-        for (table, of) in
-            [("Departures", "Flight@2"), ("Departures", "Flight.by_seats@2"), ("Carriers", "Flight.of_carrier@2")]
-        {
+        for (table, of) in [(NEW[0], "Flight@2"), (NEW[0], "Flight.sorted@2"), (NEW[1], "Flight.of_carrier@2")] {
             for (planted, found) in [
                 ("missing", ViolationKind::Missing),
                 ("stale", ViolationKind::Stale),

@@ -16,6 +16,7 @@
 //! | [`rekey`] | an entity that moves to another partition | | why its new key is claimed first |
 //! | [`handover`] | the unique value of an entity that moves | 4 | what an intent that stands counts as |
 //! | [`building`] | an index that is built while programs write | | what the scrub stands in for |
+//! | [`switching`] | an entity whose other form becomes the one that is kept | | why it is waited for twice |
 //!
 //! To see the shortest way to what goes wrong without a rule: `cargo test -p tablemodel --test it protocol:: -- --nocapture`.
 //! In each family, `control` names for every rule the smallest scenario in which its absence shows. Rules whose absence shows
@@ -36,3 +37,4 @@ mod rekey;
 mod report;
 mod restrict;
 mod rules;
+mod switching;

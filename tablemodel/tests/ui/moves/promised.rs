@@ -38,22 +38,22 @@ struct SameVersion {
 upgrade!(Old => SameVersion);
 
 #[derive(TableEntity)]
-#[table(name = "Things", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
-struct SameTable {
+#[table(name = "Things", entity_type = "Thing", version = 2, moved_from = Old, partition = "{id}", row = "{p}")]
+struct SameKeys {
     p: String,
     id: u32,
 }
-upgrade!(Old => SameTable);
+upgrade!(Old => SameKeys);
 
 #[derive(TableEntity)]
 #[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
 #[table(index(by_name, table = "names", partition = "{name}", row = "{p}_{id}", keys_only))]
-struct SameIndexTable {
+struct SameIndexKeys {
     p: String,
     id: u32,
     name: String,
 }
-upgrade!(Old => SameIndexTable);
+upgrade!(Old => SameIndexKeys);
 
 #[derive(TableEntity)]
 #[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
@@ -96,6 +96,34 @@ upgrade!(Old => Adopted);
 struct WithoutUpgrade {
     p: String,
     id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", moves_to = Newer, partition = "{p}", row = "{id}")]
+struct Current {
+    p: String,
+    id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", version = 2, partition = "{p}", row = "t_{id}")]
+struct Newer {
+    p: String,
+    id: u32,
+}
+upgrade!(Current => Newer);
+
+#[derive(TableEntity)]
+#[table(name = "Things", partition = "{p}", row = "t_{number}")]
+struct Neighbour {
+    p: String,
+    number: u32,
+}
+
+#[derive(TableModel)]
+enum Model {
+    Current(Current),
+    Neighbour(Neighbour),
 }
 
 fn main() {}

@@ -1,0 +1,193 @@
+//! What a row that a store shows is read by: all properties of its type in one pass.
+//!
+//! What the row is, and what becomes of it, is decided by who reads it.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicPtr, Ordering::Relaxed},
+};
+
+use tablemodel_store::{KeptRow, Names, Row, Shown, StoreError, ValueRef};
+
+use crate::{error::Result, plan::system, schema::EntitySchema};
+
+/// The properties that rows of one type are read by.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    names: Names,
+    /// One for each of them.
+    columns: Box<[Column]>,
+    /// Where the discriminator is among them.
+    entity_type: usize,
+}
+
+#[derive(Debug)]
+struct Column {
+    name: &'static str,
+    /// By which constant it was last asked for: one text of a program may have several places.
+    asked: AtomicPtr<u8>,
+}
+
+/// Values that are kept in place: more than most entities have.
+const FEW: usize = 24;
+
+impl Columns {
+    fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
+        let names = Names::new(names.into_iter().chain([system::ENTITY_TYPE]));
+        let entity_type = names.position(system::ENTITY_TYPE).unwrap_or_default();
+        let columns = names.as_slice().iter().map(|name| Column { name, asked: AtomicPtr::default() }).collect();
+        Self { names, columns, entity_type }
+    }
+
+    /// Those of an entity.
+    pub(crate) fn of(schema: &'static EntitySchema) -> Self {
+        Self::new(schema.properties().map(|property| property.property).filter(|name| !schema.in_key(name)))
+    }
+
+    /// Those that tell whose row an index row is.
+    pub(crate) fn of_owner() -> Self {
+        Self::new([system::OWNER_PARTITION, system::OWNER_ROW])
+    }
+
+    #[inline]
+    fn is_at(&self, place: usize, name: &'static str) -> bool {
+        self.columns.get(place).is_some_and(|column| column.is(name))
+    }
+
+    /// Reads a row. Errors: `Corrupt` where it is not whole, and those of `see`.
+    #[inline]
+    pub(crate) fn read<T>(&self, row: &Shown<'_>, see: impl FnOnce(&InRow<'_>) -> Result<T>) -> Result<T> {
+        let (mut few, mut many) = ([None; FEW], Vec::new());
+        let count = self.names.as_slice().len();
+        let values = match few.get_mut(..count) {
+            Some(few) => few,
+            None => {
+                many.resize(count, None);
+                &mut many
+            }
+        };
+        row.read(&self.names, values)?;
+        see(&InRow { row, columns: self, values, next: Cell::new(0) })
+    }
+}
+
+impl Column {
+    /// Whether it has this name. A constant of the same length at the same place is the same.
+    #[inline]
+    fn is(&self, name: &'static str) -> bool {
+        let address = name.as_ptr().cast_mut();
+        self.name.len() == name.len() && (self.asked.load(Relaxed) == address || self.is_from_now_on(name))
+    }
+
+    #[cold]
+    fn is_from_now_on(&self, name: &'static str) -> bool {
+        let is_same = self.name == name;
+        if is_same {
+            self.asked.store(name.as_ptr().cast_mut(), Relaxed);
+        }
+        is_same
+    }
+}
+
+/// A row that is shown, and was read: it is whole.
+#[derive(Debug)]
+pub struct InRow<'r> {
+    row: &'r Shown<'r>,
+    columns: &'r Columns,
+    /// In the order of the columns.
+    values: &'r [Option<ValueRef<'r>>],
+    /// The column behind the last one that was asked for.
+    next: Cell<usize>,
+}
+
+impl<'r> InRow<'r> {
+    /// Whether its `EntityType` is this one.
+    #[inline]
+    pub(crate) fn is_of(&self, discriminator: &str) -> bool {
+        matches!(self.values.get(self.columns.entity_type), Some(Some(ValueRef::String(found))) if *found == discriminator)
+    }
+
+    /// The value under a name: soonest if names are asked for in their order.
+    #[inline]
+    pub(crate) fn get(&self, name: &'static str) -> Option<ValueRef<'r>> {
+        let next = self.next.get();
+        // Mostly none, or one that is the framework's, is between them.
+        let at = match self.columns.is_at(next, name) {
+            true => next,
+            false if self.columns.is_at(next + 1, name) => next + 1,
+            false => return self.find(name),
+        };
+        self.next.set(at + 1);
+        self.values.get(at).copied().flatten()
+    }
+
+    /// The value under any name.
+    #[inline(never)]
+    pub(crate) fn find(&self, name: &str) -> Option<ValueRef<'r>> {
+        match self.columns.names.position(name) {
+            Some(at) => {
+                self.next.set(at + 1);
+                self.values.get(at).copied().flatten()
+            }
+            None => self.row.find(name),
+        }
+    }
+
+    /// The row, taken apart. Errors: `Corrupt`, where its key is none.
+    pub(crate) fn row(&self) -> Result<Row> {
+        Ok(self.row.row()?)
+    }
+
+    /// The row in one piece. Errors: as for [`InRow::row`].
+    #[inline]
+    pub(crate) fn keep(&self) -> std::result::Result<KeptRow, StoreError> {
+        self.row.keep()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tablemodel_store::{DateTime, ETag, Properties, RowKey};
+
+    const NAMES: [&str; 6] = ["A", "B", "Ba", "C", "EntityType", "_seq"];
+
+    fn columns(listed: &[usize]) -> Columns {
+        Columns::new(listed.iter().map(|at| NAMES[*at]))
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_found_whatever_columns_there_are_and_order_they_are_asked_for_in(
+            stored in prop::collection::btree_map(0..NAMES.len(), any::<i32>(), 0..6),
+            listed in prop::collection::vec(0..NAMES.len(), 0..6),
+            asked in prop::collection::vec((0..NAMES.len(), any::<bool>()), 0..12),
+        ) {
+            let properties: Properties = stored.iter().map(|(name, value)| (NAMES[*name], *value)).collect();
+            let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
+            let row = Row { key, etag, timestamp, properties };
+            columns(&listed).read(&Shown::new(&row), |read| {
+                for (name, at_another_place) in asked {
+                    let name = if at_another_place { NAMES[name].to_owned().leak() } else { NAMES[name] };
+                    assert_eq!(read.get(name), row.properties.get(name));
+                    assert_eq!(read.find(name), row.properties.get(name));
+                }
+                Ok(())
+            }).unwrap();
+        }
+    }
+
+    #[test]
+    fn more_columns_than_are_kept_in_place_are_read_as_well() {
+        let names: Vec<&'static str> = (0..3 * FEW).map(|n| &*format!("P{n:03}").leak()).collect();
+        let properties: Properties = names.iter().zip(0..).map(|(name, value)| (*name, value)).collect();
+        let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
+        let row = Row { key, etag, timestamp, properties };
+        let read = Columns::new(names.iter().copied()).read(&Shown::new(&row), |read| {
+            assert!(names.iter().all(|name| read.get(name) == row.properties.get(name)));
+            read.row()
+        });
+        assert_eq!(read.unwrap(), row);
+    }
+}
