@@ -1,6 +1,8 @@
 //! `tablemodel.lock`, as far as one entity needs it: which lines it has of the entity's version.
 //! Nothing is compared here: the formats are constants, which the runtime compares while the user's program compiles.
 
+mod sum;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -46,8 +48,9 @@ fn emit(entity: &Entity, locked: Option<Locked>) -> TokenStream {
         Some(Locked { newest: None, .. }) => return TokenStream::new(),
         Some(Locked { newest, facts }) => {
             let newest = newest.unwrap_or_default();
+            let sum = sum::of(facts.iter().flatten(), frozen);
             let facts = facts.map_or_else(|| quote!(_tm::None), |facts| quote!(_tm::Some(&[#(#facts),*])));
-            quote!(#newest, #facts)
+            quote!(#newest, #facts, #sum)
         }
     };
     quote_spanned! {ident.span()=>

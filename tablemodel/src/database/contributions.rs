@@ -20,10 +20,30 @@ use crate::{
         system::{self, RowKind},
     },
     rooms::aggregate::{Contribution, Wish},
-    schema::EntitySchema,
+    schema::{AggregateSchema, EntitySchema},
 };
 
 impl Database {
+    /// The aggregate in this property of the target, if its sources do not keep it yet, or no more; if `strict`, one that is to be
+    /// complete soon is kept.
+    pub(super) fn not_kept(
+        &self,
+        target: &'static EntitySchema,
+        property: &str,
+        strict: bool,
+    ) -> Result<Option<&'static AggregateSchema>> {
+        for source in self.model().iter().copied() {
+            let is_it = |of: &AggregateSchema| of.target.entity_type == target.entity_type && of.into == property;
+            let first = source.indexes.len() + source.copies.len();
+            if let Some(at) = source.aggregates.iter().position(is_it)
+                && !self.registered(source)?.setting.is_complete(first + at, strict)
+            {
+                return Ok(source.aggregates.get(at));
+            }
+        }
+        Ok(None)
+    }
+
     /// Brings the contributions of one source to what it wants: all of a partition in one batch.
     pub(super) async fn settle_contributions(
         &self,

@@ -219,7 +219,11 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
 pub(super) fn place(schema: &'static EntitySchema, name: &str) -> Option<&'static str> {
     match schema.index(name) {
         Some(index) => Some(index.elsewhere.as_ref()?.table),
-        None => schema.copy(schema.derived_position(name)?).map(|copy| (copy.source)().table),
+        None => {
+            let position = schema.derived_position(name)?;
+            let source = schema.copy(position).map(|copy| (copy.source)().table);
+            source.or_else(|| schema.aggregate(position).and(schema.derived(position)?.table))
+        }
     }
 }
 

@@ -185,7 +185,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Corrupt` if the cell cannot be read; `Overflow` never, since such a write was refused.
+    /// `IndexNotReady` until an aggregate that was added later is built; `Corrupt` if the cell cannot be read; `Overflow` never, since such a write was refused.
     pub async fn total<P, T>(&self, path: P, field: Field<EntityOf<P>, T, Aggregated>) -> Result<T>
     where
         P: Path,
@@ -197,6 +197,11 @@ impl Database {
         let key = path.primary_key(self).await?;
         let into = aggregate::held(schema, &key.row).find(|into| into.property.property == field.property());
         let into = into.ok_or_else(|| Error::unsupported("the field holds no aggregate").of(schema.entity_type))?;
+        if let Some(aggregate) = self.not_kept(schema, field.property(), false)? {
+            let detail = "the aggregate is not built; see `db.migrations()`";
+            let kind = ErrorKind::IndexNotReady { index: aggregate.into };
+            return Err(Error::new(kind, detail).of(schema.entity_type).at_key(key));
+        }
         let cell = self.get_row(&registered.table, &RowKey::new(key.partition.clone(), into.cell())).await?;
         let value = into.value(&into.total(cell.as_ref())?).map_err(|error| error.of(schema.entity_type))?;
         let read = T::from_value(value.as_ref().map(|value| value.as_ref()));

@@ -25,12 +25,15 @@ impl<'a> Lines<'a> {
         self.length
     }
 
+    #[expect(clippy::indexing_slicing, reason = "both ends are below the lengths; see `schema::constant` for why")]
     pub(super) const fn bytes(&mut self, bytes: &[u8]) {
         let end = self.length + bytes.len();
         if end <= self.room.len() {
-            let (_, rest) = self.room.split_at_mut(self.length);
-            let (here, _) = rest.split_at_mut(bytes.len());
-            here.copy_from_slice(bytes);
+            let mut i = 0;
+            while i < bytes.len() {
+                self.room[self.length + i] = bytes[i];
+                i += 1;
+            }
         }
         self.length = end;
     }

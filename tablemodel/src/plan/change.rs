@@ -275,7 +275,7 @@ impl Planner<'_> {
         let held = aggregate::held(schema, &old.key().row);
         // What it holds is made what the cells say; one that is missing says nothing.
         let cells = held.filter(|into| self.before.row(&into.cell()).flatten().is_some());
-        let mut cells: Vec<_> = cells.map(|into| aggregate::Edit { into, loss: None, gain: None }).collect();
+        let mut cells: Vec<_> = cells.map(aggregate::Edit::of_target).collect();
         let mut image = Cow::Borrowed(was.now());
         let (mut guards, mut leaving) = (Vec::new(), Derived::default());
         if was.is_older() {

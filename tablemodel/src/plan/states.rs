@@ -104,8 +104,9 @@ impl Setting {
         self.states.of(schema.indexes.len() + at) == IndexState::Readable
     }
 
-    /// Whether the aggregate with this number is kept: from when it is complete.
-    pub(crate) fn keeps(&self, aggregate: usize) -> bool {
-        self.states.of(aggregate) == IndexState::Readable
+    /// Whether the index at this position has all its rows; if `strict`, or should have them, to be complete soon.
+    pub(crate) fn is_complete(&self, index: usize, strict: bool) -> bool {
+        let least = if strict { IndexState::WriteOnly } else { IndexState::Readable };
+        self.of(index) >= least
     }
 }

@@ -3,10 +3,13 @@
 //! In this module nothing is read or written: it only says what is to be.
 
 mod contribution;
+mod edit;
 mod rank;
 mod totals;
 
-use tablemodel_store::{Action, Condition, EdmType, Properties, PropertyName, Row, Value, ValueRef, limits};
+use tablemodel_store::{
+    Action, Comparison, Condition, EdmType, Filter, Properties, PropertyName, Row, Value, ValueRef, limits,
+};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -15,7 +18,6 @@ use crate::{
         change::Need,
         exact::Exact,
         image::{Image, key_error},
-        known::Known,
         system,
     },
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
@@ -23,6 +25,7 @@ use crate::{
 
 pub(crate) use self::{
     contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, entries, is_contribution, is_first, rank_behind},
+    edit::{Edit, edits},
     rank::Rank,
     totals::{Recount, Totals},
 };
@@ -35,6 +38,8 @@ const VALUE: &str = "_value";
 const COUNT: &str = "_count";
 /// On the cell of a sum of floats: the sum without rounding.
 const EXACT: &str = "_exact";
+/// On a cell whose sources are still to be counted, in place of all these: true.
+const UNBUILT: &str = "_unbuilt";
 
 /// One term of an aggregate.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,32 +57,6 @@ pub(crate) struct Into {
     /// The row key of the target.
     pub(crate) row: String,
     pub(crate) property: &'static PropertySchema,
-}
-
-/// What changes in an aggregate. With neither, its target comes or goes.
-#[derive(Debug, Clone)]
-pub(crate) struct Edit {
-    pub(crate) into: Into,
-    pub(crate) loss: Option<Term>,
-    pub(crate) gain: Option<Term>,
-}
-
-impl Edit {
-    /// Of the least or greatest: a rank that changes.
-    pub(crate) fn rank(&self) -> Option<&Rank> {
-        [&self.loss, &self.gain].into_iter().flatten().find_map(|term| match term {
-            Term::Rank(rank) => Some(rank),
-            Term::Int(_) | Term::Float(_) => None,
-        })
-    }
-
-    /// What must be read to know what comes first afterwards, by the cell: where the first may go, the contributions behind
-    /// it. Asked again once the cell is known.
-    pub(crate) fn range(&self, known: &Known) -> Result<Option<String>> {
-        let (Some(Term::Rank(lost)), Some(cell)) = (&self.loss, known.get(&self.into.cell())) else { return Ok(None) };
-        let first = self.into.total(cell.as_ref())?.rank(lost);
-        Ok((first.as_ref() == Some(lost)).then(|| self.into.prefix()))
-    }
 }
 
 /// What the sources of an aggregate come to, exactly.
@@ -145,13 +124,16 @@ impl Into {
         format!("{}.~{}@{}", self.target.entity_type, self.property.property, self.target.version)
     }
 
-    /// The total in its cell; that of no sources where there is none.
+    /// The total in its cell; that of no sources where there is none, or they are still to be counted.
     pub(crate) fn total(&self, cell: Option<&Row>) -> Result<Total> {
         let Some(cell) = cell else { return Ok(Total::none(self.property)) };
         if system::entity_type(&cell.properties).and_then(|text| text.rsplit_once('@')).map(|(kind, _)| kind)
             != self.discriminator().rsplit_once('@').map(|(kind, _)| kind)
         {
             return Err(Error::corrupt("a row of another type has the key of an aggregate").at_key(cell.key.clone()));
+        }
+        if is_unbuilt(cell) {
+            return Ok(Total::none(self.property));
         }
         let sources = match cell.properties.get(COUNT) {
             Some(ValueRef::Int64(sources)) => Some(sources),
@@ -189,13 +171,10 @@ impl Into {
             let error = Error::corrupt(detail);
             return Err(cell.map_or(error.clone(), |cell| error.at_key(cell.key.clone())));
         }
-        let condition = cell.map(|cell| Condition::Match(cell.etag.clone()));
         if total.sources == 0 && !is_live {
-            return Ok(condition.map(Action::Delete));
+            return Ok(cell.map(|cell| Action::Delete(Condition::Match(cell.etag.clone()))));
         }
-        let mut properties = Properties::new();
-        let sequence = cell.map_or(now, |cell| system::sequence(&cell.properties).saturating_add(1));
-        system::stamp(&mut properties, self.discriminator(), sequence, None);
+        let mut properties = self.stamped(cell, now);
         properties.insert(PropertyName::from_static(COUNT), total.sources);
         if let Some(value) = self.value(total)? {
             properties.insert(PropertyName::from_static(VALUE), value);
@@ -203,10 +182,22 @@ impl Into {
         if let Sum::Float(exact) = &total.sum {
             properties.insert(PropertyName::from_static(EXACT), Value::Binary(exact.bytes()));
         }
-        Ok(Some(match condition {
-            None => Action::Insert(properties),
-            Some(condition) => Action::Replace(properties, condition),
-        }))
+        Ok(Some(over(cell, properties)))
+    }
+
+    /// The write of its cell by which its sources are still to be counted: another cell for whoever counts them.
+    pub(crate) fn unbuilt(&self, cell: Option<&Row>, now: i64) -> Action {
+        let mut properties = self.stamped(cell, now);
+        properties.insert(PropertyName::from_static(UNBUILT), true);
+        over(cell, properties)
+    }
+
+    /// What every cell says, at the number after that of the one that is there.
+    fn stamped(&self, cell: Option<&Row>, now: i64) -> Properties {
+        let mut properties = Properties::new();
+        let sequence = cell.map_or(now, |cell| system::sequence(&cell.properties).saturating_add(1));
+        system::stamp(&mut properties, self.discriminator(), sequence, None);
+        properties
     }
 
     /// The value of the target's property; none of the least or greatest of nothing.
@@ -330,46 +321,26 @@ fn check_length(image: &Image, into: &Into, row: &str) -> Result<()> {
     Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()))
 }
 
-/// The aggregates beside an entity that it adds to, by their numbers in the latest schema.
-fn beside(image: &Image) -> impl Iterator<Item = (usize, &'static AggregateSchema)> {
-    let (schema, latest) = (image.schema, image.latest);
-    let first = schema.indexes.len() + schema.copies.len();
-    let own = schema.aggregates.iter().enumerate().filter(|(_, aggregate)| aggregate.is_beside(schema));
-    own.map(move |(at, aggregate)| match schema.version == latest.version {
-        true => (first + at, aggregate),
-        false => (latest.position_of(schema, first + at), aggregate),
-    })
+fn over(cell: Option<&Row>, properties: Properties) -> Action {
+    match cell {
+        None => Action::Insert(properties),
+        Some(cell) => Action::Replace(properties, Condition::Match(cell.etag.clone())),
+    }
 }
 
-/// What changes in aggregates beside an entity when it was `old` and is `new`; `is_kept` tells of an aggregate, by its number
-/// in the latest schema, whether it is kept.
-pub(crate) fn edits(old: Option<&Image>, new: Option<&Image>, is_kept: impl Fn(usize) -> bool) -> Result<Vec<Edit>> {
-    let kept = |image: Option<&Image>| -> Vec<_> {
-        image.into_iter().flat_map(beside).filter(|(position, _)| is_kept(*position)).collect()
-    };
-    let (earlier, later) = (kept(old), kept(new));
-    let only_earlier = earlier.iter().filter(|(at, _)| later.iter().all(|(other, _)| at != other));
-    let mut edits = Vec::new();
-    for (position, _) in later.iter().chain(only_earlier) {
-        let of = |all: &[(usize, &'static AggregateSchema)], image: Option<&Image>| {
-            let own = all.iter().find(|(at, _)| at == position).zip(image);
-            own.map(|((_, aggregate), image)| term(image, aggregate)).transpose().map(Option::flatten)
-        };
-        let (before, after) = (of(&earlier, old)?, of(&later, new)?);
-        match (before, after) {
-            (None, None) => {}
-            (Some((into, loss)), Some((other, gain))) if into.is(&other) => {
-                if loss != gain {
-                    edits.push(Edit { into, loss: Some(loss), gain: Some(gain) });
-                }
-            }
-            (before, after) => {
-                edits.extend(before.map(|(into, loss)| Edit { into, loss: Some(loss), gain: None }));
-                edits.extend(after.map(|(into, gain)| Edit { into, loss: None, gain: Some(gain) }));
-            }
-        }
-    }
-    Ok(edits)
+/// Whether the sources of the cell are still to be counted.
+pub(crate) fn is_unbuilt(cell: &Row) -> bool {
+    cell.properties.get(UNBUILT) == Some(ValueRef::Boolean(true))
+}
+
+/// Cells, of any version of this kind, whose sources are still to be counted.
+pub(crate) fn unbuilt_only() -> Filter {
+    Filter::compare(UNBUILT, Comparison::Equal, true)
+}
+
+/// Cells that say more than an insert of their target would have them say.
+pub(crate) fn told_only() -> Filter {
+    Filter::compare(COUNT, Comparison::NotEqual, 0_i64).or(unbuilt_only())
 }
 
 /// Whether the row is a cell, by its key and type.

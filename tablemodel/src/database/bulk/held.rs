@@ -8,7 +8,7 @@ use tablemodel_store::size;
 
 use super::rows_each;
 use crate::{
-    plan::{change::Change, image::Image},
+    plan::{change::Change, image::Image, states::IndexState},
     rooms::aggregate,
     schema::{Cover, EntitySchema},
 };
@@ -98,7 +98,7 @@ impl Held {
         if image.schema.aggregates.is_empty() {
             return all;
         }
-        let Ok(edits) = aggregate::edits(None, Some(image), |_| true) else { return all };
+        let Ok(edits) = aggregate::edits(None, Some(image), |_| IndexState::Readable) else { return all };
         let shared = edits.into_iter().flat_map(|edit| {
             let target = rows_each(edit.into.target);
             [(edit.into.cell(), 1), (edit.into.row, target)]

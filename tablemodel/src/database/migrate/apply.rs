@@ -7,6 +7,7 @@ use std::{future::IntoFuture, pin::Pin, sync::Mutex, time::Duration};
 use super::{
     Applied, DryRun, Progress,
     backfill::{BATCH, Backfill, Report, Sums},
+    counts::{counted, mark},
     dry,
     patience::Patience,
     record::{self, Record},
@@ -241,6 +242,7 @@ impl<'a> Apply<'a> {
         }
         if is_any(IndexState::DeleteOnly).await? {
             owned.settle(&know).await?;
+            mark(owned, &counted(&self.db, indexes)).await?;
             owned.shift(IndexState::DeleteOnly, IndexState::WriteOnly).await?;
         }
         owned.settle(&know).await
@@ -287,7 +289,8 @@ impl<'a> Apply<'a> {
 
     /// Whether that is done; else entities are left that must be written first.
     async fn make_readable(&self, owned: &Owned, targets: &Targets, applied: &mut Applied) -> Result<bool> {
-        let settled = settle(owned, targets).await?;
+        let (_, record) = owned.rows().await?;
+        let settled = settle(owned, targets, &counted(&self.db, &record.steps)).await?;
         applied.scrubbed += settled.scrubbed;
         applied.violations = settled.violations;
         if settled.left {

@@ -123,14 +123,15 @@ impl Dry<'_> {
             self.shadows(schema, &image);
         }
         for entry in wanted {
-            let Some(index) = schema.index_at(entry.index) else { continue };
+            let is_told = schema.index_at(entry.index).is_some() || schema.aggregate(entry.index).is_some();
+            let Some(index) = schema.derived(entry.index).filter(|_| is_told) else { continue };
             if !self.steps.iter().any(|step| step.entity == schema.entity_type && step.index == index.name) {
                 continue;
             }
             self.report.rows += 1;
             // In another partition: read, written; the entity's outbox row put and taken away.
             self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };
-            let place = (index.name.to_owned(), entry.partition(&image).to_owned(), entry.row.clone());
+            let place = (index.name.to_string(), entry.partition(&image).to_owned(), entry.row.clone());
             if index.unique
                 && let Some(first) = self.taken.insert(place, group.key().to_string())
             {

@@ -4,6 +4,7 @@
 
 mod apply;
 mod backfill;
+mod counts;
 mod dry;
 mod forms;
 mod owners;
@@ -104,7 +105,8 @@ pub struct MigrationPlan {
     /// Indexes that the store keeps, and rewrites that were begun, for a newer version of the program than this one. While there are any, this program's
     /// migrations are refused with `UnknownVersion`.
     pub newer: Vec<DroppedIndex>,
-    /// What cannot be built beside writers: aggregates of an entity that has rows.
+    /// What cannot be built yet: aggregates in a property that another entity's sources are counted in, until [`Migrations::contract`] has
+    /// taken those away.
     pub unsupported: Vec<Step>,
     /// Entities of which the model reads older versions, and what the store knows of their rows.
     pub rewrites: Vec<Rewrite>,

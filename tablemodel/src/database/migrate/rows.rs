@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tablemodel_store::{Row, ValueRef};
 
 use super::{
-    DroppedIndex, MigrationPlan, Rewrite, Step,
+    DroppedIndex, MigrationPlan, Rewrite, Step, counts,
     record::{Control, MIGRATION, Record, control_key},
     switch,
 };
@@ -71,9 +71,9 @@ impl Rows {
             }
             for index in followers(schema).chain(rewrites::recorded(schema)) {
                 let state = self.state(&entity, &index)?;
-                let is_aggregate = schema.aggregates.iter().any(|aggregate| aggregate.is_named(&index));
+                let is_taken = self.is_taken(&entity, &index)?;
                 let step = Step { entity: entity.clone(), index, state };
-                match (state, is_aggregate) {
+                match (state, is_taken) {
                     (IndexState::Readable, _) => {}
                     (_, false) => plan.steps.push(step),
                     (_, true) => plan.unsupported.push(step),
@@ -91,6 +91,21 @@ impl Rows {
             plan.dropped.push(DroppedIndex { entity, index, state: IndexState::Readable });
         }
         Ok(plan)
+    }
+
+    /// Whether the index is an aggregate in a property that the store keeps for other sources.
+    pub(super) fn is_taken(&self, entity: &str, index: &str) -> Result<bool> {
+        if counts::place(index).is_none() {
+            return Ok(false);
+        }
+        let own = index_row(entity, index);
+        let others = self.0.iter().filter(|(key, _)| key.starts_with("index|") && **key != own);
+        for (_, row) in others.filter(|(key, _)| key.rsplit('|').next() == Some(index)) {
+            if registry::state(row)? != IndexState::Absent {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(super) fn row(&self, key: &str) -> Option<&Row> {

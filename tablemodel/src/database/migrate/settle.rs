@@ -1,10 +1,15 @@
-//! Before an index is readable: the outbox is drained, and the tables are walked; what nobody wants is taken away, and what is
+//! Before an index is readable: the outbox is drained, what is to be counted is, and the tables are walked; what nobody wants is taken away, and what is
 //! missing is written, until a walk finds nothing.
 //!
 //! The walk is `verify`'s, which takes an index that is being written for one that must be complete. Of a rewrite, no row of an
 //! older version may be left.
 
-use super::{states::Owned, survey, targets::Targets};
+use super::{
+    counts::{Counted, count},
+    states::Owned,
+    survey,
+    targets::Targets,
+};
 use crate::{
     database::{Database, Violation, ViolationKind, calls::ATTEMPTS},
     error::{Error, ErrorKind, Result},
@@ -25,11 +30,12 @@ pub(super) struct Settled {
     pub(super) left: bool,
 }
 
-/// Drains, scrubs and checks; where nothing comes into being but new forms, drains alone.
-pub(super) async fn settle(owned: &Owned, targets: &Targets) -> Result<Settled> {
+/// Drains, counts, scrubs and checks; where nothing comes into being but new forms, drains alone.
+pub(super) async fn settle(owned: &Owned, targets: &Targets, counted: &[Counted]) -> Result<Settled> {
     let mut settled = Settled::default();
     for _ in 0..ROUNDS {
         drain(&owned.db).await?;
+        count(owned, counted).await?;
         settled.violations.clear();
         if targets.build() {
             settled.scrubbed += walk(owned, &mut settled.violations).await?;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use tablemodel_store::Row;
 
+use super::counts::is_cell_alone;
 use crate::{
     database::{Database, rewrites},
     plan::{change::is_primary, version::is_older},
@@ -16,8 +17,10 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target {
     pub(super) schema: &'static EntitySchema,
-    /// Whether all are, for rows that they come to want; else those of older versions.
+    /// Whether all are, for rows that they come to want; else those of older versions, if they are to be rewritten.
     pub(super) all: bool,
+    /// Whether anything comes into being, and not only new forms of what is there.
+    builds: bool,
     /// Whether none of an older version may be left.
     rewrites: bool,
 }
@@ -26,7 +29,7 @@ impl Target {
     /// Whether the row is the head of an entity that is to be written once more.
     pub(super) fn takes(&self, row: &Row) -> bool {
         let is_entity = is_primary(self.schema, row) && !row.key.row.starts_with("~~");
-        is_entity && (self.all || is_older(self.schema, row))
+        is_entity && (self.all || (self.rewrites && is_older(self.schema, row)))
     }
 }
 
@@ -40,15 +43,16 @@ impl Targets {
         let target = |schema: &'static EntitySchema| {
             let own = || steps.iter().filter(|(entity, _)| entity == schema.entity_type);
             let is_rewrite = |(_, name): &(String, String)| rewrites::version(name).is_some();
-            let (rewrites, all) = (own().any(is_rewrite), own().any(|step| !is_rewrite(step)));
-            (rewrites || all).then_some(Target { schema, all, rewrites })
+            let (rewrites, builds) = (own().any(is_rewrite), own().any(|step| !is_rewrite(step)));
+            let all = own().any(|step| !is_rewrite(step) && !is_cell_alone(schema, &step.1));
+            (rewrites || builds).then_some(Target { schema, all, builds, rewrites })
         };
         Self(db.model().iter().copied().filter_map(target).collect())
     }
 
     /// Every entity of the model.
     pub(super) fn model(db: &Database) -> Self {
-        Self(db.model().iter().map(|schema| Target { schema, all: true, rewrites: false }).collect())
+        Self(db.model().iter().map(|schema| Target { schema, all: true, builds: true, rewrites: false }).collect())
     }
 
     /// The same, of which none of an older version may be left.
@@ -59,7 +63,7 @@ impl Targets {
 
     /// Whether derived rows come into being, and not only new forms of those that are there.
     pub(super) fn build(&self) -> bool {
-        self.0.iter().any(|target| target.all)
+        self.0.iter().any(|target| target.builds)
     }
 
     /// The tables, each once.

@@ -12,7 +12,15 @@ use tablemodel_store::{
 };
 
 use super::{
-    Contracted, forms, plans, record, rows::Rows, running, settle::drain, states::Owned, stop::Stop, switch,
+    Contracted,
+    counts::{cells_named, clear},
+    forms, plans, record,
+    rows::Rows,
+    running,
+    settle::drain,
+    states::Owned,
+    stop::Stop,
+    switch,
     waiting::Waiting,
 };
 use crate::{
@@ -114,6 +122,7 @@ impl Undo {
         let derived = record.steps.iter().filter(|(_, name)| rewrites::version(name).is_none());
         for (entity, index) in derived {
             contracted.rows += remove_rows(owned, entity, index).await?;
+            clear(owned, entity, index).await?;
         }
         record::forget(db, &record.id).await?;
         owned.finish(None).await?;
@@ -140,13 +149,17 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
         Some(table) => BTreeSet::from([table]),
         None => db.entity_tables(),
     };
+    // The cells in which other sources are counted by now are theirs.
+    let cells = if rows.is_taken(entity, index)? { None } else { cells_named(db, index) };
+    let filters: Vec<_> = [Some(rows_of(&format!("{entity}.{index}"))), cells].into_iter().flatten().collect();
     let mut removed = 0;
     for _ in 0..ROUNDS {
         let mut found = 0;
         for table in &tables {
-            let filter = rows_of(&format!("{entity}.{index}"));
-            let (rows, gone) = remove_once(owned, &db.table_name(table), filter, &is_its).await?;
-            (found, removed) = (found + rows, removed + gone);
+            for filter in &filters {
+                let (rows, gone) = remove_once(owned, &db.table_name(table), filter.clone(), &is_its).await?;
+                (found, removed) = (found + rows, removed + gone);
+            }
         }
         if found == 0 {
             return Ok(removed);

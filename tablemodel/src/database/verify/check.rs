@@ -34,7 +34,7 @@ use crate::{
         copy, list,
         rekey::{INTENT, Reservation, is_held},
     },
-    schema::{AggregateSchema, Cover, EntitySchema},
+    schema::{Cover, EntitySchema},
 };
 
 /// The check of one partition.
@@ -120,7 +120,10 @@ impl Check {
                 }
                 (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
                     check.derived += 1;
-                    if is_kept(db, schema, name.trim_start_matches('~'))? {
+                    // One that the model dropped is another program's to keep, until it is contracted.
+                    let property = name.trim_start_matches('~');
+                    let is_held = schema.property(property).is_some_and(|property| property.aggregate);
+                    if is_held && db.not_kept(schema, property, check.strict)?.is_none() {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }
@@ -177,7 +180,8 @@ impl Check {
                     true => self.tombstones += 1,
                     false => self.derived += 1,
                 }
-                if let Some(aggregate) = schema.aggregate(index) {
+                let is_complete = db.registered(schema)?.setting.is_complete(index, self.strict);
+                if let Some(aggregate) = schema.aggregate(index).filter(|_| is_complete) {
                     self.contribution(aggregate, &row);
                 }
                 self.guests.push(Guest { schema, index, row });
@@ -343,20 +347,6 @@ impl Check {
     fn report(&mut self, key: RowKey, kind: ViolationKind, detail: String, mend: Mend) {
         self.violations.push(Violation { table: self.table.to_owned(), key, kind, detail, mend });
     }
-}
-
-/// Whether the sources of the aggregate in this property of the target keep it.
-fn is_kept(db: &Database, target: &'static EntitySchema, property: &str) -> Result<bool> {
-    for source in db.model().iter().copied() {
-        let is_it = |of: &AggregateSchema| of.target.entity_type == target.entity_type && of.into == property;
-        let first = source.indexes.len() + source.copies.len();
-        if let Some(at) = source.aggregates.iter().position(is_it)
-            && !db.registered(source)?.setting.keeps(first + at)
-        {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Whether the rows of the index are of no meaning: it is not built, or no longer.

@@ -5,6 +5,7 @@
 //! reported. What a partition shows by itself is `check`'s, what several show is `elsewhere`'s, mending is `repair`'s.
 
 mod check;
+mod count;
 mod elsewhere;
 mod readable;
 mod relist;

@@ -196,7 +196,7 @@ impl Database {
         Ok(violations)
     }
 
-    async fn mend(&self, violation: &Violation) -> Result<()> {
+    pub(super) async fn mend(&self, violation: &Violation) -> Result<()> {
         match &violation.mend {
             Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
             Mend::Touch(entity, owner) => self.touch(self.known(entity)?, owner, Vec::new()).await,

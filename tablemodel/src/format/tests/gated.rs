@@ -102,7 +102,7 @@ proptest::proptest! {
 
 fn outcome(is_frozen: bool, newest: u32, locked: Option<&[&str]>) -> Result<(), String> {
     const LENGTH: usize = facts_length(Employee::SCHEMA);
-    let gate = || gate::<LENGTH>(Employee::SCHEMA, is_frozen, newest, locked);
+    let gate = || gate::<LENGTH>(Employee::SCHEMA, is_frozen, newest, locked, 0);
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(gate));
     panic.map_err(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
 }

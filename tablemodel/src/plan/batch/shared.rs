@@ -2,6 +2,8 @@
 //!
 //! They are closed after all changes were added.
 
+use std::borrow::Cow;
+
 use tablemodel_store::{Action, Row, RowKey, Value};
 
 use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, is_live};
@@ -27,6 +29,32 @@ use crate::{
 
 /// How an entity is kept: its newest format, and its setting.
 pub(crate) type Kept = (&'static EntitySchema, Setting);
+
+/// The rows before the last write of an entity: of its parts, also those that were read with it and that no change of the batch
+/// writes.
+struct WithParts<'a> {
+    earlier: Earlier<'a>,
+    parts: &'a [Row],
+}
+
+impl Before for WithParts<'_> {
+    fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
+        let part = || self.parts.iter().find(|part| part.key.row == row);
+        self.earlier.row(row).or_else(|| part().map(|part| Some(Cow::Borrowed(part))))
+    }
+
+    fn gone(&self, row: &str) -> i64 {
+        self.earlier.gone(row)
+    }
+
+    fn known(&self) -> &Known {
+        self.earlier.known()
+    }
+
+    fn is_blank(&self) -> bool {
+        self.earlier.is_blank()
+    }
+}
 
 impl BatchPlan {
     /// Writes the cells of the aggregates that the changes meet in, and copies them into their targets.
@@ -70,6 +98,11 @@ impl BatchPlan {
     ) -> Result<Option<(&'static str, Option<Value>)>> {
         let (into, row) = (&first.into, first.into.cell());
         let cell = known.get(&row).and_then(Option::as_ref);
+        let edits: Vec<_> = edits.collect();
+        if cell.is_some_and(aggregate::is_unbuilt) || edits.iter().any(|edit| edit.spoils) {
+            self.leave_unbuilt(into, cell, change, known, context)?;
+            return Ok(None);
+        }
         let before = into.total(cell)?;
         let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
         for edit in edits {
@@ -94,6 +127,25 @@ impl BatchPlan {
         }
         let value = into.value(&total)?;
         Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
+    }
+
+    /// Writes a cell whose sources are still to be counted: it says no more than before, and is another one for whoever counts
+    /// them, even where what changes here adds up to nothing.
+    fn leave_unbuilt(
+        &mut self,
+        into: &aggregate::Into,
+        cell: Option<&Row>,
+        change: usize,
+        known: &Known,
+        context: Context,
+    ) -> Result<()> {
+        self.shared.insert(into.cell());
+        if self.left_at(&into.row).is_none() {
+            // Where the cell is counted meanwhile, its target says so too, and is to be read again with it.
+            self.shared.insert(into.row.clone());
+        }
+        let planned = PlannedRow { row: into.cell(), action: into.unbuilt(cell, context.now), role: Role::Cell };
+        self.rows.push(BatchRow { planned, change, schema: into.target }, "", known)
     }
 
     /// What the target holds, in whichever of its rows.
@@ -147,7 +199,8 @@ impl BatchPlan {
             Change::Refresh { key, sets, .. } => Change::Refresh { schema, key, sets },
             other => other,
         };
-        let before = Earlier { known, plan: self, partition: &key.partition };
+        let earlier = Earlier { known, plan: self, partition: &key.partition };
+        let before = WithParts { earlier, parts: self.left_at(&key.row).map_or(&[], |left| &left.parts) };
         let planned = change::plan(&change, &before, &setting, context)?;
         if self.left_at(&key.row).is_none() {
             let of_target = planned.rows.iter().filter(|row| matches!(row.role, Role::Primary | Role::Part));
@@ -156,7 +209,7 @@ impl BatchPlan {
         let (after, parts) =
             self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
         match self.left.iter_mut().rev().find(|left| left.row == key.row) {
-            Some(left) => left.properties = after,
+            Some(left) => (left.properties, left.parts) = (after, parts),
             None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
         }
         Ok(())

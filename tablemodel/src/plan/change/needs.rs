@@ -151,7 +151,7 @@ pub(super) fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> R
     let mut needs = Vec::new();
     let touches = matches!(change, Change::Touch { .. });
     if !touches || old.is_some() {
-        for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.keeps(at))? {
+        for edit in aggregate::edits(old.as_ref(), new.as_ref(), |at| setting.of(at))? {
             needs.extend(edit.range(known)?.map(|row| Need { row, head: None }));
             needs.extend(edit.into.needs());
         }

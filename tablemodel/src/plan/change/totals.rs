@@ -20,7 +20,7 @@ impl Planner<'_> {
         if [old, new].into_iter().flatten().all(|image| image.schema.aggregates.is_empty()) {
             return Ok(Vec::new());
         }
-        aggregate::edits(old, new, |at| self.setting.keeps(at))
+        aggregate::edits(old, new, |at| self.setting.of(at))
     }
 
     /// Gives a new entity the aggregates that it holds; their cells say from now on that it is there.
@@ -33,7 +33,7 @@ impl Planner<'_> {
             let cell = self.before.row(&into.cell()).flatten();
             let value = into.value(&into.total(cell.as_deref())?)?;
             set(&mut image.to_mut().fields, into.property.property, value);
-            edits.push(aggregate::Edit { into, loss: None, gain: None });
+            edits.push(aggregate::Edit::of_target(into));
         }
         Ok(edits)
     }
@@ -56,7 +56,7 @@ impl Planner<'_> {
             };
             set(&mut new.to_mut().fields, property, value);
             if is_new {
-                edits.push(aggregate::Edit { into, loss: None, gain: None });
+                edits.push(aggregate::Edit::of_target(into));
             }
         }
         Ok(edits)
@@ -102,5 +102,5 @@ pub(super) fn set(fields: &mut Properties, property: &'static str, value: Option
 
 /// That an entity with aggregates goes away from its key.
 pub(super) fn left_cells(image: &Image) -> impl Iterator<Item = aggregate::Edit> + '_ {
-    aggregate::held(image.schema, &image.key.row).map(|into| aggregate::Edit { into, loss: None, gain: None })
+    aggregate::held(image.schema, &image.key.row).map(aggregate::Edit::of_target)
 }

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use tablemodel_store::{ETag, Properties, Row};
 
-use super::{Contribution, Edit, Into, Term, Total, VALUE, edits};
-use crate::{error::Result, plan::image::Image, schema::AggregateSchema};
+use super::{Contribution, Edit, Into, Term, Total, VALUE, edits, is_unbuilt};
+use crate::{
+    error::Result,
+    plan::{image::Image, states::IndexState},
+    schema::AggregateSchema,
+};
 
 /// What the sources of one partition come to: the truth that cells and properties are checked against, and rebuilt from.
 #[derive(Debug, Default)]
@@ -13,8 +17,8 @@ pub(crate) struct Totals(BTreeMap<String, (Into, Total)>);
 
 impl Totals {
     /// With one more source.
-    pub(crate) fn add(&mut self, image: &Image, is_kept: impl Fn(usize) -> bool) -> Result<()> {
-        for edit in edits(None, Some(image), is_kept)? {
+    pub(crate) fn add(&mut self, image: &Image, state: impl Fn(usize) -> IndexState) -> Result<()> {
+        for edit in edits(None, Some(image), state)? {
             self.change(&edit);
         }
         Ok(())
@@ -23,7 +27,7 @@ impl Totals {
     /// With one more contribution. `false`: it adds nothing, or cannot be read.
     pub(crate) fn add_contribution(&mut self, of: &'static AggregateSchema, row: &Row) -> bool {
         let Some((into, term)) = Contribution::standing(of, row) else { return false };
-        self.change(&Edit { into, loss: None, gain: Some(term) });
+        self.change(&Edit { into, loss: None, gain: Some(term), spoils: false });
         true
     }
 
@@ -55,6 +59,9 @@ impl Totals {
         for (row, (into, total)) in &self.0 {
             let cell = cells.get(row);
             let fault = match into.total(cell) {
+                Ok(_) if cell.is_some_and(is_unbuilt) => {
+                    Some("the sources of the aggregate were not counted".to_owned())
+                }
                 Ok(_) if cell.is_none() => Some("the aggregate has no cell".to_owned()),
                 Ok(found) if found != *total || !says(into, cell, total) => {
                     Some("the cell is not what its sources come to".to_owned())

@@ -2,6 +2,7 @@
 //!
 //! One store, and programs of two releases over it; time passes where somebody sleeps.
 
+mod aggregates;
 mod beside;
 mod building;
 mod copies;

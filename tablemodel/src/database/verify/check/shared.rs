@@ -4,14 +4,18 @@ use std::collections::BTreeSet;
 
 use tablemodel_store::{Row, RowKey};
 
-use super::{Check, is_kept};
+use super::Check;
 use crate::{
     database::{
         Database,
         verify::{ViolationKind, relist::Relist, repair::Mend},
     },
     error::Result,
-    plan::{image::Image, states::Setting, system},
+    plan::{
+        image::Image,
+        states::{IndexState, Setting},
+        system,
+    },
     rooms::{
         aggregate::{self, Recount},
         list,
@@ -70,11 +74,13 @@ impl Check {
     /// What an entity adds to aggregates, and those that it holds.
     pub(super) fn total(&mut self, db: &Database, image: &Image, setting: &Setting) -> Result<()> {
         let schema = image.latest;
-        self.totals.add(image, |at| setting.keeps(at))?;
+        let strict = self.strict;
+        let state = |at| if setting.is_complete(at, strict) { IndexState::Readable } else { IndexState::Absent };
+        self.totals.add(image, state)?;
         for into in aggregate::held(schema, &image.key.row) {
             // A version that does not hold it leaves that to its cell.
             let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);
-            if holds && is_kept(db, schema, into.property.property)? {
+            if holds && db.not_kept(schema, into.property.property, strict)?.is_none() {
                 self.totals.add_target(into);
                 self.targets.insert(image.key.row.clone(), image.fields.clone());
             }

@@ -1,0 +1,165 @@
+//! The way there and back, without faults.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use tablemodel::{
+    Consistency, IndexState,
+    prelude::*,
+    testing::{Fault, Script},
+};
+
+use super::{
+    super::{MODES, all_rows, assert_clean, next, program, states},
+    Club, Person, Team, assert_counted, assert_uncounted, before, filled, person, team, town,
+};
+
+/// Whatever may change the aggregates, once.
+async fn change(db: &Database) {
+    db.update(Person::find().club("c0").id(1), |p| Ok((p.city, p.visits) = ("Paris".into(), 70)))
+        .await
+        .expect("updated");
+    db.update(Person::find().club("c0").id(2), |p| Ok(p.active = !p.active)).await.expect("updated");
+    db.delete(Person::find().club("c1").id(5).one(db).await.unwrap().unwrap()).await.expect("deleted");
+    db.insert(&person("c1", 900, -3)).await.expect("inserted");
+    db.insert(&person("c3", 1, 4)).await.expect("inserted");
+    let mut moved = Person::find().club("c0").id(3).one(db).await.unwrap().unwrap();
+    moved.id = 801;
+    db.save(&mut moved).await.expect("moved");
+    db.upsert(&team("c2", "Late")).await.expect("written");
+    db.upsert(&town("Bern", "Late")).await.expect("written");
+    if let Some(first) = Team::find().club("c0").one(db).await.unwrap() {
+        db.delete(first).await.expect("deleted");
+    }
+}
+
+#[tokio::test]
+async fn what_is_added_is_counted_kept_taken_back_and_counted_again() {
+    for mode in MODES {
+        let store = filled(mode, 3, 70).await;
+        let db = next::<Club>(&store).await;
+        let plan = db.migrations().plan().await.expect("planned");
+        assert_eq!((plan.steps.len(), plan.unsupported.len()), (5, 0), "{plan:?}");
+        assert_uncounted(&db, "before").await;
+        let sized = db.migrations().apply().dry_run(None).await.expect("sized");
+        assert_eq!((sized.entities, sized.rows, sized.failed), (210, 630, 0), "a contribution each to three of them");
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete() && applied.failed == 0, "{applied:?}");
+        assert_counted(&db, &format!("{mode:?}, built")).await;
+        change(&db).await;
+        assert_counted(&db, &format!("{mode:?}, changed")).await;
+        let status = db.migrations().status().await.unwrap().unwrap();
+        assert!(status.steps.iter().all(|step| step.state == IndexState::Readable) && status.finished.is_some());
+        let gone = db.migrations().rollback().await.expect("taken back");
+        assert!(gone.steps.iter().all(|step| step.state == IndexState::Absent), "{gone:?}");
+        assert_uncounted(&db, &format!("{mode:?}, taken back")).await;
+        db.update(Person::find().club("c1").id(1), |p| Ok(p.visits = 1_000)).await.expect("updated");
+        assert_uncounted(&db, &format!("{mode:?}, changed")).await;
+        db.migrations().apply().await.expect("applied again");
+        assert_counted(&db, &format!("{mode:?}, built again")).await;
+    }
+}
+
+/// No entity is written where the cell alone tells.
+#[tokio::test]
+async fn counting_beside_writes_no_source() {
+    mod counts {
+        use tablemodel::prelude::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", partition = "{club}", row = "p_{id:04}")]
+        #[table(count(Team, key(club = club), into = members))]
+        pub(super) struct Person {
+            pub(super) club: String,
+            pub(super) id: u32,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", wide, partition = "{club}", row = "team")]
+        pub(super) struct Team {
+            pub(super) club: String,
+            #[table(aggregate, default)]
+            pub(super) members: i64,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(super) enum Club {
+            Person(Person),
+            Team(Team),
+        }
+    }
+    for mode in MODES {
+        let store = filled(mode, 3, 70).await;
+        let before = all_rows(&store, "Club").await;
+        let db = next::<counts::Club>(&store).await;
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete() && applied.touched == 0, "{applied:?}");
+        for club in ["c0", "c1", "c2"] {
+            let path = || counts::Team::find().club(club);
+            assert_eq!(db.total(path(), counts::Team::MEMBERS).await.expect("built"), 70);
+            let there = path().one(&db).await.expect("read");
+            assert!(there.is_none_or(|team| team.members == 70));
+        }
+        let people = |rows: Vec<tablemodel::Row>| -> Vec<_> {
+            rows.into_iter().filter(|row| row.key.row.starts_with("p_")).collect()
+        };
+        assert_eq!(people(all_rows(&db, "Club").await), people(before));
+        assert_clean(&db, &format!("{mode:?}")).await;
+    }
+}
+
+/// The migration stops at each of its states, by dying at many of its calls; programs write; it is taken back.
+#[tokio::test]
+async fn at_every_state_it_can_be_taken_back() {
+    for mode in MODES {
+        let mut met = BTreeSet::new();
+        let persons = if mode == Consistency::Azure { 7 } else { 101 };
+        for call in (0..10).chain((10..).step_by(41)) {
+            let store = filled(mode, 2, persons).await;
+            let db = next::<Club>(&store).await;
+            store.fail(Script::new().at(call, Fault::CrashAfter));
+            let is_over = db.migrations().apply().workers(1).batch(50).await.is_ok();
+            store.fail(Script::new());
+            let store = store.reopen::<before::Club>().await.expect("opened");
+            store.clock().advance(Duration::from_secs(130));
+            let db = program::<Club>(&store).await;
+            if db.migrations().status().await.unwrap().is_none() {
+                continue;
+            }
+            met.extend(states(&db).await);
+            change(&db).await;
+            assert_clean(&db, &format!("{mode:?}, died at call {call}")).await;
+            db.migrations().rollback().await.expect("taken back");
+            assert_uncounted(&db, &format!("{mode:?}, died at call {call}")).await;
+            if is_over {
+                break;
+            }
+        }
+        assert_eq!(met.len(), 4, "every state was met: {met:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_model_dropped_is_taken_away_and_can_be_counted_anew() {
+    for mode in MODES {
+        let store = filled(mode, 3, 70).await;
+        next::<Club>(&store).await.migrations().apply().await.expect("applied");
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<before::Club>(&store).await;
+        let plan = db.migrations().plan().await.unwrap();
+        assert_eq!((plan.steps.len(), plan.dropped.len()), (0, 5), "{plan:?}");
+        db.migrations().contract().await.expect("taken away");
+        for table in ["Club", "Towns"] {
+            let left: Vec<_> =
+                all_rows(&db, table).await.into_iter().filter(|row| row.key.row.starts_with("~~agg")).collect();
+            assert!(left.is_empty(), "{mode:?}: {left:?}");
+        }
+        assert_clean(&db, &format!("{mode:?}, taken away")).await;
+        let mut first = before::Person::find().club("c0").id(1).one(&db).await.unwrap().unwrap();
+        first.visits = 5_000;
+        db.save(&mut first).await.expect("saved");
+        store.clock().advance(Duration::from_secs(130));
+        let again = next::<Club>(&store).await;
+        again.migrations().apply().await.expect("applied anew");
+        assert_counted(&again, &format!("{mode:?}, counted anew")).await;
+    }
+}
