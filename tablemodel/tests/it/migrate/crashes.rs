@@ -33,12 +33,27 @@ where
     W: AsyncFn(&Database) -> tablemodel::Result<()>,
     E: AsyncFn(&TestDatabase, &str),
 {
+    at_calls(1, filled, opened, work, end).await
+}
+
+/// The same at every call whose number is a multiple of `step`.
+pub(super) async fn at_calls<W, E>(
+    step: usize,
+    filled: TestDatabase,
+    opened: impl AsyncFn(&TestDatabase) -> Database,
+    work: W,
+    end: E,
+) -> usize
+where
+    W: AsyncFn(&Database) -> tablemodel::Result<()>,
+    E: AsyncFn(&TestDatabase, &str),
+{
     let store = filled.fork().expect("in memory");
     let db = opened(&store).await;
     store.forget_calls();
     work(&db).await.expect("without a fault");
     let calls = store.calls().len();
-    for call in 0..calls {
+    for call in (0..calls).step_by(step) {
         for fault in faults(call, calls) {
             let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
             let store = filled.fork().expect("in memory");
