@@ -18,7 +18,7 @@ const MESSAGE: usize = 32 * 1024;
 /// Fails to compile if the entity is stored otherwise than the lock says.
 ///
 /// `N` is [`facts_length`](super::facts_length); `newest` the greatest version in the lock; `locked` the sorted facts of
-/// the version that the schema has, if they are there, and `expected` their [`sum`], which the derive has taken; `is_frozen`
+/// the version that the schema has, if they are there, and `expected` their sum, which the derive has taken; `is_frozen`
 /// whether the struct is an old version kept to be read.
 #[track_caller]
 pub const fn gate<const N: usize>(
