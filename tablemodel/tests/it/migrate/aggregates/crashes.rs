@@ -21,7 +21,7 @@ async fn a_migration_that_died_at_some_calls_is_taken_up() {
 
 /// At all of them.
 #[tokio::test]
-#[ignore = "a quarter of an hour where it is not optimised; every sixteenth call is tried always"]
+#[ignore = "half an hour where it is not optimised; every sixteenth call is tried always"]
 async fn a_migration_that_died_anywhere_is_taken_up() {
     dying_at(1).await;
 }
