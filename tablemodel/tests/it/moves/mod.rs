@@ -8,6 +8,7 @@ mod blobs;
 mod colliding;
 mod crashes;
 mod flights;
+mod oversized;
 mod random;
 mod sabotage;
 mod switching;
