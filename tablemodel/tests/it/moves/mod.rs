@@ -11,6 +11,7 @@ mod flights;
 mod oversized;
 mod random;
 mod sabotage;
+mod stalled;
 mod switching;
 pub(crate) mod together;
 
