@@ -4,7 +4,7 @@
 
 use crate::{
     check::{fail, nth},
-    schema::{BLOB, Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
+    schema::{Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
 /// Fails unless rows of `old` can move to where `new` has them; `written` is what the user calls the other form.
@@ -70,9 +70,6 @@ const fn check_plain(schema: &EntitySchema) {
         let property = schema.property_at(at);
         if property.aggregate {
             fail(&["`", of, "` holds an aggregate in `", property.property, "`, and cannot move: take it away before"])
-        }
-        if same(property.codec, BLOB) {
-            fail(&["`", of, "` has a blob in `", property.property, "`, whose name holds its keys: it cannot move"])
         }
         at += 1;
     }

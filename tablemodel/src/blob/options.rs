@@ -16,7 +16,7 @@ use crate::{
     database::DatabaseBuilder,
     environment::Environment,
     error::{Error, ErrorKind, Result},
-    schema::{EntitySchema, IndexSchema, Store},
+    schema::EntitySchema,
 };
 
 /// What the builder was told of blobs.
@@ -102,7 +102,9 @@ impl Options {
         environment: &Environment,
         read_only: bool,
     ) -> Result<Option<Place>> {
-        let holder = model.iter().find(|schema| has_blobs(schema));
+        let may_link =
+            |schema: &EntitySchema| schema.keeps_blobs() || schema.moved_from.is_some_and(EntitySchema::keeps_blobs);
+        let holder = model.iter().find(|schema| may_link(schema));
         let is_beside = matches!(self.wanted, Some(Wanted::Folder(_)));
         let memory = || -> Arc<dyn ObjectStore> { Arc::new(MemoryBlobs::new(environment.clock.clone())) };
         let (store, folder) = match (self.wanted, holder) {
@@ -126,11 +128,6 @@ pub(crate) fn folder_beside(file: &Path) -> PathBuf {
     let mut folder = file.as_os_str().to_owned();
     folder.push(".blobs");
     folder.into()
-}
-
-fn has_blobs(schema: &'static EntitySchema) -> bool {
-    let in_blob = |index: &IndexSchema| index.store != Store::Rows;
-    schema.has_blobs() || schema.had_blobs() || schema.lineage().flat_map(|version| version.indexes).any(in_blob)
 }
 
 /// A folder whose files are on the disk before a row links them.

@@ -17,6 +17,7 @@ use crate::{
     database::{
         Consistency, Database,
         calls::{ATTEMPTS, is_transient},
+        registry::Generation,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -180,7 +181,11 @@ impl Database {
     }
 
     /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away.
+    ///
+    /// By the states that are known as it begins, held until it is over: what they say is not written once they have moved on too far.
     pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<()> {
+        self.hold_lease().await?;
+        let states = self.0.registry.enter();
         let registered = self.registered(outgoing.schema)?;
         let primary = self.read_entity(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
         let owner = outgoing.owner();
@@ -193,7 +198,7 @@ impl Database {
         let (contributions, targets): (Vec<_>, Vec<_>) =
             targets.into_iter().partition(|target| target.entry.aggregate(outgoing.schema).is_some());
         let settled: Vec<_> =
-            targets.iter().map(|target| self.settle_target(outgoing.schema, target, outgoing.since)).collect();
+            targets.iter().map(|target| self.settle_target(outgoing.schema, target, &states, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let settled: Vec<_> = claims
             .iter()
@@ -213,7 +218,13 @@ impl Database {
     }
 
     /// One affected row. Cost: a point read and at most one write, again while others write it.
-    async fn settle_target(&self, schema: &'static EntitySchema, target: &Target, since: Duration) -> Result<()> {
+    async fn settle_target(
+        &self,
+        schema: &'static EntitySchema,
+        target: &Target,
+        states: &Generation,
+        since: Duration,
+    ) -> Result<()> {
         let table = self.table_name(&target.entry.table);
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&table, &target.entry.key).await?;
@@ -225,7 +236,8 @@ impl Database {
             self.check_held(since)?;
             let batch =
                 Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
-            match self.commit_store(&[batch], attempt).await {
+            self.hold_lease().await?;
+            match self.commit_planned(states, &[batch], attempt).await {
                 Ok(_) => return Ok(()),
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
                 Err(error) if is_race(error.kind()) => {}

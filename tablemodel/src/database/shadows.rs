@@ -3,7 +3,12 @@
 //!
 //! What a shadow holds is planned in `plan::shadow`.
 
-use tablemodel_store::{Action, Batch, Condition, Row, RowKey};
+#[cfg(feature = "blob")]
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tablemodel_store::{Action, Batch, Condition, Properties, Row, RowKey};
+
+#[cfg(feature = "blob")]
+use super::blobs::{LinkPlace, links_of};
 
 use crate::{
     database::Database,
@@ -19,6 +24,10 @@ use crate::{
     schema::EntitySchema,
 };
 
+/// Links of blobs that are put on record at a time.
+#[cfg(feature = "blob")]
+const CONCURRENT_LINKS: usize = 8;
+
 /// A primary row of the form that entities move to, which a commit is about to write.
 pub(super) struct Guarded {
     schema: &'static EntitySchema,
@@ -28,6 +37,36 @@ pub(super) struct Guarded {
     takers: Vec<RowKey>,
     /// Who leaves it with the same commit.
     left: Vec<RowKey>,
+    /// The blobs that it is to link, each with who links it.
+    #[cfg(feature = "blob")]
+    links: Vec<(RowKey, String)>,
+}
+
+impl Guarded {
+    fn at(schema: &'static EntitySchema, away: Away, row: String) -> Self {
+        Self {
+            schema,
+            away,
+            row,
+            takers: Vec::new(),
+            left: Vec::new(),
+            #[cfg(feature = "blob")]
+            links: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, owner: RowKey, want: Option<&Properties>) {
+        #[cfg(feature = "blob")]
+        if let (Some(properties), Some(moved)) = (want, &self.schema.moves_to) {
+            let links = links_of(moved.form(), &owner, properties).into_iter().map(|link| link.blob);
+            self.links.extend(links.map(|blob| (owner.clone(), blob)));
+        }
+        match want {
+            None => self.left.push(owner),
+            Some(_) if self.takers.contains(&owner) => {}
+            Some(_) => self.takers.push(owner),
+        }
+    }
 }
 
 /// Those of these plans, each with its partition.
@@ -38,15 +77,11 @@ pub(super) fn guarded(plans: &[(&str, &BatchPlan)]) -> Vec<Guarded> {
             let (schema, away, row) = (of.schema, of.row.away.clone(), of.row.row.clone());
             let owner = RowKey::new(*partition, of.row.owner.clone());
             let at = guarded.iter().position(|other| other.row == row && other.away == away).unwrap_or_else(|| {
-                guarded.push(Guarded { schema, away, row, takers: Vec::new(), left: Vec::new() });
+                guarded.push(Guarded::at(schema, away, row));
                 guarded.len() - 1
             });
             let Some(place) = guarded.get_mut(at) else { continue };
-            match of.row.want {
-                Some(_) if place.takers.contains(&owner) => {}
-                Some(_) => place.takers.push(owner),
-                None => place.left.push(owner),
-            }
+            place.add(owner, of.row.want.as_ref());
         }
     }
     guarded
@@ -57,7 +92,9 @@ impl Database {
     ///
     /// Cost: while such a form is written, a point read for each of its primary rows that is written.
     pub(super) async fn guard_shadows(&self, guarded: Vec<Guarded>, batches: &mut Vec<Batch>) -> Result<()> {
-        for Guarded { schema, away, row, mut takers, left } in guarded {
+        #[cfg(feature = "blob")]
+        self.record_links(&guarded).await?;
+        for Guarded { schema, away, row, mut takers, left, .. } in guarded {
             let table = self.table_name(away.table);
             let there = self.get_row(&table, &RowKey::new(away.partition.clone(), row.clone())).await?;
             let owner = there.as_ref().and_then(shadow::owner);
@@ -79,6 +116,19 @@ impl Database {
         }
         batches.retain(|batch| !batch.operations.is_empty());
         Ok(())
+    }
+
+    /// Records where links to blobs will be once their entities have moved. Before there are any.
+    #[cfg(feature = "blob")]
+    async fn record_links(&self, guarded: &[Guarded]) -> Result<()> {
+        let places = guarded.iter().flat_map(|of| {
+            let to = LinkPlace::new(&self.table_name(of.away.table), RowKey::new(of.away.partition.clone(), &*of.row));
+            let from = self.table_name(of.schema.table);
+            of.links.iter().map(move |(owner, link)| (link, LinkPlace::new(&from, owner.clone()), to.clone()))
+        });
+        let records = places.map(|(link, from, to)| async move { self.record_shadow(link, &from, &to).await });
+        let records: Vec<_> = records.collect();
+        stream::iter(records).buffer_unordered(CONCURRENT_LINKS).try_collect().await
     }
 
     /// That the row there, of the form that the entity moves to, may be written for it: it is its own, or of one that has left it.

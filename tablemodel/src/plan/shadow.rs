@@ -4,7 +4,7 @@
 //! its own, since what it is an index row of, or would be, is the new form. Pure.
 
 use serde_json::Value as Json;
-use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef, validate};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -18,7 +18,8 @@ use crate::{
     schema::{EntitySchema, is_move},
 };
 
-/// Adds the rows of the new form: its primary row first.
+/// Adds the rows of the new form: its primary row first. Nothing where one of them could not be stored: who delivers them could
+/// tell nobody.
 pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
     let Some(moved) = &image.latest.moves_to else { return Ok(()) };
     let new = image.moved(moved)?;
@@ -27,12 +28,28 @@ pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
     let own = || Away { table: new.schema.table, partition: new.key.partition.clone() };
     let mut primary = new.primary_properties();
     version::expand(&new, &mut primary)?;
-    to.push(shadow(first, own(), new.key.row.clone(), primary, &owner));
+    let mut shadows = vec![shadow(first, own(), new.key.row.clone(), primary, &owner)];
     for entry in entries::entries(&new)? {
         let away = entry.away.unwrap_or_else(own);
-        to.push(shadow(first + 1 + entry.index, away, entry.row, entry.properties, &owner));
+        shadows.push(shadow(first + 1 + entry.index, away, entry.row, entry.properties, &owner));
     }
+    for entry in &shadows {
+        check_row(image, entry)?;
+    }
+    to.append(&mut shadows);
     Ok(())
+}
+
+/// That a store takes the row, once it says what it is.
+fn check_row(image: &Image, entry: &Entry) -> Result<()> {
+    let Some(kind) = image.kind(entry) else { return Ok(()) };
+    let mut properties = entry.properties.clone();
+    system::stamp(&mut properties, kind.discriminator, i64::MAX, None);
+    validate::row(entry.partition(image), &entry.row, &properties).map_err(|error| {
+        let key = RowKey::new(entry.partition(image), entry.row.clone());
+        let within = format!("the row {key} of the form that the entity moves to");
+        Error::from(error).within(&within).of(image.latest.entity_type).at_key(image.key.clone())
+    })
 }
 
 fn shadow(index: usize, away: Away, row: String, mut properties: Properties, owner: &str) -> Entry {

@@ -3,6 +3,8 @@
 //! A row is taken for what its own `EntityType` says. Nothing is written here; that an older row is stored as new is the
 //! planner's, with its next write.
 
+#[cfg(feature = "blob")]
+use tablemodel_store::limits::MAX_BINARY_BYTES;
 use tablemodel_store::{Properties, PropertyName, Row, ValueRef};
 
 use crate::{
@@ -203,7 +205,10 @@ impl Image {
     /// The image in the form that its entity moves to: at other keys.
     pub(crate) fn moved(&self, moved: &Moved) -> Result<Self> {
         let now = if self.is_current() { self.clone() } else { self.clone().upgrade()? };
-        now.converted(moved.form(), moved.upgrade())
+        let new = now.converted(moved.form(), moved.upgrade());
+        #[cfg(feature = "blob")]
+        let new = linked(&now, moved.form(), new);
+        new
     }
 
     /// What an upgrade makes of it.
@@ -235,6 +240,29 @@ impl Image {
         }
         Ok(Image { latest: self.latest, ..next })
     }
+}
+
+/// The new form of an entity that moves, with what it holds of blobs as it is: links are not looked into, and what is kept in the row
+/// stays there, whatever the new form would do with either. The next write of the entity, once it has moved, does that.
+#[cfg(feature = "blob")]
+fn linked(of: &Image, to: &'static EntitySchema, new: Result<Image>) -> Result<Image> {
+    let refused = |detail: String| failed(of, to, Fault::Refused(crate::UpgradeError::new(detail)));
+    let mut new = match new {
+        Err(error) if crate::upgrade::asks(&error) => {
+            return Err(refused(
+                "it asks for the content of a blob, and a move takes links along without a look".to_owned(),
+            ));
+        }
+        other => other?,
+    };
+    for pending in std::mem::take(&mut new.blobs) {
+        let ([property, ..], bytes) = (pending.names, pending.bytes());
+        if bytes > MAX_BINARY_BYTES {
+            let why = "of an entity that moves none is uploaded: make it once it has moved";
+            return Err(refused(format!("property `{property}` is a new blob of {bytes} bytes, and {why}")));
+        }
+    }
+    Ok(new)
 }
 
 /// The properties that were written, links to blobs as they are.

@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, iter::successors};
 
 use tablemodel_store::Properties;
 
-use super::{BLOB, CopySchema, Cover, Derived, EntitySchema, FieldSchema, IndexSchema, same};
+use super::{BLOB, CopySchema, Cover, Derived, EntitySchema, FieldSchema, IndexSchema, Store, same};
 use crate::{entity::FieldWriter, schema::AggregateSchema, upgrade::Fault};
 
 /// How the fields of one version become those of another: all of them under their stored names, those of keys too.
@@ -87,6 +87,12 @@ impl EntitySchema {
             rest = tail;
         }
         false
+    }
+
+    /// Whether this version, or one before it, keeps blobs, or lists in them.
+    pub(crate) fn keeps_blobs(&self) -> bool {
+        let in_blob = |schema: &EntitySchema| schema.indexes.iter().any(|index| index.store != Store::Rows);
+        self.has_blobs() || self.had_blobs() || in_blob(self) || self.ancestors().any(in_blob)
     }
 
     /// Whether the writes of this version keep what an older one wants to read.

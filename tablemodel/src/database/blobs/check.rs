@@ -4,15 +4,15 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::ObjectStoreExt;
-use tablemodel_store::{RowKey, ValueRef};
+use tablemodel_store::{Properties, RowKey, ValueRef};
 
-use super::{failed, path};
+use super::{failed, owner::LinkPlace, path};
 use crate::{
     blob::name::{self, Named},
     database::{Database, Violation, ViolationKind},
     error::Result,
     plan::image::Image,
-    schema::{BLOB, FieldSchema},
+    schema::{BLOB, EntitySchema, FieldSchema},
 };
 
 /// Links that are followed at a time.
@@ -23,26 +23,31 @@ const CONCURRENT: usize = 16;
 pub(in crate::database) struct LinkAt {
     key: RowKey,
     property: &'static str,
-    blob: String,
+    pub(in crate::database) blob: String,
     length: Option<u64>,
 }
 
 /// The links of an entity.
 pub(in crate::database) fn links(image: &Image) -> Vec<LinkAt> {
-    let groups = image.schema.fields.iter().filter_map(|field| match field {
+    links_of(image.schema, &image.key, &image.fields)
+}
+
+/// The links of an entity with these properties.
+pub(in crate::database) fn links_of(schema: &EntitySchema, key: &RowKey, fields: &Properties) -> Vec<LinkAt> {
+    let groups = schema.fields.iter().filter_map(|field| match field {
         FieldSchema::Group { properties: [own, length, _], .. } if own.codec == BLOB => Some((own, length)),
         FieldSchema::Group { .. } | FieldSchema::Property(_) => None,
     });
-    let link = |name| match image.fields.get(name) {
+    let link = |name| match fields.get(name) {
         Some(ValueRef::String(blob)) => Some(blob.to_owned()),
         _ => None,
     };
-    let length = |name| match image.fields.get(name) {
+    let length = |name| match fields.get(name) {
         Some(ValueRef::Int64(length)) => Some(length.cast_unsigned()),
         _ => None,
     };
     let held = groups.filter_map(|(own, size)| Some((own.property, link(own.property)?, length(size.property))));
-    held.map(|(property, blob, length)| LinkAt { key: image.key.clone(), property, blob, length }).collect()
+    held.map(|(property, blob, length)| LinkAt { key: key.clone(), property, blob, length }).collect()
 }
 
 impl Database {
@@ -66,8 +71,7 @@ impl Database {
             }
             Ok(_) => match name::parse(&link.blob) {
                 Some(Named::Blob(owner))
-                    if owner.table == full.to_ascii_lowercase()
-                        && self.is_owner(&link.blob, &owner, &link.key).await? =>
+                    if self.is_owner(&link.blob, &owner, &LinkPlace::new(&full, link.key.clone())).await? =>
                 {
                     None
                 }

@@ -4,7 +4,7 @@
 //! stays so; a writer commits within half the grace period after an upload, or after it saw the link, or not at all; and
 //! a blob is deleted only after it was found unlinked twice, a grace period apart. All times are the object store's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use futures_util::{StreamExt, TryStreamExt};
@@ -45,6 +45,16 @@ pub struct Collected {
     pub cut_short: u64,
     /// Objects in the folders of the model's tables that are no blobs of the framework; left alone.
     pub foreign: u64,
+}
+
+/// One walk over a folder.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    place: &'a Place,
+    now: DateTime<Utc>,
+    deletes: bool,
+    /// Whether the folder is of a table that entities have left, and that may have been dropped since.
+    has_left: bool,
 }
 
 /// What became of an object.
@@ -108,9 +118,11 @@ impl Blobs {
         let place = self.db.place()?;
         let now = self.now(place).await?;
         let mut collected = Collected::default();
-        for folder in self.folders() {
+        let left = self.db.left_tables().await?;
+        for (folder, has_left) in self.folders(&left) {
             let objects = place.store.list(Some(&path(&folder)?)).map_err(failed);
-            let looks = objects.map(|meta| async { self.look(place, meta?, now, deletes).await });
+            let walk = Walk { place, now, deletes, has_left };
+            let looks = objects.map(|meta| async { self.look(walk, meta?).await });
             let mut looks = std::pin::pin!(looks.buffer_unordered(CONCURRENT));
             while let Some(look) = looks.try_next().await? {
                 collected.add(look);
@@ -127,9 +139,13 @@ impl Blobs {
         Ok(collected)
     }
 
-    /// The folders of the model's tables.
-    fn folders(&self) -> BTreeSet<String> {
-        self.db.model().iter().map(|schema| name::folder(&format!("{}{}", self.db.0.prefix, schema.table))).collect()
+    /// The folders of the model's tables, and of those that its entities have left: which are told.
+    fn folders(&self, left: &BTreeSet<String>) -> BTreeMap<String, bool> {
+        let folder = |table: &str| name::folder(&format!("{}{table}", self.db.0.prefix));
+        let left = left.iter().map(|table| (folder(table), true));
+        let model = self.db.model();
+        let model = model.iter().map(|schema| (folder(schema.table), false));
+        left.chain(model).collect() // one of the model's is that
     }
 
     /// The time by the clock that dates blobs; by one's own where nothing may be written.
@@ -143,11 +159,12 @@ impl Blobs {
         Ok(place.store.head(&probe).await.map_err(failed)?.last_modified)
     }
 
-    async fn look(&self, place: &Place, meta: ObjectMeta, now: DateTime<Utc>, deletes: bool) -> Result<Look> {
+    async fn look(&self, walk: Walk<'_>, meta: ObjectMeta) -> Result<Look> {
+        let Walk { place, now, deletes, has_left } = walk;
         let name = meta.location.as_ref();
         let owner = match name::parse(name) {
             Some(Named::Blob(owner)) => owner,
-            Some(Named::Gone(blob)) if deletes => return self.clear_mark(place, &blob).await,
+            Some(Named::Gone(blob)) if deletes => return self.clear_mark(walk, &blob).await,
             Some(Named::Gone(_) | Named::Keys) => return Ok(Look::Beside),
             None => return Ok(Look::Foreign),
         };
@@ -159,7 +176,7 @@ impl Blobs {
             true => head(place, &name::mark_of(name)).await?,
             false => None,
         };
-        if self.db.is_linked(name, owner).await? {
+        if self.db.is_linked(name, &owner, has_left).await? {
             return Ok(Look::Linked);
         }
         match mark {
@@ -181,10 +198,10 @@ impl Blobs {
     }
 
     /// Takes a mark away whose blob is not there, or linked after all.
-    async fn clear_mark(&self, place: &Place, blob: &str) -> Result<Look> {
+    async fn clear_mark(&self, Walk { place, has_left, .. }: Walk<'_>, blob: &str) -> Result<Look> {
         let is_there = head(place, blob).await?.is_some();
         let waits = match name::parse(blob) {
-            Some(Named::Blob(owner)) if is_there => !self.db.is_linked(blob, owner).await?,
+            Some(Named::Blob(owner)) if is_there => !self.db.is_linked(blob, &owner, has_left).await?,
             _ => false,
         };
         if !is_there {

@@ -14,8 +14,11 @@ mod upload;
 
 use object_store::path::Path;
 
-pub(super) use self::check::{LinkAt, links};
 pub use self::collect::Collected;
+pub(super) use self::{
+    check::{LinkAt, links, links_of},
+    owner::LinkPlace,
+};
 use crate::{
     blob::Place,
     database::Database,

@@ -3,7 +3,7 @@
 //! Nothing is written here but the records of where it moves.
 
 use object_store::{ObjectStoreExt, PutMode, PutOptions};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json};
 use tablemodel_store::{KeyRange, Query, Row, RowKey, ValueRef};
 
 use super::{failed, path};
@@ -21,17 +21,50 @@ use crate::{
 
 /// The members of the record of a blob's keys.
 const MEMBERS: [&str; 2] = ["PartitionKey", "RowKey"];
+/// The table of these keys, where that is not the one in the blob's name.
+const TABLE: &str = "Table";
+
+/// Where a row that links a blob may stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::database) struct LinkPlace {
+    /// The table's full name, in lower case.
+    table: String,
+    key: RowKey,
+}
+
+impl LinkPlace {
+    /// The key in the table of this full name.
+    pub(in crate::database) fn new(table: &str, key: RowKey) -> Self {
+        Self { table: table.to_ascii_lowercase(), key }
+    }
+
+    /// The record of it beside a blob whose name says `table`.
+    fn record(&self, table: &str) -> Vec<u8> {
+        let mut record = keys_json(&self.key);
+        if self.table != table {
+            record.insert(TABLE.to_owned(), Json::from(self.table.as_str()));
+        }
+        Json::Object(record).to_string().into_bytes()
+    }
+}
+
+fn keys_json(key: &RowKey) -> Map<String, Json> {
+    let [partition, row] = MEMBERS;
+    let member = |name: &str, text: &str| (name.to_owned(), Json::from(text));
+    [member(partition, &key.partition), member(row, &key.row)].into_iter().collect()
+}
 
 /// The record of the keys of a blob whose name cannot hold them.
 pub(super) fn keys_record(key: &RowKey) -> Vec<u8> {
-    let [partition, row] = MEMBERS;
-    json!({ partition: key.partition, row: key.row }).to_string().into_bytes()
+    Json::Object(keys_json(key)).to_string().into_bytes()
 }
 
-fn read_keys_record(bytes: &[u8]) -> Option<RowKey> {
+/// The place in a record beside a blob whose name says `table`.
+fn read_record(bytes: &[u8], table: &str) -> Option<LinkPlace> {
     let record: Json = serde_json::from_slice(bytes).ok()?;
     let [partition, row] = MEMBERS.map(|member| record.get(member).and_then(Json::as_str));
-    Some(RowKey::new(partition?, row?))
+    let table = record.get(TABLE).map_or(Some(table), Json::as_str)?;
+    Some(LinkPlace::new(table, RowKey::new(partition?, row?)))
 }
 
 /// Whether the row names the blob, under whatever property.
@@ -46,15 +79,18 @@ impl Database {
     /// An entity only goes on along these keys, and each is recorded before it gets there: so it is met if they are looked at
     /// in this order, up to the one after the last.
     ///
-    /// The table must be there: where it is not, the database may be the wrong one.
-    pub(super) async fn is_linked(&self, blob: &str, owner: Owner) -> Result<bool> {
-        let Some(mut key) = self.owner_key(blob, &owner).await? else { return Ok(false) };
+    /// The table must be there, unless it is one that entities have left: else the database may be the wrong one.
+    pub(super) async fn is_linked(&self, blob: &str, owner: &Owner, has_left: bool) -> Result<bool> {
+        let Some(mut place) = self.first_place(blob, owner).await? else { return Ok(false) };
         for number in 1.. {
-            if self.is_linked_at(&owner.table, &key, blob).await? {
-                return Ok(true);
+            match self.is_linked_at(&place.table, &place.key, blob).await {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) if has_left && *error.kind() == ErrorKind::NotFound => {} // and its table has been dropped
+                Err(error) => return Err(error),
             }
-            match self.keys_in(&name::moved_of(blob, number)).await? {
-                Some(next) => key = next,
+            match self.place_in(&name::moved_of(blob, number), owner).await? {
+                Some(next) => place = next,
                 None => break,
             }
         }
@@ -99,13 +135,13 @@ impl Database {
     }
 
     /// Whether the blob is the row's to link: by its name, or by what was recorded when its link moved.
-    pub(super) async fn is_owner(&self, blob: &str, owner: &Owner, key: &RowKey) -> Result<bool> {
-        if owner.key.as_ref().is_none_or(|own| own == key) {
+    pub(super) async fn is_owner(&self, blob: &str, owner: &Owner, place: &LinkPlace) -> Result<bool> {
+        if owner.table == place.table && owner.key.as_ref().is_none_or(|own| *own == place.key) {
             return Ok(true); // where keys are too long for a name, the entity is what can be compared
         }
         for number in 1.. {
-            match self.keys_in(&name::moved_of(blob, number)).await? {
-                Some(moved) if moved == *key => return Ok(true),
+            match self.place_in(&name::moved_of(blob, number), owner).await? {
+                Some(moved) if moved == *place => return Ok(true),
                 Some(_) => {}
                 None => break,
             }
@@ -113,17 +149,33 @@ impl Database {
         Ok(false)
     }
 
-    /// Records that the blob's link may move to this key. Before it does.
+    /// Records that the blob's link may move to this place. Before it does; also where that is on record, since the entity may
+    /// since have gone on from it.
+    pub(in crate::database) async fn record_move(&self, blob: &str, to: &LinkPlace) -> Result<()> {
+        self.record_place(blob, to, None).await
+    }
+
+    /// Records that the blob's link is at this place too, in the form that the entity at `from` moves to: that it will be there
+    /// alone once the entity has moved. Nothing where that was recorded since the entity came to `from`.
     ///
+    /// Cost: two requests, and one more for each record that is there.
+    pub(in crate::database) async fn record_shadow(&self, blob: &str, from: &LinkPlace, to: &LinkPlace) -> Result<()> {
+        self.record_place(blob, to, Some(from)).await
+    }
+
     /// Each record has a name of its own, which one alone can put: so none is lost where two would move the entity.
-    pub(in crate::database) async fn record_move(&self, blob: &str, key: &RowKey) -> Result<()> {
+    async fn record_place(&self, blob: &str, to: &LinkPlace, from: Option<&LinkPlace>) -> Result<()> {
+        let Some(Named::Blob(owner)) = name::parse(blob) else { return Ok(()) }; // none of ours: nobody collects it
+        let mut is_recorded = false;
         for number in 1.. {
             let record = name::moved_of(blob, number);
-            match self.keys_in(&record).await? {
-                Some(_) => {} // also of this key: the entity may since have gone on from it
-                None => {
+            match (self.place_in(&record, &owner).await?, from) {
+                (Some(_), None) => {}
+                (Some(there), Some(from)) => is_recorded = there != *from && (is_recorded || there == *to),
+                (None, _) if is_recorded => break,
+                (None, _) => {
                     let new = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-                    match self.place()?.store.put_opts(&path(&record)?, keys_record(key).into(), new).await {
+                    match self.place()?.store.put_opts(&path(&record)?, to.record(&owner.table).into(), new).await {
                         Err(object_store::Error::AlreadyExists { .. }) => {}
                         other => return other.map(drop).map_err(failed),
                     }
@@ -139,16 +191,16 @@ impl Database {
         Ok(rows.is_some_and(|rows| std::iter::once(&rows.head).chain(&rows.parts).any(|row| names(row, blob))))
     }
 
-    /// The keys of the owner. None before they were recorded, and a row links a blob only after that.
-    async fn owner_key(&self, blob: &str, owner: &Owner) -> Result<Option<RowKey>> {
+    /// Where the blob was put for. None before that was recorded, and a row links a blob only after that.
+    async fn first_place(&self, blob: &str, owner: &Owner) -> Result<Option<LinkPlace>> {
         if let Some(key) = &owner.key {
-            return Ok(Some(key.clone()));
+            return Ok(Some(LinkPlace::new(&owner.table, key.clone())));
         }
-        self.keys_in(&name::keys_of(blob)).await
+        self.place_in(&name::keys_of(blob), owner).await
     }
 
-    /// The keys in a record, if it is there.
-    async fn keys_in(&self, record: &str) -> Result<Option<RowKey>> {
+    /// The place in a record, if it is there.
+    async fn place_in(&self, record: &str, owner: &Owner) -> Result<Option<LinkPlace>> {
         let bytes = match self.place()?.store.get(&path(record)?).await {
             Ok(found) => found.bytes().await,
             Err(error) => Err(error),
@@ -156,7 +208,7 @@ impl Database {
         match bytes {
             Ok(bytes) => {
                 let corrupt = || Error::corrupt(format!("`{record}` does not hold the keys of a blob"));
-                read_keys_record(&bytes).ok_or_else(corrupt).map(Some)
+                read_record(&bytes, &owner.table).ok_or_else(corrupt).map(Some)
             }
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(failed(error)),
@@ -179,7 +231,7 @@ impl Database {
     pub(super) async fn missing(&self, link: &Link) -> Error {
         let blob = &link.name;
         let linked = match name::parse(blob) {
-            Some(Named::Blob(owner)) => self.is_linked(blob, owner).await,
+            Some(Named::Blob(owner)) => self.is_linked(blob, &owner, true).await,
             _ => Ok(true),
         };
         let error = match linked {
@@ -201,9 +253,13 @@ mod tests {
     #[test]
     fn keys_come_back_from_their_record() {
         let key = RowKey::new("a\"\\/é\u{10437}", "");
-        assert_eq!(read_keys_record(&keys_record(&key)), Some(key));
-        for bad in ["", "{}", r#"{"PartitionKey":"a"}"#, r#"{"PartitionKey":1,"RowKey":"r"}"#] {
-            assert_eq!(read_keys_record(bad.as_bytes()), None);
+        let place = LinkPlace::new("People", key.clone());
+        assert_eq!(read_record(&keys_record(&key), "people"), Some(place.clone()));
+        assert_eq!(place.record("people"), keys_record(&key), "a table is told only where it is another");
+        assert_eq!(read_record(&place.record("clubs"), "clubs"), Some(place));
+        let bad = ["", "{}", r#"{"PartitionKey":"a"}"#, r#"{"PartitionKey":1,"RowKey":"r"}"#];
+        for bad in bad.into_iter().chain([r#"{"PartitionKey":"a","RowKey":"r","Table":1}"#]) {
+            assert_eq!(read_record(bad.as_bytes(), "people"), None);
         }
     }
 }

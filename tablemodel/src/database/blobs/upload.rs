@@ -9,7 +9,11 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload, path::Path};
 use tablemodel_store::{DateTime, RowKey, ValueRef};
 
-use super::{failed, owner::keys_record, path};
+use super::{
+    failed,
+    owner::{LinkPlace, keys_record},
+    path,
+};
 use crate::{
     blob::{
         Blob, Link, Pending, Placed, Source, Sum,
@@ -87,7 +91,8 @@ impl Database {
             if let Placed::Link(link) = &placed
                 && task.linked.as_ref() == Some(&link.name)
             {
-                self.record_move(&link.name, &to.key).await?;
+                let place = LinkPlace::new(&self.table_of(&task), to.key.clone());
+                self.record_move(&link.name, &place).await?;
             }
             placed.put(task.pending.names, &mut to.fields);
         }

@@ -192,14 +192,17 @@ async fn close(owned: &Owned, moves: &[Move], closed: bool) -> Result<()> {
 
 /// The new form is the one that is kept, from this batch on.
 async fn change_form(owned: &Owned, moves: &[Move]) -> Result<()> {
-    let next = |rows: &Rows, _: &mut Record| Ok(moves.iter().flat_map(|of| form(owned, of, rows)).collect());
+    let next = |rows: &Rows, _: &mut Record| {
+        let batches: Vec<_> = moves.iter().map(|of| form(owned, of, rows)).collect::<Result<_>>()?;
+        Ok(batches.into_iter().flatten().collect())
+    };
     owned.rewrite(next).await.map(drop)
 }
 
-fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
+fn form(owned: &Owned, of: &Move, rows: &Rows) -> Result<Vec<Operation>> {
     let (old, new) = (of.old, of.new);
     if of.is_switched(rows) {
-        return Vec::new(); // by an attempt whose reply was lost
+        return Ok(Vec::new()); // by an attempt whose reply was lost
     }
     let now = owned.now().ticks();
     let mut operations = Vec::new();
@@ -208,6 +211,7 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
         properties.insert("Table", new.table);
         properties.insert("Version", i64::from(new.version));
         properties.insert(moved::SINCE, i64::from(new.version));
+        moved::leave(row, old, new, &mut properties)?;
         operations.push(replaced(row, properties));
     }
     for name in followers(new) {
@@ -226,7 +230,7 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Vec<Operation> {
     let former = old.lineage().flat_map(|version| version.indexes).map(|index| index.name);
     let former: std::collections::BTreeSet<_> = former.filter(|name| new.index(name).is_none()).collect();
     operations.extend(former.into_iter().filter_map(|name| deleted(rows.row(&index_row(old.entity_type, name))?)));
-    operations
+    Ok(operations)
 }
 
 /// Before the switch, all is as it was; after it, another call goes on.

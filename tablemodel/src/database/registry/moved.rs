@@ -2,12 +2,18 @@
 //!
 //! The record of the entity names the table of that form; nothing is changed here.
 
+#[cfg(feature = "blob")]
+use std::collections::BTreeSet;
 use std::{collections::HashMap, sync::Arc};
 
-use tablemodel_store::{Row, ValueRef};
+use serde_json::Value as Json;
+use tablemodel_store::{Properties, Row, ValueRef};
 
 use super::{Closed, Other, Registered, entity_row, index_row};
+#[cfg(feature = "blob")]
+use crate::database::Database;
 use crate::{
+    error::{Error, Result},
     plan::states::{IndexState, IndexStates, Setting},
     read::columns::Columns,
     schema::{EntitySchema, taker},
@@ -18,6 +24,39 @@ pub(in crate::database) const CLOSED: &str = "Closed";
 
 /// On the record of an entity: the version since which it stands where it does. Older ones are another form of it.
 pub(in crate::database) const SINCE: &str = "Since";
+
+/// On the record of an entity: a JSON list of the tables that it has left, and that its blobs are named by.
+const LEFT: &str = "Left";
+
+/// The tables that the record of an entity says it has left.
+fn left(row: &Row) -> Result<Vec<String>> {
+    let Some(text) = row.properties.get(LEFT) else { return Ok(Vec::new()) };
+    let read = if let ValueRef::String(text) = text { serde_json::from_str(text).ok() } else { None };
+    read.ok_or_else(|| Error::corrupt("the tables that an entity has left cannot be read").at_key(row.key.clone()))
+}
+
+/// Adds to the record of an entity that it leaves the table of `old`, where blobs may be named by that.
+pub(in crate::database) fn leave(row: &Row, old: &EntitySchema, new: &EntitySchema, to: &mut Properties) -> Result<()> {
+    if !old.keeps_blobs() || old.table.eq_ignore_ascii_case(new.table) {
+        return Ok(());
+    }
+    let mut tables = left(row)?;
+    if !tables.iter().any(|table| table.eq_ignore_ascii_case(old.table)) {
+        tables.push(old.table.to_owned());
+    }
+    to.insert(LEFT, Json::from(tables).to_string());
+    Ok(())
+}
+
+#[cfg(feature = "blob")]
+impl Database {
+    /// The tables that entities have left, and that their blobs may still be named by. One request.
+    pub(in crate::database) async fn left_tables(&self) -> Result<BTreeSet<String>> {
+        let rows = self.registry_rows().await?;
+        let left: Vec<_> = rows.values().map(left).collect::<Result<_>>()?;
+        Ok(left.into_iter().flatten().collect())
+    }
+}
 
 fn number(row: &Row, property: &'static str) -> Option<i64> {
     match row.properties.get(property) {

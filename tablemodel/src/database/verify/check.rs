@@ -153,7 +153,16 @@ impl Check {
             true => self.tombstones += 1,
             false => self.derived += 1,
         }
-        if db.registered(schema)?.setting.moving {
+        let setting = &db.registered(schema)?.setting;
+        #[cfg(feature = "blob")]
+        if let Some(moved) = &schema.moves_to
+            && shadow::is_primary(schema, index)
+            && setting.is_complete(index, self.strict)
+        {
+            // Once the entity has moved, these links alone hold its blobs.
+            self.links.extend(crate::database::blobs::links_of(moved.form(), &row.key, &row.properties));
+        }
+        if setting.moving {
             self.guests.push(Guest { schema, index, row });
         }
         Ok(None)

@@ -4,13 +4,16 @@
 //! once more in `beside`, with other forms.
 
 mod beside;
+mod blobs;
 mod colliding;
 mod crashes;
 mod flights;
+mod oversized;
 mod random;
 mod sabotage;
+mod stalled;
 mod switching;
-mod together;
+pub(crate) mod together;
 
 pub(crate) use self::flights::*;
 pub(crate) use crate::migrate::{MODES, Passing, assert_clean, next, program};

@@ -7,10 +7,10 @@ use tablemodel::{Consistency, ErrorKind, prelude::*, store::clock::Sleep};
 use super::{Flights, ORIGINS, Passing, assert_clean, filled, first, new_flights, next, old_flights, program, second};
 
 /// Numbers from a seed.
-pub(super) struct Dice(pub(super) u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    pub(super) fn roll(&mut self, sides: u64) -> u64 {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -1,22 +1,22 @@
-//! What programs, their relay and repair, and who contracts do, one store request at a time.
+//! What programs, their relay and repair do, one store request at a time.
 
-use super::{Entity, Entry, Form, Rows, Rule, State, Switching, VALUES, WRITES};
+use super::{Entity, Entry, Form, Known, Rows, Rule, Shadows, State, Switching, VALUES};
 
 /// A program that knows the old form alone, or takes it for the truth.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Old {
     /// What it knows; nothing before it begins.
-    knows: Option<Form>,
+    pub(crate) knows: Option<Known>,
     done: u8,
     read: Option<Entity>,
     ended: bool,
 }
 
 impl Old {
-    pub(crate) const BEGUN: Self = Self { knows: Some(Form::Old), ..Self::NOT_YET };
+    pub(crate) const BEGUN: Self = Self { knows: Some(Known::FIRST), ..Self::NOT_YET };
     pub(crate) const NOT_YET: Self = Self { knows: None, done: 0, read: None, ended: false };
 
-    fn is_alive(self) -> bool {
+    pub(crate) fn is_alive(self) -> bool {
         self.knows.is_some() && !self.ended
     }
 }
@@ -24,21 +24,27 @@ impl Old {
 /// The program that takes the new form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct New {
-    knows: Form,
+    pub(crate) knows: Known,
     done: u8,
     /// The row that it is about to write over, and where that is.
     read: Option<(u8, Entry)>,
 }
 
 impl New {
-    pub(crate) const BEGUN: Self = Self { knows: Form::Old, done: 0, read: None };
+    pub(crate) const BEGUN: Self = Self { knows: Known::FIRST, done: 0, read: None };
 }
 
 /// The new program's relay: as long as that takes the old form for the truth.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Relay {
     Idle,
-    Write { slot: u8, entity: Option<Entity>, todo: u8 },
+    /// By what its program knew as it began.
+    Write {
+        slot: u8,
+        entity: Option<Entity>,
+        todo: u8,
+        shadows: Shadows,
+    },
 }
 
 /// The new program's repair, likewise; it is planned on what the program knew.
@@ -49,21 +55,7 @@ pub(crate) enum Repair {
     Judged { at: u8, entry: Entry, seq: u8 },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Contract {
-    Begins,
-    Closes,
-    Waits,
-    Drains,
-    Changes,
-    Tells,
-    Removes,
-    Fences,
-    Sweeps,
-    Done,
-}
-
-type Emit<'a> = &'a mut dyn FnMut(&'static str, State);
+pub(super) type Emit<'a> = &'a mut dyn FnMut(&'static str, State);
 
 fn bit(value: u8) -> u8 {
     1 << value
@@ -82,19 +74,19 @@ impl Switching {
             s
         };
         let Some(knows) = program.knows else {
-            return emit("begins", with(Old { knows: Some(state.rows.form), ..program }));
+            return emit("begins", with(Old { knows: Some(state.rows.known), ..program }));
         };
         if program.ended {
             return;
         }
         if program.read.is_none() {
             emit("ends", with(Old { ended: true, ..program }));
-            if knows < state.rows.form {
-                emit("learns of the form", with(Old { knows: Some(state.rows.form), ..program }));
+            if knows != state.rows.known {
+                emit("learns of the form", with(Old { knows: Some(state.rows.known), ..program }));
             }
         }
         let Some(value) = self.old[index].get(usize::from(program.done)) else { return };
-        if knows > Form::Old && self.obeys(Rule::KeepsToClosed) {
+        if knows.form > Form::Old && self.obeys(Rule::KeepsToClosed) {
             return;
         }
         match (program.read, state.rows.old) {
@@ -107,7 +99,11 @@ impl Switching {
                 let mut s = with(Old { read: None, done: program.done + 1, ..program });
                 let seq = read.seq + 1;
                 s.rows.old = Some(Entity { value: *value, seq });
-                s.rows.outbox[usize::from(seq)] = bits(read.value) | bits(*value);
+                s.rows.outbox[usize::from(seq)] = match knows.shadows {
+                    Shadows::Written => bits(read.value) | bits(*value),
+                    Shadows::Deleted => bits(read.value) & !bits(*value),
+                    Shadows::Ignored | Shadows::Gone => 0,
+                };
                 s.rows.truth = *value;
                 emit("writes the old form", s);
             }
@@ -118,10 +114,10 @@ impl Switching {
         let program = state.new;
         let with = |program| State { new: program, ..*state };
         // What is planned on what it knew is over before it says that it knows more.
-        if program.knows < state.rows.form && program.read.is_none() && state.repair == Repair::Idle {
-            emit("learns of the form", with(New { knows: state.rows.form, ..program }));
+        if program.knows != state.rows.known && program.read.is_none() && state.repair == Repair::Idle {
+            emit("learns of the form", with(New { knows: state.rows.known, ..program }));
         }
-        let Some(value) = self.new.get(usize::from(program.done)).filter(|_| program.knows >= Form::New) else {
+        let Some(value) = self.new.get(usize::from(program.done)).filter(|_| program.knows.form >= Form::New) else {
             return;
         };
         let Some((at, read)) = program.read else {
@@ -138,7 +134,7 @@ impl Switching {
         // An insert over a tombstone is at a higher number than that.
         let to = value.and_then(|value| state.rows.new[usize::from(value)]);
         let seq = 1 + to.map_or(read.seq, |to| to.seq.max(read.seq));
-        let leaves = program.knows == Form::New && self.obeys(Rule::LeavesTombstones);
+        let leaves = program.knows.form == Form::New && self.obeys(Rule::LeavesTombstones);
         s.rows.new[usize::from(at)] = leaves.then_some(Entry { seq, live: false });
         if let Some(value) = value {
             s.rows.new[usize::from(*value)] = Some(Entry { seq, live: true });
@@ -152,9 +148,9 @@ impl Switching {
         match state.relay {
             Relay::Idle => {
                 let slot = state.rows.outbox.iter().position(|names| *names != 0);
-                let Some(slot) = slot.filter(|_| state.new.knows < Form::New) else { return };
+                let Some(slot) = slot.filter(|_| state.new.knows.form < Form::New) else { return };
                 let (entity, todo) = (state.rows.old, state.rows.outbox[slot]);
-                s.relay = Relay::Write { slot: slot as u8, entity, todo };
+                s.relay = Relay::Write { slot: slot as u8, entity, todo, shadows: state.new.knows.shadows };
                 emit("reads an outbox row and the entity", s);
             }
             Relay::Write { slot, todo: 0, .. } => {
@@ -162,21 +158,24 @@ impl Switching {
                 s.relay = Relay::Idle;
                 emit("removes the outbox row", s);
             }
-            Relay::Write { slot, entity, todo } => {
+            Relay::Write { slot, entity, todo, shadows } => {
                 let value = todo.trailing_zeros() as u8;
-                self.put(&mut s.rows, value, entity, slot);
-                s.relay = Relay::Write { slot, entity, todo: todo & !bit(value) };
+                self.put(&mut s.rows, value, entity, slot, shadows);
+                s.relay = Relay::Write { slot, entity, todo: todo & !bit(value), shadows };
                 emit("brings a shadow to what the entity wants", s);
             }
         }
     }
 
-    /// A shadow is made what the entity, as it was read, wants of it.
-    fn put(&self, rows: &mut Rows, value: u8, entity: Option<Entity>, slot: u8) {
+    /// A shadow is made what the entity, as it was read, wants of it; one that it wants, and that is not written any more, is left alone.
+    fn put(&self, rows: &mut Rows, value: u8, entity: Option<Entity>, slot: u8, shadows: Shadows) {
         let (seq, live) = match entity {
-            Some(entity) => (entity.seq, entity.value == Some(value)),
+            Some(entity) => (entity.seq, entity.value == Some(value) && shadows < Shadows::Ignored),
             None => (slot, false),
         };
+        if live && shadows == Shadows::Deleted {
+            return;
+        }
         let there = &mut rows.new[usize::from(value)];
         if there.is_none_or(|there| there.seq < seq) || !self.obeys(Rule::SequenceGuard) {
             *there = Some(Entry { seq, live });
@@ -185,9 +184,9 @@ impl Switching {
 
     /// What a fresh relay does with an outbox row.
     pub(crate) fn deliver(&self, rows: &mut Rows, slot: usize) {
-        let (entity, names) = (rows.old, rows.outbox[slot]);
+        let (entity, names, shadows) = (rows.old, rows.outbox[slot], rows.known.shadows);
         for value in (0..VALUES as u8).filter(|value| names & bit(*value) != 0) {
-            self.put(rows, value, entity, slot as u8);
+            self.put(rows, value, entity, slot as u8, shadows);
         }
         rows.outbox[slot] = 0;
     }
@@ -196,7 +195,7 @@ impl Switching {
     pub(crate) fn repair(&self, state: &State, emit: Emit<'_>) {
         let mut s = *state;
         match state.repair {
-            Repair::Idle if state.new.knows < Form::New => {
+            Repair::Idle if state.new.knows.form < Form::New && state.new.knows.shadows == Shadows::Written => {
                 for at in 0..VALUES as u8 {
                     let Some(entry) = state.rows.new[usize::from(at)].filter(|entry| entry.live) else { continue };
                     s.repair = Repair::Found { at, entry };
@@ -222,88 +221,6 @@ impl Switching {
                 s.repair = Repair::Idle;
                 emit("takes the shadow away", s);
             }
-        }
-    }
-
-    /// Whether no program lives that writes the old form as long as it may.
-    fn none_lacks(state: &State) -> bool {
-        state.old.iter().all(|old| !old.is_alive())
-    }
-
-    fn new_knows(state: &State) -> bool {
-        state.new.knows == state.rows.form
-    }
-
-    pub(crate) fn contract(&self, state: &State, emit: Emit<'_>) {
-        let next = |contract| State { contract, ..*state };
-        let mut s = *state;
-        match state.contract {
-            Contract::Begins if state.rows.form >= Form::New => emit("goes on", next(Contract::Tells)),
-            Contract::Begins => {
-                if Self::none_lacks(state) || !self.obeys(Rule::WaitsBeforeClosing) {
-                    emit("finds no program of the old form", next(Contract::Closes));
-                }
-            }
-            Contract::Closes => {
-                if self.obeys(Rule::Closes) {
-                    s.rows.form = Form::Closed;
-                }
-                s.contract = Contract::Waits;
-                emit("closes the old form", s);
-            }
-            Contract::Waits => {
-                let waits = self.obeys(Rule::WaitsAfterClosing);
-                if (Self::none_lacks(state) && Self::new_knows(state)) || !waits {
-                    emit("finds that all know", next(Contract::Drains));
-                }
-            }
-            Contract::Drains => match (0..WRITES).find(|slot| state.rows.outbox[*slot] != 0) {
-                Some(slot) if self.obeys(Rule::DrainsFirst) => {
-                    self.deliver(&mut s.rows, slot);
-                    emit("delivers", s);
-                }
-                _ => emit("finds nothing to deliver", next(Contract::Changes)),
-            },
-            Contract::Changes => {
-                (s.rows.form, s.contract) = (Form::New, Contract::Tells);
-                emit("makes the new form the one that is kept", s);
-            }
-            Contract::Tells => {
-                if Self::new_knows(state) || !self.obeys(Rule::WaitsBeforeRemoving) {
-                    emit("finds that all know", next(Contract::Removes));
-                }
-            }
-            Contract::Removes => {
-                (s.rows.old, s.rows.outbox, s.contract) = (None, [0; WRITES], Contract::Fences);
-                emit("takes the old rows away", s);
-            }
-            Contract::Fences => {
-                if state.relay == Relay::Idle || !self.obeys(Rule::PassesFence) {
-                    emit("passes the fence", next(Contract::Sweeps));
-                }
-            }
-            Contract::Sweeps => {
-                let rows = &mut s.rows;
-                rows.new.iter_mut().for_each(|entry| *entry = entry.filter(|entry| entry.live));
-                (rows.form, s.contract) = (Form::Over, Contract::Done);
-                emit("takes the tombstones away", s);
-            }
-            Contract::Done => {}
-        }
-        self.fail(state, emit);
-    }
-
-    /// Another follows one that died; one that lives gives up, and opens the old form again where it can.
-    fn fail(&self, state: &State, emit: Emit<'_>) {
-        if state.failures == self.failures || matches!(state.contract, Contract::Begins | Contract::Done) {
-            return;
-        }
-        let mut s = State { failures: state.failures + 1, contract: Contract::Begins, ..*state };
-        emit("dies, and another begins", s);
-        let is_switched = state.rows.form == Form::New && self.obeys(Rule::KeepsTheSwitch);
-        if matches!(state.rows.form, Form::Closed | Form::New) && !is_switched {
-            s.rows.form = Form::Old;
-            emit("gives up, and opens the old form", s);
         }
     }
 }

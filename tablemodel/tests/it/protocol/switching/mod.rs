@@ -2,15 +2,18 @@
 //!
 //! One entity, whose shadows are complete. Two programs of the old form of which one begins at any time, a program of the new
 //! form that writes it once it may, a relay and a repair that see to shadows as long as their program takes the old form for the
-//! truth, and who contracts. How shadows come to be complete is the family of `building`; a shadow is written in one step,
-//! under its guard. Programs may end, or die, anywhere, and who contracts may die or give up and be followed by another; that
-//! two do not contract at once is the record's, and is not looked at. Judged are rows alone: whatever dies then, the last write that was acknowledged is what the form that is kept says, and
-//! nothing else.
+//! truth, two who contract, and one who takes the move back. How shadows come to be complete is the family of `building`, and how a state is
+//! left for the next: here all are one; a shadow is written in one step, under its guard. Programs may end, or die, anywhere. Who contracts may
+//! die, give up, or stall and be followed by the other: that he has lost the record, he learns where he would change it. Judged are rows alone:
+//! whatever dies then, the last write that was acknowledged is what the form that is kept says, and nothing else; of a move that was taken
+//! back nothing is left.
 
 mod actors;
+mod migrators;
 mod scenarios;
 
-use actors::{Contract, New, Old, Relay, Repair};
+use actors::{New, Old, Relay, Repair};
+use migrators::{Contract, Record, Rollback};
 
 use super::{
     checker::{Protocol, Steps},
@@ -40,6 +43,14 @@ rules! {
         LeavesTombstones,
         /// Tombstones are taken away once nothing is under way to shadows.
         PassesFence,
+        /// Who contracts changes states only while the record is his.
+        HoldsTheRecord,
+        /// A state is left for the one below it once every live program knows of it.
+        WaitsBeforeLowering,
+        /// ..and what relays deliver by an earlier one is over, or refused.
+        WaitsForRelays,
+        /// What outbox rows there are is delivered before shadows are taken away.
+        DrainsBeforeTakingBack,
     }
 }
 
@@ -51,6 +62,28 @@ pub(crate) enum Form {
     New,
     /// ..and nothing is left of the move.
     Over,
+}
+
+/// How far a move is taken back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Shadows {
+    Written,
+    /// Deleted where found, and written no more.
+    Deleted,
+    Ignored,
+    /// ..and taken away.
+    Gone,
+}
+
+/// What a program knows of the registry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Known {
+    pub(crate) form: Form,
+    pub(crate) shadows: Shadows,
+}
+
+impl Known {
+    pub(crate) const FIRST: Self = Self { form: Form::Old, shadows: Shadows::Written };
 }
 
 /// What the entity says; each value has a key of its own in the new form.
@@ -80,7 +113,7 @@ pub(crate) struct Rows {
     /// By the number of the write: the shadows that its outbox row names, as bits.
     pub(crate) outbox: [u8; WRITES],
     pub(crate) new: [Option<Entry>; VALUES],
-    pub(crate) form: Form,
+    pub(crate) known: Known,
     /// What was acknowledged last; not a row.
     pub(crate) truth: Option<u8>,
 }
@@ -92,8 +125,10 @@ pub(crate) struct Switching {
     pub(crate) old: [&'static [Option<u8>]; 2],
     /// Of the program of the new form.
     pub(crate) new: &'static [Option<u8>],
-    /// How often a contraction may be given up, or die.
+    /// How often a contraction may be given up, die, or be taken over.
     pub(crate) failures: u8,
+    /// Whether somebody takes the move back.
+    pub(crate) taken_back: bool,
     pub(crate) off: Off,
 }
 
@@ -104,7 +139,9 @@ pub(crate) struct State {
     new: New,
     relay: Relay,
     repair: Repair,
-    contract: Contract,
+    contracts: [Contract; 2],
+    rollback: Rollback,
+    record: Record,
     failures: u8,
 }
 
@@ -119,11 +156,14 @@ impl Switching {
 
 impl Rows {
     fn wrong(&self) -> Option<&'static str> {
-        if self.form < Form::New && self.old.and_then(|old| old.value) != self.truth {
+        if self.known.form < Form::New && self.old.and_then(|old| old.value) != self.truth {
             return Some(LOST);
         }
+        if matches!(self.known.shadows, Shadows::Deleted | Shadows::Ignored) {
+            return None; // on the way
+        }
         let live = |value: usize| self.new[value].is_some_and(|entry| entry.live);
-        let wanted = self.truth.map(usize::from);
+        let wanted = self.truth.filter(|_| self.known.shadows == Shadows::Written).map(usize::from);
         if wanted.is_some_and(|value| !live(value)) {
             return Some(LOST);
         }
@@ -139,14 +179,16 @@ impl Protocol for Switching {
         let mut new = [None; VALUES];
         new[0] = Some(Entry { seq: 0, live: true });
         let old = Some(Entity { value: Some(0), seq: 0 });
-        let rows = Rows { old, outbox: [0; WRITES], new, form: Form::Old, truth: Some(0) };
+        let rows = Rows { old, outbox: [0; WRITES], new, known: Known::FIRST, truth: Some(0) };
         State {
             rows,
             old: [Old::BEGUN, Old::NOT_YET],
             new: New::BEGUN,
             relay: Relay::Idle,
             repair: Repair::Idle,
-            contract: Contract::Begins,
+            contracts: [Contract::Begins; 2],
+            rollback: Rollback::Begins,
+            record: Record::NONE,
             failures: 0,
         }
     }
@@ -158,7 +200,10 @@ impl Protocol for Switching {
         self.write_new(state, &mut |what, s| steps.add("new", what, s));
         self.relay(state, &mut |what, s| steps.add("relay", what, s));
         self.repair(state, &mut |what, s| steps.add("repair", what, s));
-        self.contract(state, &mut |what, s| steps.add("contract", what, s));
+        for (index, name) in ["contract 0", "contract 1"].into_iter().enumerate() {
+            self.contract(state, index, &mut |what, s| steps.add(name, what, s));
+        }
+        self.take_back(state, &mut |what, s| steps.add("rollback", what, s));
     }
 
     fn rows(&self, state: &State) -> Rows {
@@ -167,7 +212,7 @@ impl Protocol for Switching {
 
     /// While the old form is kept a fresh relay delivers what there is; afterwards nobody looks at what the old form left.
     fn settled(&self, mut rows: Rows) -> Option<&'static str> {
-        if rows.form < Form::New {
+        if rows.known.form < Form::New {
             (0..WRITES).for_each(|slot| self.deliver(&mut rows, slot));
         }
         rows.wrong()

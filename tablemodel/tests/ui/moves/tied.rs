@@ -1,0 +1,99 @@
+//! Moves of entities that are tied to others.
+
+use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+macro_rules! upgrade {
+    ($old:ident => $new:ident) => {
+        impl Upgrade<$old> for $new {
+            fn upgrade(_: $old) -> Result<Self, UpgradeError> {
+                Err(UpgradeError::new("never"))
+            }
+        }
+    };
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
+struct Old {
+    p: String,
+    id: u32,
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Groups", partition = "{name}", row = "group")]
+struct Group {
+    name: String,
+    text: String,
+    #[table(aggregate)]
+    things: i64,
+}
+
+#[derive(Projection)]
+#[table(of = Group)]
+struct Card {
+    text: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+struct Holder {
+    p: String,
+    id: u32,
+    name: String,
+    #[table(copy_of(Group, key(name = name)))]
+    card: Option<Card>,
+}
+upgrade!(Old => Holder);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+#[table(count(Group, key(name = name), into = things))]
+struct Counted {
+    p: String,
+    id: u32,
+    name: String,
+}
+upgrade!(Old => Counted);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+struct Target {
+    p: String,
+    id: u32,
+    #[table(aggregate)]
+    count: i64,
+}
+upgrade!(Old => Target);
+
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
+struct Source {
+    p: String,
+    id: u32,
+    name: String,
+}
+upgrade!(Old => Source);
+
+#[derive(Projection)]
+#[table(of = Source)]
+struct Name {
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Neighbours", partition = "{p}", row = "n_{number}")]
+struct Neighbour {
+    p: String,
+    number: u32,
+    #[table(copy_of(Source, key(p = p, id = number)))]
+    name: Option<Name>,
+}
+
+#[derive(TableModel)]
+enum Model {
+    Source(Source),
+    Neighbour(Neighbour),
+}
+
+fn main() {}
