@@ -38,6 +38,14 @@ static NEXT_SERIAL: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NameId(pub(super) u32);
 
+impl NameId {
+    /// The number that a row names; `None` for one that no dictionary gives out.
+    #[inline(always)]
+    pub(super) fn of(number: u64) -> Option<Self> {
+        u32::try_from(number).ok().filter(|id| *id < MAX_NAMES).map(Self)
+    }
+}
+
 /// The names of one store. Only grows; reading by number takes no lock.
 pub(super) struct Dictionary {
     by_id: [OnceLock<Box<[OnceLock<Known>]>>; CHUNKS],

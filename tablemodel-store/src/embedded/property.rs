@@ -100,7 +100,7 @@ impl<'a> StoredProperties<'a> {
         let left = self.left.checked_sub(1)?;
         let head = take_varint(&mut self.heads)?;
         let name = match (head >> tag::BITS).checked_sub(1) {
-            Some(id) => StoredName::Id(NameId(u32::try_from(id).ok()?)),
+            Some(id) => StoredName::Id(NameId::of(id)?),
             None => StoredName::Text(std::str::from_utf8(take_bytes(&mut self.heads)?).ok()?),
         };
         self.left = left;
@@ -114,7 +114,7 @@ impl<'a> StoredProperties<'a> {
         let head = take_varint(&mut self.heads)?;
         let id = (head >> tag::BITS).checked_sub(1)?;
         self.left = left;
-        Some((NameId(u32::try_from(id).ok()?), Tag(head & ((1 << tag::BITS) - 1))))
+        Some((NameId::of(id)?, Tag(head & ((1 << tag::BITS) - 1))))
     }
 
     /// The value after the name.

@@ -77,7 +77,7 @@ impl Database {
         for attempt in 0..ATTEMPTS {
             let rows = self.registry_rows().await?;
             check_known(schema, &rows)?;
-            let batch = missing(&self.registry_table(), schema, &rows, now);
+            let batch = missing(&self.registry_table(), schema, &rows, now)?;
             if batch.operations.is_empty() {
                 return Ok(());
             }
@@ -184,11 +184,31 @@ fn check_known(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Re
     }
 }
 
+/// Whether the store keeps an aggregate of this name for the sources of another entity: its cells are theirs.
+pub(super) fn is_taken(entity: &str, name: &str, rows: &HashMap<String, Row>) -> Result<bool> {
+    if place_of(name).is_none() {
+        return Ok(false);
+    }
+    let own = index_row(entity, name);
+    let others = rows.iter().filter(|(key, _)| key.starts_with("index|") && **key != own);
+    for (_, row) in others.filter(|(key, _)| key.rsplit('|').next() == Some(name)) {
+        if state(row)? != IndexState::Absent {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The target and the property of the aggregate of this name, if the name is of one.
+pub(super) fn place_of(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix('~')?.split_once('.')
+}
+
 /// The rows that are not there yet. The indexes of an entity that is new to the store are complete from the start,
-/// since it has no rows; those of an adopted table, or added later, have to be built first.
-fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Row>, now: i64) -> Batch {
+/// since it has no rows; those of an adopted table, or added later, have to be built first, and so do aggregates in which others are
+/// counted.
+fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Row>, now: i64) -> Result<Batch> {
     let is_new = !rows.contains_key(&entity_row(schema));
-    let state = if is_new && !schema.adopt { IndexState::Readable } else { IndexState::Absent };
     let mut batch = Batch::new(table, PARTITION);
     if is_new {
         let mut properties = record("~entity@1", now);
@@ -203,6 +223,8 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
     for name in followers(schema).chain(rewrites::recorded(schema)) {
         let row = index_row(schema.entity_type, &name);
         if !rows.contains_key(&row) {
+            let is_complete = is_new && !schema.adopt && !is_taken(schema.entity_type, &name, rows)?;
+            let state = if is_complete { IndexState::Readable } else { IndexState::Absent };
             let mut properties = record("~index@1", now);
             properties.insert("State", state.word());
             properties.insert("Version", i64::from(schema.version));
@@ -212,7 +234,7 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
             batch = batch.with(row, Action::Insert(properties));
         }
     }
-    batch
+    Ok(batch)
 }
 
 /// The table of the rows of an index that stand elsewhere: so that they are found when no model names it any more.

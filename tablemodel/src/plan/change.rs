@@ -23,7 +23,7 @@ use self::{planned::Derived, refused::exists, totals::left_cells};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        entries::{Entry, entries},
+        entries::{Entry, entries, told},
         group::Group,
         image::Image,
         known::Known,
@@ -282,7 +282,8 @@ impl Planner<'_> {
             guards = self.copy(Some(&was), &mut image)?;
             cells.extend(self.cells(Some(&was.written), Some(&image))?);
             // What only the version that wrote it derives from it goes.
-            leaving = self.leaving(&was.written, &entries(&was.written)?, &entries(&image)?, sequence);
+            let had = told(&was.written, |_| false).entries;
+            leaving = self.leaving(&was.written, &had, &entries(&image)?, sequence);
         }
         let mut planned = Planned { cells, guards, ..self.put(None, &image, sequence, Some(old), None)? };
         planned.rows.extend(leaving.rows);

@@ -6,7 +6,7 @@
 use tablemodel_store::Properties;
 
 use crate::{
-    error::Result,
+    error::{Error, Result},
     plan::{image::Image, shadow},
     rooms,
 };
@@ -52,7 +52,7 @@ pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) ->
         return Ok(shadow::wants(image, number, partition, row));
     }
     if !image.is_current() {
-        let wanted = entries(image)?;
+        let wanted = told(image, |_| false).entries;
         let is_it = |entry: &Entry| entry.index == number && entry.row == row && entry.partition(image) == partition;
         return Ok(wanted.iter().any(is_it));
     }
@@ -66,24 +66,39 @@ pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) ->
 
 /// Every derived row of an image: by the format of the version that wrote it, under the numbers of the latest one.
 pub(crate) fn entries(image: &Image) -> Result<Vec<Entry>> {
-    entries_without(image, |_| false)
+    let Told { entries, untold } = told(image, |_| false);
+    untold.into_iter().next().map_or(Ok(entries), |(_, error)| Err(error))
 }
 
-/// The same, without those of some indexes.
-pub(crate) fn entries_without(image: &Image, is_left_out: impl Fn(usize) -> bool) -> Result<Vec<Entry>> {
-    let indexes = image.schema.indexes.len();
-    let mut entries = Vec::with_capacity(indexes);
-    for index in (0..indexes).filter(|index| !is_left_out(*index)) {
-        rooms::index::entries(image, index, &mut entries)?;
-    }
-    for copy in 0..image.schema.copies.len() {
-        rooms::copy::entries(image, copy, &mut entries)?;
-    }
-    for aggregate in 0..image.schema.aggregates.len() {
-        rooms::aggregate::entries(image, indexes + image.schema.copies.len() + aggregate, &mut entries)?;
+/// The derived rows of an image, as far as they can be told.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) entries: Vec<Entry>,
+    /// The numbers of those that the image cannot have, and why: a key would be too long, say. Of an image that is stored, nobody has
+    /// written any: the index came after the entity.
+    pub(crate) untold: Vec<(usize, Error)>,
+}
+
+/// Tells what can be told of an image, but for what is left out of its indexes.
+pub(crate) fn told(image: &Image, is_left_out: impl Fn(usize) -> bool) -> Told {
+    let (indexes, copies) = (image.schema.indexes.len(), image.schema.copies.len());
+    let mut told = Told { entries: Vec::with_capacity(indexes), untold: Vec::new() };
+    for number in (0..indexes + copies + image.schema.aggregates.len()).filter(|number| !is_left_out(*number)) {
+        let before = told.entries.len();
+        let added = match number.checked_sub(indexes) {
+            None => rooms::index::entries(image, number, &mut told.entries),
+            Some(copy) if copy < copies => rooms::copy::entries(image, copy, &mut told.entries),
+            Some(_) => rooms::aggregate::entries(image, number, &mut told.entries),
+        };
+        if let Err(error) = added {
+            told.entries.truncate(before);
+            told.untold.push((number, error));
+        }
     }
     if !image.is_current() {
-        entries.iter_mut().for_each(|entry| entry.index = image.latest.position_of(image.schema, entry.index));
+        let numbers = told.entries.iter_mut().map(|entry| &mut entry.index);
+        let all = numbers.chain(told.untold.iter_mut().map(|(number, _)| number));
+        all.for_each(|number| *number = image.latest.position_of(image.schema, *number));
     }
-    Ok(entries)
+    told
 }

@@ -5,7 +5,7 @@
 use crate::{
     error::Result,
     plan::{
-        entries::{Entry, entries},
+        entries::{Entry, told},
         image::Image,
         shadow,
     },
@@ -85,9 +85,9 @@ impl PartialEq for CopiedBy {
 impl Eq for CopiedBy {}
 
 impl Setting {
-    /// Every derived row of an image, those of the form that it moves to included.
+    /// Every derived row of an image that is stored, those of the form that it moves to included.
     pub(crate) fn entries(&self, image: &Image) -> Result<Vec<Entry>> {
-        let mut entries = entries(image)?;
+        let mut entries = told(image, |_| false).entries;
         if self.moving {
             shadow::add_entries(image, &mut entries)?;
         }

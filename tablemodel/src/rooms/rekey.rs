@@ -8,7 +8,7 @@ use tablemodel_store::{DateTime, Properties, PropertyName, Row, RowKey, ValueRef
 use crate::{
     error::{Error, Result},
     plan::{
-        entries::{Entry, entries},
+        entries::{Entry, entries, told},
         group::Group,
         image::Image,
         outbox::{ATTEMPTS, DUE, POISON, is_tombstone},
@@ -116,7 +116,7 @@ impl Move {
     pub(crate) fn newly_held(&self, was: &Image) -> Result<Vec<Held>> {
         let mut held = self.held()?;
         if self.stays() {
-            let had = entries(was)?;
+            let had = told(was, |_| false).entries;
             held.retain(|held| !had.iter().any(|entry| entry.away.is_none() && entry.row == held.row));
         }
         Ok(held)

@@ -189,7 +189,7 @@ proptest! {
 
 /// Bodies that no program may write, over the names A, B and C; and whether a search for another name meets what is
 /// wrong with them.
-const MALFORMED: [(&str, &[u8], bool); 16] = [
+const MALFORMED: [(&str, &[u8], bool); 17] = [
     ("no heads", &[], true),
     ("heads that end beyond the row", &[3, 1, 0x11], true),
     ("no count", &[0, 0], true),
@@ -204,6 +204,7 @@ const MALFORMED: [(&str, &[u8], bool); 16] = [
     ("a truth that is neither", &[2, 1, 0x11, 0, 2], true),
     ("a text that is none", &[2, 1, 0x17, 2, 2, b'h', 0xFF], true),
     ("a name that nobody has", &[3, 1, 0xF1, 0x7F, 0, 1], false),
+    ("a number that no name can have", &[7, 1, 0x81, 0x80, 0x80, 0x80, 0x80, 2, 0, 1], true),
     ("names out of order", &[3, 2, 0x21, 0x11, 0, 1, 1], false),
     ("a name twice", &[3, 2, 0x11, 0x11, 0, 1, 1], false),
 ];
@@ -227,7 +228,7 @@ fn malformed_rows_are_corrupt_however_they_are_read() {
         for read in [stored.properties(&names, None), stored.properties(&names, Some(&all))] {
             assert_eq!(read.map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}");
         }
-        for asked in [&["A", "B", "C"][..], &["A", "C"], &["B"], &[]] {
+        for asked in [&["A", "B", "C"][..], &["A", "C"], &["A", "Z"], &["B"], &[]] {
             let (sight, asked) = (Sight::new(b"key\0row", stored, &names), Names::new(asked.iter().copied()));
             for read in [told(&sight, &asked).map(drop), sight.check(), sight.keep().map(drop), sight.row().map(drop)] {
                 assert_eq!(read.map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}: {asked:?}");

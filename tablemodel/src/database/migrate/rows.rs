@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tablemodel_store::{Row, ValueRef};
 
 use super::{
-    DroppedIndex, MigrationPlan, Rewrite, Step, counts,
+    DroppedIndex, MigrationPlan, Rewrite, Step,
     record::{Control, MIGRATION, Record, control_key},
     switch,
 };
@@ -95,17 +95,7 @@ impl Rows {
 
     /// Whether the index is an aggregate in a property that the store keeps for other sources.
     pub(super) fn is_taken(&self, entity: &str, index: &str) -> Result<bool> {
-        if counts::place(index).is_none() {
-            return Ok(false);
-        }
-        let own = index_row(entity, index);
-        let others = self.0.iter().filter(|(key, _)| key.starts_with("index|") && **key != own);
-        for (_, row) in others.filter(|(key, _)| key.rsplit('|').next() == Some(index)) {
-            if registry::state(row)? != IndexState::Absent {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        registry::is_taken(entity, index, &self.0)
     }
 
     pub(super) fn row(&self, key: &str) -> Option<&Row> {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     database::{Database, calls::ATTEMPTS},
     error::{Error, ErrorKind, Result},
-    plan::{change::Change, group::Group, image::Image},
+    plan::{change::Change, entries::entries, group::Group, image::Image},
     schema::EntitySchema,
 };
 
@@ -32,9 +32,10 @@ impl Touched {
     }
 }
 
-/// The entity, as it is, by this version: each row of an index that is being built is written with it.
+/// The entity, as it is, by this version: each row of an index that is being built is written with it. Fails where it cannot have one.
 fn same(schema: &'static EntitySchema, old: Group) -> Result<Change> {
     let new = Image::stored(schema, &old)?;
+    entries(&new)?;
     Ok(Change::Save { old, new })
 }
 

@@ -19,7 +19,7 @@ use crate::{
     error::Result,
     plan::{
         change::is_primary,
-        entries::{Entry, entries},
+        entries::{Entry, Told, told},
         forms,
         group::Group,
         image::Image,
@@ -232,15 +232,15 @@ impl Check {
                 if !old.now().schema.copies.is_empty() {
                     self.holders.push(old.now().clone());
                 }
-                self.want(image, setting, system::sequence(&rows.head.properties))
+                self.want(image, setting, system::sequence(&rows.head.properties));
             }
             Err((key, detail)) => {
                 self.untold |= !schema.aggregates.is_empty() || schema.holds_aggregates();
                 self.unreadable.insert(rows.head.key.row.clone());
                 self.report(key, ViolationKind::Corrupt, detail, Mend::No);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// The intent of a move: until it is over, its entity stands there alone.
@@ -265,16 +265,27 @@ impl Check {
         }
     }
 
-    fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) -> Result<()> {
-        let wanted = match setting.entries(image) {
-            Err(error) if setting.moving => {
-                let detail = format!("it cannot become what it moves to: {error}");
-                self.report(image.key.clone(), ViolationKind::Corrupt, detail, Mend::No);
-                entries(image)?
+    /// What the entity wants, as far as it can be told.
+    fn told(&mut self, image: &Image, setting: &Setting) -> Vec<Entry> {
+        let Told { mut entries, untold } = told(image, |_| false);
+        for (index, error) in untold {
+            if setting.is_complete(index, self.strict) {
+                self.report(image.key.clone(), ViolationKind::Corrupt, error.to_string(), Mend::No);
             }
-            wanted => wanted?,
-        };
-        for entry in wanted {
+        }
+        let before = entries.len();
+        if setting.moving
+            && let Err(error) = shadow::add_entries(image, &mut entries)
+        {
+            entries.truncate(before);
+            let detail = format!("it cannot become what it moves to: {error}");
+            self.report(image.key.clone(), ViolationKind::Corrupt, detail, Mend::No);
+        }
+        entries
+    }
+
+    fn want(&mut self, image: &Image, setting: &Setting, sequence: i64) {
+        for entry in self.told(image, setting) {
             let (state, Some(kind)) = (setting.of(entry.index), image.kind(&entry)) else {
                 continue;
             };
@@ -300,7 +311,6 @@ impl Check {
                 None => self.want_here(row, wanted),
             }
         }
-        Ok(())
     }
 
     fn want_here(&mut self, row: String, wanted: Wanted) {

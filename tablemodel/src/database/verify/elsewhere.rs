@@ -172,19 +172,7 @@ impl Database {
         if expires.is_some() && self.get_row(&own, &owner).await?.is_some_and(|row| is_reserved(&row)) {
             return Ok(None); // ..or it is on its way
         }
-        let primary = match self.read_entity(schema, &own, &owner).await {
-            Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(None), // reported where the entity stands
-            other => other?.filter(|rows| is_primary(schema, &rows.head)),
-        };
-        let image = match primary.map(|rows| readable(schema, &rows)).transpose() {
-            Ok(image) => image,
-            Err(_) => return Ok(None), // the same: what it wants cannot be told
-        };
-        let is_wanted = match image.as_ref().map(|old| &old.written) {
-            Some(image) if is_of_copy => copy::wants(image, *index, table, &row.key)?,
-            Some(image) => wants(image, *index, &row.key.partition, &row.key.row)?,
-            None => false,
-        };
+        let Some(is_wanted) = self.is_wanted(table, guest, &owner).await? else { return Ok(None) };
         if (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
             return Ok(None);
         }
@@ -212,6 +200,22 @@ impl Database {
                 },
             ),
         }
+    }
+
+    /// Whether its entity wants the row; none where that cannot be told, which is reported where the entity stands.
+    async fn is_wanted(&self, table: &'static str, guest: &Guest, owner: &RowKey) -> Result<Option<bool>> {
+        let Guest { schema, index, row } = guest;
+        let primary = match self.read_entity(schema, &self.table_name(schema.table), owner).await {
+            Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(None),
+            other => other?.filter(|rows| is_primary(schema, &rows.head)),
+        };
+        let Ok(image) = primary.map(|rows| readable(schema, &rows)).transpose() else { return Ok(None) };
+        Ok(Some(match image.as_ref().map(|old| &old.written) {
+            Some(image) if schema.copy(*index).is_some() => copy::wants(image, *index, table, &row.key)?,
+            // One that cannot have a row of the index wants none.
+            Some(image) => wants(image, *index, &row.key.partition, &row.key.row).unwrap_or(false),
+            None => false,
+        }))
     }
 
     /// The copies that an entity has: that they say what their sources do. A source that is gone leaves a copy that is kept.

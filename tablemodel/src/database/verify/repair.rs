@@ -132,6 +132,7 @@ impl<'a> Repair<'a> {
 
     async fn run(self) -> Result<Repaired> {
         let Self(verify, db) = self;
+        let strict = verify.strict;
         db.check_writable()?;
         let found = verify.await?;
         let mut left = db.mend_each(found.violations.clone()).await;
@@ -142,7 +143,14 @@ impl<'a> Repair<'a> {
             let places: BTreeSet<_> =
                 changed.iter().map(|(of, _)| (of.table.clone(), of.key.partition.clone())).collect();
             for (table, partition) in places {
-                left.extend(db.mend_each(db.mendable(&table, &partition).await?).await);
+                match db.mendable(&table, &partition, strict).await? {
+                    Some(found) => left.extend(db.mend_each(found).await),
+                    None => {
+                        let is_here =
+                            |(of, _): &&(Violation, String)| of.table == table && of.key.partition == partition;
+                        left.extend(changed.iter().filter(is_here).cloned());
+                    }
+                }
             }
         }
         let is_left = |of: &&Violation| left.iter().any(|(other, _)| other.table == of.table && other.key == of.key);
@@ -187,16 +195,26 @@ impl Database {
         left
     }
 
-    /// What is wrong in a partition as it is now, and can be put right.
-    async fn mendable(&self, table: &str, partition: &str) -> Result<Vec<Violation>> {
-        let Some(table) = self.entity_tables().into_iter().find(|known| *known == table) else { return Ok(Vec::new()) };
-        let rows = self.read_partition(table, partition).await?;
-        let mut violations = self.check_partition(table, rows, false).await?.violations;
-        violations.retain(|violation| violation.mend != Mend::No);
-        Ok(violations)
+    /// What is wrong in a partition as it is now, and can be put right; none while that is something else each time.
+    ///
+    /// A partition is read page by page, beside writers: what is wrong both times was so at one moment.
+    async fn mendable(&self, table: &str, partition: &str, strict: bool) -> Result<Option<Vec<Violation>>> {
+        let Some(table) = self.entity_tables().into_iter().find(|known| *known == table) else { return Ok(None) };
+        let mut before: Option<Vec<Violation>> = None;
+        for _ in 0..2 {
+            let rows = self.read_partition(table, partition).await?;
+            let mut found = self.check_partition(table, rows, strict).await?.violations;
+            found.retain(|violation| violation.mend != Mend::No);
+            let was_so = |violation| before.as_ref().is_some_and(|before| before.contains(violation));
+            if found.iter().all(was_so) {
+                return Ok(Some(found)); // or there are none
+            }
+            before = Some(found);
+        }
+        Ok(None)
     }
 
-    pub(super) async fn mend(&self, violation: &Violation) -> Result<()> {
+    pub(in crate::database) async fn mend(&self, violation: &Violation) -> Result<()> {
         match &violation.mend {
             Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
             Mend::Touch(entity, owner) => self.touch(self.known(entity)?, owner, Vec::new()).await,
@@ -217,13 +235,15 @@ impl Database {
         }
     }
 
-    /// Every write of a source changes the cell: one that is as it was read has the sources that were read with it.
+    /// Every write of a source changes the cell: one that was read before the sources, and is as it was, has those.
     async fn recount(&self, violation: &Violation, recount: &Recount) -> Result<()> {
         let Recount::Cell { entity, row, total, cell, is_live } = recount else { return Ok(()) };
         let schema = self.known(entity)?;
         let Some(into) = held(schema, row).find(|into| into.cell() == violation.key.row) else { return Ok(()) };
         let now = self.environment().clock.now().ticks();
-        if let Some(action) = into.write(total, cell.as_ref(), *is_live, now)? {
+        let action =
+            into.write(total, cell.as_ref(), *is_live, now).map_err(|error| error.at_key(violation.key.clone()))?;
+        if let Some(action) = action {
             let partition = violation.key.partition.clone();
             let batch = Batch::new(self.table_name(&violation.table), partition).with(into.cell(), action);
             self.commit_store(&[batch], 0).await?;

@@ -99,6 +99,11 @@ impl BatchPlan {
         let (into, row) = (&first.into, first.into.cell());
         let cell = known.get(&row).and_then(Option::as_ref);
         let edits: Vec<_> = edits.collect();
+        self.shared.insert(row.clone());
+        if self.left_at(&into.row).is_none() {
+            // What the target says, or that there is none, was read with the cell, and is true no longer than that.
+            self.shared.insert(into.row.clone());
+        }
         if cell.is_some_and(aggregate::is_unbuilt) || edits.iter().any(|edit| edit.spoils) {
             self.leave_unbuilt(into, cell, change, known, context)?;
             return Ok(None);
@@ -114,7 +119,6 @@ impl BatchPlan {
             let first = self.first(into, before.rank(&rank), known)?;
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
-        self.shared.insert(row.clone());
         let before_batch = Earlier { known, plan: self, partition };
         let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
         let stored = target.map(|head| self.held_by(into, head.into_owned(), &before_batch)).transpose()?;
@@ -139,11 +143,6 @@ impl BatchPlan {
         known: &Known,
         context: Context,
     ) -> Result<()> {
-        self.shared.insert(into.cell());
-        if self.left_at(&into.row).is_none() {
-            // Where the cell is counted meanwhile, its target says so too, and is to be read again with it.
-            self.shared.insert(into.row.clone());
-        }
         let planned = PlannedRow { row: into.cell(), action: into.unbuilt(cell, context.now), role: Role::Cell };
         self.rows.push(BatchRow { planned, change, schema: into.target }, "", known)
     }

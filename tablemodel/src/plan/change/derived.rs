@@ -7,9 +7,9 @@ use tablemodel_store::{Action, Condition};
 
 use super::{Derived, PlannedRow, Planner, Role, is_list};
 use crate::{
-    error::Result,
+    error::{Error, Result},
     plan::{
-        entries::{Entry, entries_without},
+        entries::{Entry, Told, told},
         image::Image,
         outbox::AwayRow,
         shadow,
@@ -42,8 +42,10 @@ impl Planner<'_> {
         let Some(image) = new.or(old).filter(|image| image.latest.derived(0).is_some()) else { return Ok(derived) };
         let alone = old.zip(new).map(|(old, new)| self.left_alone(old, new)).unwrap_or_default();
         let stays_alone = |index| alone.get(index).copied().unwrap_or(false);
-        let wanted = |image: Option<&Image>| image.map(|image| entries_without(image, stays_alone)).transpose();
-        let (mut old_entries, mut new_entries) = (wanted(old)?.unwrap_or_default(), wanted(new)?.unwrap_or_default());
+        let told = |image: Option<&Image>| image.map(|image| told(image, stays_alone)).unwrap_or_default();
+        let (Told { entries: mut old_entries, untold }, Told { entries: mut new_entries, untold: refused }) =
+            (told(old), told(new));
+        self.check_told(refused, &untold)?;
         if self.setting.moving {
             // Of one that cannot be upgraded there is no shadow.
             old.map(|old| shadow::add_entries(old, &mut old_entries)).transpose().ok();
@@ -70,6 +72,13 @@ impl Planner<'_> {
             derived.rows.extend(self.writing(image, entry, before, owners, sequence));
         }
         Ok(derived)
+    }
+
+    /// That the new image can have what it wants. One that was set aside while an index is built may stay so.
+    fn check_told(&self, refused: Vec<(usize, Error)>, before: &[(usize, Error)]) -> Result<()> {
+        let was_so = |index: usize| before.iter().any(|(other, _)| *other == index);
+        let may_stay = |index| self.setting.of(index) < IndexState::Readable && was_so(index);
+        refused.into_iter().find(|(index, _)| !may_stay(*index)).map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// The removal of those entries of `old` that are not wanted any more.

@@ -9,7 +9,7 @@ use tablemodel_store::Action;
 use super::{Planned, PlannedRow, Planner, Role, next_sequence};
 use crate::{
     error::{Error, ErrorKind, Result},
-    plan::{entries::entries, group::Group, image::Image},
+    plan::{entries::told, group::Group, image::Image},
     rooms::rekey::{Move, Reservation},
 };
 
@@ -57,8 +57,8 @@ impl Planner<'_> {
         if !self.setting.deferred || !new.schema.has_claims() {
             return Ok(());
         }
-        let old_entries = entries(old)?;
-        for entry in entries(new)? {
+        let old_entries = told(old, |_| false).entries;
+        for entry in told(new, |_| false).entries {
             let index = new.latest.index_at(entry.index).filter(|index| index.is_claim());
             if let Some(index) = index.filter(|_| old_entries.iter().any(|old| old.is_at(&entry))) {
                 let detail = format!(

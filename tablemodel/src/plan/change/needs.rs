@@ -8,7 +8,7 @@ use super::{Change, Need, is_list, is_primary};
 use crate::{
     error::Result,
     plan::{
-        entries::{Entry, entries},
+        entries::{Entry, told},
         image::Image,
         known::Known,
         shape::{self},
@@ -62,9 +62,8 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     let is_built = |state: &IndexState| matches!(state, IndexState::DeleteOnly | IndexState::WriteOnly);
     if touches || setting.states.0.iter().any(is_built) {
         for image in known_images(change, known)? {
-            needs.extend(
-                entries(&image)?.into_iter().filter(is_needed).map(|entry| Need { row: entry.row, head: None }),
-            );
+            let needed = told(&image, |_| false).entries.into_iter().filter(is_needed);
+            needs.extend(needed.map(|entry| Need { row: entry.row, head: None }));
         }
     }
     if change.schema().has_lists() {
@@ -80,7 +79,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
 /// The rows of the lists that the change may change.
 pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
     let images = known_images(change, known)?;
-    let wanted = images.iter().map(entries).collect::<Result<Vec<_>>>()?;
+    let wanted: Vec<_> = images.iter().map(|image| told(image, |_| false).entries).collect();
     let mut needs = Vec::new();
     let touches = matches!(change, Change::Touch { .. });
     for (at, own) in wanted.iter().enumerate() {

@@ -76,7 +76,11 @@ pub(crate) fn edits(
             let own = all.iter().find(|(at, _)| at == position).zip(image);
             own.map(|((_, aggregate), image)| term(image, aggregate)).transpose().map(Option::flatten)
         };
-        let (before, after) = (of(&earlier, old)?, of(&later, new)?);
+        let (before, after) = (of(&earlier, old), of(&later, new));
+        // What cannot be told of an entity came before the aggregate and was never counted; it may stay so until that is complete.
+        let is_aside = before.is_err() && state(*position) < IndexState::Readable;
+        let after = if is_aside { after.ok().flatten() } else { after? };
+        let before = if is_aside { None } else { before? };
         let spoils = state(*position) == IndexState::DeleteOnly;
         let is_read = moves && state(*position) < IndexState::Readable;
         match (before, after) {

@@ -5,6 +5,7 @@ mod crashes;
 mod elsewhere;
 mod moves;
 mod oracle;
+mod races;
 mod ranked;
 mod rows;
 mod several;

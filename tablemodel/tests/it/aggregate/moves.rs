@@ -90,13 +90,14 @@ async fn a_fault_at_any_store_call_of_a_move_leaves_the_source_in_one_total() {
     let faults = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error));
     let faults: Vec<_> = faults.collect();
     for mode in MODES {
-        let db = prepared(mode).await;
+        let whole = prepared(mode).await;
+        let db = whole.fork().expect("in memory");
         db.forget_calls();
         move_employee(&db).await.unwrap();
         for call in 0..db.calls().len() {
             for fault in faults.clone() {
                 let told = format!("{mode:?} {fault:?} at call {call}");
-                let db = prepared(mode).await;
+                let db = whole.fork().expect("in memory");
                 db.fail(Script::new().at(call, fault));
                 let result = move_employee(&db).await;
                 db.fail(Script::new());

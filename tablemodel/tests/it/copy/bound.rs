@@ -146,10 +146,11 @@ async fn a_fault_at_any_store_call_leaves_the_holder_at_one_key_with_its_copy() 
 #[tokio::test]
 async fn a_source_that_is_deleted_while_its_holder_moves_stays_or_the_holder_does() {
     let mut points = 0;
+    let whole = prepared(Consistency::Azure).await;
     for (kind, stall) in KINDS.into_iter().flat_map(|kind| [0, 61, 2_000].map(|stall| (kind, stall))) {
         for call in 0.. {
             let told = format!("{kind:?} stalls {stall} s before call {call}");
-            let db = prepared(Consistency::Azure).await;
+            let db = whole.fork().expect("in memory");
             let other = db.clone();
             let (tell, heard) = tokio::sync::oneshot::channel();
             let meanwhile = async move {

@@ -129,8 +129,9 @@ async fn workers(db: &TestDatabase) -> Vec<u32> {
 #[tokio::test]
 async fn a_fault_at_any_call_leaves_counts_and_copies_as_they_were_or_will_be() {
     for mode in [Consistency::Azure, Consistency::Atomic] {
+        let whole = prepared(mode).await;
         for (step, title) in ["first", "second", "first", "third"].into_iter().enumerate() {
-            let db = prepared(mode).await;
+            let db = whole.fork().expect("in memory");
             db.forget_calls();
             run(&db, step).await.unwrap();
             let (calls, after) = (db.calls().len(), workers(&db).await);
@@ -138,7 +139,7 @@ async fn a_fault_at_any_call_leaves_counts_and_copies_as_they_were_or_will_be() 
             for call in 0..calls {
                 for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply] {
                     let told = format!("{mode:?} {step}, {fault:?} at call {call} of {calls}");
-                    let db = prepared(mode).await;
+                    let db = whole.fork().expect("in memory");
                     db.fail(Script::new().at(call, fault));
                     let result = run(&db, step).await;
                     db.fail(Script::new());

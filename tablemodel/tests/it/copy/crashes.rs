@@ -150,8 +150,9 @@ fn faults() -> [Fault; 4] {
 pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is() {
     let mut points = 0;
     for mode in MODES {
+        let whole = prepared(mode).await;
         for kind in KINDS {
-            let db = prepared(mode).await;
+            let db = whole.fork().expect("in memory");
             let before = entities(&db).await;
             db.forget_calls();
             let plain = run(&db, kind).await;
@@ -161,7 +162,7 @@ pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is
             for call in 0..calls {
                 for fault in faults() {
                     let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-                    let db = prepared(mode).await;
+                    let db = whole.fork().expect("in memory");
                     db.fail(Script::new().at(call, fault));
                     let result = run(&db, kind).await;
                     db.fail(Script::new());

@@ -140,15 +140,16 @@ async fn a_source_whose_copies_restrict_it_stays_and_a_holder_that_must_have_one
 async fn a_fault_at_any_call_of_a_move_leaves_it_at_one_key_and_every_copy_right() {
     let mut points = 0;
     for mode in MODES {
+        let whole = prepared(mode).await;
         for kind in [Kind::Source, Kind::Holder, Kind::HolderBeside] {
-            let db = prepared(mode).await;
+            let db = whole.fork().expect("in memory");
             db.forget_calls();
             run(&db, kind).await.unwrap();
             let calls = db.calls().len();
             for call in 0..calls {
                 for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply] {
                     let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-                    let db = prepared(mode).await;
+                    let db = whole.fork().expect("in memory");
                     db.fail(Script::new().at(call, fault));
                     let result = run(&db, kind).await;
                     db.fail(Script::new());

@@ -109,9 +109,10 @@ async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_rows_of_it() {
 /// The same with a second fault while the relay mends the first.
 #[tokio::test]
 async fn a_second_fault_while_the_relay_works_changes_nothing() {
+    let whole = prepared(Consistency::Azure).await;
     for kind in [Kind::Save, Kind::Delete, Kind::Batch] {
         for call in 0..24 {
-            let db = prepared(Consistency::Azure).await;
+            let db = whole.fork().expect("in memory");
             let calls = if matches!(kind, Kind::Batch) { 4 } else { 3 };
             db.fail(Script::new().at(calls, Fault::CrashBefore));
             let _ = run(&db, kind).await;

@@ -3,6 +3,7 @@
 //! One store, and programs of two releases over it; time passes where somebody sleeps.
 
 mod aggregates;
+mod aside;
 mod beside;
 mod building;
 mod copies;

@@ -367,8 +367,9 @@ async fn a_rewrite_that_died_anywhere_is_taken_up() {
 async fn at_every_state_a_rewrite_can_be_taken_back() {
     for mode in MODES {
         let mut met = std::collections::BTreeSet::new();
+        let whole = filled(mode, 2, 101).await;
         for call in (0..12).chain((12..).step_by(5)) {
-            let store = filled(mode, 2, 101).await;
+            let store = whole.fork().expect("in memory");
             let db = next::<second::Club>(&store).await;
             store.fail(Script::new().at(call, Fault::CrashAfter));
             let is_over = db.migrations().apply().workers(1).batch(50).await.is_ok();

@@ -76,7 +76,10 @@ impl Check {
         let schema = image.latest;
         let strict = self.strict;
         let state = |at| if setting.is_complete(at, strict) { IndexState::Readable } else { IndexState::Absent };
-        self.totals.add(image, state)?;
+        if let Err(error) = self.totals.add(image, state) {
+            self.untold = true;
+            self.report(image.key.clone(), ViolationKind::Corrupt, error.to_string(), Mend::No);
+        }
         for into in aggregate::held(schema, &image.key.row) {
             // A version that does not hold it leaves that to its cell.
             let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);

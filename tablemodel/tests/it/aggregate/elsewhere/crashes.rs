@@ -114,10 +114,11 @@ async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it() 
 /// A second fault while a relay mends the first; once the fence has passed, no tombstone is left.
 #[tokio::test]
 async fn a_second_fault_while_the_relay_works_changes_nothing() {
+    let whole = prepared(Consistency::Azure).await;
     for kind in [Kind::Change, Kind::Delete, Kind::Batch, Kind::Rekey] {
         for call in 0..40 {
             let told = format!("{kind:?}, relay fault at {call}");
-            let db = prepared(Consistency::Azure).await;
+            let db = whole.fork().expect("in memory");
             db.fail(Script::new().at(5, Fault::CrashBefore));
             let _ = run(&db, kind).await;
             db.fail(Script::new());

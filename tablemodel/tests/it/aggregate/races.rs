@@ -1,0 +1,162 @@
+//! Others who write between the calls of one: what was read before them counts no more.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use tablemodel::{
+    Consistency, Row, RowKey, ValueRef,
+    store::{Action, Batch, Capabilities, Condition, MemoryStore, Page, Query, Receipts, StoreError, TableStore},
+    testing::TestDatabase,
+};
+
+use super::{Employee, Model, assert_exact, employee, settle, team};
+
+type Hook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+
+/// Rows of a page.
+const PAGE: usize = 3;
+
+/// A store of short pages, in which another program acts once before a commit, and once after a page that has more behind it.
+struct Raced {
+    inner: Arc<dyn TableStore>,
+    before_commit: Mutex<Option<Hook>>,
+    after_page: Mutex<Option<Hook>>,
+}
+
+async fn act(hook: &Mutex<Option<Hook>>) {
+    let hook = hook.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(hook) = hook {
+        hook().await;
+    }
+}
+
+fn set(hook: &Mutex<Option<Hook>>, act: impl FnOnce() -> BoxFuture<'static, ()> + Send + 'static) {
+    *hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+}
+
+#[async_trait]
+impl TableStore for Raced {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.inner.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        let limit = if query.table == "Company" { query.limit.min(PAGE) } else { query.limit };
+        let page = self.inner.query(&Query { limit, ..query.clone() }).await?;
+        if query.table == "Company" && page.continuation.is_some() {
+            act(&self.after_page).await;
+        }
+        Ok(page)
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        if batches.iter().any(|batch| batch.table == "Company") {
+            act(&self.before_commit).await;
+        }
+        self.inner.commit(batches).await
+    }
+}
+
+/// A program whose calls are raced, and the one that races it.
+async fn pair() -> (TestDatabase, Arc<Raced>, TestDatabase) {
+    let mut kept = None;
+    let other = TestDatabase::over::<Model>(|clock| {
+        let store: Arc<dyn TableStore> = Arc::new(MemoryStore::builder().clock(clock).build());
+        kept.insert(store).clone()
+    });
+    let other = other.await.expect("a database");
+    let raced = Raced { inner: kept.unwrap(), before_commit: Mutex::default(), after_page: Mutex::default() };
+    let raced = Arc::new(raced);
+    let db = TestDatabase::over::<Model>(|_| raced.clone()).await.expect("a database");
+    (db, raced, other)
+}
+
+/// The cell is refused, since an insert of its target writes it; what was read of the target before that was that there is none.
+#[tokio::test]
+async fn a_target_that_comes_while_a_source_is_written_counts_it() {
+    let (db, raced, other) = pair().await;
+    other.insert(&employee(1, 1)).await.unwrap();
+    let it = other.clone();
+    set(&raced.before_commit, move || Box::pin(async move { drop(it.insert(&team(1)).await.unwrap()) }));
+    db.insert(&employee(2, 1)).await.unwrap();
+    settle(&other).await;
+    assert_exact(&other, "a target came").await;
+}
+
+async fn set_payroll(store: &dyn TableStore, payroll: i64) {
+    let key = RowKey::new("A", "~~agg|team_01|Payroll");
+    let mut cell = store.get("Company", &key).await.unwrap().expect("a cell");
+    assert_ne!(cell.properties.get("_value"), Some(ValueRef::Int64(payroll)));
+    cell.properties.insert("_value", payroll);
+    let wrong = Action::Replace(cell.properties, Condition::Match(cell.etag));
+    store.commit(&[Batch::new("Company", "A").with(key.row, wrong)]).await.unwrap();
+}
+
+/// The cell that a repair writes is refused, and while the partition is read again, a source that was read already changes.
+#[tokio::test]
+async fn a_repair_beside_writers_counts_no_source_as_it_was() {
+    let (db, raced, other) = pair().await;
+    other.insert(&team(1)).await.unwrap();
+    for id in 1..=9 {
+        other.insert(&employee(id, 1)).await.unwrap();
+    }
+    settle(&other).await;
+    set_payroll(&*other.store(), 12_345).await;
+    let (it, again) = (other.clone(), raced.clone());
+    set(&raced.before_commit, move || {
+        let other = it.clone();
+        set(&again.after_page, move || Box::pin(async move { raise(&other, 1, 7).await }));
+        Box::pin(async move { raise(&it, 9, 40).await })
+    });
+    let repaired = db.repair().await.unwrap();
+    assert!(raced.after_page.lock().unwrap().is_none(), "both acted");
+    assert_eq!(repaired.left, [], "{repaired:?}");
+    settle(&other).await;
+    assert_exact(&other, "repaired").await;
+    assert!(other.verify().await.unwrap().is_clean());
+}
+
+async fn raise(db: &TestDatabase, id: u32, by: i64) {
+    db.update(Employee::find().department("A").id(id), move |one| Ok(one.salary += by)).await.unwrap();
+}
+
+/// In one process as well: whoever loses a race plans over what is there now.
+#[tokio::test]
+async fn a_target_comes_and_goes_among_writers_of_its_sources() {
+    for mode in [Consistency::Azure, Consistency::Atomic] {
+        let db = super::database(mode).await;
+        let sources = (1..=12).map(|id| {
+            let db = db.clone();
+            async move {
+                while let Err(error) = db.insert(&employee(id, 1)).await {
+                    assert!(error.is_retryable(), "{error}");
+                }
+            }
+        });
+        let target = async {
+            while let Err(error) = db.insert(&team(1)).await {
+                assert!(error.is_retryable(), "{error}");
+            }
+        };
+        tokio::join!(futures_util::future::join_all(sources), target);
+        settle(&db).await;
+        assert_exact(&db, &format!("{mode:?}")).await;
+    }
+}
