@@ -115,6 +115,8 @@ impl BatchPlan {
             comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
             rank = rank.or_else(|| edit.rank().cloned());
         }
+        // Who takes the first away reads what comes next, and must learn of every rank that changes meanwhile.
+        let is_ranked = rank.is_some();
         if let Some(rank) = rank {
             let first = self.first(into, before.rank(&rank), known)?;
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
@@ -122,7 +124,7 @@ impl BatchPlan {
         let before_batch = Earlier { known, plan: self, partition };
         let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
         let stored = target.map(|head| self.held_by(into, head.into_owned(), &before_batch)).transpose()?;
-        if total == before && !comes_or_goes {
+        if total == before && !comes_or_goes && !is_ranked {
             return Ok(None);
         }
         if let Some(action) = into.write(&total, cell, stored.is_some(), context.now)? {
