@@ -102,7 +102,7 @@ async fn what_cannot_be_indexed_or_added_is_told_and_can_be_written_put_right_an
         let refused = db.insert(&Note { club: "c".into(), id: 900, title: "x".into(), hours: f64::NAN }).await;
         assert_eq!(*refused.unwrap_err().kind(), ErrorKind::Invalid, "{told}");
         let refused = db.insert(&Note { club: "c".into(), id: 900, title: "x".repeat(1_024), hours: 0.0 }).await;
-        assert!(matches!(refused.unwrap_err().kind(), ErrorKind::KeyTooLong { .. }), "{told}");
+        assert!(matches!(refused.unwrap_err().kind(), ErrorKind::KeyTooLong), "{told}");
 
         db.update(note(3), |note| Ok(note.title = "short".into())).await.expect("put right");
         let there = note(4).one(&db).await.expect("read").expect("there");
