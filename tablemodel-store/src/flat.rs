@@ -42,6 +42,16 @@ enum Slot {
     String(Range<usize>),
 }
 
+impl Slot {
+    /// The bytes that it has among those of all.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Binary(place) | Self::String(place) => place.len(),
+            _ => 0,
+        }
+    }
+}
+
 impl Flat {
     /// No properties yet, with room for `count` short ones.
     pub(crate) fn with_capacity(count: usize) -> Self {
@@ -65,6 +75,24 @@ impl Flat {
             copy.entries.push(Entry { name: name.clone(), slot });
         }
         copy
+    }
+
+    /// A copy of the properties for which `keep` holds, with room for `more` short ones: their bytes in one go, with those of
+    /// the others where these are few.
+    pub(crate) fn filtered(&self, mut keep: impl FnMut(&str) -> bool, more: usize) -> Self {
+        let (mut entries, mut unused) = (Vec::with_capacity(self.entries.len() + more), self.unused);
+        for entry in &self.entries {
+            match keep(entry.name.as_str()) {
+                true => entries.push(entry.clone()),
+                false => unused += entry.slot.bytes(),
+            }
+        }
+        if self.is_too_much(unused) {
+            return Self::copy_of(entries.iter().map(|entry| (&entry.name, self.value(&entry.slot))), more, 0);
+        }
+        let mut texts = String::with_capacity(self.texts.len() + BYTES_EACH * more);
+        texts.push_str(&self.texts);
+        Self { entries, texts, binaries: self.binaries.clone(), unused }
     }
 
     /// The value under `name`.
@@ -119,6 +147,7 @@ impl Flat {
         self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name))
     }
 
+    #[inline]
     fn value(&self, slot: &Slot) -> ValueRef<'_> {
         match slot {
             Slot::Binary(place) => ValueRef::Binary(self.binaries.get(place.clone()).unwrap_or_default()),
@@ -155,13 +184,16 @@ impl Flat {
 
     /// Notes that a value is gone; packs the others once there are more bytes of such than of them.
     fn give_up(&mut self, slot: &Slot) {
-        const FEW: usize = 256;
-        if let Slot::Binary(place) | Slot::String(place) = slot {
-            self.unused += place.len();
-        }
-        if self.unused > FEW + (self.texts.len() + self.binaries.len()) / 2 {
+        self.unused += slot.bytes();
+        if self.is_too_much(self.unused) {
             *self = Self::copy_of(self.iter(), 0, 0);
         }
+    }
+
+    /// Whether so many bytes that are no longer any property's are more than the others.
+    fn is_too_much(&self, unused: usize) -> bool {
+        const FEW: usize = 256;
+        unused > FEW + (self.texts.len() + self.binaries.len()) / 2
     }
 }
 
@@ -179,6 +211,11 @@ impl<'a> Iterator for FlatIter<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let entry = self.rest.next()?;
         Some((&entry.name, self.of.value(&entry.slot)))
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut f: F) -> B {
+        self.rest.fold(init, |folded, entry| f(folded, (&entry.name, self.of.value(&entry.slot))))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -232,7 +269,37 @@ mod tests {
                 };
                 let used: usize = map.values().map(bytes).sum();
                 prop_assert!(flat.texts.len() + flat.binaries.len() <= 2 * used + 2 * 256);
+
+                let held = map.iter().map(|(name, value)| (name.as_str(), value.as_ref()));
+                let folded = flat.iter().fold(Vec::new(), |mut all, (name, value)| {
+                    all.push((name.as_str(), value));
+                    all
+                });
+                prop_assert!(folded.into_iter().eq(held));
             }
+        }
+
+        #[test]
+        fn of_what_is_filtered_away_little_is_kept(
+            steps in prop::collection::vec(("[A-H]", value()), 0..20),
+            kept in "[A-H]{0,8}",
+        ) {
+            let (mut flat, mut map) = (Flat::default(), BTreeMap::new());
+            for (name, value) in steps {
+                flat.set(PropertyName::from(name.as_str()), value.as_ref());
+                map.insert(name, value);
+            }
+            let mut filtered = flat.filtered(|name| kept.contains(name), 2);
+            map.retain(|name, _| kept.contains(name.as_str()));
+            let held = map.iter().map(|(name, value)| (name.as_str(), value.as_ref()));
+            prop_assert!(filtered.iter().map(|(name, value)| (name.as_str(), value)).eq(held));
+            let used: usize = map.values().map(|value| Slot::bytes(&Flat::default().slot(value.as_ref()))).sum();
+            prop_assert!(filtered.texts.len() + filtered.binaries.len() <= 2 * used + 2 * 256);
+
+            filtered.set(PropertyName::from("Z"), Value::from("new").as_ref());
+            map.insert("Z".to_owned(), Value::from("new"));
+            let held = map.iter().map(|(name, value)| (name.as_str(), value.as_ref()));
+            prop_assert!(filtered.iter().map(|(name, value)| (name.as_str(), value)).eq(held));
         }
     }
 }

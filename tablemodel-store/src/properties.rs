@@ -133,8 +133,11 @@ impl Properties {
     /// Copies of the properties for which `keep` holds, with room for a few more.
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
         const A_FEW: usize = 4;
-        let kept = self.iter().filter(|(name, _)| keep(name.as_str()));
-        Self(Repr::Flat(Arc::new(Flat::copy_of(kept, A_FEW, self.texts_at_most().unwrap_or_default()))))
+        let flat = match &self.0 {
+            Repr::Flat(flat) => flat.filtered(keep, A_FEW),
+            _ => Flat::copy_of(self.iter().filter(|(name, _)| keep(name.as_str())), A_FEW, 0),
+        };
+        Self(Repr::Flat(Arc::new(flat)))
     }
 
     /// All properties, in order of name.
@@ -160,12 +163,12 @@ impl Properties {
 
     /// Changes the properties, which no clone shares then.
     fn change(&mut self, work: impl FnOnce(&mut Flat)) {
-        let mut flat = match std::mem::take(&mut self.0) {
-            Repr::Flat(flat) => flat,
-            other => Arc::new(Flat::copy_of(Self(other).iter(), 1, 0)),
-        };
-        work(Arc::make_mut(&mut flat));
-        self.0 = Repr::Flat(flat);
+        if let Repr::Flat(flat) = &mut self.0 {
+            return work(Arc::make_mut(flat));
+        }
+        let mut flat = Flat::copy_of(self.iter(), 1, 0);
+        work(&mut flat);
+        self.0 = Repr::Flat(Arc::new(flat));
     }
 }
 
@@ -205,6 +208,17 @@ impl<'a> Iterator for PropertiesIter<'a> {
             IterRepr::Flat(flat) => flat.next(),
             #[cfg(feature = "embedded")]
             IterRepr::Packed(packed) => packed.next(),
+        }
+    }
+
+    /// Asks once where the properties are, and not for each.
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, f: F) -> B {
+        match self.0 {
+            IterRepr::Empty => init,
+            IterRepr::Flat(flat) => flat.fold(init, f),
+            #[cfg(feature = "embedded")]
+            IterRepr::Packed(packed) => packed.fold(init, f),
         }
     }
 

@@ -121,9 +121,11 @@ impl<'k, 'p> Legal<'k, 'p> {
         Self { is_legal, seen: ByPlace::default() }
     }
 
-    fn check(&mut self, name: &'p PropertyName) -> Checked {
-        let is_legal = self.is_legal;
-        self.seen.get_or_find(name.as_str(), || if is_legal(name) { Ok(()) } else { property_name(name.as_str()) })
+    #[inline]
+    fn is_legal(&mut self, name: &'p PropertyName) -> bool {
+        let Self { is_legal, seen } = self;
+        let find = || if is_legal(name) || property_name(name.as_str()).is_ok() { Ok(()) } else { Err(()) };
+        seen.get_or_find(name.as_str(), find).is_ok()
     }
 }
 
@@ -138,17 +140,27 @@ fn checked_properties<'p>(
     if count > limit {
         return too_large(format!("row ({partition}, {row}) has {count} properties, the limit is {limit}"));
     }
-    let mut extent = Extent::default();
-    for (name, property) in properties.iter() {
-        legal.check(name)?;
-        value(property)
-            .map_err(|error| StoreError::new(error.kind(), format!("property `{name}`: {}", error.detail())))?;
+    let (mut extent, mut is_fine) = (Extent::default(), true);
+    properties.iter().for_each(|(name, property)| {
         extent.add(name.as_str(), property);
+        is_fine = is_fine && legal.is_legal(name) && value(property).is_ok();
+    });
+    if !is_fine {
+        check_each(properties)?;
     }
     if extent.row_bytes_bound(partition, row) > limits::MAX_ROW_BYTES {
         row_size(partition, row, properties)?;
     }
     Ok(extent)
+}
+
+/// The names and values, one by one: says what is wrong with the first that is not legal.
+#[cold]
+fn check_each(properties: &Properties) -> Checked {
+    properties.iter().try_for_each(|(name, property)| {
+        property_name(name.as_str())?;
+        value(property).map_err(|error| StoreError::new(error.kind(), format!("property `{name}`: {}", error.detail())))
+    })
 }
 
 fn row_size(partition: &str, row: &str, properties: &Properties) -> Checked {

@@ -30,7 +30,10 @@ pub use self::{
     property::{FieldSchema, PropertySchema},
     shape::{PartSchema, Shape},
 };
-use crate::{key::Template, rooms::chunked};
+use crate::{
+    key::{Part, Template},
+    rooms::chunked,
+};
 
 /// Properties that the framework itself puts on a primary row: `EntityType`, `_seq`, `_ops` (see FORMAT.md).
 pub(crate) const SYSTEM_PROPERTIES: usize = 3;
@@ -128,8 +131,8 @@ impl EntitySchema {
 
     /// Whether the property can be read back from the entity's own keys, and is therefore not stored beside them.
     pub fn in_key(&self, property: &str) -> bool {
-        let mut parts = self.partition.parts().chain(self.row.parts());
-        parts.any(|part| part.property == property && !part.codec.is_lossy())
+        let is_it = |part: &'static Part| part.property == property && !part.codec.is_lossy();
+        self.partition.parts().any(is_it) || self.row.parts().any(is_it)
     }
 
     /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.

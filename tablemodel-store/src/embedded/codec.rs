@@ -47,10 +47,15 @@ impl EncodedRow {
 
     /// Stamps the value, which is for `space`.
     pub(super) fn stamp(&self, buffer: &mut [u8], space: Space, stamp: u64) {
-        let seal = self.digest.seal(space, stamp);
-        let head = [ROW_VERSION].into_iter().chain(seal).chain(stamp.to_le_bytes());
         let value = buffer.get_mut(self.place.clone()).unwrap_or_default();
-        value.iter_mut().zip(head).for_each(|(to, from)| *to = from);
+        if let Some((version, rest)) = value.split_first_mut()
+            && let Some((seal, rest)) = rest.split_first_chunk_mut()
+            && let Some(stamped) = rest.first_chunk_mut()
+        {
+            *version = ROW_VERSION;
+            *seal = self.digest.seal(space, stamp);
+            *stamped = stamp.to_le_bytes();
+        }
     }
 
     /// The value, once it is stamped.

@@ -21,13 +21,13 @@ const SHORT_BYTES: usize = 128;
 /// The bytes of a row's key.
 pub(super) fn key_bytes(partition: &str, row: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(partition.len() + 1 + row.len());
-    put_key(&mut bytes, partition, row);
+    put_key(&mut bytes, &order_bytes(partition), row);
     bytes
 }
 
-/// Appends the bytes of a row's key.
-pub(super) fn put_key(out: &mut Vec<u8>, partition: &str, row: &str) {
-    out.extend_from_slice(&order_bytes(partition));
+/// Appends the bytes of a row's key, in the partition whose key has these bytes.
+pub(super) fn put_key(out: &mut Vec<u8>, partition: &[u8], row: &str) {
+    out.extend_from_slice(partition);
     out.push(SEPARATOR);
     out.extend_from_slice(&order_bytes(row));
 }

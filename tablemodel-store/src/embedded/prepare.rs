@@ -10,7 +10,7 @@ use super::{
     keys::put_key,
     property::BodyWriter,
 };
-use crate::{Action, Batch, Operation, Properties};
+use crate::{Action, Batch, Operation, Properties, key::order_bytes};
 
 /// A batch, ready for the writer thread.
 pub(super) struct PreparedBatch {
@@ -48,7 +48,8 @@ impl PreparedBatch {
     fn new<'b>(batch: &'b Batch, numbers: &mut Numbers<'_, 'b>, writer: &mut BodyWriter) -> Self {
         const BYTES_EACH: usize = 256;
         let mut bytes = Vec::with_capacity(BYTES_EACH * batch.operations.len());
-        let ready = |it| ready(&mut bytes, &batch.partition, it, numbers, writer);
+        let partition = order_bytes(&batch.partition);
+        let ready = |it| ready(&mut bytes, &partition, it, numbers, writer);
         let operations = batch.operations.iter().map(ready).collect();
         Self { table: batch.table.clone(), partition: batch.partition.clone(), operations, bytes }
     }
@@ -61,7 +62,7 @@ impl PreparedBatch {
 
 fn ready<'b>(
     bytes: &mut Vec<u8>,
-    partition: &str,
+    partition: &[u8],
     operation: &'b Operation,
     numbers: &mut Numbers<'_, 'b>,
     writer: &mut BodyWriter,

@@ -195,6 +195,7 @@ impl<'a> StoredName<'a> {
 #[derive(Debug, Default)]
 pub(super) struct BodyWriter {
     values: Vec<u8>,
+    texts: Vec<u8>,
 }
 
 impl BodyWriter {
@@ -206,19 +207,57 @@ impl BodyWriter {
         mut number: impl FnMut(&'p PropertyName) -> Option<NameId>,
     ) {
         self.values.clear();
-        let (start, mut texts) = (out.len(), 0);
+        self.texts.clear();
+        let start = out.len();
         out.push(0); // here the length of the heads is to stand
         put_varint(out, properties.len() as u64);
-        for (name, value) in properties.iter() {
-            put_head(out, name, number(name), tag_of(value));
-            texts += put_value(&mut self.values, value);
-        }
+        properties.iter().for_each(|(name, value)| {
+            let tag = self.put_value(value);
+            put_head(out, name, number(name), tag);
+        });
         put_length_before(out, start);
-        put_varint(out, texts as u64);
+        put_varint(out, self.texts.len() as u64);
         out.extend_from_slice(&self.values);
-        for (_, value) in properties.iter() {
-            if let ValueRef::String(text) = value {
-                out.extend_from_slice(text.as_bytes());
+        out.extend_from_slice(&self.texts);
+    }
+
+    /// Adds a value; gives its type.
+    #[inline(always)]
+    fn put_value(&mut self, value: ValueRef<'_>) -> u64 {
+        let out = &mut self.values;
+        match value {
+            ValueRef::Binary(bytes) => {
+                put_bytes(out, bytes);
+                tag::BINARY
+            }
+            ValueRef::Boolean(truth) => {
+                out.push(truth.into());
+                tag::BOOLEAN
+            }
+            ValueRef::DateTime(at) => {
+                out.extend_from_slice(&at.ticks().to_le_bytes());
+                tag::DATE_TIME
+            }
+            ValueRef::Double(double) => {
+                out.extend_from_slice(&double.to_bits().to_le_bytes());
+                tag::DOUBLE
+            }
+            ValueRef::Guid(guid) => {
+                out.extend_from_slice(guid.as_bytes());
+                tag::GUID
+            }
+            ValueRef::Int32(int) => {
+                put_varint(out, zigzag(int.into()));
+                tag::INT32
+            }
+            ValueRef::Int64(int) => {
+                put_varint(out, zigzag(int));
+                tag::INT64
+            }
+            ValueRef::String(text) => {
+                put_varint(out, text.len() as u64);
+                self.texts.extend_from_slice(text.as_bytes());
+                tag::STRING
             }
         }
     }
@@ -237,20 +276,8 @@ fn put_length_before(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-fn tag_of(value: ValueRef<'_>) -> u64 {
-    match value {
-        ValueRef::Binary(_) => tag::BINARY,
-        ValueRef::Boolean(_) => tag::BOOLEAN,
-        ValueRef::DateTime(_) => tag::DATE_TIME,
-        ValueRef::Double(_) => tag::DOUBLE,
-        ValueRef::Guid(_) => tag::GUID,
-        ValueRef::Int32(_) => tag::INT32,
-        ValueRef::Int64(_) => tag::INT64,
-        ValueRef::String(_) => tag::STRING,
-    }
-}
-
 /// Appends a name, by its number if it has one, and a type.
+#[inline(always)]
 fn put_head(out: &mut Vec<u8>, name: &PropertyName, id: Option<NameId>, tag: u64) {
     match id {
         Some(NameId(id)) => put_varint(out, (u64::from(id) + 1) << tag::BITS | tag),
@@ -259,22 +286,4 @@ fn put_head(out: &mut Vec<u8>, name: &PropertyName, id: Option<NameId>, tag: u64
             put_bytes(out, name.as_str().as_bytes());
         }
     }
-}
-
-/// Appends a value, of a text only its length; gives the bytes of the text.
-fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) -> usize {
-    match value {
-        ValueRef::Binary(bytes) => put_bytes(out, bytes),
-        ValueRef::Boolean(truth) => out.push(truth.into()),
-        ValueRef::DateTime(at) => out.extend_from_slice(&at.ticks().to_le_bytes()),
-        ValueRef::Double(double) => out.extend_from_slice(&double.to_bits().to_le_bytes()),
-        ValueRef::Guid(guid) => out.extend_from_slice(guid.as_bytes()),
-        ValueRef::Int32(int) => put_varint(out, zigzag(int.into())),
-        ValueRef::Int64(int) => put_varint(out, zigzag(int)),
-        ValueRef::String(text) => {
-            put_varint(out, text.len() as u64);
-            return text.len();
-        }
-    }
-    0
 }

@@ -43,6 +43,7 @@ pub(super) fn take_fixed(rest: &mut &[u8]) -> Option<u64> {
 }
 
 /// LEB128: seven bits a byte, lowest first, the top bit set on all but the last.
+#[inline]
 pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

@@ -5,6 +5,7 @@
 mod after;
 mod ahead;
 mod contributions;
+mod current;
 mod doubt;
 mod outcome;
 mod reads;
@@ -13,11 +14,12 @@ mod sizes;
 pub(crate) use self::outcome::Outcome;
 use self::{
     contributions::Places,
+    current::Current,
     outcome::outcomes,
     sizes::{check_count, check_sizes},
 };
 
-use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tablemodel_store::{Batch, RowKey, StoreError};
 
@@ -130,7 +132,7 @@ pub(super) struct Asked {
 /// One batch on its way through its attempts.
 pub(super) struct Run<'a> {
     pub(super) db: &'a Database,
-    pub(super) registered: Cow<'a, Registered>,
+    pub(super) registered: Current<'a>,
     pub(super) partition: &'a str,
     pub(super) known: Known,
     /// How copies follow in the same commit.
@@ -170,7 +172,7 @@ impl<'a> Run<'a> {
         let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
         Self {
             db,
-            registered: Cow::Borrowed(registered),
+            registered: Current::Given(registered),
             partition,
             known: Known::new(),
             copying: Copying::default(),
@@ -250,8 +252,7 @@ impl<'a> Run<'a> {
         self.db.hold_lease().await?;
         let states = self.db.0.registry.enter();
         if self.registered.epoch != states.epoch {
-            let registered = self.db.registered(self.registered.schema)?;
-            self.registered = Cow::Owned(Registered::clone(&registered));
+            self.registered = Current::Newer(self.db.registered(self.registered.schema)?);
         }
         Ok(states)
     }
@@ -296,14 +297,14 @@ impl<'a> Run<'a> {
     }
 
     /// The table and index states of the change's own entity: a batch may hold several types.
-    pub(super) fn registered(&self, change: &Change) -> Result<Cow<'a, Registered>> {
+    pub(super) fn registered(&self, change: &Change) -> Result<Current<'a>> {
         if change.schema().entity_type == self.registered.entity_type {
             self.registered.check_open()?;
-            return Ok(self.registered.clone()); // a reference, unless the states moved on
+            return Ok(self.registered.clone());
         }
         let registered = self.db.registered(change.schema())?;
         registered.check_open()?;
-        Ok(Cow::Owned(Registered::clone(&registered)))
+        Ok(Current::Newer(registered))
     }
 
     pub(super) fn context(&self) -> Context {

@@ -194,7 +194,6 @@ impl Run<'_> {
             if registered.setting.copied.is_empty() {
                 continue;
             }
-            let registered = registered.into_owned();
             for source in followed(change, &registered.setting, &self.known)? {
                 followers.sources.push((change.schema().entity_type, source.clone()));
                 self.find_restricting(change, &registered, &source).await?;

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Batch, KeyRange, Operation, Page, Query, Row, RowKey, RowRange, key::compare, limits};
 
 use crate::{
-    database::{Database, Registered, execute::Run, followers::Followers},
+    database::{Database, Registered, bulk::apart, execute::Run, followers::Followers},
     error::Result,
     plan::{
         batch::{BatchPlan, matched, split},
@@ -23,6 +23,8 @@ use crate::{
 const WORTH_A_QUERY: usize = 4;
 /// Rows that such a query may give for each that is wanted.
 const ROWS_EACH: usize = 3;
+/// Holders that are planned as one task, but for those of one partition.
+const SHARE: usize = 256;
 /// Rows read at the same time.
 const CONCURRENT_READS: usize = 16;
 
@@ -78,12 +80,21 @@ impl Run<'_> {
         self.copying.alone_from = Some(own).filter(|_| !alone.is_empty());
         let sources = self.sources_left(plan, &followers);
         for Holders { registered, mut keys } in alone {
-            let held = Held::all(registered.schema, &sources)?;
+            let held: Arc<[Held]> = Held::all(registered.schema, &sources)?.into();
             keys.sort_unstable_by(|a, b| a.partition.cmp(&b.partition).then_with(|| a.row.cmp(&b.row)));
             keys.dedup();
-            let partitions: Vec<_> = keys.chunk_by(|a, b| a.partition == b.partition).collect();
-            for keys in partitions {
-                join(self.db.followed(&registered, keys, &held, context).await?, own, to);
+            if keys.len() <= SHARE {
+                let batches = self.db.all_followed(&registered, &keys, &held, context).await?;
+                batches.into_iter().for_each(|batch| join(batch, own, to));
+                continue;
+            }
+            let share = |keys: Vec<RowKey>| {
+                let (db, registered, held) = (self.db.clone(), Arc::clone(&registered), Arc::clone(&held));
+                apart(async move { db.all_followed(&registered, &keys, &held, context).await })
+            };
+            let begun: Vec<_> = shared_out(keys).into_iter().map(share).collect(); // all, before the first is waited for
+            for share in begun {
+                share.await?.into_iter().for_each(|batch| join(batch, own, to));
             }
         }
         Ok(())
@@ -91,6 +102,22 @@ impl Run<'_> {
 }
 
 impl Database {
+    /// The batches that bring these holders to what they are to hold, one for each partition.
+    async fn all_followed(
+        &self,
+        registered: &Registered,
+        keys: &[RowKey],
+        held: &[Held],
+        context: Context,
+    ) -> Result<Vec<Batch>> {
+        let mut batches = Vec::new();
+        let partitions: Vec<_> = keys.chunk_by(|a, b| a.partition == b.partition).collect();
+        for keys in partitions {
+            batches.push(self.followed(registered, keys, held, context).await?);
+        }
+        Ok(batches)
+    }
+
     /// The batch that brings these holders of one partition to what they are to hold.
     async fn followed(
         &self,
@@ -139,6 +166,20 @@ impl Database {
     async fn row_at<'k>(&self, table: &str, partition: &str, row: &'k str) -> Result<(&'k str, Option<Row>)> {
         Ok((row, self.get_row(table, &RowKey::new(partition, row)).await?))
     }
+}
+
+/// The keys, which are in order, in shares of a few hundred, whole partitions each: so that several are planned at a time.
+fn shared_out(keys: Vec<RowKey>) -> Vec<Vec<RowKey>> {
+    let mut shares: Vec<Vec<RowKey>> = Vec::new();
+    for key in keys {
+        match shares.last_mut() {
+            Some(share) if share.len() < SHARE || share.last().is_some_and(|last| last.partition == key.partition) => {
+                share.push(key);
+            }
+            _ => shares.push(vec![key]),
+        }
+    }
+    shares
 }
 
 /// From the first of the rows to the last, but not many more than there are of them.

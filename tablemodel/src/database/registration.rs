@@ -40,7 +40,7 @@ impl Run<'_> {
             let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
                 continue;
             };
-            let registered = self.registered(change)?.into_owned();
+            let registered = self.registered(change)?;
             let sources = sources(change, &registered.setting, &self.known)?;
             for entry in entries(image)? {
                 if registered.setting.of(entry.index) < IndexState::WriteOnly {

@@ -339,11 +339,12 @@ impl Planner<'_> {
             None => Action::Insert(properties.clone()),
             Some(over) => Action::Replace(properties.clone(), Condition::Match(over.head.etag.clone())),
         };
-        let mut rows = vec![PlannedRow { row: new.key.row.clone(), action, role: Role::Primary }];
         let Laid { rows: of_parts, staged, swept, parts } = laid;
-        rows.extend(of_parts);
         let Derived { rows: of_indexes, away, lists } =
             self.derived(old, Some(new), sequence, end.unwrap_or(sequence))?;
+        let mut rows = Vec::with_capacity(1 + of_parts.len() + of_indexes.len());
+        rows.push(PlannedRow { row: new.key.row.clone(), action, role: Role::Primary });
+        rows.extend(of_parts);
         rows.extend(of_indexes);
         let is_same = old.is_some_and(|old| {
             let is_kept = old.schema.version == new.schema.version && old.key == new.key;

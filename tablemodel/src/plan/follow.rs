@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey, Value};
+use tablemodel_store::{Action, Condition, Properties, Row, RowKey, Value};
 
 use crate::{
     error::Result,
@@ -130,13 +130,10 @@ pub(crate) fn write(
     Ok(Some(Action::Replace(after, Condition::Match(holder.head.etag.clone()))))
 }
 
-/// The properties, with what the copies are to hold in place of what they held: put in order of name, which is cheapest.
+/// The properties, with what the copies are to hold in place of what they held.
 fn replaced(before: &Properties, own: &[&Held]) -> Properties {
-    let stays = |name: &PropertyName| !own.iter().any(|held| held.copy.holds(name.as_str()));
-    let mut all: Vec<_> = before.iter().filter(|(name, _)| stays(name)).collect();
-    all.extend(own.iter().flat_map(|held| held.properties.iter()));
-    all.sort_by_key(|(name, _)| *name);
-    let mut after = Properties::with_capacity(all.len());
-    all.into_iter().for_each(|(name, value)| after.set(name.clone(), value));
+    let is_gone = |held: &&Held, name: &str| held.copy.holds(name) && held.properties.get(name).is_none();
+    let mut after = before.filtered(|name| !own.iter().any(|held| is_gone(held, name)));
+    own.iter().for_each(|held| after.merge(&held.properties));
     after
 }

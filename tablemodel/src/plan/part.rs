@@ -183,6 +183,15 @@ pub(crate) struct Torn {
     pub(crate) detail: Cow<'static, str>,
 }
 
+/// As [`settled`], of a group that stays where it is.
+pub(crate) fn settled_as_is(group: &Group) -> Result<Cow<'_, Group>, Torn> {
+    let is_none = |marks: Marks| marks.count == 0 && marks.sum == 0;
+    match group.parts.is_empty() && Marks::read(&group.head.properties).is_some_and(is_none) {
+        true => Ok(Cow::Borrowed(group)),
+        false => settled(group.clone()).map(Cow::Owned),
+    }
+}
+
 /// The group with its live parts alone, if these are the very parts that its head names.
 pub(crate) fn settled(mut group: Group) -> Result<Group, Torn> {
     let torn = |row: String, detail| {

@@ -83,7 +83,7 @@ pub(crate) fn owner_as(kind: &str, row: &Row) -> Option<RowKey> {
 
 /// The entity of the model that the row is a shadow of, and the kind of shadow.
 pub(crate) fn kind(model: &[&'static EntitySchema], row: &Row) -> Option<(&'static EntitySchema, usize)> {
-    row.properties.get(system::MOVED)?;
+    row.properties.get_constant(system::MOVED)?;
     let kind = system::kind(&row.properties);
     let schema = model.iter().copied().find(|schema| Some(schema.entity_type) == kind.entity())?;
     let to = schema.moves_to.as_ref()?.form();

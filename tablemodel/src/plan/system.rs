@@ -166,11 +166,20 @@ pub(crate) fn owner_row(properties: &Properties) -> Option<&str> {
 
 /// The key of the primary row, on a derived row: in the row's own partition unless it says otherwise.
 pub(crate) fn owner(row: &Row) -> Option<RowKey> {
+    owner_key(row).map(|(partition, owner)| RowKey::new(partition, owner))
+}
+
+/// Whether this is the key of the primary row, on a derived row.
+pub(crate) fn is_owned_by(row: &Row, key: &RowKey) -> bool {
+    owner_key(row) == Some((&key.partition, &key.row))
+}
+
+fn owner_key(row: &Row) -> Option<(&str, &str)> {
     let partition = match row.properties.get_constant(OWNER_PARTITION) {
         Some(ValueRef::String(partition)) => partition,
         _ => &row.key.partition,
     };
-    owner_row(&row.properties).map(|owner| RowKey::new(partition, owner))
+    Some((partition, owner_row(&row.properties)?))
 }
 
 /// Whether the row only remembers that an index row stood here.

@@ -2,6 +2,8 @@
 //!
 //! What the rows of a list mean is `rooms::list`'s.
 
+use std::borrow::Cow;
+
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Row, RowKey};
 
@@ -27,8 +29,8 @@ pub(crate) async fn keys(db: &Database, query: PathQuery) -> Result<Vec<RowKey>>
     let Some(head) = query.list_row()? else {
         return Ok(members(db, query).await?.into_iter().map(|member| member.entity).collect());
     };
-    let keys = whole(db, &query, &head).await?;
-    Ok(keys.into_iter().map(|row| RowKey { partition: head.partition.clone(), row }).collect())
+    let key = |row: Cow<'_, str>| RowKey { partition: head.partition.clone(), row: row.into_owned() };
+    whole(db, &query, &head, key).await
 }
 
 /// The entities in the list that still want to be in it.
@@ -66,13 +68,13 @@ async fn members(db: &Database, query: PathQuery) -> Result<Vec<Member>> {
         let member = |row: Row| Ok(Member { entity: found::owner(schema, &row)?, row: row.key });
         return rows.into_iter().map(member).collect();
     };
-    let member = |key| Member { entity: RowKey { partition: head.partition.clone(), row: key }, row: head.clone() };
-    Ok(whole(db, &query, &head).await?.into_iter().map(member).collect())
+    let entity = |row: Cow<'_, str>| RowKey { partition: head.partition.clone(), row: row.into_owned() };
+    whole(db, &query, &head, |row| Member { entity: entity(row), row: head.clone() }).await
 }
 
-/// The keys of a list in the entity's own partition. Where it took several requests, its first row is read once more: a
+/// What `make` makes of the keys of a list in the entity's own partition. Where it took several requests, its first row is read once more: a
 /// key must not have moved between chunks meanwhile.
-async fn whole(db: &Database, query: &PathQuery, head: &RowKey) -> Result<Vec<String>> {
+async fn whole<T>(db: &Database, query: &PathQuery, head: &RowKey, make: impl Fn(Cow<'_, str>) -> T) -> Result<Vec<T>> {
     let mut reader = Reader::new(db, query.clone()).await?;
     let table = db.table_name(reader.rows.plan().table());
     for _ in 0..load_limit() {
@@ -89,7 +91,7 @@ async fn whole(db: &Database, query: &PathQuery, head: &RowKey) -> Result<Vec<St
             0 | 1 => cut.clone(),
             _ => db.get_row(&table, head).await?.as_ref().and_then(rooms::list::cut_of),
         };
-        match rooms::list::keys(&rows)? {
+        match rooms::list::keys_as(&rows, &make)? {
             Some(keys) if cut == again => return Ok(keys),
             None if pages <= 1 => {
                 let detail = "a chunk of the list is missing; repair it";

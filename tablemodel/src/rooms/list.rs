@@ -19,7 +19,7 @@ pub use self::outside::in_blob;
 pub(crate) use self::outside::{Content, link, put_back, take_out};
 use self::pieces::{Chunk, apply_all, free_number, is_after, pieces, place, separator};
 use self::stored::{Head, texts_in};
-pub(crate) use self::stored::{count, cut_of, fault, keys};
+pub(crate) use self::stored::{count, cut_of, fault, keys, keys_as};
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyType, Part},

@@ -3,7 +3,7 @@
 //! Does not commit: whoever began the transaction does.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, btree_map::Entry},
     iter::Peekable,
     ops::Bound,
 };
@@ -21,14 +21,15 @@ type OpenTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
 /// A write transaction of redb.
 pub(crate) struct RedbGroup<'t> {
     transaction: &'t WriteTransaction,
-    opened: HashMap<Space, OpenTable<'t>>,
+    /// By the numbers of their spaces: they are few, and each write asks for one.
+    opened: BTreeMap<u64, OpenTable<'t>>,
     /// Changes made and not taken back.
     changes: usize,
 }
 
 impl<'t> RedbGroup<'t> {
     pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
-        Self { transaction, opened: HashMap::new(), changes: 0 }
+        Self { transaction, opened: BTreeMap::new(), changes: 0 }
     }
 
     /// Closes the tables; whether anything was written.
@@ -37,7 +38,7 @@ impl<'t> RedbGroup<'t> {
     }
 
     fn table(&mut self, space: Space) -> Result<&mut OpenTable<'t>, Failure> {
-        match self.opened.entry(space) {
+        match self.opened.entry(space.number()) {
             Entry::Occupied(opened) => Ok(opened.into_mut()),
             Entry::Vacant(slot) => Ok(slot.insert(self.transaction.open_table(Definition::new(&table_name(space)))?)),
         }
@@ -111,7 +112,7 @@ impl Group for RedbGroup<'_> {
         while left.entries > 0 && left.bytes > 0 {
             let Some(entry) = removed.next() else {
                 drop(removed);
-                self.opened.remove(&space);
+                self.opened.remove(&space.number());
                 self.transaction.delete_table(Definition::new(&table_name(space))).map_err(Failure::from)?;
                 return Ok(true);
             };

@@ -76,16 +76,13 @@ impl Held {
         let bytes = size::row_bytes_bound(&partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
         let change = change(image);
         let share = self.share(&change, bytes);
-        if self.open.get(&partition).is_some_and(|chunk| chunk.rows_with(&share) > self.most.rows) {
-            self.release_partition(&partition);
-        }
         self.entities += 1;
         self.bytes += bytes;
-        let chunk = self.open.entry(partition.clone()).or_default();
+        let chunk = self.open.entry(partition).or_default();
+        let full = (chunk.rows_with(&share) > self.most.rows).then(|| std::mem::take(chunk));
         chunk.add(change, share);
-        if chunk.bytes >= self.most.bytes {
-            self.release_partition(&partition);
-        }
+        let large = (chunk.bytes >= self.most.bytes).then(|| std::mem::take(chunk));
+        full.into_iter().chain(large).for_each(|chunk| self.is_due(chunk));
         if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
             self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
         }
@@ -119,6 +116,12 @@ impl Held {
 
     fn release_partition(&mut self, partition: &str) {
         if let Some(chunk) = self.open.remove(partition) {
+            self.is_due(chunk);
+        }
+    }
+
+    fn is_due(&mut self, chunk: Chunk) {
+        if !chunk.changes.is_empty() {
             self.entities -= chunk.changes.len();
             self.bytes -= chunk.bytes;
             self.due.push_back(chunk.changes);

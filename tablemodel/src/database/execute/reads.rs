@@ -54,7 +54,9 @@ impl Run<'_> {
                     };
                 }
             }
-            self.clear_way(change).await?;
+            if !self.known.is_blank() {
+                self.clear_way(change).await?;
+            }
         }
         self.read_sources(changes).await
     }

@@ -4,7 +4,7 @@
 
 mod shared;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 
 use tablemodel_store::{ETag, Properties, Row, RowKey};
 
@@ -51,7 +51,7 @@ pub(super) struct Check {
     pub(super) pending: u64,
     pub(super) foreign: u64,
     /// What the entities want here: the row key, and the properties without the system's.
-    wanted: BTreeMap<String, Wanted>,
+    wanted: HashMap<String, Wanted>,
     /// Rows that several entities want.
     contested: BTreeSet<String>,
     /// What they want in other partitions.
@@ -131,7 +131,8 @@ impl Check {
                     check.intent(parts.with(row));
                 }
                 (RowKind::Derived { name, .. }, _, Some(schema)) => {
-                    check.entry(db, schema, name.to_owned(), row, &mut derived)?
+                    let index = schema.derived_position(name);
+                    check.entry(db, schema, index, row, &mut derived)?
                 }
                 _ => check.foreign(db, &row)?,
             }
@@ -173,11 +174,10 @@ impl Check {
         &mut self,
         db: &Database,
         schema: &'static EntitySchema,
-        name: String,
+        index: Option<usize>,
         row: Row,
         derived: &mut Vec<Row>,
     ) -> Result<()> {
-        let index = schema.derived_position(&name);
         let place = index.and_then(|index| Some((index, schema.derived(index)?.table)));
         // A back-reference stands beside its holder where that is in the source's partition.
         let is_beside = index.is_some_and(|index| schema.copy(index).is_some())
@@ -197,8 +197,8 @@ impl Check {
             }
             _ if schema.table.eq_ignore_ascii_case(self.table) => {
                 self.derived += 1;
-                let is_list = schema.index_named(&name).is_some_and(|index| index.cover == Cover::List);
-                match is_absent(db, schema, &name)? {
+                let is_list = index.and_then(|at| schema.index_at(at)).is_some_and(|index| index.cover == Cover::List);
+                match is_absent(db, schema, index)? {
                     true => {}
                     false if is_list => {
                         self.lists.entry(list::head_of(&row.key.row).to_owned()).or_default().push(row);
@@ -231,8 +231,8 @@ impl Check {
     fn primary(&mut self, db: &Database, schema: &'static EntitySchema, rows: &Group) -> Result<()> {
         self.entities += 1;
         let setting = &db.registered(schema)?.setting;
-        let found = part::settled(rows.clone()).map_err(|torn| (torn.key, torn.detail.into_owned()));
-        match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key, detail))) {
+        let found = part::settled_as_is(rows).map_err(|torn| (torn.key, torn.detail.into_owned()));
+        match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key.clone(), detail))) {
             Ok(old) => {
                 let image = &old.written;
                 #[cfg(feature = "blob")]
@@ -323,12 +323,16 @@ impl Check {
     }
 
     fn want_here(&mut self, row: String, wanted: Wanted) {
-        let name = wanted.kind.name.clone();
-        if self.wanted.insert(row.clone(), wanted).is_some() {
-            let detail = format!("two entities want this row of index `{name}`; one of them lacks it");
-            self.contested.insert(row.clone());
-            let key = RowKey::new(self.partition.clone(), row);
-            self.report(key, ViolationKind::Missing, detail, Mend::No);
+        match self.wanted.entry(row) {
+            hash_map::Entry::Vacant(place) => drop(place.insert(wanted)),
+            hash_map::Entry::Occupied(mut place) => {
+                let (row, name) = (place.key().clone(), wanted.kind.name.clone());
+                place.insert(wanted);
+                let detail = format!("two entities want this row of index `{name}`; one of them lacks it");
+                self.contested.insert(row.clone());
+                let key = RowKey::new(self.partition.clone(), row);
+                self.report(key, ViolationKind::Missing, detail, Mend::No);
+            }
         }
     }
 
@@ -342,24 +346,28 @@ impl Check {
             let (detail, mend) = (format!("`{owner}` does not want this row"), Mend::Remove(row.etag));
             return self.report(row.key, ViolationKind::Dangling, detail, mend);
         };
+        let misfits = wanted.misfits(&row);
+        if misfits.is_empty() {
+            return; // the usual case
+        }
         let is_anothers = system::owner(&row).as_ref() != Some(&wanted.owner);
         let mend = match is_anothers && !self.contested.contains(&row.key.row) {
             // Another's unique value is not written over: here nobody has it but the one who wants it.
             true => Mend::Rewrite(row.etag.clone(), wanted.schema.entity_type, wanted.owner.clone()),
             false => wanted.touch(),
         };
-        for detail in wanted.misfits(&row) {
+        for detail in misfits {
             self.report(row.key.clone(), ViolationKind::Stale, detail.to_owned(), mend.clone());
         }
     }
 
     fn missing(&mut self) {
         let partition = self.partition.clone();
-        for (row, wanted) in std::mem::take(&mut self.wanted) {
-            if wanted.required {
-                let key = RowKey::new(partition.clone(), row);
-                self.report(key, ViolationKind::Missing, wanted.missing(), wanted.touch());
-            }
+        let mut missing: Vec<_> = self.wanted.drain().filter(|(_, wanted)| wanted.required).collect();
+        missing.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (row, wanted) in missing {
+            let key = RowKey::new(partition.clone(), row);
+            self.report(key, ViolationKind::Missing, wanted.missing(), wanted.touch());
         }
     }
 
@@ -369,8 +377,7 @@ impl Check {
 }
 
 /// Whether the rows of the index are of no meaning: it is not built, or no longer.
-fn is_absent(db: &Database, schema: &'static EntitySchema, name: &str) -> Result<bool> {
-    let position = schema.derived_position(name);
+fn is_absent(db: &Database, schema: &'static EntitySchema, position: Option<usize>) -> Result<bool> {
     let states = &db.registered(schema)?.setting;
     Ok(position.is_some_and(|position| states.of(position) == IndexState::Absent))
 }

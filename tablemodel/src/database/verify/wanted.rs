@@ -6,7 +6,7 @@ use super::repair::Mend;
 use crate::{
     plan::{shadow, system},
     rooms::aggregate,
-    schema::{Derived, EntitySchema},
+    schema::{Derived, EntitySchema, is_move},
 };
 
 /// What an entity wants of one row.
@@ -43,7 +43,10 @@ impl Wanted {
             misfits.push("its sequence number is ahead of its entity's");
         }
         let same_type = system::entity_type(&row.properties) == Some(self.kind.discriminator.as_ref());
-        let same_owner = shadow::owner_as(&self.kind.name, row).as_ref() == Some(&self.owner);
+        let same_owner = match is_move(&self.kind.name) {
+            true => shadow::owner(row).as_ref() == Some(&self.owner),
+            false => system::is_owned_by(row, &self.owner),
+        };
         if system::is_pending(&row.properties) && !self.kind.name.starts_with('~') {
             misfits.push("it claims the value of its entity, and is not confirmed: reads pass over it");
         }

@@ -37,16 +37,23 @@ pub(crate) fn cut_of(head: &Row) -> Option<String> {
 
 /// The keys of a list, ascending, from its rows; the head is the first of them. None where a chunk is not among them.
 pub(crate) fn keys(rows: &[Row]) -> Result<Option<Vec<String>>> {
+    keys_as(rows, |key| key.into_owned())
+}
+
+/// The same, each as what `make` makes of it.
+pub(crate) fn keys_as<T>(rows: &[Row], make: impl Fn(Cow<'_, str>) -> T) -> Result<Option<Vec<T>>> {
+    const LEAST_BYTES: usize = 3; // quotes and a comma: a count that lies must not reserve memory
     let Some((head, rest)) = rows.split_first() else { return Ok(Some(Vec::new())) };
     let chunks = match Head::read(head)? {
-        Head::Keys(keys) => return Ok(Some(keys.into_iter().map(Cow::into_owned).collect())),
+        Head::Keys(keys) => return Ok(Some(keys.into_iter().map(make).collect())),
         Head::Chunks(chunks) => chunks,
     };
-    let mut keys = Vec::new();
+    let bytes = rest.iter().filter_map(text_in).map(str::len).sum::<usize>();
+    let mut keys = Vec::with_capacity((count(head).unwrap_or_default() as usize).min(bytes / LEAST_BYTES));
     for chunk in chunks {
         let row = chunk_row(&head.key.row, chunk.number);
         let Some(found) = rest.iter().find(|other| other.key.row == row) else { return Ok(None) };
-        keys.extend(texts_in(found)?.into_iter().map(Cow::into_owned));
+        read_texts(found, &mut keys, &make)?;
     }
     Ok(Some(keys))
 }
@@ -106,12 +113,21 @@ impl<'r> Head<'r> {
 
 /// The keys that stand in a row.
 pub(super) fn texts_in(row: &Row) -> Result<Vec<Cow<'_, str>>> {
-    let keys = match row.properties.get(KEYS) {
-        Some(ValueRef::String(text)) => texts::read(text),
+    let mut keys = Vec::new();
+    read_texts(row, &mut keys, |key| key).map(|()| keys)
+}
+
+/// Adds the keys that stand in a row, each as what `make` makes of it.
+fn read_texts<'r, T>(row: &'r Row, to: &mut Vec<T>, make: impl Fn(Cow<'r, str>) -> T) -> Result<()> {
+    text_in(row).and_then(|text| texts::read(text, to, make)).ok_or_else(|| unreadable(row))
+}
+
+/// The keys of a row as they stand there.
+fn text_in(row: &Row) -> Option<&str> {
+    match row.properties.get(KEYS) {
+        Some(ValueRef::String(text)) => Some(text),
         _ => None,
-    };
-    let ascend = |keys: &Vec<Cow<'_, str>>| keys.is_sorted_by(|a, b| compare(a, b).is_lt());
-    keys.filter(ascend).ok_or_else(|| unreadable(row))
+    }
 }
 
 fn unreadable(row: &Row) -> Error {
