@@ -1,0 +1,130 @@
+//! The releases of a program whose entities have blobs and move, by the table in which the new form stands.
+//!
+//! No test stands here.
+
+macro_rules! releases {
+    ($new:tt) => {
+        /// Where the new form stands.
+        const NEW: &str = $new;
+
+        /// The release that knows of no move.
+        pub(super) mod before {
+            use tablemodel::prelude::*;
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "People", entity_type = "Person", partition = "{team}", row = "p_{name}")]
+            pub(crate) struct Person {
+                pub(crate) team: String,
+                pub(crate) name: String,
+                #[table(blob(inline_below = 16))]
+                pub(crate) portrait: Blob,
+                #[table(blob(inline_below = 0))]
+                pub(crate) film: Option<Blob>,
+            }
+
+            #[derive(Debug, TableModel)]
+            pub(crate) enum Model {
+                Person(Person),
+            }
+        }
+
+        /// The release that keeps both.
+        pub(super) mod first {
+            use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "People", partition = "{team}", row = "p_{name}", moves_to = PersonV2)]
+            pub(crate) struct Person {
+                pub(crate) team: String,
+                pub(crate) name: String,
+                #[table(blob(inline_below = 16))]
+                pub(crate) portrait: Blob,
+                #[table(blob(inline_below = 0))]
+                pub(crate) film: Option<Blob>,
+            }
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = $new, entity_type = "Person", version = 2, partition = "{name}", row = "m_{team}")]
+            pub(crate) struct PersonV2 {
+                pub(crate) name: String,
+                pub(crate) team: String,
+                #[table(blob(inline_below = 16))]
+                pub(crate) image: Blob,
+                #[table(blob(inline_below = 0))]
+                pub(crate) film: Option<Blob>,
+            }
+
+            impl Upgrade<Person> for PersonV2 {
+                fn upgrade(Person { team, name, portrait, film }: Person) -> Result<Self, UpgradeError> {
+                    Ok(Self { name, team, image: portrait, film })
+                }
+            }
+
+            #[derive(Debug, TableModel)]
+            pub(crate) enum Model {
+                Person(Person),
+            }
+        }
+
+        /// The release that takes the new form.
+        pub(super) mod second {
+            use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "People", entity_type = "Person", frozen, partition = "{team}", row = "p_{name}")]
+            pub(crate) struct PersonV1 {
+                pub(crate) team: String,
+                pub(crate) name: String,
+                #[table(blob(inline_below = 16))]
+                pub(crate) portrait: Blob,
+                #[table(blob(inline_below = 0))]
+                pub(crate) film: Option<Blob>,
+            }
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = $new, version = 2, partition = "{name}", row = "m_{team}", moved_from = PersonV1)]
+            pub(crate) struct Person {
+                pub(crate) name: String,
+                pub(crate) team: String,
+                #[table(blob(inline_below = 16))]
+                pub(crate) image: Blob,
+                #[table(blob(inline_below = 0))]
+                pub(crate) film: Option<Blob>,
+            }
+
+            impl Upgrade<PersonV1> for Person {
+                fn upgrade(PersonV1 { team, name, portrait, film }: PersonV1) -> Result<Self, UpgradeError> {
+                    Ok(Self { name, team, image: portrait, film })
+                }
+            }
+
+            #[derive(Debug, TableModel)]
+            pub(crate) enum Model {
+                Person(Person),
+            }
+        }
+
+        /// A later release, in which no word of the move is left.
+        pub(super) mod third {
+            use tablemodel::prelude::*;
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = $new, version = 2, partition = "{name}", row = "m_{team}")]
+            pub(crate) struct Person {
+                pub(crate) name: String,
+                pub(crate) team: String,
+                #[table(blob(inline_below = 16))]
+                pub(crate) image: Blob,
+                #[table(blob(inline_below = 0))]
+                pub(crate) film: Option<Blob>,
+            }
+
+            #[derive(Debug, TableModel)]
+            pub(crate) enum Model {
+                Person(Person),
+            }
+        }
+    };
+}
+
+pub(super) use releases;
