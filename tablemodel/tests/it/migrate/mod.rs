@@ -17,6 +17,7 @@ mod together;
 mod undoing;
 
 use std::{
+    cell::Cell,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -154,7 +155,7 @@ pub(crate) async fn program<M: TableModel>(db: &TestDatabase) -> Database {
 
 /// The same, over another way to the store.
 pub(crate) async fn program_over<M: TableModel>(db: &TestDatabase, store: Arc<dyn TableStore>) -> Database {
-    let random = Arc::new(Counter(AtomicU64::new(NEXT.fetch_add(1 << 32, Ordering::Relaxed))));
+    let random = Arc::new(Counter(AtomicU64::new(NEXT.replace(NEXT.get() + (1 << 32)))));
     let builder = Database::builder().clock(Arc::new(db.clock().clone())).random(random);
     let builder = builder.sleep(Arc::new(Passing(db.clock().clone()))).deadline(Duration::MAX);
     let builder = builder.blobs(db.blob_store());
@@ -168,8 +169,10 @@ pub(crate) async fn next<M: TableModel>(db: &TestDatabase) -> Database {
     program
 }
 
-/// Not where that of a `TestDatabase` begins: no two programs have one name.
-static NEXT: AtomicU64 = AtomicU64::new(1 << 31);
+thread_local! {
+    /// Not where that of a `TestDatabase` begins: no two programs of a test have one name. Each test has the same ones whichever run beside it.
+    static NEXT: Cell<u64> = const { Cell::new(1 << 31) };
+}
 
 struct Counter(AtomicU64);
 
