@@ -100,7 +100,7 @@ impl BatchPlan {
         let cell = known.get(&row).and_then(Option::as_ref);
         let edits: Vec<_> = edits.collect();
         self.shared.insert(row.clone());
-        if self.left_at(&into.row).is_none() {
+        if !self.is_asked_for(&into.row) {
             // What the target says, or that there is none, was read with the cell, and is true no longer than that.
             self.shared.insert(into.row.clone());
         }
@@ -147,6 +147,12 @@ impl BatchPlan {
     ) -> Result<()> {
         let planned = PlannedRow { row: into.cell(), action: into.unbuilt(cell, context.now), role: Role::Cell };
         self.rows.push(BatchRow { planned, change, schema: into.target }, "", known)
+    }
+
+    /// Whether a change that the caller asked for writes the entity's row: only then it is the caller's to hear that another
+    /// wrote it, and not where the row follows as a holder of copies.
+    fn is_asked_for(&self, row: &str) -> bool {
+        self.planned(row).is_some_and(|planned| planned.role == Role::Primary)
     }
 
     /// What the target holds, in whichever of its rows.
@@ -203,7 +209,7 @@ impl BatchPlan {
         let earlier = Earlier { known, plan: self, partition: &key.partition };
         let before = WithParts { earlier, parts: self.left_at(&key.row).map_or(&[], |left| &left.parts) };
         let planned = change::plan(&change, &before, &setting, context)?;
-        if self.left_at(&key.row).is_none() {
+        if !self.is_asked_for(&key.row) {
             let of_target = planned.rows.iter().filter(|row| matches!(row.role, Role::Primary | Role::Part));
             self.shared.extend(of_target.map(|row| row.row.clone()));
         }

@@ -5,6 +5,7 @@ mod chain;
 mod counted;
 mod crashes;
 mod delivery;
+mod headed;
 mod many;
 mod moves;
 mod oracle;
