@@ -147,6 +147,14 @@ impl ObservedStore {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn committed(
+        &self,
+        batches: &[Batch],
+        result: Result<Vec<Receipts>, StoreError>,
+    ) -> Result<Vec<Receipts>, StoreError> {
+        self.ended(result, |_| CallKind::Commit { batches: batches.iter().map(BatchRecord::of).collect() })
+    }
+
     fn ended<T>(
         &self,
         result: Result<T, StoreError>,
@@ -201,7 +209,12 @@ impl TableStore for ObservedStore {
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let result = self.inner.commit(batches).await;
-        self.ended(result, |_| CallKind::Commit { batches: batches.iter().map(BatchRecord::of).collect() })
+        self.committed(batches, result)
+    }
+
+    async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let result = self.inner.commit_patiently(batches).await;
+        self.committed(batches, result)
     }
 }
 

@@ -86,4 +86,12 @@ pub trait TableStore: Send + Sync + 'static {
     /// they may name different tables and partitions, and no row twice. Receipts come per batch, per operation.
     /// Every rule is checked before anything is written; the error says which operation failed.
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError>;
+
+    /// As [`commit`](Self::commit), for work that is in no hurry: a store may let it wait, for a fraction of a second, until it
+    /// can go with a commit of others, so that these need not wait for it.
+    ///
+    /// Need not be implemented: it is a `commit` then. A store around another may pass it on.
+    async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.commit(batches).await
+    }
 }

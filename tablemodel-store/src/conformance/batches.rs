@@ -187,3 +187,22 @@ pub(super) async fn receipts_come_in_the_order_of_operations(bench: &Bench) -> C
     ensure_eq!(etags, [Some(z), None, Some(a)], "the ETags of the receipts, against those read");
     Ok(())
 }
+
+pub(super) async fn a_patient_commit_is_a_commit(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let batch = || [table.batch("p").with("a", Action::Insert(n(1))).with("b", Action::Insert(n(2)))];
+    let receipts = bench.store().commit_patiently(&batch()).await?;
+    let told: Vec<_> = receipts.iter().flatten().map(|written| written.etag.clone()).collect();
+    let mut there = Vec::new();
+    for row in ["a", "b"] {
+        there.push(Some(table.row("p", row).await?.etag));
+    }
+    ensure_eq!(told, there, "the ETags of the receipts");
+    let again = bench.store().commit_patiently(&batch()).await;
+    refused_at(again, RowExists, (0, 0), "a patient commit of rows that are there")?;
+    table.act("p", "a", Action::Delete(Condition::Exists)).await?;
+    let half = bench.store().commit_patiently(&batch()).await;
+    refused_at(half, RowExists, (0, 1), "a patient commit of a row that is there behind one that is not")?;
+    ensure_eq!(table.get("p", "a").await?, None, "the row of a patient commit that was refused");
+    Ok(())
+}

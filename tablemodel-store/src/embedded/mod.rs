@@ -2,6 +2,7 @@
 //!
 //! Only the store's outside is here; [`EmbeddedStore`] says what it promises.
 
+mod aside;
 mod attempt;
 mod catalogue;
 mod codec;
@@ -43,6 +44,7 @@ use tokio::{
 };
 
 use self::{
+    aside::Aside,
     dictionary::Dictionary,
     pace::Pace,
     page::{Progress, Step},
@@ -51,7 +53,7 @@ use self::{
     redb_engine::RedbEngine,
     state::{Reply, State, Work},
     view::{Views, closed},
-    writer::{Message, Request, Writer},
+    writer::{Haste, Message, Request, Writer},
 };
 pub(crate) use self::{
     numbers::NumbersOf,
@@ -143,7 +145,7 @@ impl EmbeddedStore {
         if self.0.writer.is_none() {
             return Ok(());
         }
-        self.0.ask(Work::Flush, 0).await.map(drop)
+        self.0.ask(Work::Flush, 0, Haste::Now).await.map(drop)
     }
 
     /// Finishes what was asked before, brings it to the disk and closes the file.
@@ -189,6 +191,19 @@ impl EmbeddedStore {
         self.0.views.with_engine(|engine| whole::stats(&*view, engine))
     }
 
+    async fn commit_in(&self, batches: &[Batch], haste: Haste) -> Result<Vec<Receipts>, StoreError> {
+        // A name that has a number was checked when it got it.
+        let is_legal =
+            |name: &PropertyName| name.constant().is_some_and(|it| self.0.names.id_of_constant(it).is_some());
+        validate::batches_knowing(batches, &self.capabilities(), &is_legal)?;
+        if batches.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prepared = prepare(batches, &self.0.names);
+        let bytes = bytes_of(&prepared);
+        self.0.ask(Work::Commit(prepared), bytes, haste).await
+    }
+
     fn reader(engine: RedbEngine, loaded: Loaded) -> Self {
         let names = Arc::new(loaded.names);
         let views = Views::new(Arc::new(engine), Arc::new(loaded.catalogue), Arc::clone(&names));
@@ -206,7 +221,14 @@ impl EmbeddedStore {
         let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
         let (sender, queue) = mpsc::channel();
         let state = State::new(catalogue, Arc::clone(&names), counters, dropped, clock);
-        let writer = Writer { engine, views: Arc::clone(&views), state, pace: Pace::new(durability), queue };
+        let writer = Writer {
+            engine,
+            views: Arc::clone(&views),
+            state,
+            pace: Pace::new(durability),
+            queue,
+            aside: Aside::default(),
+        };
         let thread = thread::Builder::new().name("tablemodel-writer".to_owned()).spawn(move || writer.run());
         let thread = thread.map_err(|error| {
             StoreError::new(StoreErrorKind::Unavailable, "no thread could be started").caused_by(error)
@@ -219,7 +241,7 @@ impl EmbeddedStore {
 
 impl Shared {
     /// Hands work to the writer thread and waits for its answer. Waits first while the queue is full.
-    async fn ask(&self, work: Work, bytes: usize) -> Reply {
+    async fn ask(&self, work: Work, bytes: usize, haste: Haste) -> Reply {
         let Some(writer) = &self.writer else {
             return Err(StoreError::new(StoreErrorKind::Denied, "the store is read-only; open it for writing"));
         };
@@ -227,7 +249,7 @@ impl Shared {
         // The semaphore is never closed; without a share the request only goes uncounted.
         let share = Arc::clone(&writer.shares).acquire_many_owned(shares).await.ok();
         let (reply, answer) = oneshot::channel();
-        let request = Message::Request(Request { work, bytes, reply, share });
+        let request = Message::Request(Request { work, bytes, haste, reply, share });
         writer.queue.send(request).map_err(|_| self.ended())?;
         answer.await.unwrap_or_else(|_| Err(self.ended()))
     }
@@ -275,11 +297,11 @@ impl TableStore for EmbeddedStore {
 
     async fn create_table(&self, name: &str) -> Result<(), StoreError> {
         validate::table_name(name)?;
-        self.0.ask(Work::CreateTable(name.to_owned()), name.len()).await.map(drop)
+        self.0.ask(Work::CreateTable(name.to_owned()), name.len(), Haste::Now).await.map(drop)
     }
 
     async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.0.ask(Work::DeleteTable(name.to_owned()), name.len()).await.map(drop)
+        self.0.ask(Work::DeleteTable(name.to_owned()), name.len(), Haste::Now).await.map(drop)
     }
 
     async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
@@ -325,15 +347,10 @@ impl TableStore for EmbeddedStore {
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        // A name that has a number was checked when it got it.
-        let is_legal =
-            |name: &PropertyName| name.constant().is_some_and(|it| self.0.names.id_of_constant(it).is_some());
-        validate::batches_knowing(batches, &self.capabilities(), &is_legal)?;
-        if batches.is_empty() {
-            return Ok(Vec::new());
-        }
-        let prepared = prepare(batches, &self.0.names);
-        let bytes = bytes_of(&prepared);
-        self.0.ask(Work::Commit(prepared), bytes).await
+        self.commit_in(batches, Haste::Now).await
+    }
+
+    async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.commit_in(batches, Haste::None).await
     }
 }

@@ -13,6 +13,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{
+    aside::Aside,
     engine::{Engine, Sync},
     pace::Pace,
     state::{Reply, State, Work},
@@ -32,11 +33,20 @@ pub(super) enum Message {
     Close(oneshot::Sender<Reply>),
 }
 
+/// How soon work is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    Now,
+    /// With what others ask for, if they do so soon.
+    None,
+}
+
 /// Work, and where to answer.
 pub(super) struct Request {
     pub(super) work: Work,
     /// About the memory that it takes.
     pub(super) bytes: usize,
+    pub(super) haste: Haste,
     pub(super) reply: oneshot::Sender<Reply>,
     /// Its share of the queue, given back when it is answered.
     pub(super) share: Option<OwnedSemaphorePermit>,
@@ -49,6 +59,7 @@ pub(super) struct Writer<E: Engine> {
     pub(super) state: State,
     pub(super) pace: Pace,
     pub(super) queue: Receiver<Message>,
+    pub(super) aside: Aside,
 }
 
 /// Some requests, and whether the store is to be closed after them.
@@ -83,16 +94,24 @@ impl<E: Engine> Writer<E> {
 
     /// Waits for requests or for time to pass, and does what is due; the end if there is one.
     fn step(&mut self) -> Result<Option<Ending>, StoreError> {
-        let first = match self.next() {
-            Ok(first) => first,
-            Err(RecvTimeoutError::Timeout) => return self.see_to_disk().map(|()| None),
-            Err(RecvTimeoutError::Disconnected) => return Ok(Some(Ending { reply: None })),
+        let Intake { requests, close } = match self.next() {
+            Ok(first) => self.take(first),
+            Err(RecvTimeoutError::Timeout) => return self.see_to_what_is_due().map(|()| None),
+            Err(RecvTimeoutError::Disconnected) => return self.end(None).map(Some),
         };
-        let Intake { requests, close } = self.take(first);
         if !requests.is_empty() {
             self.commit(requests)?;
         }
-        Ok(close.map(|reply| Ending { reply: Some(reply) }))
+        close.map(|reply| self.end(Some(reply))).transpose()
+    }
+
+    /// Commits what still waits.
+    fn end(&mut self, reply: Option<oneshot::Sender<Reply>>) -> Result<Ending, StoreError> {
+        while self.aside.deadline().is_some() {
+            let requests = self.aside.up_to(MAX_GROUP_BYTES);
+            self.commit(requests)?;
+        }
+        Ok(Ending { reply })
     }
 
     fn next(&self) -> Result<Message, RecvTimeoutError> {
@@ -102,14 +121,14 @@ impl<E: Engine> Writer<E> {
                 TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
             });
         }
-        match self.pace.deadline() {
+        match self.pace.deadline().into_iter().chain(self.aside.deadline()).min() {
             Some(deadline) => self.queue.recv_timeout(deadline.saturating_duration_since(Instant::now())),
             None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
         }
     }
 
-    /// What waits in the queue now, up to a group.
-    fn take(&self, first: Message) -> Intake {
+    /// What waits in the queue now, up to a group, with some of those in no hurry.
+    fn take(&mut self, first: Message) -> Intake {
         let mut intake = Intake::default();
         let mut bytes = 0;
         let mut next = Some(first);
@@ -119,6 +138,7 @@ impl<E: Engine> Writer<E> {
                     intake.close = Some(reply);
                     break;
                 }
+                Message::Request(request) if request.haste == Haste::None => self.aside.add(request, Instant::now()),
                 Message::Request(request) => {
                     bytes += request.bytes;
                     intake.requests.push(request);
@@ -126,6 +146,9 @@ impl<E: Engine> Writer<E> {
             }
             let is_full = intake.requests.len() >= MAX_GROUP_REQUESTS || bytes >= MAX_GROUP_BYTES;
             next = if is_full { None } else { self.queue.try_recv().ok() };
+        }
+        if !intake.requests.is_empty() {
+            intake.requests.extend(self.aside.along());
         }
         intake
     }
@@ -169,7 +192,15 @@ impl<E: Engine> Writer<E> {
         Ok(applied.result)
     }
 
-    /// Does what is due when no request comes: frees rows of dropped tables, brings data to the disk, settles.
+    /// Does what is due when no request comes: commits what has waited for one, or sees to the disk.
+    fn see_to_what_is_due(&mut self) -> Result<(), StoreError> {
+        match self.aside.due(MAX_GROUP_BYTES, Instant::now()) {
+            requests if requests.is_empty() => self.see_to_disk(),
+            requests => self.commit(requests),
+        }
+    }
+
+    /// Frees rows of dropped tables, brings data to the disk, settles.
     fn see_to_disk(&mut self) -> Result<(), StoreError> {
         let now = Instant::now();
         if self.state.is_reclaiming() {

@@ -22,7 +22,7 @@ use tokio::{runtime::Handle, task::JoinSet};
 
 use self::held::{Held, Most};
 use crate::{
-    database::{Database, Registered},
+    database::{Database, Registered, execute::Asked},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
@@ -310,8 +310,9 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
     while let Some(changes) = rest.pop() {
         let Some(first) = changes.first() else { continue };
         let together = changes.len() > 1 && db.goes_together(first.schema());
+        let asked = if together { Asked::TOGETHER } else { Asked::UNTOLD };
         db.note_traffic();
-        match db.write_untold(registered, &first.key().partition, changes, together).await {
+        match db.write_untold(registered, &first.key().partition, changes, asked).await {
             Ok(_) => {
                 report.written += changes.len() as u64;
                 report.batches += 1;

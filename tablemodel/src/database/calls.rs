@@ -16,6 +16,14 @@ use crate::{
     path::CostClass,
 };
 
+/// How soon a commit is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    Now,
+    /// So that others need not wait for it.
+    None,
+}
+
 /// Attempts of one call, or of one batch, replanning included.
 pub(super) const ATTEMPTS: u32 = 8;
 /// The first pause between attempts when the store is busy; doubled each time, plus up to as much again at random.
@@ -120,9 +128,10 @@ impl Database {
         states: &Generation,
         batches: &[Batch],
         attempt: u32,
+        haste: Haste,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
         self.check_lease(states)?;
-        self.commit_unleased(batches, attempt).await
+        self.commit_in(batches, attempt, haste).await
     }
 
     /// As [`Database::commit_store`], of rows that leases do not concern: the leases themselves.
@@ -131,8 +140,21 @@ impl Database {
         batches: &[Batch],
         attempt: u32,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
+        self.commit_in(batches, attempt, Haste::Now).await
+    }
+
+    async fn commit_in(
+        &self,
+        batches: &[Batch],
+        attempt: u32,
+        haste: Haste,
+    ) -> std::result::Result<Vec<Receipts>, StoreError> {
         self.check_writable()?;
-        let result = self.by_deadline(StoreErrorKind::OutcomeUnknown, self.0.store.commit(batches)).await;
+        let commit = match haste {
+            Haste::Now => self.0.store.commit(batches),
+            Haste::None => self.0.store.commit_patiently(batches),
+        };
+        let result = self.by_deadline(StoreErrorKind::OutcomeUnknown, commit).await;
         self.tell(&result, || StoreCall {
             operation: "commit",
             table: batches.first().map(|batch| batch.table.clone()).unwrap_or_default(),

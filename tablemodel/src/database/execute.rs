@@ -26,7 +26,7 @@ use tablemodel_store::{Batch, RowKey, StoreError};
 use crate::{
     database::{
         Database, Registered,
-        calls::ATTEMPTS,
+        calls::{ATTEMPTS, Haste},
         followers::{Copying, Prepared},
         outbox,
         registry::Generation,
@@ -62,7 +62,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        self.run(registered, partition, changes, Asked { told: true, together: false }).await
+        self.run(registered, partition, changes, Asked::TOLD).await
     }
 
     async fn run(
@@ -100,16 +100,15 @@ impl Database {
         result
     }
 
-    /// As [`Database::write`], for a caller who does not ask what became of each. `together`: where the changes are more than
-    /// one batch can be, they are one commit of several; a row that is not as expected is then an error, and not looked into.
-    pub(crate) async fn write_untold(
+    /// As [`Database::write`], for a caller who does not ask what became of each.
+    pub(super) async fn write_untold(
         &self,
         registered: &Registered,
         partition: &str,
         changes: &[Change],
-        together: bool,
+        asked: Asked,
     ) -> Result<()> {
-        self.run(registered, partition, changes, Asked { told: false, together }).await.map(drop)
+        self.run(registered, partition, changes, asked).await.map(drop)
     }
 
     /// One change.
@@ -125,8 +124,18 @@ impl Database {
 pub(super) struct Asked {
     /// Whether what became of each change is asked for.
     told: bool,
-    /// Whether the changes may be several batches of one commit.
+    /// Whether the changes, where they are more than one batch can be, are one commit of several; a row that is not as expected
+    /// is then an error, and not looked into.
     pub(super) together: bool,
+    haste: Haste,
+}
+
+impl Asked {
+    const TOLD: Self = Self { told: true, together: false, haste: Haste::Now };
+    /// What became of each change is not asked for.
+    pub(super) const UNTOLD: Self = Self { told: false, ..Self::TOLD };
+    pub(super) const TOGETHER: Self = Self { together: true, ..Self::UNTOLD };
+    pub(super) const PATIENT: Self = Self { haste: Haste::None, ..Self::UNTOLD };
 }
 
 /// One batch on its way through its attempts.
@@ -185,7 +194,7 @@ impl<'a> Run<'a> {
             ambiguous: false,
             last: None,
             doubts: 0,
-            asked: Asked { told: true, together: false },
+            asked: Asked::TOLD,
             guests: Vec::new(),
             hosted: Places::new(),
             places: Vec::new(),
@@ -225,7 +234,7 @@ impl<'a> Run<'a> {
                     Next::Again | Next::Later => continue,
                 }
             }
-            let outcomes = match self.db.commit_planned(&states, &batches, attempt).await {
+            let outcomes = match self.db.commit_planned(&states, &batches, attempt, self.asked.haste).await {
                 Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),

@@ -16,7 +16,7 @@ use twox_hash::XxHash3_64;
 use crate::{
     database::{
         Consistency, Database,
-        calls::{ATTEMPTS, is_transient},
+        calls::{ATTEMPTS, Haste, is_transient},
         registry::Generation,
     },
     error::{Error, ErrorKind, Result},
@@ -237,7 +237,7 @@ impl Database {
             let batch =
                 Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
             self.hold_lease().await?;
-            match self.commit_planned(states, &[batch], attempt).await {
+            match self.commit_planned(states, &[batch], attempt, Haste::Now).await {
                 Ok(_) => return Ok(()),
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
                 Err(error) if is_race(error.kind()) => {}

@@ -2,7 +2,13 @@
 //!
 //! Crashes are `kill`'s and `power_cut`'s.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use tablemodel_store::{
     Action, Batch, Condition, Durability, EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreErrorKind,
@@ -126,6 +132,56 @@ async fn what_was_asked_before_a_close_is_done() {
     closed.unwrap();
     let store = EmbeddedStore::open(&path).unwrap();
     assert_eq!(number(&store, "Table", "r").await, Some(1));
+}
+
+type Waiting<'a> = Pin<Box<dyn Future<Output = Result<(), StoreErrorKind>> + Send + 'a>>;
+
+/// A commit in no hurry that has been asked for: it waits.
+async fn waiting<'a>(store: &'a EmbeddedStore, batches: &'a [Batch]) -> Waiting<'a> {
+    let mut commit: Waiting<'_> =
+        Box::pin(async { store.commit_patiently(batches).await.map(drop).map_err(|error| error.kind()) });
+    poll_fn(|context| Poll::Ready(assert!(commit.as_mut().poll(context).is_pending()))).await;
+    commit
+}
+
+#[tokio::test]
+async fn a_patient_commit_goes_behind_the_next_one_of_others() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    store.create_table("Table").await.unwrap();
+    let [first, second] = ["first", "second"].map(|row| {
+        [Batch::new("Table", "p").with(row, Action::Insert(numbered(1))).with("both", Action::Insert(numbered(1)))]
+    });
+    let first = waiting(&store, &first).await;
+    let second = waiting(&store, &second).await;
+    put(&store, "Table", "urgent", 1).await.unwrap();
+    assert_eq!((first.await, second.await), (Ok(()), Err(StoreErrorKind::RowExists)));
+    assert_eq!(number(&store, "Table", "second").await, None);
+}
+
+#[tokio::test]
+async fn a_patient_commit_waits_for_others_not_for_ever() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    store.create_table("Table").await.unwrap();
+    let alone = [Batch::new("Table", "p").with("alone", Action::Insert(numbered(1)))];
+    assert_eq!(waiting(&store, &alone).await.await, Ok(()));
+    assert_eq!(number(&store, "Table", "alone").await, Some(1));
+}
+
+#[tokio::test]
+async fn patient_commits_that_wait_at_a_close_are_done() {
+    for durability in DURABILITIES {
+        let (_directory, path) = place();
+        let store = EmbeddedStore::builder().durability(durability).open(&path).unwrap();
+        store.create_table("Table").await.unwrap();
+        let left = [Batch::new("Table", "p").with("left", Action::Insert(numbered(1)))];
+        let commit = waiting(&store, &left).await;
+        store.close().await.unwrap();
+        assert_eq!(commit.await, Ok(()), "{durability:?}");
+        let store = EmbeddedStore::open(&path).unwrap();
+        assert_eq!(number(&store, "Table", "left").await, Some(1), "{durability:?}");
+    }
 }
 
 #[tokio::test]

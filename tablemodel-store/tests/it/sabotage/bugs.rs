@@ -130,6 +130,11 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug("operations must be in order", &["batches::operations_need_no_order"], Twist::Commit(refuse_unordered)),
     bug(
+        "a patient commit loses its last operation",
+        &["batches::a_patient_commit_is_a_commit"],
+        Twist::Patient(lose_last_operation),
+    ),
+    bug(
         "receipts come reversed",
         &["batches::receipts_come_in_the_order_of_operations"],
         Twist::Receipts(reverse_receipts),

@@ -42,6 +42,8 @@ enum Twist {
     /// Not of the store itself: its capabilities.
     OneBatchOnly(fn(&mut Vec<Batch>)),
     Batches(fn(&mut Vec<Batch>)),
+    /// Of a commit in no hurry.
+    Patient(fn(&mut Vec<Batch>)),
     Receipts(fn(&mut Vec<Receipts>)),
     Commit(for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>),
     CommitError(fn(StoreError) -> Result<Vec<Receipts>, StoreError>),
@@ -191,6 +193,13 @@ impl TableStore for Sabotaged {
             _ => {}
         }
         receipts
+    }
+
+    async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let Twist::Patient(twist) = self.twist else { return self.commit(batches).await };
+        let mut batches = batches.to_vec();
+        twist(&mut batches);
+        self.inner.commit(&batches).await
     }
 }
 

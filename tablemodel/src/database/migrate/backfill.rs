@@ -24,6 +24,7 @@ use crate::{
     database::{
         Database,
         bulk::{apart, rows_each},
+        execute::Asked,
     },
     error::Result,
     plan::group::Group,
@@ -99,6 +100,16 @@ impl Backfill<'_, '_> {
 
     pub(super) fn is_stopped(&self) -> bool {
         self.owned.stop.is_asked() || self.sums(|sums| sums.paused || sums.failed > self.max_failures)
+    }
+
+    /// Whether the store is of this process, and commits what waits together.
+    fn is_within(&self) -> bool {
+        !self.db().0.capabilities.may_lose_reply
+    }
+
+    /// How many entities go at once with a write of the program, which then need not wait for them; nothing where they go alone.
+    fn share(&self) -> Option<usize> {
+        self.is_within().then(|| self.throttle.share()).flatten()
     }
 
     /// Sees whether the program writes.
@@ -209,25 +220,37 @@ impl Backfill<'_, '_> {
 
     /// Writes what is next in the range; nothing is told of it where the range is not this worker's any more.
     async fn touch_all(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
-        let is_within = !self.db().0.capabilities.may_lose_reply;
-        if is_within && !self.throttle.is_limited() && !runs.iter().any(|(target, _)| meets(target.schema)) {
+        if self.is_within() && !self.throttle.is_limited() && !runs.iter().any(|(target, _)| meets(target.schema)) {
             return self.touch_together(range, runs).await;
         }
         let mut sum = Touched::default();
         for (target, groups) in runs {
-            let entities = groups.len() as u64;
-            if !self.wait(range, entities).await? {
-                return Ok(None);
-            }
-            let begun = self.now();
-            let (touched, busy) = touch(self.db(), &self.owned.id, target, groups).await?;
-            sum.add(touched);
-            self.note(entities, busy, begun);
-            if !self.hold(range).await? {
-                return Ok(None);
+            let mut groups = groups.into_iter().peekable();
+            while groups.peek().is_some() {
+                let share = self.share();
+                let groups: Vec<_> = groups.by_ref().take(share.unwrap_or(usize::MAX)).collect();
+                if !self.wait(range, groups.len() as u64).await? {
+                    return Ok(None);
+                }
+                sum.add(self.touch_some(target, groups, share.is_some()).await?);
+                if !self.hold(range).await? {
+                    return Ok(None);
+                }
             }
         }
         Ok(Some(sum))
+    }
+
+    /// One batch, which may wait to go with a write of the program.
+    async fn touch_some(&self, target: Target, groups: Vec<Group>, goes_along: bool) -> Result<Touched> {
+        let (entities, begun) = (groups.len() as u64, self.now());
+        let asked = if goes_along { Asked::PATIENT } else { Asked::UNTOLD };
+        let (touched, busy) = touch(self.db(), &self.owned.id, target, groups, asked).await?;
+        match goes_along && !busy {
+            true => self.throttle.went_along(entities, self.now().saturating_sub(begun), self.now()),
+            false => self.note(entities, busy, begun),
+        }
+        Ok(touched)
     }
 
     /// The same, all at a time.
@@ -235,7 +258,7 @@ impl Backfill<'_, '_> {
         let (entities, begun) = (runs.iter().map(|(_, groups)| groups.len() as u64).sum(), self.now());
         let writes = runs.into_iter().map(|(target, groups)| {
             let (db, id) = (self.db().clone(), self.owned.id.clone());
-            apart(async move { touch(&db, &id, target, groups).await })
+            apart(async move { touch(&db, &id, target, groups, Asked::UNTOLD).await })
         });
         let (mut sum, mut busy) = (Touched::default(), false);
         let mut landed = stream::iter(writes.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_WITHIN);

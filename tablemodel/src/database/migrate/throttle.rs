@@ -14,6 +14,10 @@ const WINDOW: usize = 20;
 const FIRST: f64 = 1_000.0;
 /// Entities a second where nobody set a limit, and the program writes: few enough that it hardly waits longer for its own writes.
 pub(super) const BESIDE: f64 = 500.0;
+/// Entities that go with a write of the program: it should not take noticeably longer for them.
+const ALONG: usize = 4;
+/// How long a batch waits for a write of the program where these are far apart.
+const SELDOM: Duration = Duration::from_millis(50);
 /// The least.
 const LEAST: f64 = 1.0;
 /// How much slower than at first batches may become.
@@ -31,6 +35,8 @@ struct Bucket {
     limit: Option<f64>,
     /// Whether the program writes.
     is_beside: bool,
+    /// Whether its writes are so far apart that a batch waits long for one.
+    is_seldom: bool,
     /// What the store seems to bear; none while it was never busy.
     pace: Option<f64>,
     /// When the next entity may go, by the monotonic clock.
@@ -53,7 +59,15 @@ impl Throttle {
     /// One that begins now, by the monotonic clock.
     pub(super) fn new(limit: Option<f64>, now: Duration) -> Self {
         let window = Window { since: now, ..Window::default() };
-        Self(Mutex::new(Bucket { limit, is_beside: false, pace: None, next: Duration::ZERO, window, usual: None }))
+        Self(Mutex::new(Bucket {
+            limit,
+            is_beside: false,
+            is_seldom: false,
+            pace: None,
+            next: Duration::ZERO,
+            window,
+            usual: None,
+        }))
     }
 
     fn bucket<T>(&self, with: impl FnOnce(&mut Bucket) -> T) -> T {
@@ -72,6 +86,23 @@ impl Throttle {
     /// Whether entities may have to wait.
     pub(super) fn is_limited(&self) -> bool {
         self.bucket(|bucket| bucket.rate().is_some())
+    }
+
+    /// How many entities may go with a write of the program; nothing where it does not write, or somebody set a limit.
+    pub(super) fn share(&self) -> Option<usize> {
+        self.bucket(|bucket| {
+            let most = if bucket.is_seldom { usize::MAX } else { ALONG };
+            (bucket.is_beside && bucket.limit.is_none()).then_some(most)
+        })
+    }
+
+    /// So many entities went with a write of the program, for which they waited, or alone where none came. That tells nothing
+    /// of the store.
+    pub(super) fn went_along(&self, entities: u64, waited: Duration, now: Duration) {
+        self.bucket(|bucket| {
+            bucket.is_seldom = waited >= SELDOM;
+            bucket.good(entities, Duration::ZERO, now);
+        });
     }
 
     /// How long so many entities have to wait.
@@ -213,6 +244,22 @@ mod tests {
         throttle.limit(None);
         throttle.busy(clock);
         assert_eq!(rate(&throttle), Some(BESIDE / 2.0));
+    }
+
+    #[test]
+    fn few_entities_go_with_each_write_of_the_program_and_more_where_it_seldom_writes() {
+        let (throttle, now) = (Throttle::new(None, Duration::ZERO), SECOND);
+        assert_eq!(throttle.share(), None, "it does not write");
+        throttle.beside(true, now);
+        assert_eq!(throttle.share(), Some(ALONG));
+        throttle.went_along(ALONG as u64, SELDOM, now);
+        assert_eq!(throttle.share(), Some(usize::MAX));
+        throttle.went_along(90, Duration::from_millis(1), now);
+        assert_eq!(throttle.share(), Some(ALONG));
+        (0..WINDOW * 3).for_each(|_| throttle.went_along(ALONG as u64, SECOND, now));
+        assert_eq!(rate(&throttle), Some(BESIDE), "a long wait for others is not a slow store");
+        throttle.limit(Some(9_000.0));
+        assert_eq!(throttle.share(), None, "who sets a limit knows what he does");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
     targets::{Target, Targets},
 };
 use crate::{
-    database::{Database, calls::ATTEMPTS},
+    database::{Database, calls::ATTEMPTS, execute::Asked},
     error::{Error, ErrorKind, Result},
     plan::{change::Change, entries::entries, group::Group, image::Image},
     schema::EntitySchema,
@@ -41,7 +41,13 @@ fn same(schema: &'static EntitySchema, old: Group) -> Result<Change> {
 
 /// Writes entities of one partition once more, in one batch, or in halves where one of them is refused. Whether the store was
 /// busy meanwhile.
-pub(super) async fn touch(db: &Database, id: &str, target: Target, groups: Vec<Group>) -> Result<(Touched, bool)> {
+pub(super) async fn touch(
+    db: &Database,
+    id: &str,
+    target: Target,
+    groups: Vec<Group>,
+    asked: Asked,
+) -> Result<(Touched, bool)> {
     let schema = target.schema;
     let registered = db.registered(schema)?;
     let (mut sum, mut busy) = (Touched::default(), false);
@@ -51,7 +57,7 @@ pub(super) async fn touch(db: &Database, id: &str, target: Target, groups: Vec<G
         let key = first.key().clone();
         let changes: Result<Vec<_>> = groups.iter().map(|group| same(schema, group.clone())).collect();
         let written = match changes {
-            Ok(changes) => db.write_untold(&registered, &key.partition, &changes, false).await,
+            Ok(changes) => db.write_untold(&registered, &key.partition, &changes, asked).await,
             Err(error) => Err(error),
         };
         match written {
