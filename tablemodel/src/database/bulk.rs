@@ -317,7 +317,7 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
                 report.written += changes.len() as u64;
                 report.batches += 1;
             }
-            Err(error) if changes.len() == 1 || concerns_all(&error) => {
+            Err(error) if changes.len() == 1 || (concerns_all(&error) && !is_crowded(&error, together)) => {
                 let each = changes.iter().map(|change| (change.schema().entity_type, change.key().clone()));
                 report.failed.extend(each.map(|(entity, key)| error.clone().for_entity(entity, key)));
             }
@@ -331,6 +331,11 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
 }
 
 /// Whether each entity of the batch would meet the same error, or may have been written.
+/// Whether fewer entities at a time may do better: rows of others that go with them kept changing.
+fn is_crowded(error: &Error, together: bool) -> bool {
+    together && *error.kind() == ErrorKind::Unavailable
+}
+
 fn concerns_all(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied | ErrorKind::Unavailable)
 }

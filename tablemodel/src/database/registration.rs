@@ -19,6 +19,7 @@ use crate::{
         copies::sources,
         entries::{Entry, entries},
         image::Image,
+        outbox::is_tombstone,
         states::IndexState,
     },
     rooms::copy::{self, Source},
@@ -84,6 +85,7 @@ impl Run<'_> {
             }
             let properties =
                 copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), 2 * self.db.0.fence));
+            let is_ours = there.as_ref().is_none_or(|there| self.may_take_back(there));
             let reference = match there {
                 Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),
                 None => Action::Insert(properties.clone()),
@@ -93,7 +95,9 @@ impl Run<'_> {
             let batch = batch.with(place.row.clone(), reference).with(source.key.row.clone(), as_it_is);
             match self.db.commit_store(&[batch], attempt).await {
                 Ok(receipts) => {
-                    self.remember(&table, place, properties, &receipts);
+                    if is_ours {
+                        self.remember(&table, place, properties, &receipts);
+                    }
                     return Ok(());
                 }
                 Err(error) if is_transient(&error) => self.db.pause(attempt).await,
@@ -115,6 +119,13 @@ impl Run<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether what replaces the row may be taken back: not where another writer may count on it, who put it there for the same
+    /// entity and has not written that yet.
+    fn may_take_back(&self, there: &Row) -> bool {
+        let is_own = |(_, row): &(String, Row)| row.key == there.key && row.etag == there.etag;
+        copy::is_settled(there) || is_tombstone(there) || self.copying.registered.iter().any(is_own)
     }
 
     fn remember(&mut self, table: &str, key: RowKey, properties: Properties, receipts: &[Receipts]) {

@@ -20,6 +20,8 @@ pub(crate) struct Known {
     pub(crate) references: HashMap<String, Vec<Row>>,
     /// Rows of the partition that were read as sources and holders of copies.
     volatile: HashSet<String>,
+    /// Rows that changes write over whatever they are, as they were read.
+    needed: HashSet<String>,
 }
 
 impl Known {
@@ -37,6 +39,11 @@ impl Known {
         self.volatile.insert(row.to_owned());
     }
 
+    /// Notes that a change writes over the row as it was read, whatever else it was read for.
+    pub(crate) fn is_needed(&mut self, row: &str) {
+        self.needed.insert(row.to_owned());
+    }
+
     /// Forgets all that was read about copies: a holder is always read before its source.
     pub(crate) fn forget_copies(&mut self) {
         for row in self.volatile.drain() {
@@ -48,7 +55,7 @@ impl Known {
 
     /// Whether a plan rests on a row that was read for it.
     pub(crate) fn rests_on(&self, row: &str) -> bool {
-        self.rows.contains_key(row) && !self.volatile.contains(row)
+        self.rows.contains_key(row) && (self.needed.contains(row) || !self.volatile.contains(row))
     }
 
     /// A source or holder in whatever partition; nothing where it was not looked for.

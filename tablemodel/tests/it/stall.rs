@@ -100,7 +100,7 @@ impl Sleep for NoSleep {
     }
 }
 
-/// Another program over the same store, in Azure's mode, which stalls before its call number `at` until `meanwhile` has
+/// Another program over the same store, in Azure's mode unless told otherwise, which stalls before its call number `at` until `meanwhile` has
 /// happened.
 pub(crate) struct Program {
     pub(crate) db: Database,
@@ -110,6 +110,15 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) async fn stalling<M: TableModel>(db: &TestDatabase, at: usize, meanwhile: Meanwhile) -> Self {
+        Self::stalling_in::<M>(Consistency::Azure, db, at, meanwhile).await
+    }
+
+    pub(crate) async fn stalling_in<M: TableModel>(
+        mode: Consistency,
+        db: &TestDatabase,
+        at: usize,
+        meanwhile: Meanwhile,
+    ) -> Self {
         let meanwhile = Mutex::new(Some(meanwhile));
         let store = Stalling {
             inner: db.store(),
@@ -119,7 +128,7 @@ impl Program {
             clock: db.clock().clone(),
         };
         let store = Arc::new(store);
-        let program = open::<M>(db, store.clone()).await;
+        let program = open::<M>(mode, db, store.clone()).await;
         store.calls.store(0, Ordering::Relaxed); // opening makes calls too
         store.at.store(at, Ordering::Relaxed);
         Self { db: program, store, at }
@@ -131,8 +140,8 @@ impl Program {
     }
 }
 
-async fn open<M: TableModel>(db: &TestDatabase, store: Arc<dyn TableStore>) -> Database {
+async fn open<M: TableModel>(mode: Consistency, db: &TestDatabase, store: Arc<dyn TableStore>) -> Database {
     let builder = Database::builder().clock(Arc::new(db.clock().clone())).sleep(Arc::new(NoSleep));
-    let builder = builder.deadline(Duration::MAX).consistency(Consistency::Azure);
+    let builder = builder.deadline(Duration::MAX).consistency(mode);
     builder.with_store::<M>(store).await.unwrap()
 }

@@ -11,6 +11,7 @@ use crate::{
         batch::{BatchPlan, BatchRow, Left, matched},
         change::{Role, stale_etag, violation},
         group::Group,
+        known::Known,
         system::{self, RowKind},
     },
     rooms::{aggregate::is_contribution, unique::nets},
@@ -51,7 +52,7 @@ impl Run<'_> {
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
             // Read again, and copied anew.
-            Role::Source | Role::Holder => Ok(Next::Again),
+            Role::Source | Role::Holder => Ok(Next::Later),
             Role::Part => match plan.head_of(failed) {
                 Some(head) => self.after_primary(&error, head).await,
                 None => Err(error.into()),
@@ -66,6 +67,9 @@ impl Run<'_> {
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
         let was_needed = self.was_needed(failed);
         let key = self.key(&failed.planned.row);
+        if was_needed {
+            self.known = Known::new(); // nothing that was read with it is true any longer
+        }
         let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
         let raced = expected_absent && found.is_none();
@@ -166,6 +170,12 @@ impl Run<'_> {
                 continue;
             }
             let found = self.learn(&left.row).await?.cloned();
+            if is_follower(plan, left) {
+                // Others may have written it since: that it is not ours proves nothing, where the rest of the batch is.
+                ours |= found.is_some_and(|row| system::was_written_by(&row.properties, operation));
+                outcomes.push(None);
+                continue;
+            }
             let Some(found) = found.filter(|row| system::was_written_by(&row.properties, operation)) else {
                 return Err(self.unknown());
             };
@@ -200,6 +210,11 @@ impl Run<'_> {
             None => typed,
         }
     }
+}
+
+/// Whether the row is written because of what the caller changed, and not by itself: a target, or the holder of a copy.
+fn is_follower(plan: &BatchPlan, left: &Left) -> bool {
+    plan.shared.contains(&left.row) || plan.planned(&left.row).is_some_and(|row| row.role == Role::Holder)
 }
 
 /// The write of the entities' own batch that failed.

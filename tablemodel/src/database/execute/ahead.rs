@@ -11,7 +11,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, matched},
-        change::Change,
+        change::{Change, Role},
         outbox::is_tombstone,
     },
     rooms::{
@@ -105,6 +105,9 @@ impl Run<'_> {
         let refused = plan.position(owner).and_then(|at| plan.rows.get(at));
         let Some(refused) = refused else { return Err(error.into()) };
         self.last = Some(error.clone());
+        if refused.planned.role == Role::Holder {
+            return Ok(Next::Later); // read again, and copied anew
+        }
         self.after_primary(&error, refused).await
     }
 }

@@ -63,6 +63,9 @@ impl Run<'_> {
         if self.take_guests(&prepared.plans().collect::<Vec<_>>(), &prepared.follows) {
             let Some(again) = self.prepare_with_copies(changes).await? else { return Ok(None) };
             prepared = again;
+            if !self.is_hosted_by(&prepared.follows) {
+                return Ok(None); // another changed who follows, and what was taken for them is planned by nobody
+            }
         }
         let places = self.places_apart(&prepared.plans().collect::<Vec<_>>(), None);
         prepared.batches = self.join_places(places, prepared.batches).await?;
@@ -83,6 +86,15 @@ impl Run<'_> {
             }
         }
         before == 0 && !(self.guests.is_empty() && self.hosted.is_empty())
+    }
+
+    /// Whether each place whose contributions were taken is one where entities follow.
+    fn is_hosted_by(&self, follows: &[BatchPlan]) -> bool {
+        let is_among = |(away, _): &(Away, Vec<Change>)| {
+            let place = (self.db.table_name(away.table), away.partition.as_str());
+            follows.iter().any(|plan| plan.place() == (place.0.as_str(), place.1))
+        };
+        self.hosted.iter().all(is_among)
     }
 
     /// The contributions of these plans that neither this run nor the other has taken.

@@ -1,7 +1,7 @@
 //! Plans that came out wrong since what they rest on is no longer so: told apart from stores that are wrong.
 //!
-//! A cell that says fewer sources than an entity takes away is not read with that entity: another program may have changed
-//! both in between.
+//! A cell that says fewer sources than an entity takes away is not read with that entity, nor the head of a list with its chunks:
+//! another program may have changed both in between.
 
 use tablemodel_store::Row;
 
@@ -18,8 +18,8 @@ impl Run<'_> {
     /// What an error of planning means: that the caller's entity is outdated, that all is to be read again (`Ok`), or what
     /// it says.
     pub(in crate::database) async fn doubt(&mut self, error: Error, changes: &[Change]) -> Result<()> {
-        let is_of_totals = changes.iter().any(|change| change.schema().has_aggregates());
-        if !is_of_totals || !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Overflow) {
+        let is_of_several_rows = changes.iter().any(|change| change.schema().has_shared_rows());
+        if !is_of_several_rows || !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Overflow) {
             return Err(error);
         }
         for (number, change) in changes.iter().enumerate() {

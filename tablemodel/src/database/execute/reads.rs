@@ -40,6 +40,9 @@ impl Run<'_> {
             if matches!(change, Change::Recopy { .. }) {
                 self.known.is_of_copies(&change.key().row);
             }
+            if matches!(change, Change::Upsert(_) | Change::Patch { .. }) {
+                self.known.is_needed(&change.key().row);
+            }
             let registered = self.registered(change)?;
             loop {
                 let needs = needs(change, &registered.setting, &self.known)?;

@@ -54,7 +54,13 @@ impl Database {
             check_follows(&follows, &then, key)?;
             let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
             let places = leaving.places_apart(&plans, Some(arriving));
-            let mut batches = leaving.join_places(places, join(departure, arrival)?).await?;
+            let mut batches = match leaving.join_places(places, join(departure, arrival)?).await {
+                Ok(batches) => batches,
+                Err(error) => {
+                    leaving.doubt(error, leave).await.map_err(Error::alone)?;
+                    continue;
+                }
+            };
             let guarded = guarded(&[(&from.partition, &first), (&key.partition, &second)]);
             Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
@@ -96,7 +102,10 @@ async fn prepared(
             Err(error) => leaving.doubt(error, leave).await.map(|()| None).map_err(Error::alone)?,
             Ok(first) => first,
         };
-        let second = arriving.prepare_with_copies(arrive).await.map_err(Error::alone)?;
+        let second = match arriving.prepare_with_copies(arrive).await {
+            Err(error) => arriving.doubt(error, arrive).await.map(|()| None).map_err(Error::alone)?,
+            Ok(second) => second,
+        };
         let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
         let plans: Vec<_> = [&first, &second].into_iter().flat_map(Prepared::plans).collect();
         let new = leaving.take_guests(&plans, &first.follows) | arriving.take_guests(&plans, &second.follows);

@@ -269,7 +269,7 @@ impl Database {
             let Some(old) = primary.filter(|rows| is_primary(schema, &rows.head)) else { return Ok(()) };
             let change = Change::Touch { schema, old, strays: strays.clone() };
             match self.write_one(&registered, change).await {
-                Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound) => {}
                 other => return other.map(drop),
             }
         }

@@ -89,7 +89,8 @@ impl Planner<'_> {
         let old = Image::written(schema, &over)?;
         let held = sets.iter().filter(|(property, _)| holds(old.schema, property)).cloned();
         let new = old.clone().with_sets(held);
-        self.put(Some(&old), &new, sequence, Some(&over), None)
+        // No list is made from an aggregate: what stands in them of the entity stays.
+        Ok(Planned { lists: Vec::new(), ..self.put(Some(&old), &new, sequence, Some(&over), None)? })
     }
 }
 

@@ -65,6 +65,10 @@ enum Op {
     /// From team B, under the number of the leader, who is not there.
     MoveLeaderIn,
     MoveLeaderOut,
+    /// In one batch with a patch of the team.
+    RenameLeaderAndPatch,
+    /// In one batch with the team, written over whatever it is.
+    RenameLeaderAndPut,
     Hire,
     Pay,
     Retitle,
@@ -76,8 +80,16 @@ impl Op {
     }
 }
 
-const OF_LEADER: [Op; 6] =
-    [Op::HireLeader, Op::RenameLeader, Op::PayLeader, Op::FireLeader, Op::MoveLeaderIn, Op::MoveLeaderOut];
+const OF_LEADER: [Op; 8] = [
+    Op::HireLeader,
+    Op::RenameLeader,
+    Op::PayLeader,
+    Op::FireLeader,
+    Op::MoveLeaderIn,
+    Op::MoveLeaderOut,
+    Op::RenameLeaderAndPatch,
+    Op::RenameLeaderAndPut,
+];
 const OF_OTHERS: [Op; 3] = [Op::Hire, Op::Pay, Op::Retitle];
 
 async fn found(db: &Database, team: &str, id: u32) -> Result<Stored<Member>> {
@@ -99,6 +111,17 @@ async fn run(db: &Database, op: Op) -> Result<()> {
             let mut moving = found(db, from, LEADER).await?;
             moving.team = to.into();
             db.rekey(&mut moving).await
+        }
+        Op::RenameLeaderAndPatch | Op::RenameLeaderAndPut => {
+            let mut leader = found(db, "A", LEADER).await?;
+            leader.name = "other".into();
+            let mut batch = db.batch(Team::in_partition("A"));
+            match op {
+                Op::RenameLeaderAndPatch => batch.patch(Team::find().name("A"), Team::TITLE.set("third")),
+                _ => batch.upsert(&team("A", Some(LEADER))),
+            };
+            batch.save(&mut leader);
+            batch.commit().await
         }
         Op::Hire => db.insert(&member("A", 9)).await.map(drop),
         Op::Pay => db.update(Member::find().team("A").id(2), |it| Ok(it.pay = 55)).await.map(drop),

@@ -1,8 +1,10 @@
 //! Aggregates and copies that meet: a source that copies its target, and a target that copies one of its sources.
 
+use futures_util::FutureExt;
 use tablemodel::{Consistency, prelude::*, testing::TestDatabase};
 
 use super::{super::settle, MODES};
+use crate::stall::Program;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Players", partition = "{country}", row = "player_{id:04}")]
@@ -157,5 +159,55 @@ async fn a_target_may_copy_one_of_its_sources() {
         check(&db, "deleted").await;
         let shelf = read().await;
         assert_eq!((shelf.books, shelf.pages, shelf.shown.clone()), (1, 10, None), "{mode:?}");
+    }
+}
+
+fn book(id: u32) -> Book {
+    Book { author: "A".into(), id, shelf: "s".into(), pages: 10, title: format!("T{id}") }
+}
+
+async fn shelved(mode: Consistency) -> TestDatabase {
+    let db = database::<TargetsCopy>(mode).await;
+    let (author, name) = ("A".to_owned(), "s".to_owned());
+    db.insert(&Shelf { name, author, first: 1, shown: None, books: 0, pages: 0 }).await.unwrap();
+    for id in [1, 2] {
+        db.insert(&book(id)).await.unwrap();
+    }
+    settle(&db).await;
+    db
+}
+
+/// What becomes of the first book: gone, larger, or moved.
+async fn change_first(db: &Database, how: u8) -> tablemodel::Result<()> {
+    let mut first = Book::find().author("A").id(1).one(db).await?.expect("nobody else takes it");
+    match how {
+        0 => return db.delete(first).await,
+        1 => (first.title, first.pages) = ("uno".into(), 15),
+        _ => first.author = "B".into(),
+    }
+    db.rekey(&mut first).await
+}
+
+#[tokio::test]
+async fn a_target_counts_a_source_that_it_copies_until_somewhere_in_between() {
+    for mode in MODES {
+        let base = shelved(mode).await;
+        for (how, turns_to) in [(0, 2), (1, 2), (2, 2), (0, 9), (1, 9), (2, 9)] {
+            for at in 0.. {
+                let told = format!("{mode:?}: change {how}, the shelf turns to {turns_to} before call {at}");
+                let db = base.fork().expect("in memory");
+                let (other, during) = (db.database().clone(), told.clone());
+                let turn = async move {
+                    let turned = other.update(Shelf::find().name("s"), |shelf| Ok(shelf.first = turns_to)).await;
+                    turned.map(drop).unwrap_or_else(|error| panic!("{during}: {error:?}"));
+                };
+                let program = Program::stalling_in::<TargetsCopy>(mode, &db, at, turn.boxed()).await;
+                change_first(&program.db, how).await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                check(&db, &told).await;
+                if !program.has_stalled() {
+                    break;
+                }
+            }
+        }
     }
 }

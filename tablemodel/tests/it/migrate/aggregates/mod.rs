@@ -4,6 +4,7 @@
 mod beside;
 mod building;
 mod crashes;
+mod listed;
 mod taken;
 
 use std::collections::BTreeMap;
