@@ -70,7 +70,8 @@ impl<'a> Apply<'a> {
     }
 
     /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). By default as many as the
-    /// store takes, but 500 a second while this program writes: its own writes then hardly take longer.
+    /// store takes, but 500 a second at most while this program writes, with its writes where the store is of this process: these
+    /// then hardly take longer.
     pub fn rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);
         self

@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tablemodel::{
     Consistency, Row, RowKey, ValueRef,
-    store::{Action, Batch, Capabilities, Condition, MemoryStore, Page, Query, Receipts, StoreError, TableStore},
+    store::{
+        Action, Batch, Capabilities, Condition, MemoryStore, Page, Query, Receipts, StoreError, StoreErrorKind,
+        TableStore,
+    },
     testing::TestDatabase,
 };
 
@@ -21,13 +24,20 @@ const PAGE: usize = 3;
 struct Raced {
     inner: Arc<dyn TableStore>,
     before_commit: Mutex<Option<Hook>>,
+    /// After a commit whose reply is lost.
+    after_lost: Mutex<Option<Hook>>,
     after_page: Mutex<Option<Hook>>,
 }
 
-async fn act(hook: &Mutex<Option<Hook>>) {
+/// Whether there was something to do.
+async fn act(hook: &Mutex<Option<Hook>>) -> bool {
     let hook = hook.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(hook) = hook {
-        hook().await;
+    match hook {
+        Some(hook) => {
+            hook().await;
+            true
+        }
+        None => false,
     }
 }
 
@@ -70,7 +80,11 @@ impl TableStore for Raced {
         if batches.iter().any(|batch| batch.table == "Company") {
             act(&self.before_commit).await;
         }
-        self.inner.commit(batches).await
+        let receipts = self.inner.commit(batches).await;
+        if batches.iter().any(|batch| batch.table == "Company") && act(&self.after_lost).await {
+            return Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "the reply was lost"));
+        }
+        receipts
     }
 }
 
@@ -82,7 +96,12 @@ async fn pair() -> (TestDatabase, Arc<Raced>, TestDatabase) {
         kept.insert(store).clone()
     });
     let other = other.await.expect("a database");
-    let raced = Raced { inner: kept.unwrap(), before_commit: Mutex::default(), after_page: Mutex::default() };
+    let raced = Raced {
+        inner: kept.unwrap(),
+        before_commit: Mutex::default(),
+        after_lost: Mutex::default(),
+        after_page: Mutex::default(),
+    };
     let raced = Arc::new(raced);
     let db = TestDatabase::over::<Model>(|_| raced.clone()).await.expect("a database");
     (db, raced, other)
@@ -98,6 +117,25 @@ async fn a_target_that_comes_while_a_source_is_written_counts_it() {
     db.insert(&employee(2, 1)).await.unwrap();
     settle(&other).await;
     assert_exact(&other, "a target came").await;
+}
+
+/// Its row of the same batch was written since by more others than a row remembers; the source tells that the batch was made.
+#[tokio::test]
+async fn a_lost_reply_is_told_by_the_source_however_often_its_target_was_written_since() {
+    let (db, raced, other) = pair().await;
+    other.insert(&team(1)).await.unwrap();
+    let it = other.clone();
+    set(&raced.after_lost, move || {
+        Box::pin(async move {
+            for id in 10..20 {
+                drop(it.insert(&employee(id, 1)).await.unwrap());
+            }
+        })
+    });
+    let inserted = db.insert(&employee(2, 1)).await.unwrap();
+    assert_eq!(inserted.id, 2);
+    settle(&other).await;
+    assert_exact(&other, "each counted once").await;
 }
 
 async fn set_payroll(store: &dyn TableStore, payroll: i64) {

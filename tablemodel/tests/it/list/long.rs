@@ -1,8 +1,10 @@
 //! Long lists: cut into chunks, so that a change rewrites the first row and one of them.
 
+use futures_util::FutureExt;
 use tablemodel::{Consistency, ErrorKind, Properties, RowKey, ValueRef, prelude::*, testing::TestDatabase};
 
-use super::{Worker, assert_exact, at, database, expected, list_rows, read, rows_in, worker, workers};
+use super::{Model, Worker, assert_exact, at, database, expected, list_rows, read, rows_in, worker, workers};
+use crate::stall::Program;
 
 /// A worker that is in one list beside the entity, and has a key of about 900 characters.
 fn long(id: u32) -> Worker {
@@ -38,6 +40,39 @@ async fn a_list_grows_into_chunks_and_shrinks_to_nothing_in_any_order() {
         }
         assert_eq!(list_rows(&db).await, []);
     }
+}
+
+/// The last chunk loses its last key to another program while one reads the list to put a key there.
+#[tokio::test]
+async fn a_chunk_that_goes_while_its_list_is_read_is_no_damage() {
+    let db = database(Consistency::Azure).await;
+    for id in 100..160 {
+        db.insert(&long(id)).await.unwrap();
+    }
+    let before = chunks(&db).await.len();
+    for id in (100..160).rev() {
+        for at in 0.. {
+            let told = format!("{id} goes before call {at}");
+            let raced = db.fork().expect("in memory");
+            let other = raced.database().clone();
+            let gone = async move {
+                let last = at!(long(id)).one(&other).await.unwrap().unwrap();
+                other.delete(last).await.unwrap();
+            };
+            let program = Program::stalling::<Model>(&raced, at, gone.boxed()).await;
+            program.db.insert(&long(999)).await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+            assert_exact(&raced, &told).await;
+            if !program.has_stalled() {
+                break;
+            }
+        }
+        let last = at!(long(id)).one(&db).await.unwrap().unwrap();
+        db.delete(last).await.unwrap();
+        if chunks(&db).await.len() < before {
+            return;
+        }
+    }
+    panic!("no chunk went");
 }
 
 /// The keys come in order also where chunks were emptied and cut again.
