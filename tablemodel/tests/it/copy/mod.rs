@@ -2,6 +2,7 @@
 
 mod bound;
 mod chain;
+mod claiming;
 mod counted;
 mod crashes;
 mod delivery;
