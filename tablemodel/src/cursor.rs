@@ -97,6 +97,9 @@ pub struct PathPage<T> {
 
 /// Of what the query asks for: the entity, the path, and its ranges.
 fn fingerprint(plan: &ReadPlan) -> u64 {
-    let path = (plan.table(), plan.schema.entity_type, plan.row_type(), &plan.ranges);
+    // Not its version: a program of another one goes on with the same query.
+    let kind = plan.row_type();
+    let kind = kind.rsplit_once('@').map_or(kind, |(kind, _)| kind);
+    let path = (plan.table(), plan.schema.entity_type, kind, &plan.ranges);
     XxHash3_64::oneshot(format!("{path:?}").as_bytes())
 }

@@ -17,4 +17,7 @@ macro_rules! programs {
 #[cfg(feature = "blob")]
 programs! { blob }
 
-programs! { quickstart compound_key copy index elsewhere unique sparse wide chunked model projection rekey scan batch bulk paging patch }
+programs! {
+    quickstart compound_key copy index elsewhere unique list aggregate sparse wide chunked model projection rekey scan batch bulk
+    paging patch upgrades
+}

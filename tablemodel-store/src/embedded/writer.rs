@@ -148,7 +148,8 @@ impl<E: Engine> Writer<E> {
             next = if is_full { None } else { self.queue.try_recv().ok() };
         }
         if !intake.requests.is_empty() {
-            intake.requests.extend(self.aside.along());
+            let due = self.aside.due(MAX_GROUP_BYTES, Instant::now());
+            intake.requests.extend(if due.is_empty() { self.aside.along() } else { due });
         }
         intake
     }

@@ -58,6 +58,11 @@ impl Markers {
         Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
     }
 
+    /// Somebody takes the marker away.
+    pub(super) fn forget(&self, marker: &RowKey) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(marker);
+    }
+
     fn remember(&self, marker: RowKey, until: Duration) {
         let mut markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if markers.len() >= REMEMBERED_MARKERS {
@@ -192,7 +197,10 @@ impl Database {
         let targets = targets(outgoing.schema, &registered.setting, &outgoing.intent, &owner, primary.as_ref())?;
         let is_dead = |target: &Target| !target.is_live && !target.is_claim(outgoing.schema);
         let leaves_dead = targets.iter().any(is_dead) || primary.as_ref().is_none_or(|rows| is_tombstone(&rows.head));
-        let sequence = targets.iter().map(|target| target.sequence).max().unwrap_or(outgoing.intent.sequence);
+        let tombstone = primary.as_ref().filter(|rows| is_tombstone(&rows.head));
+        let tombstone = tombstone.map(|rows| system::sequence(&rows.head.properties));
+        let sequence = targets.iter().map(|target| target.sequence).chain(tombstone).max();
+        let sequence = sequence.unwrap_or(outgoing.intent.sequence);
         let (claims, targets): (Vec<_>, Vec<_>) =
             targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let (contributions, targets): (Vec<_>, Vec<_>) =

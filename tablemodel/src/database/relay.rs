@@ -215,6 +215,7 @@ impl Relay {
             self.row(dirty, row, round).await?;
         }
         if dirty.rows.is_empty() && (round.alone || self.is_past_fence(&dirty.marker, round).await?) {
+            self.db.0.markers.forget(&dirty.marker.key);
             self.db.remove_row(&self.db.dirty_table(), &dirty.marker).await?;
         }
         Ok(())

@@ -51,7 +51,11 @@ impl Database {
     /// Those of the store, and `Denied` with the cause when `to` cannot be written.
     pub async fn export(&self, to: &mut (impl Write + Send)) -> Result<Transferred> {
         let mut moved = Transferred::default();
-        for table in self.table_names() {
+        let mut tables = self.table_names();
+        if !tables.contains(&self.dirty_table()) {
+            tables.push(self.dirty_table()); // moves under way are marked there, whatever the model
+        }
+        for table in tables {
             let rows = self.export_table(&table, to).await?;
             moved.rows += rows;
             moved.tables += u64::from(rows > 0);

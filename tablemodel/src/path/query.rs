@@ -164,6 +164,7 @@ impl PathQuery {
         if self.index_schema().is_none_or(|index| index.cover != Cover::List) {
             return Ok(None);
         }
+        self.check()?;
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
         match (self.partitions()?.pop(), row) {
             (Some(partition), Some(row)) => Ok(Some(RowKey { partition, row })),
@@ -267,7 +268,7 @@ impl PathQuery {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
         let is_cut = self.index.is_none() && self.schema.is_joined();
-        let rows = if is_cut { part::with_parts(rows) } else { rows };
+        let rows = if is_cut && self.schema.has_parts() { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
     }

@@ -62,8 +62,10 @@ impl<M: TableModel> ModelRows<M> {
     /// and left out.
     pub async fn all(self, db: &Database) -> Result<Vec<M>> {
         let registered = db.registered(self.schema)?;
-        let mut query =
-            Query::new(registered.table.clone(), KeyRange::rows(self.partition?, part::with_parts(self.rows)));
+        let asked = self.rows.clone();
+        // The parts of the last entity stand behind it, perhaps among others that are not asked for.
+        let rows = RowRange { lower: self.rows.lower.clone(), upper: part::with_parts(self.rows).upper };
+        let mut query = Query::new(registered.table.clone(), KeyRange::rows(self.partition?, rows));
         let (mut found, mut assembly) = (Vec::new(), Assembly::default());
         loop {
             let page = db.query_page(&query).await.map_err(|error| error.of(self.schema.entity_type))?;
@@ -73,7 +75,8 @@ impl<M: TableModel> ModelRows<M> {
                 let is_part = is_known_part::<M>(self.schema.table, &row);
                 complete.extend(assembly.take(row, is_part));
             }
-            for rows in complete.into_iter().chain(if is_last { assembly.finish() } else { None }) {
+            let complete = complete.into_iter().chain(if is_last { assembly.finish() } else { None });
+            for rows in complete.filter(|rows| asked.contains(&rows.head.key.row)) {
                 found.extend(read(db, &registered.table, self.schema.table, rows).await?);
             }
             match page.continuation {

@@ -71,11 +71,11 @@ impl Rows {
     /// its row first: a later one still has it to give.
     pub(crate) fn resume_after(&mut self, place: usize, row: &str) {
         self.point = None; // the row was the one
-        let is_cut = self.plan.is_cut();
+        let may_have_parts = self.plan.is_cut() && self.plan.schema.has_parts();
         self.queries().enumerate().for_each(|(at, query)| {
             if let KeyRange::Partition { rows, .. } = &mut query.range {
                 rows.lower = match at <= place {
-                    true if is_cut => part::after(row),
+                    true if may_have_parts => part::after(row),
                     true => Bound::Excluded(row.to_owned()),
                     false => Bound::Included(row.to_owned()),
                 };

@@ -75,7 +75,7 @@ impl Throttle {
     }
 
     pub(super) fn limit(&self, limit: Option<f64>) {
-        self.bucket(|bucket| bucket.limit = limit);
+        self.bucket(|bucket| bucket.limit_to(limit));
     }
 
     /// Whether the program writes, as of now.
@@ -125,6 +125,14 @@ impl Bucket {
     /// What is allowed, by the user or by default.
     fn limit(&self) -> Option<f64> {
         self.limit.or(self.is_beside.then_some(BESIDE))
+    }
+
+    /// A new limit makes other batches, which do not wait as the old one told.
+    fn limit_to(&mut self, limit: Option<f64>) {
+        if self.limit != limit {
+            (self.limit, self.usual, self.next) = (limit, None, Duration::ZERO);
+            self.window = Window { since: self.window.since, ..Window::default() };
+        }
     }
 
     /// What was usual is not, where the batches become others.
@@ -260,6 +268,24 @@ mod tests {
         assert_eq!(rate(&throttle), Some(BESIDE), "a long wait for others is not a slow store");
         throttle.limit(Some(9_000.0));
         assert_eq!(throttle.share(), None, "who sets a limit knows what he does");
+    }
+
+    #[test]
+    fn what_was_usual_of_batches_that_went_along_is_no_measure_for_others() {
+        let (throttle, mut clock) = (Throttle::new(None, Duration::ZERO), Duration::ZERO);
+        throttle.beside(true, clock);
+        (0..WINDOW).for_each(|_| throttle.went_along(ALONG as u64, SECOND, SECOND));
+        throttle.limit(Some(9_000.0));
+        batches(&throttle, &mut clock, WINDOW * 3, |_| 5);
+        assert_eq!(rate(&throttle), Some(9_000.0));
+    }
+
+    #[test]
+    fn a_limit_that_is_lifted_keeps_nobody_waiting() {
+        let throttle = Throttle::new(Some(0.01), Duration::ZERO);
+        assert_eq!((waits(&throttle, 100, 1), waits(&throttle, 100, 1)), (0.0, 10_000.0));
+        throttle.limit(Some(100.0));
+        assert_eq!(waits(&throttle, 100, 2), 0.0);
     }
 
     #[test]

@@ -21,8 +21,10 @@ impl Relay {
     pub(super) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
         let range =
             KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
-        let others: Vec<_> =
-            self.rows(&outgoing.table, range).await?.into_iter().filter(|other| other.key != row.key).collect();
+        // The keys of others may begin so too.
+        let is_own = |other: &Row| system::owner_row(&other.properties) == Some(outgoing.intent.owner.as_str());
+        let others = self.rows(&outgoing.table, range).await?.into_iter();
+        let others: Vec<_> = others.filter(|other| other.key != row.key && is_own(other)).collect();
         if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
             return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
         }

@@ -74,7 +74,7 @@ pub(super) struct Check {
     members: BTreeMap<String, (&'static str, usize, Vec<String>)>,
     /// The cells of aggregates, the entities that hold such, and what their sources come to.
     cells: BTreeMap<String, Row>,
-    targets: BTreeMap<String, Properties>,
+    targets: BTreeMap<String, (Properties, i64)>,
     totals: Totals,
     /// Whether what sources come to cannot be told, since one of them cannot be read.
     untold: bool,
@@ -231,13 +231,14 @@ impl Check {
     fn primary(&mut self, db: &Database, schema: &'static EntitySchema, rows: &Group) -> Result<()> {
         self.entities += 1;
         let setting = &db.registered(schema)?.setting;
+        let sequence = system::sequence(&rows.head.properties);
         let found = part::settled_as_is(rows).map_err(|torn| (torn.key, torn.detail.into_owned()));
         match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key.clone(), detail))) {
             Ok(old) => {
                 let image = &old.written;
                 #[cfg(feature = "blob")]
                 self.links.extend(crate::database::blobs::links(image));
-                self.total(db, image, setting)?;
+                self.total(db, image, sequence, setting)?;
                 if !old.now().schema.copies.is_empty() {
                     self.holders.push(old.now().clone());
                 }

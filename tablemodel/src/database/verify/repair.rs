@@ -37,8 +37,9 @@ const AGAIN: usize = 3;
 pub(super) enum Mend {
     /// Nothing that could be done without knowing what was meant.
     No,
-    /// The entity of this type is written once more.
-    Touch(&'static str, RowKey),
+    /// The entity of this type, which has this sequence, is written once more. That the entity had it both times tells that it
+    /// did not change between two pages of a check.
+    Touch(&'static str, RowKey, i64),
     /// The copies of the entity of this type are brought to what their sources are.
     Recopy(&'static str, RowKey),
     /// The row, which is ahead of its entity, is taken away if it is still as it was, and the entity written once more.
@@ -59,7 +60,7 @@ impl Mend {
     /// The entity that is written once more, if that is all: then all of its violations are mended at once.
     fn touches(&self) -> Option<(&'static str, &RowKey)> {
         match self {
-            Self::Touch(entity, key) => Some((entity, key)),
+            Self::Touch(entity, key, _) => Some((entity, key)),
             _ => None,
         }
     }
@@ -217,7 +218,7 @@ impl Database {
     pub(in crate::database) async fn mend(&self, violation: &Violation) -> Result<()> {
         match &violation.mend {
             Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
-            Mend::Touch(entity, owner) => self.touch(self.known(entity)?, owner, Vec::new()).await,
+            Mend::Touch(entity, owner, _) => self.touch(self.known(entity)?, owner, Vec::new()).await,
             Mend::Recopy(entity, holder) => self.recopy(self.known(entity)?, vec![holder.clone()]).await,
             Mend::Rewrite(etag, entity, owner) => {
                 self.take_away(&violation.table, &violation.key, etag).await?;

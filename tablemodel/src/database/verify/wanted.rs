@@ -75,7 +75,7 @@ impl Wanted {
 
     /// What puts a missing row right.
     pub(super) fn touch(&self) -> Mend {
-        Mend::Touch(self.schema.entity_type, self.owner.clone())
+        Mend::Touch(self.schema.entity_type, self.owner.clone(), self.sequence)
     }
 }
 

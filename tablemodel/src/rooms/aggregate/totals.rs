@@ -53,7 +53,7 @@ impl Totals {
     pub(crate) fn faults(
         &self,
         cells: &BTreeMap<String, Row>,
-        targets: &BTreeMap<String, Properties>,
+        targets: &BTreeMap<String, (Properties, i64)>,
     ) -> Vec<(String, String, Recount)> {
         let mut faults = Vec::new();
         for (row, (into, total)) in &self.0 {
@@ -71,11 +71,11 @@ impl Totals {
             };
             let target = targets.get(&into.row);
             faults.extend(fault.map(|detail| (row.clone(), detail, into.recount(total, cell, target.is_some()))));
-            let Some(target) = target else { continue };
+            let Some((target, sequence)) = target else { continue };
             if into.value(total).ok() != Some(target.get(into.property.property).map(|value| value.to_value())) {
                 let detail =
                     format!("property `{}` is not what the sources of the aggregate come to", into.property.property);
-                faults.push((into.row.clone(), detail, Recount::Target(into.target.entity_type)));
+                faults.push((into.row.clone(), detail, Recount::Target(into.target.entity_type, *sequence)));
             }
         }
         let strays = cells.iter().filter(|(row, _)| !self.0.contains_key(*row));
@@ -90,8 +90,8 @@ impl Totals {
 pub(crate) enum Recount {
     /// The cell is written as the total says, over what was read.
     Cell { entity: &'static str, row: String, total: Total, cell: Option<Row>, is_live: bool },
-    /// The target is made what the cell says.
-    Target(&'static str),
+    /// The target, which has this sequence, is made what the cell says.
+    Target(&'static str, i64),
     /// The cell is nobody's.
     Stray(ETag),
 }

@@ -108,3 +108,55 @@ proptest! {
         });
     }
 }
+
+/// A partition that a drain found empty is no longer marked; the program that marked it learns of that.
+#[tokio::test]
+async fn what_is_written_after_a_drain_is_found_by_relays_too() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    db.insert(&worker("A", 1)).await.unwrap();
+    db.relay().drain().await.unwrap();
+    let step = Step::Put { city: 2, badge: Some(1), skills: vec![1] };
+    let db = undelivered(db, &step).await;
+    assert_eq!(db.relay().drain().await.unwrap().delivered, 1);
+    assert_exact(&db, &workers(&db).await, "found").await;
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{name}")]
+#[table(index(by_city, table = "Cities", partition = "{city}", row = "{department}_{name}", keys_only))]
+struct Named {
+    department: String,
+    name: String,
+    city: String,
+}
+
+#[derive(TableModel)]
+enum Names {
+    Named(Named),
+}
+
+fn named(name: &str) -> Named {
+    Named { department: "A".into(), name: name.into(), city: "Rome".into() }
+}
+
+/// The keys of outbox rows hold that of their entity, behind which others may go on.
+#[tokio::test]
+async fn what_one_entity_waits_for_is_nothing_to_another_whose_key_its_own_begins_with() {
+    let db = TestDatabase::new::<Names>().await.unwrap();
+    db.insert(&named("a")).await.unwrap();
+    let mut longer = db.insert(&named("a|b")).await.unwrap();
+    settle(&db).await;
+    longer.city = "Oslo".into();
+    db.fail(DieInDelivery);
+    let _ = db.save(&mut longer).await;
+    db.fail(Script::new());
+    let db = db.reopen::<Names>().await.unwrap();
+    let lost = Batch::new("Cities", "Rome").with("A_a", Action::Delete(tablemodel::store::Condition::Exists));
+    db.store().commit(&[lost]).await.unwrap();
+    let violations = db.verify().await.unwrap().violations;
+    assert_eq!(violations.len(), 1, "{violations:?}");
+    assert_eq!(db.repair().await.unwrap().left, []);
+    settle(&db).await;
+    assert_eq!(db.verify().await.unwrap().violations, []);
+    assert_eq!(Named::by_city().city("Rome").count(&db).await.unwrap(), 1);
+}

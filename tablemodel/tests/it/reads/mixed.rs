@@ -191,3 +191,33 @@ async fn an_unknown_row_survives_as_it_is_and_is_an_error_where_the_model_has_no
     assert_eq!(error.key().map(|key| key.row.as_str()), Some("empid_000001x"));
     assert!(error.to_string().contains("Employe@1") && error.to_string().contains("#[table(other)]"), "{error}");
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Spaced", partition = "{team}", row = "{name:raw}")]
+struct Spaced {
+    team: String,
+    name: String,
+}
+
+#[derive(TableModel)]
+enum Spaces {
+    Spaced(Spaced),
+}
+
+/// A key may go on behind another one with a space, as those of parts do.
+#[tokio::test]
+async fn rows_between_two_keys_are_those_alone() {
+    let db = tablemodel::testing::TestDatabase::new::<Spaces>().await.unwrap();
+    for name in ["Jones", "Jones Jr", "Smith"] {
+        db.insert(&Spaced { team: "t".into(), name: name.into() }).await.unwrap();
+    }
+    let names = async |range: (std::ops::Bound<&str>, std::ops::Bound<&str>)| {
+        let range = (range.0.map(str::to_owned), range.1.map(str::to_owned));
+        let found = Spaces::rows(Spaced::in_partition("t")).row_between(range).all(&db).await.unwrap();
+        found.into_iter().map(|Spaces::Spaced(found)| found.name.clone()).collect::<Vec<_>>()
+    };
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    assert_eq!(names((Unbounded, Included("Jones"))).await, ["Jones"]);
+    assert_eq!(names((Excluded("Jones"), Unbounded)).await, ["Jones Jr", "Smith"]);
+    assert_eq!(names((Included("Jones"), Excluded("Smith"))).await, ["Jones", "Jones Jr"]);
+}

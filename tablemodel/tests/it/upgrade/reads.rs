@@ -207,3 +207,14 @@ async fn a_whole_copy_of_another_version_is_read_from_its_entity() {
     assert_eq!(new.calls().len(), 2);
     assert!(new.verify().await.unwrap().is_clean());
 }
+
+#[tokio::test]
+async fn a_program_of_another_version_goes_on_at_a_cursor() {
+    for mode in MODES {
+        let all = mixed(mode).await;
+        let page = v1::Employee::find().department("Sales").page(1, None, &all.v1).await.unwrap();
+        assert_eq!(page.items.len(), 1);
+        let rest = v3::Employee::find().department("Sales").page(9, page.cursor.as_ref(), &all.v3).await.unwrap();
+        assert_eq!(values(rest.items), expected()[1..]);
+    }
+}

@@ -59,12 +59,12 @@ impl Check {
             let kind = match &recount {
                 Recount::Stray(_) => ViolationKind::Dangling,
                 Recount::Cell { cell: None, .. } => ViolationKind::Missing,
-                Recount::Cell { .. } | Recount::Target(_) => ViolationKind::Stale,
+                Recount::Cell { .. } | Recount::Target(..) => ViolationKind::Stale,
             };
             let key = RowKey::new(self.partition.clone(), row);
             let mend = match recount {
                 Recount::Stray(etag) => Mend::Remove(etag),
-                Recount::Target(entity) => Mend::Touch(entity, key.clone()),
+                Recount::Target(entity, sequence) => Mend::Touch(entity, key.clone(), sequence),
                 cell @ Recount::Cell { .. } => Mend::Recount(Box::new(cell)),
             };
             self.report(key, kind, detail, mend);
@@ -72,7 +72,7 @@ impl Check {
     }
 
     /// What an entity adds to aggregates, and those that it holds.
-    pub(super) fn total(&mut self, db: &Database, image: &Image, setting: &Setting) -> Result<()> {
+    pub(super) fn total(&mut self, db: &Database, image: &Image, sequence: i64, setting: &Setting) -> Result<()> {
         let schema = image.latest;
         let strict = self.strict;
         let state = |at| if setting.is_complete(at, strict) { IndexState::Readable } else { IndexState::Absent };
@@ -85,7 +85,7 @@ impl Check {
             let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);
             if holds && db.not_kept(schema, into.property.property, strict)?.is_none() {
                 self.totals.add_target(into);
-                self.targets.insert(image.key.row.clone(), image.fields.clone());
+                self.targets.insert(image.key.row.clone(), (image.fields.clone(), sequence));
             }
         }
         Ok(())
