@@ -9,6 +9,7 @@ mod building;
 mod copies;
 mod crashes;
 mod joining;
+mod lacking;
 mod layouts;
 mod leases;
 mod resharded;
