@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{
+    diff::retired,
     golden,
     outcome::{DONE, DRIFTED, Failure, Outcome},
     plan,
@@ -79,7 +80,7 @@ fn drift(entity: &Current, lock: &Lock) -> Vec<String> {
         Ok(renames) => renames,
         Err(Failure(fault)) => return vec![format!("{name}: {fault}")],
     };
-    let renames = Renames { properties, ..Renames::default() };
+    let renames = Renames { properties, retired: retired(lock, &section.format) };
     let changes = diff(&section.format, format, &renames).unwrap_or_default();
     let line = |change: &Change| format!("{name}: {} {} {change}", change.code(), change.class());
     changes.iter().map(line).collect()

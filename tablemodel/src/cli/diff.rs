@@ -163,11 +163,8 @@ fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<
             new.version
         )));
     }
-    let used: BTreeSet<String> =
-        lock.versions(&old.entity_type).flat_map(|section| section.format.names()).map(str::to_owned).collect();
-    let retired = used.into_iter().filter(|name| !old.names().any(|own| own == name)).collect();
     let properties = asked.renames(&old, &new, renames::written(entity, lock)?)?;
-    let renames = Renames { properties, retired };
+    let renames = Renames { properties, retired: retired(lock, &old) };
     let differs = |new: &Format| diff(&old, new, &renames);
     if new.version == old.version && differs(&new)?.iter().any(Change::needs_version) {
         new.version += 1;
@@ -175,6 +172,12 @@ fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<
     let changes = differs(&new)?;
     let has_moved = section.crate_name != entity.crate_name;
     Ok((has_moved || !changes.is_empty()).then_some(Evolution { entity, old: Some(old), new, changes }))
+}
+
+/// The names that versions before the newest one used, and that it does not use any more.
+pub(super) fn retired(lock: &Lock, newest: &Format) -> BTreeSet<String> {
+    let used = lock.versions(&newest.entity_type).flat_map(|section| section.format.names());
+    used.filter(|name| !newest.names().any(|own| own == *name)).map(str::to_owned).collect()
 }
 
 fn steps(evolutions: &[Evolution<'_>], gone: &[String]) -> Vec<Step> {

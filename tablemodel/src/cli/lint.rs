@@ -6,33 +6,47 @@ use serde_json::json;
 
 use super::{
     args::{Level, Lint},
+    check::removed,
+    diff::retired,
     outcome::{DONE, DRIFTED, Failure, Outcome},
-    project::Project,
+    plan::Step,
+    project::{Current, Project},
     renames,
 };
 use crate::format::{Change, Lock, Renames, diff};
 
 pub(super) fn run(project: &Project, arguments: &Lint) -> Result<Outcome, Failure> {
     let old = lock_at(project, &arguments.against)?;
-    let (mut lines, mut data, mut broken) = (Vec::new(), Vec::new(), 0);
+    let mut found = Vec::new();
     for entity in &project.entities {
-        let name = &entity.format.entity_type;
-        let Some(section) = old.newest(name) else { continue };
-        let renames = Renames { properties: renames::shown(entity, &section.format), ..Renames::default() };
-        for change in diff(&section.format, &entity.format, &renames)? {
-            let is_broken = breaks(&change, arguments.level);
-            broken += usize::from(is_broken);
-            let mark = if is_broken { "error" } else { "ok   " };
-            lines.push(format!("{mark} {name}: {} {} {change}", change.code(), change.class()));
-            data.push(json!({
-                "entity": name, "code": change.code().to_string(), "class": change.class().word(),
-                "change": change.to_string(), "broken": is_broken,
-            }));
-        }
+        found.extend(changed(entity, &old, arguments.level)?);
     }
-    lines.push(format!("{broken} of {} changes since {} break the level", data.len(), arguments.against));
+    // An entity that one of them does not know goes with neither.
+    found.extend(removed(project, &old).map(|name| (Step::removal(name), true)));
+    let broken = found.iter().filter(|(_, is_broken)| *is_broken).count();
+    let mut lines: Vec<_> = found.iter().map(line).collect();
+    lines.push(format!("{broken} of {} changes since {} break the level", found.len(), arguments.against));
     let code = if broken > 0 { DRIFTED } else { DONE };
-    Ok(Outcome { code, lines, data: json!({ "changes": data }) })
+    Ok(Outcome { code, lines, data: json!({ "changes": found.iter().map(data).collect::<Vec<_>>() }) })
+}
+
+/// What changed about an entity, and whether each change breaks the level; nothing of one that is new.
+fn changed(entity: &Current, old: &Lock, level: Level) -> Result<Vec<(Step, bool)>, Failure> {
+    let name = &entity.format.entity_type;
+    let Some(section) = old.newest(name) else { return Ok(Vec::new()) };
+    let properties = renames::shown(entity, &section.format);
+    let renames = Renames { properties, retired: retired(old, &section.format) };
+    let changes = diff(&section.format, &entity.format, &renames)?;
+    Ok(changes.iter().map(|change| (Step::of(name, change), breaks(change, level))).collect())
+}
+
+fn line((Step { entity, code, class, change, .. }, is_broken): &(Step, bool)) -> String {
+    let mark = if *is_broken { "error" } else { "ok   " };
+    format!("{mark} {entity}: {code} {class} {change}")
+}
+
+fn data((Step { entity, code, class, change, .. }, is_broken): &(Step, bool)) -> serde_json::Value {
+    json!({ "entity": entity, "code": code, "class": class.word(), "change": change, "broken": is_broken })
 }
 
 fn breaks(change: &Change, level: Level) -> bool {

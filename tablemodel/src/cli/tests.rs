@@ -9,6 +9,7 @@ mod frozen;
 mod generated;
 mod golden;
 mod kill;
+mod lint;
 mod moved;
 mod programs;
 mod renames;
@@ -308,23 +309,6 @@ fn a_damaged_or_absent_lock_stops_every_command() {
         assert_eq!(folder.run::<first::Model>(command), 1, "{command}");
     }
     assert_eq!(folder.files(), before);
-}
-
-#[test]
-fn lint_compares_with_a_commit() {
-    let folder = Folder::begun();
-    let git = |words: &[&str]| {
-        let own = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
-        let run = std::process::Command::new("git").arg("-C").arg(folder.folder.path()).args(own).args(words).output();
-        assert!(run.unwrap().status.success(), "{words:?}");
-    };
-    git(&["init"]);
-    git(&["add", "."]);
-    git(&["commit", "-m", "first"]);
-    assert_eq!(folder.run::<first::Model>("lint --against HEAD"), 0);
-    assert_eq!(folder.run::<second::Model>("lint --against HEAD --level forward"), 2);
-    assert_eq!(folder.run::<second::Model>("lint --against nowhere"), 1);
-    assert_eq!(folder.run::<second::Model>("lint --against --level=full"), 1);
 }
 
 #[test]

@@ -131,6 +131,8 @@ impl Change {
             Self::PropertyAdded { .. } => self.code() != Code::TM107,
             Self::IndexChanged { code: Code::TM406, to, .. } => !to.unique,
             Self::IndexAdded { index, .. } => !index.unique && self.code() != Code::TM107,
+            // New programs do not write what old ones read by it.
+            Self::IndexRemoved { .. } | Self::CopyRemoved { .. } | Self::AggregateRemoved { .. } => false,
             _ => self.class() <= Class::Backfill,
         }
     }

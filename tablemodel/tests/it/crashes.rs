@@ -13,13 +13,20 @@ use tablemodel::{
 
 /// Every way in which a store call can fail.
 pub(crate) fn faults() -> Vec<Fault> {
-    let errors = [StoreErrorKind::Unavailable, StoreErrorKind::OutcomeUnknown, StoreErrorKind::Denied];
+    let errors = [
+        StoreErrorKind::Unavailable,
+        StoreErrorKind::OutcomeUnknown,
+        StoreErrorKind::Denied,
+        StoreErrorKind::Closed,
+        StoreErrorKind::Corrupt,
+    ];
     [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
 }
 
 /// Whether it is an error that a fault may be answered by.
 pub(crate) fn is_of_fault(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable | ErrorKind::Denied)
+    let kinds = [ErrorKind::OutcomeUnknown, ErrorKind::Unavailable, ErrorKind::Denied, ErrorKind::Corrupt];
+    kinds.contains(error.kind())
 }
 
 /// A database as it was prepared; prepared anew where its blobs are kept elsewhere.

@@ -11,7 +11,7 @@ use super::{
     dry,
     patience::Patience,
     record::{self, Record},
-    rows::Rows,
+    rows::{Rows, check_has},
     settle::settle,
     states::Owned,
     stop::Stop,
@@ -136,7 +136,7 @@ impl<'a> Apply<'a> {
             Ok((!steps.is_empty()).then_some((steps, false)))
         };
         loop {
-            match Owned::take(&self.db, &self.stop, &wanted).await {
+            match Owned::take(&self.db, &self.stop, check_has, &wanted).await {
                 Ok(Some(owned)) => {
                     if self.lead(&owned, &mut applied).await? {
                         return Ok(applied);
@@ -175,6 +175,7 @@ impl<'a> Apply<'a> {
         if record.undo {
             return Ok(Helped::Undone);
         }
+        check_has(&self.db, &record)?;
         applied.migration = Some(record.id.clone());
         let touched = applied.touched;
         if record.surveyed && !rows.control(&record.id).paused {

@@ -219,7 +219,11 @@ impl Database {
 
     /// Builds what was added to a store that nobody else writes, if it is small.
     pub(super) async fn build_small(&self) -> Result<()> {
-        if !self.is_atomic() || self.migrations().plan().await?.steps.is_empty() {
+        if !self.is_atomic() {
+            return Ok(());
+        }
+        let rows = Rows::read(self).await?;
+        if rows.plan(self)?.steps.is_empty() || rows.lacking(self)?.is_some() {
             return Ok(());
         }
         if !self.migrations().is_small().await? {
@@ -253,7 +257,8 @@ impl Migrations {
     }
 
     /// Builds every index that is not readable, and writes all rows of older versions as the model's; await it to run it. Where
-    /// another call is at it, whatever its program, both work on ranges of the tables until it is done. See [`migrations`](crate::migrations).
+    /// another call is at it, whatever its program, both work on ranges of the tables until it is done. A migration that was begun by
+    /// a program with an index that this one does not have is refused with `Unsupported`. See [`migrations`](crate::migrations).
     pub fn apply<'a>(&self) -> Apply<'a> {
         Apply::new(self.db.clone(), self.stop.clone())
     }

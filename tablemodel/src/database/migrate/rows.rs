@@ -125,6 +125,11 @@ impl Rows {
         Err(Error::new(ErrorKind::UnknownVersion, detail))
     }
 
+    /// What the unfinished migration builds that the program's model does not have.
+    pub(super) fn lacking(&self, db: &Database) -> Result<Option<(String, String)>> {
+        Ok(self.unfinished()?.and_then(|record| lacking(db, &record)))
+    }
+
     /// The rewrite to a newer version than the program's, where one was begun.
     fn newer_rewrite(&self, schema: &EntitySchema) -> Result<Option<DroppedIndex>> {
         let begun = rewrites::reached(schema.entity_type, &self.0, IndexState::DeleteOnly, u32::MAX)?;
@@ -158,4 +163,29 @@ impl Rows {
         let Some(row) = self.0.get(&format!("{MIGRATION}{id}")) else { return Ok(None) };
         Ok(Some((Record::read(row)?, row)))
     }
+}
+
+/// That the program's model has all that the migration builds: one that has not writes none of those rows, and would take them for
+/// complete.
+pub(super) fn check_has(db: &Database, record: &Record) -> Result<()> {
+    let Some((entity, index)) = lacking(db, record) else { return Ok(()) };
+    let what = match rewrites::version(&index) {
+        Some(version) => format!("version {version} of `{entity}`"),
+        None => format!("index `{index}` of `{entity}`"),
+    };
+    let detail = format!(
+        "this program does not have {what}, which migration {} builds: roll the migration back, or apply with the program that \
+         has it",
+        record.id
+    );
+    Err(Error::unsupported(detail))
+}
+
+fn lacking(db: &Database, record: &Record) -> Option<(String, String)> {
+    let model = db.model();
+    let has = |(entity, index): &(String, String)| {
+        let schema = model.iter().copied().find(|schema| schema.entity_type == entity);
+        schema.is_some_and(|schema| followers(schema).chain(rewrites::known(schema)).any(|known| known == *index))
+    };
+    record.steps.iter().find(|step| !record.undo && !has(step)).cloned()
 }

@@ -35,6 +35,15 @@ const KEEP: Duration = Duration::from_secs(15);
 /// What a program wants to begin: the indexes, and whether to take them away. None: it has nothing to begin.
 pub(super) type Wanted<'a> = dyn Fn(&Rows) -> Result<Option<(Vec<(String, String)>, bool)>> + Send + Sync + 'a;
 
+/// Whether a migration that another call began may be gone on with.
+pub(super) type Fits = fn(&Database, &Record) -> Result<()>;
+
+/// Any may be, whatever the program's model.
+#[expect(clippy::unnecessary_wraps, reason = "one of those that may refuse")]
+pub(super) fn any(_: &Database, _: &Record) -> Result<()> {
+    Ok(())
+}
+
 /// A migration in the hands of this program.
 pub(super) struct Owned {
     pub(super) db: Database,
@@ -49,8 +58,8 @@ pub(super) struct Owned {
 }
 
 impl Owned {
-    /// Goes on with the unfinished migration, or begins the one that is wanted; nothing where there is neither.
-    pub(super) async fn take(db: &Database, stop: &Stop, wanted: &Wanted<'_>) -> Result<Option<Self>> {
+    /// Goes on with the unfinished migration, if it `fits`, or begins the one that is wanted; nothing where there is neither.
+    pub(super) async fn take(db: &Database, stop: &Stop, fits: Fits, wanted: &Wanted<'_>) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         db.hold_lease().await?;
         for attempt in 0..ATTEMPTS {
@@ -64,6 +73,7 @@ impl Owned {
                     if !is_mine && is_held {
                         return Err(running(&record));
                     }
+                    fits(db, &record)?;
                     let etag = rows.0.get(&record.key()).map(|row| row.etag.clone());
                     (Record { owner: Some(me.clone()), ..record }, etag)
                 }

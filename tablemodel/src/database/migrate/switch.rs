@@ -12,7 +12,7 @@ use super::{
     record::{self, Record},
     rows::Rows,
     settle::drain,
-    states::Owned,
+    states::{Owned, any},
     stop::Stop,
     waiting::Waiting,
 };
@@ -89,7 +89,7 @@ pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
         let ready: Vec<_> = ready.map(|(entity, name)| (entity, taker(&name))).collect();
         Ok((!ready.is_empty()).then_some((ready, true)))
     };
-    let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
+    let Some(owned) = Owned::take(db, stop, any, &wanted).await? else { return Ok(Contracted::default()) };
     let record = owned.rows().await?.1;
     let moves = match moves_of(db, &record) {
         Ok(moves) if is_switch(&record) => moves,

@@ -18,7 +18,7 @@ use super::{
     rows::Rows,
     running,
     settle::drain,
-    states::Owned,
+    states::{Owned, any},
     stop::Stop,
     switch,
     waiting::Waiting,
@@ -48,7 +48,7 @@ impl Undo {
             }
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
-        let Some(owned) = Owned::take(db, stop, &wanted).await? else { return Ok(Contracted::default()) };
+        let Some(owned) = Owned::take(db, stop, any, &wanted).await? else { return Ok(Contracted::default()) };
         if switch::is_switch(&owned.rows().await?.1) {
             owned.release().await?;
             let detail = "the move is being switched to the new form, and there is no way back: call `contract`";
@@ -72,7 +72,7 @@ impl Undo {
             let dropped: Vec<_> = dropped.map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, true)))
         };
-        match Owned::take(db, stop, &wanted).await? {
+        match Owned::take(db, stop, any, &wanted).await? {
             Some(owned) => Self::run(&owned).await.map(|more| Contracted {
                 steps: switched.steps.into_iter().chain(more.steps).collect(),
                 rows: switched.rows + more.rows,

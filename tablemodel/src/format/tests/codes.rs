@@ -24,6 +24,8 @@ fn found(from: &Format, to: &Format) -> Found {
 }
 
 const INDEX: &str = "index i row \"i_{A:u8}_{Id:u32}\"\nindex i cover keys";
+const AGGREGATE: &str = "aggregate Dep.N keeps count\naggregate Dep.N key Name = Dep";
+const COPY: &str = "copy m source Man\ncopy m stored M\ncopy m delete keep\ncopy m key Id = A\ncopy m property Name";
 
 fn index(row: &str, rest: &[&str]) -> String {
     std::iter::once(format!("index i row \"{row}\""))
@@ -36,8 +38,7 @@ fn index(row: &str, rest: &[&str]) -> String {
 fn cases() -> Vec<(String, String, Found, Found)> {
     let keys = |rest: &[&str]| index("i_{A:u8}_{Id:u32}", rest);
     let elsewhere = ["cover keys", "table Other", "partition \"{A:u8}\""];
-    let aggregate = "aggregate Dep.N keeps count\naggregate Dep.N key Name = Dep";
-    let copy = "copy m source Man\ncopy m stored M\ncopy m delete keep\ncopy m key Id = A\ncopy m property Name";
+    let (aggregate, copy) = (AGGREGATE, COPY);
     let case = |a: &str, b: &str, there: Found, back: Found| (a.to_owned(), b.to_owned(), there, back);
     vec![
         case("", "property B Edm.Int32 nullable as u8", vec![(TM101, LazySafe)], vec![(TM103, LazySafe)]),
@@ -143,5 +144,8 @@ fn a_change_says_who_may_run_beside_it() {
     assert_eq!(both("property A Edm.Int64 as u32", ""), (false, true));
     assert_eq!(both("", "key row \"e_{Id:u32}\""), (false, false));
     assert_eq!(both("", INDEX), (true, true));
+    for removed in [INDEX, AGGREGATE, COPY] {
+        assert_eq!(both(removed, ""), (true, false), "{removed}");
+    }
     assert_eq!(both(INDEX, &format!("{INDEX}\nindex i unique")), (true, false));
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use tablemodel::{
     Consistency, ErrorKind, Result,
     prelude::*,
-    store::StoreErrorKind,
     testing::{Fault, Script, TestDatabase},
 };
 
@@ -14,6 +13,7 @@ use super::{
     Badge, Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk,
     employee, note, settle,
 };
+use crate::crashes::{faults, is_of_fault};
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -142,10 +142,6 @@ async fn entities(db: &TestDatabase) -> Vec<String> {
     all
 }
 
-fn faults() -> [Fault; 4] {
-    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply, Fault::error(StoreErrorKind::Unavailable)]
-}
-
 #[tokio::test]
 pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is() {
     let mut points = 0;
@@ -174,9 +170,8 @@ pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is
                         assert_eq!(now, after, "{told}: acknowledged");
                     }
                     if let Err(error) = &result {
-                        let may = [ErrorKind::OutcomeUnknown, ErrorKind::Unavailable, ErrorKind::Denied];
                         let is_refusal = matches!(error.kind(), ErrorKind::Restricted { .. });
-                        assert!(is_refusal || may.contains(error.kind()), "{told}: {error}");
+                        assert!(is_refusal || is_of_fault(error), "{told}: {error}");
                     }
                     assert_exact(&db, &told).await;
                     points += 1;

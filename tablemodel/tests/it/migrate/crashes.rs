@@ -9,7 +9,7 @@ use tablemodel::{
     testing::{Fault, Script, TestDatabase},
 };
 
-use super::{Club, MODES, assert_built, assert_clean, filled, next, program, states, unique};
+use super::{Club, MODES, all_rows, assert_built, assert_clean, badged, filled, first, next, program, states, unique};
 
 /// Calls up to which each kind of fault is tried at each.
 const FEW: usize = 100;
@@ -66,7 +66,7 @@ where
                 result.as_ref().unwrap_or_else(|error| panic!("{told}: {error:?}"));
             }
             store.fail(Script::new());
-            let store = store.reopen::<super::first::Club>().await.expect("opened");
+            let store = store.reopen::<first::Club>().await.expect("opened");
             store.clock().advance(Duration::from_secs(130));
             end(&store, &told).await;
         }
@@ -74,17 +74,23 @@ where
     calls
 }
 
+/// How many rows of `unique::Club`'s index there are.
+async fn badges(db: &Database) -> usize {
+    all_rows(db, "Club").await.iter().filter(|row| row.key.row.starts_with("badge_")).count()
+}
+
 #[tokio::test]
 async fn a_migration_that_died_anywhere_is_taken_up() {
     for mode in MODES {
         let calls = at_every_call(
-            filled(mode, 3, 70).await,
+            badged(mode, 3, 70).await,
             async |store| next::<unique::Club>(store).await,
             async |db| db.migrations().apply().workers(2).await.map(drop),
             async |store, told| {
                 let db = next::<unique::Club>(store).await;
                 let applied = db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
                 assert!(applied.is_complete(), "{told}: {applied:?}");
+                assert_eq!(badges(&db).await, 210, "{told}: one row for each person");
                 assert_clean(&db, told).await;
                 let plan = db.migrations().plan().await.unwrap();
                 assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
@@ -117,7 +123,7 @@ async fn a_migration_of_every_kind_of_index_that_died_anywhere_is_taken_up() {
 #[tokio::test]
 async fn what_is_repeated_is_at_most_a_batch_of_each_range() {
     const BATCH: u64 = 20;
-    let filled = filled(Consistency::Azure, 1, 200).await;
+    let filled = badged(Consistency::Azure, 3, 70).await;
     let opened = async || {
         let store = filled.fork().expect("in memory");
         let db = next::<unique::Club>(&store).await;
@@ -132,13 +138,13 @@ async fn what_is_repeated_is_at_most_a_batch_of_each_range() {
         store.fail(Script::new().at(call, Fault::CrashAfter));
         db.migrations().apply().batch(20).await.expect_err("it died");
         store.fail(Script::new());
-        let store = store.reopen::<super::first::Club>().await.expect("opened");
+        let store = store.reopen::<first::Club>().await.expect("opened");
         store.clock().advance(Duration::from_secs(130));
         let db = next::<unique::Club>(&store).await;
         let saved = db.migrations().status().await.unwrap().map_or(0, |status| status.touched);
         let applied = db.migrations().apply().await.expect("applied");
-        assert_eq!(applied.touched, 200 - saved, "call {call}: what was saved is not repeated");
-        let raised = super::all_rows(&db, "Club").await;
+        assert_eq!(applied.touched, 210 - saved, "call {call}: what was saved is not repeated");
+        let raised = all_rows(&db, "Club").await;
         let number = |row: &tablemodel::Row| match row.properties.get("_seq") {
             Some(tablemodel::ValueRef::Int64(number)) => number,
             other => panic!("{other:?}"),
@@ -146,14 +152,17 @@ async fn what_is_repeated_is_at_most_a_batch_of_each_range() {
         let people: Vec<_> = raised.iter().filter(|row| row.key.row.starts_with("p_")).map(number).collect();
         let least = people.iter().min().expect("some");
         let twice = people.iter().filter(|number| *number > least).count() as u64;
-        assert!(twice <= BATCH, "call {call}: {twice} were written twice");
+        assert!(twice <= 3 * BATCH, "call {call}: {twice} were written twice");
+        assert_eq!(badges(&db).await, 210, "call {call}");
     }
 }
 
 /// A store with the index, whose builder has ended.
 async fn built(mode: Consistency) -> TestDatabase {
-    let store = filled(mode, 2, 101).await;
-    next::<unique::Club>(&store).await.migrations().apply().await.expect("applied");
+    let store = badged(mode, 2, 101).await;
+    let db = next::<unique::Club>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    assert_eq!(badges(&db).await, 202, "{mode:?}");
     store.clock().advance(Duration::from_secs(130));
     store
 }
@@ -174,9 +183,43 @@ async fn a_rollback_that_died_anywhere_is_taken_up() {
                 }
                 assert_eq!(states(&db).await, [IndexState::Absent], "{told}");
                 assert_clean(&db, told).await;
-                assert_eq!(super::all_rows(&db, "Club").await.len(), 202, "{told}: no row of the index is left");
+                assert_eq!(all_rows(&db, "Club").await.len(), 202, "{told}: no row of the index is left");
             },
         )
         .await;
+    }
+}
+
+/// What a contraction of all that the second release added leaves: the persons.
+async fn assert_contracted(db: &Database, persons: usize, told: &str) {
+    let plan = db.migrations().plan().await.expect("planned");
+    assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+    assert_clean(db, told).await;
+    let left = all_rows(db, "Club").await.into_iter().filter(|row| !row.key.row.starts_with("~~"));
+    assert_eq!(left.count(), persons, "{told}: beside outbox rows that wait for the fence");
+    assert!(all_rows(db, "People").await.is_empty() && all_rows(db, "Names").await.is_empty(), "{told}");
+}
+
+#[tokio::test]
+async fn a_contract_that_died_anywhere_is_taken_up() {
+    for mode in MODES {
+        let store = filled(mode, 2, 60).await;
+        let db = next::<Club>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        assert_built(&db, &format!("{mode:?}")).await;
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        let calls = at_every_call(
+            store,
+            async |store| program::<first::Club>(store).await,
+            async |db| db.migrations().contract().await.map(drop),
+            async |store, told| {
+                let db = program::<first::Club>(store).await;
+                db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                assert_contracted(&db, 120, told).await;
+            },
+        )
+        .await;
+        assert!(calls > 20, "{calls} calls");
     }
 }

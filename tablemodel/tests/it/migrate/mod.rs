@@ -9,6 +9,7 @@ mod building;
 mod copies;
 mod crashes;
 mod joining;
+mod lacking;
 mod layouts;
 mod leases;
 mod resharded;
@@ -139,9 +140,23 @@ pub(crate) async fn store(mode: Consistency) -> TestDatabase {
 
 /// So many persons in so many clubs, as the first release wrote them; that program has ended.
 pub(crate) async fn filled(mode: Consistency, clubs: u32, persons: u32) -> TestDatabase {
+    written(mode, clubs, persons, |person| person).await
+}
+
+/// The same, each with a badge that nobody else of the club has.
+pub(crate) async fn badged(mode: Consistency, clubs: u32, persons: u32) -> TestDatabase {
+    written(mode, clubs, persons, |person| first::Person { badge: Some(person.id), ..person }).await
+}
+
+async fn written(
+    mode: Consistency,
+    clubs: u32,
+    persons: u32,
+    change: fn(first::Person) -> first::Person,
+) -> TestDatabase {
     let db = store(mode).await;
     let all = (0..clubs).flat_map(|club| (0..persons).map(move |id| first::person(&format!("c{club}"), id)));
-    let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.expect("written");
+    let report = db.bulk().insert_all(futures_util::stream::iter(all.map(change))).await.expect("written");
     assert!(report.failed.is_empty(), "{report:?}");
     db.clock().advance(Duration::from_secs(130));
     db
