@@ -133,6 +133,9 @@ impl Change {
             Self::IndexAdded { index, .. } => !index.unique && self.code() != Code::TM107,
             // New programs do not write what old ones read by it.
             Self::IndexRemoved { .. } | Self::CopyRemoved { .. } | Self::AggregateRemoved { .. } => false,
+            // They write it under other keys, elsewhere, or for other entities than old ones look for.
+            Self::IndexChanged { code: Code::TM403 | Code::TM405 | Code::TM407, .. } => self.class() < Class::Backfill,
+            Self::CopyChanged { .. } | Self::AggregateChanged { .. } => self.code() == Code::TM408,
             _ => self.class() <= Class::Backfill,
         }
     }

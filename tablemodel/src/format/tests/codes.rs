@@ -148,4 +148,10 @@ fn a_change_says_who_may_run_beside_it() {
         assert_eq!(both(removed, ""), (true, false), "{removed}");
     }
     assert_eq!(both(INDEX, &format!("{INDEX}\nindex i unique")), (true, false));
+    let is_elsewhere = |found: &Found| matches!(found.as_slice(), [(TM403 | TM405 | TM407, Backfill)]);
+    let changed: Vec<_> = cases().into_iter().filter(|(_, _, there, _)| is_elsewhere(there)).collect();
+    assert!(changed.len() >= 6, "{}", changed.len());
+    for (a, b, ..) in changed {
+        assert_eq!(both(&a, &b), (true, false), "{a} to {b}");
+    }
 }
