@@ -140,7 +140,8 @@ type Waiting<'a> = Pin<Box<dyn Future<Output = Result<(), StoreErrorKind>> + Sen
 async fn waiting<'a>(store: &'a EmbeddedStore, batches: &'a [Batch]) -> Waiting<'a> {
     let mut commit: Waiting<'_> =
         Box::pin(async { store.commit_patiently(batches).await.map(drop).map_err(|error| error.kind()) });
-    poll_fn(|context| Poll::Ready(assert!(commit.as_mut().poll(context).is_pending()))).await;
+    let is_pending = poll_fn(|context| Poll::Ready(commit.as_mut().poll(context).is_pending())).await;
+    assert!(is_pending);
     commit
 }
 
