@@ -12,8 +12,9 @@ use tablemodel::{
 
 use super::{
     Model,
-    rooms::{Op, assert_exact, faults, ops, prepared, run, stage},
+    rooms::{Op, assert_exact, ops, prepared, run, stage},
 };
+use crate::crashes::faults;
 
 const SAMPLES: usize = 240;
 

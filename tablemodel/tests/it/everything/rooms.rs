@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use tablemodel::{
     Consistency, ErrorKind, Result,
     prelude::*,
-    store::StoreErrorKind,
-    testing::{Fault, Script, TestDatabase},
+    testing::{Script, TestDatabase},
 };
 
 use super::{
@@ -17,6 +16,7 @@ use super::{
     oracle::{self, Found, Rule},
     steps::CONTENTS,
 };
+use crate::crashes::faults;
 
 /// A room by the name of its file, and what of it is run here.
 const ROOMS: &[(&str, Proof)] = &[
@@ -235,17 +235,6 @@ async fn run_copies(db: &Database, op: Op) -> Result<()> {
             db.rekey(&mut fan).await
         }
     }
-}
-
-pub(super) fn faults() -> Vec<Fault> {
-    let errors = [
-        StoreErrorKind::Unavailable,
-        StoreErrorKind::OutcomeUnknown,
-        StoreErrorKind::Denied,
-        StoreErrorKind::Closed,
-        StoreErrorKind::Corrupt,
-    ];
-    [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply].into_iter().chain(errors.map(Fault::error)).collect()
 }
 
 pub(super) fn stage(db: &TestDatabase) -> Stage {
