@@ -151,6 +151,9 @@ impl Database {
         if lapsed || self.stored_epoch().await? != registry.enter().epoch {
             self.load_registry().await?;
         }
+        if lapsed {
+            self.lapse_others().await?; // after the lease: whoever has not seen that finds this
+        }
         let refreshed = |reported| {
             let mut times = lease.times();
             (times.refreshed, times.looked, times.reported) = (Some(since), Some(since), reported);

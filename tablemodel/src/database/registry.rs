@@ -4,6 +4,7 @@
 //! Indexes are not built here; a program only obeys the states it finds.
 
 mod known;
+pub(super) mod lapsed;
 pub(super) mod moved;
 mod registered;
 

@@ -36,7 +36,10 @@ impl Database {
             self.create_missing(&table).await?;
         }
         self.record_registry().await?;
-        self.try_lease().await;
+        if self.is_atomic() {
+            self.lapse_others().await?;
+        }
+        self.try_lease().await; // says the same where there are leases
         self.build_small().await
     }
 
@@ -68,6 +71,9 @@ impl Database {
             count += 1;
         }
         self.load_registry().await?;
+        if self.is_atomic() {
+            self.lapse_others().await?;
+        }
         Ok(count)
     }
 

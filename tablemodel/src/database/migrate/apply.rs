@@ -212,9 +212,9 @@ impl<'a> Apply<'a> {
         applied.migration = Some(record.id.clone());
         applied.paused = control.paused;
         if !control.paused {
-            self.write_states(owned, &record.steps).await?;
             let targets = Targets::of(&self.db, &record.steps);
             for _ in 0..ROUNDS {
+                self.write_states(owned, &record.steps).await?;
                 let is_filled = self.backfill(owned, &targets, applied).await?;
                 owned.stop.check()?;
                 if !is_filled || self.make_readable(owned, &targets, applied).await? {
@@ -239,6 +239,11 @@ impl<'a> Apply<'a> {
             let (rows, record) = owned.rows().await?;
             Ok::<_, Error>(rows.steps(&record)?.iter().any(|step| step.state == state))
         };
+        let (rows, record) = owned.rows().await?;
+        if rows.lapsed(&record).next().is_some() {
+            owned.settle(&know).await?;
+            owned.restore().await?;
+        }
         if is_any(IndexState::Absent).await? {
             owned.shift(IndexState::Absent, IndexState::DeleteOnly).await?;
         }
@@ -299,10 +304,7 @@ impl<'a> Apply<'a> {
             owned.change(|record| record.surveyed = false).await?;
             return Ok(false);
         }
-        if applied.violations.is_empty() {
-            owned.finish(Some((IndexState::WriteOnly, IndexState::Readable))).await?;
-        }
-        Ok(true)
+        Ok(!applied.violations.is_empty() || owned.complete().await?)
     }
 }
 

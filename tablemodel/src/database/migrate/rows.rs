@@ -14,7 +14,7 @@ use super::{
 use crate::{
     database::{
         Database,
-        registry::{self, beyond, followers, index_row},
+        registry::{self, beyond, followers, index_row, lapsed},
         rewrites,
     },
     error::{Error, ErrorKind, Result},
@@ -32,6 +32,17 @@ impl Rows {
 
     pub(super) fn state(&self, entity: &str, index: &str) -> Result<IndexState> {
         self.0.get(&index_row(entity, index)).map_or(Ok(IndexState::Absent), registry::state)
+    }
+
+    /// The same, where one that lapsed is not readable.
+    fn complete(&self, entity: &str, index: &str) -> Result<IndexState> {
+        self.0.get(&index_row(entity, index)).map_or(Ok(IndexState::Absent), lapsed::complete)
+    }
+
+    /// The rows of the migration's indexes that programs wrote without.
+    pub(super) fn lapsed<'r>(&'r self, record: &Record) -> impl Iterator<Item = &'r Row> {
+        let rows = record.steps.iter().filter_map(|(entity, index)| self.0.get(&index_row(entity, index)));
+        rows.filter(|row| lapsed::is_lapsed(row)).collect::<Vec<_>>().into_iter()
     }
 
     pub(super) fn records(&self) -> Result<Vec<Record>> {
@@ -70,7 +81,7 @@ impl Rows {
                 continue;
             }
             for index in followers(schema).chain(rewrites::recorded(schema)) {
-                let state = self.state(&entity, &index)?;
+                let state = self.complete(&entity, &index)?;
                 let is_taken = self.is_taken(&entity, &index)?;
                 let step = Step { entity: entity.clone(), index, state };
                 match (state, is_taken) {

@@ -21,7 +21,7 @@ use crate::{
         Database,
         calls::{ATTEMPTS, is_transient},
         outbox::{is_race, later},
-        registry::{self, EPOCH, PARTITION, index_row},
+        registry::{self, EPOCH, PARTITION, index_row, lapsed},
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
@@ -220,15 +220,40 @@ impl Owned {
         self.advance(next).await.map(drop)
     }
 
-    /// Ends the migration, and with it moves its indexes from one state to another.
-    pub(super) async fn finish(&self, shift: Option<(IndexState, IndexState)>) -> Result<()> {
+    /// Ends the migration.
+    pub(super) async fn finish(&self) -> Result<()> {
+        let now = self.db.environment().clock.now();
+        self.change(|record| record.finished = Some(now)).await.map(drop)
+    }
+
+    /// Ends the migration, and with it makes its indexes readable, unless a program wrote without one meanwhile: then all is to be
+    /// written once more. Whether it ended.
+    pub(super) async fn complete(&self) -> Result<bool> {
         let next = |rows: &Rows, record: &mut Record| {
+            if rows.lapsed(record).next().is_some() {
+                record.surveyed = false;
+                return Ok(Vec::new());
+            }
             record.finished = Some(self.db.environment().clock.now());
-            let Some((from, to)) = shift else { return Ok(Vec::new()) };
-            let steps = rows.steps(record)?.into_iter().filter(|step| step.state == from);
-            Ok(steps.map(|step| (step.entity, step.index, to)).collect())
+            let steps = rows.steps(record)?.into_iter().filter(|step| step.state == IndexState::WriteOnly);
+            Ok(steps.map(|step| (step.entity, step.index, IndexState::Readable)).collect())
         };
-        self.advance(next).await.map(drop)
+        Ok(self.advance(next).await?.finished.is_some())
+    }
+
+    /// Takes indexes that programs wrote without for such as are written, and not read, and have all to be written once more.
+    pub(super) async fn restore(&self) -> Result<()> {
+        let next = |rows: &Rows, record: &mut Record| {
+            let replace = |row: &Row| {
+                let condition = Condition::Match(row.etag.clone());
+                let action = Action::Replace(lapsed::restored(row)?, condition);
+                Ok(Operation { row: row.key.row.clone(), action })
+            };
+            let operations = rows.lapsed(record).map(replace).collect::<Result<Vec<_>>>()?;
+            record.surveyed &= operations.is_empty();
+            Ok(operations)
+        };
+        self.rewrite(next).await.map(drop)
     }
 
     /// Leaves the migration to whoever goes on with it.

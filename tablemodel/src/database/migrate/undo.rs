@@ -125,7 +125,7 @@ impl Undo {
             clear(owned, entity, index).await?;
         }
         record::forget(db, &record.id).await?;
-        owned.finish(None).await?;
+        owned.finish().await?;
         contracted.steps = Rows::read(db).await?.steps(&record)?;
         Ok(contracted)
     }

@@ -80,6 +80,12 @@ impl Registry {
         self.0.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
     }
 
+    /// Whether the store keeps indexes that the model does not name.
+    pub(in crate::database) fn is_any_beyond(&self) -> bool {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.entities.values().any(|kept| !kept.beyond.is_empty())
+    }
+
     /// The states as they are now, to be held while a write is planned and made.
     pub(in crate::database) fn enter(&self) -> Arc<Generation> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).generation.clone()

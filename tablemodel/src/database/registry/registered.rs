@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
-use super::{beyond, epoch, followers, index_row, moved, state};
+use super::{beyond, epoch, followers, index_row, lapsed::complete, moved, state};
 use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
@@ -98,7 +98,7 @@ pub(super) fn registered(
     rows: &HashMap<String, Row>,
 ) -> Result<Registered> {
     let states = followers(schema).map(|name| match rows.get(&index_row(schema.entity_type, &name)) {
-        Some(row) => state(row),
+        Some(row) => complete(row),
         None => Ok(IndexState::Absent),
     });
     let mut states: Vec<_> = states.collect::<Result<_>>()?;

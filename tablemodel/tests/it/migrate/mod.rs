@@ -10,6 +10,7 @@ mod copies;
 mod crashes;
 mod joining;
 mod lacking;
+mod lapsed;
 mod layouts;
 mod leases;
 mod resharded;
