@@ -103,11 +103,14 @@ pub enum ErrorKind {
     Corrupt,
     /// This cannot be done with this store, model or entity.
     Unsupported,
+    /// The caller's own code said no, in an [`update`](crate::Database::update): see [`Error::refused`].
+    Refused,
     /// A value cannot be stored: a time out of range, `NaN` in a key, a character that a raw key cannot hold.
     Invalid,
 }
 
-/// An error of this crate. Unless its kind is [`ErrorKind::OutcomeUnknown`], nothing was written.
+/// An error of this crate. Unless its kind is [`ErrorKind::OutcomeUnknown`], a write or batch that ends with it has written nothing;
+/// what consists of many (`bulk`, `delete_all`, `import`, `ensure_tables`, migrations) keeps what was written before.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -125,6 +128,34 @@ impl Error {
     /// An error of a kind, with what was wrong and what to do about it.
     pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
         Self(Box::new(Inner { kind, detail: detail.into(), entity: None, key: None, operation: None, source: None }))
+    }
+
+    /// What a change that is given to [`update`](crate::Database::update) answers where it may not be made: an error of the caller's own,
+    /// which is this one's [`source`](std::error::Error::source).
+    ///
+    /// ```
+    /// use std::error::Error as _;
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// #[derive(Debug)]
+    /// struct TooYoung(u8);
+    /// # impl std::fmt::Display for TooYoung {
+    /// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { write!(f, "{} is too young", self.0) }
+    /// # }
+    /// # impl std::error::Error for TooYoung {}
+    /// # run(|db| async move {
+    /// # db.insert(&employee(223)).await?;
+    /// let promote = |e: &mut Employee| match e.age {
+    ///     40.. => Ok(e.first_name.insert_str(0, "Dr. ")),
+    ///     age => Err(tablemodel::Error::refused(TooYoung(age))),
+    /// };
+    /// let error = db.update(Employee::find().department("Sales").id(223), promote).await.unwrap_err();
+    /// let cause = error.source().and_then(|cause| cause.downcast_ref::<TooYoung>());
+    /// assert!(cause.is_some(), "{error}");
+    /// # Ok(())
+    /// # });
+    /// ```
+    pub fn refused(cause: impl StdError + Send + Sync + 'static) -> Self {
+        Self::new(ErrorKind::Refused, cause.to_string()).caused_by(cause)
     }
 
     pub(crate) fn unsupported(detail: impl Into<String>) -> Self {

@@ -80,6 +80,7 @@ pub mod at {
 #[path = "private.rs"]
 pub mod __private;
 
+pub use async_trait::async_trait;
 pub use tablemodel_derive::*;
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};

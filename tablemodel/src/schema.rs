@@ -3,6 +3,7 @@
 //!
 //! No I/O and no user types here; everything is `const` so that it can be compared while the user's program compiles.
 
+mod alike;
 mod constant;
 mod derived;
 mod lineage;
@@ -14,6 +15,7 @@ mod shape;
 
 use tablemodel_store::limits;
 
+pub(crate) use self::alike::Versioned;
 use self::constant::compare;
 pub(crate) use self::constant::{at, order, same};
 pub(crate) use self::derived::Derived;

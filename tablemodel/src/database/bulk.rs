@@ -65,8 +65,11 @@ pub struct BulkReport {
     pub written: u64,
     /// Commits: of one batch each, or of several where entities that share rows are committed together.
     pub batches: u64,
-    /// What could not be written, each error with the entity's key, where one can be made; the others were.
+    /// What could not be written, or may not have been (`OutcomeUnknown`), each error with the entity's key, where one can be made.
+    /// All others were, unless it was to [stop](Bulk::stop_on_error).
     pub failed: Vec<Error>,
+    /// Entities that were taken, and not written since it stopped at an error.
+    pub skipped: u64,
 }
 
 impl BulkReport {
@@ -100,7 +103,8 @@ impl Database {
 }
 
 impl<'a> Bulk<'a> {
-    /// Stops at the first entity that cannot be written; what is in flight is still finished.
+    /// Stops at the first entity that cannot be written. Batches that are under way are still finished; entities that were taken, and
+    /// are in none, are not written: [`BulkReport::skipped`] counts them.
     pub fn stop_on_error(mut self) -> Self {
         self.stop_on_error = true;
         self
@@ -200,8 +204,9 @@ struct Landed {
 
 impl Writing<'_> {
     async fn run<E: TableEntity>(mut self, entities: impl Stream<Item = E> + Send) -> BulkReport {
-        let mut entities = pin!(entities);
+        let (mut entities, mut taken) = (pin!(entities), 0_u64);
         while let Some(entity) = self.next_of(&mut entities).await {
+            taken += 1;
             match Image::of(&entity) {
                 Ok(image) => self.held.add(image, self.change),
                 Err(error) => self.report.failed.push(error),
@@ -213,6 +218,8 @@ impl Writing<'_> {
         while !self.flights.is_empty() {
             self.land().await;
         }
+        let told = self.report.written.saturating_add(self.report.failed.len() as u64);
+        self.report.skipped = taken.saturating_sub(told);
         self.report
     }
 

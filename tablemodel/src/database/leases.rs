@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value as Json;
-use tablemodel_store::{Action, Batch, Condition, RowKey, StoreError, StoreErrorKind};
+use tablemodel_store::{Action, Batch, Condition, DateTime, RowKey, StoreError, StoreErrorKind, clock::Clock};
 
 use crate::{
     database::{
@@ -30,9 +30,11 @@ pub(super) const NAME: &str = "Name";
 /// After how long a lease is refreshed.
 const REFRESH: Duration = Duration::from_secs(20);
 /// For how long it holds.
-const LEASE: Duration = Duration::from_secs(60);
+pub(super) const LEASE: Duration = Duration::from_secs(60);
 /// How soon a program that knows of newer states than it told tries to tell so.
 const URGENT: Duration = Duration::from_secs(1);
+/// How far the clocks of one machine may go apart meanwhile.
+const DRIFT: Duration = Duration::from_secs(15);
 /// How long a request may be under way: what is sent just before a lease ends lands within it.
 pub(super) const REQUEST: Duration = Duration::from_secs(30);
 /// After how long without a change of its lease a program is taken for gone: its lease, a request and a margin.
@@ -48,6 +50,8 @@ struct Times {
     id: Option<String>,
     /// When it was last refreshed, by the monotonic clock.
     refreshed: Option<Duration>,
+    /// The same, by the clock of the machine: while that is suspended, the other stands still.
+    told: Option<DateTime>,
     tried: Option<Duration>,
     /// The epoch that it was last told to know.
     reported: i64,
@@ -55,20 +59,34 @@ struct Times {
     looked: Option<Duration>,
 }
 
+impl Times {
+    /// Whether the monotonic clock went on much less, or more, than that of the machine since the lease was refreshed.
+    fn has_stood_still(&self, now: Duration, told: DateTime) -> bool {
+        let (Some(refreshed), Some(then)) = (self.refreshed, self.told) else { return false };
+        let passed = i64::try_from(now.saturating_sub(refreshed).as_nanos() / 100).unwrap_or(i64::MAX);
+        let apart = told.ticks().saturating_sub(then.ticks()).saturating_sub(passed);
+        u128::from(apart.unsigned_abs()) > DRIFT.as_nanos() / 100
+    }
+}
+
 impl Lease {
     fn times(&self) -> MutexGuard<'_, Times> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_held(&self, now: Duration) -> bool {
-        self.times().refreshed.is_some_and(|at| now.saturating_sub(at) < LEASE)
+    fn is_held(&self, clock: &dyn Clock) -> bool {
+        let (now, times) = (clock.monotonic(), self.times());
+        let is_young = times.refreshed.is_some_and(|at| now.saturating_sub(at) < LEASE);
+        is_young && !times.has_stood_still(now, clock.now())
     }
 
-    fn is_due(&self, now: Duration, epoch: i64) -> bool {
-        let times = self.times();
+    fn is_due(&self, clock: &dyn Clock, epoch: i64) -> bool {
+        let (now, times) = (clock.monotonic(), self.times());
         let Some(refreshed) = times.refreshed else { return true };
         let since = |at: Duration| now.saturating_sub(at);
-        since(refreshed) >= REFRESH || (times.reported < epoch && times.tried.is_none_or(|at| since(at) >= URGENT))
+        since(refreshed) >= REFRESH
+            || times.has_stood_still(now, clock.now())
+            || (times.reported < epoch && times.tried.is_none_or(|at| since(at) >= URGENT))
     }
 
     /// The states were looked at.
@@ -101,8 +119,7 @@ impl Database {
     ///
     /// `LeaseExpired` where it could not be refreshed for as long as it holds.
     pub(super) async fn hold_lease(&self) -> Result<()> {
-        let is_due = self.is_leased()
-            && self.0.lease.is_due(self.environment().clock.monotonic(), self.0.registry.enter().epoch);
+        let is_due = self.is_leased() && self.0.lease.is_due(&*self.environment().clock, self.0.registry.enter().epoch);
         // Boxed: the futures of writes stay small.
         if is_due { Box::pin(self.renew_lease()).await } else { Ok(()) }
     }
@@ -116,7 +133,7 @@ impl Database {
 
     /// That the lease holds now, and has since a write was planned on these states.
     pub(super) fn check_lease(&self, states: &Generation) -> std::result::Result<(), StoreError> {
-        let is_held = || self.0.lease.is_held(self.environment().clock.monotonic()) && !states.is_lapsed();
+        let is_held = || self.0.lease.is_held(&*self.environment().clock) && !states.is_lapsed();
         if !self.is_leased() || is_held() {
             return Ok(());
         }
@@ -128,7 +145,7 @@ impl Database {
         let since = self.environment().clock.monotonic();
         self.0.lease.times().tried = Some(since);
         let Err(error) = self.refresh_lease(since).await else { return Ok(()) };
-        if self.0.lease.is_held(self.environment().clock.monotonic()) {
+        if self.0.lease.is_held(&*self.environment().clock) {
             tracing::warn!(%error, "the lease of this program could not be refreshed; it is tried again");
             return Ok(());
         }
@@ -142,7 +159,8 @@ impl Database {
     /// The lease is written before the states are read: whoever moves them on has seen it, or they are read as moved.
     async fn refresh_lease(&self, since: Duration) -> Result<()> {
         let (lease, registry) = (&self.0.lease, &self.0.registry);
-        let lapsed = !lease.is_held(since);
+        let told_at = self.environment().clock.now();
+        let lapsed = !lease.is_held(&*self.environment().clock);
         let told = if lapsed { 0 } else { registry.oldest() };
         self.write_lease(told).await?;
         if lapsed {
@@ -157,6 +175,7 @@ impl Database {
         let refreshed = |reported| {
             let mut times = lease.times();
             (times.refreshed, times.looked, times.reported) = (Some(since), Some(since), reported);
+            times.told = Some(told_at);
         };
         refreshed(told);
         let known = registry.oldest();

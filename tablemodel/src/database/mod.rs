@@ -196,6 +196,28 @@ impl Database {
         }
     }
 
+    /// The entity whose primary row has this key: of which an error, a list or a report told. None where there is none of this type.
+    /// One point read, or one range read of an entity that may be several rows.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// db.insert(&employee(223)).await?;
+    /// let found = Employee::find().department("Sales").id(223).one(&db).await?.unwrap();
+    /// let again = db.get::<Employee>(found.key()).await?.unwrap();
+    /// assert_eq!(*again, *found);
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As those of any [path](crate::Path).
+    pub async fn get<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
+        self.kept(E::SCHEMA).await?;
+        self.read_primary(key).await
+    }
+
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
         self.primary_rows(E::SCHEMA, key).await?.map(Stored::read).transpose()
     }

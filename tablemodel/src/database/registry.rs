@@ -41,8 +41,9 @@ impl Database {
     /// Reads the states of the model's entities; those that the store does not know stay unregistered.
     pub(super) async fn load_registry(&self) -> Result<()> {
         self.0.lease.looked(self.environment().clock.monotonic());
+        let look = self.0.registry.look();
         let rows = self.registry_rows().await?;
-        let mut known = Known { model: moved::model(self.0.model, &rows), ..Known::default() };
+        let mut known = Known { model: moved::model(self.0.model, &rows), look, ..Known::default() };
         for (schema, listed) in known.model.iter().copied().zip(self.0.model.iter().copied()) {
             let name = schema.entity_type;
             if !rows.contains_key(&entity_row(schema)) {

@@ -155,7 +155,7 @@ impl Relay {
         loop {
             match self.run_once().await {
                 Ok(_) => {}
-                Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) => {
+                Err(error) if error.is_retryable() || matches!(error.kind(), ErrorKind::OutcomeUnknown) => {
                     tracing::warn!(%error, "the relay could not look for work");
                 }
                 Err(error) => return Err(error),

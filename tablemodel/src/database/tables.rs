@@ -14,9 +14,14 @@ impl Database {
     /// Creates the model's tables where they are missing, and records entities and indexes that the store does not know.
     ///
     /// The indexes of an entity new to the store are readable at once; one added later is recorded as absent, and its
-    /// paths answer `IndexNotReady` until [a migration](Database::migrations) has built it; in the atomic mode that is done
-    /// here, if there are at most 200 entities. Safe to call at every start, by any number of programs.
-    /// Cost: one request a table and two an entity.
+    /// paths answer `IndexNotReady` until [a migration](Database::migrations) has built it. An index that the store has and the
+    /// model does not lapses, since what this program writes is not in it: who has it builds it anew before it is read.
+    ///
+    /// In the atomic mode what is due is migrated here, as by [`apply`](crate::migrations::Migrations::apply), if there are at most 200
+    /// entities: also to the model's versions, after which programs of older ones no longer read them.
+    ///
+    /// Call it at every start of a program that writes, of any number of programs.
+    /// Cost: one request a table and two an entity, and the migration.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -29,7 +34,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Unsupported` if the store keeps an entity in another table; those of the store.
+    /// `Unsupported` if the store keeps an entity in another table; `Moved` and `NotSwitched` of one that [moves](crate::moves); those of
+    /// the store, and in the atomic mode those of a migration. What was created stays.
     pub async fn ensure_tables(&self) -> Result<()> {
         self.check_writable()?;
         for table in self.table_names() {

@@ -108,7 +108,7 @@ impl Database {
 
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
     ///
-    /// Cost: one point read and one batch a round, at most 16 rounds. `change` may run several times.
+    /// Cost: one point read and one batch a round, at most 17 attempts. `change` may run several times.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};

@@ -243,6 +243,11 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first that a deletion meets, as `Restricted`, or those of the store: what was deleted before stays so, and the call can be
+    /// made again.
     fn delete_all(self, db: &Database) -> Running<u64>
     where
         Self::State: Ranged,

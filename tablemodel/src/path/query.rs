@@ -273,6 +273,12 @@ impl PathQuery {
         Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
     }
 
+    /// Whether it is read right only as long as the states of the entity are as they were seen: by an index, or of an entity that
+    /// moves.
+    pub(crate) fn rests_on_states(&self) -> bool {
+        self.index.is_some() || self.schema.moves_to.is_some() || self.schema.moved_from.is_some()
+    }
+
     /// That the path's index is complete.
     pub(crate) fn check_ready(&self, states: &crate::plan::states::IndexStates) -> Result<()> {
         let (Some(at), Some(index)) = (self.index, self.index_schema()) else { return Ok(()) };

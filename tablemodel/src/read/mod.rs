@@ -199,7 +199,7 @@ impl Reader {
 async fn readable(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
     let registered = db.kept(query.schema()).await?;
     let is_ready = query.check_ready(&registered.setting.states);
-    if query.index().is_none() || (is_ready.is_ok() && !db.may_have_moved()) {
+    if !query.rests_on_states() || (is_ready.is_ok() && !db.may_have_moved()) {
         return is_ready.map(|()| registered);
     }
     db.look_at_states().await?;

@@ -98,7 +98,7 @@ impl<'q> Point<'q> {
     fn of(db: &'q Database, query: &'q PathQuery) -> Result<Option<Self>> {
         let Ok(registered) = db.registered(query.schema()) else { return Ok(None) };
         let is_ready =
-            query.index().is_none() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
+            !query.rests_on_states() || (query.check_ready(&registered.setting.states).is_ok() && !db.may_have_moved());
         let key = query.point()?;
         Ok(key.filter(|_| is_ready).map(|key| Self { db, registered, query, key }))
     }

@@ -178,6 +178,8 @@ async fn stop_on_error_takes_no_more_input_and_writes_nothing_after() {
     assert!(taken < 5_000, "{taken} entities were taken");
     let there = Thing::find().part("p0").count(&db).await.unwrap();
     assert_eq!(there, report.written, "what is reported as written is there, and nothing else");
+    let told = report.written + report.failed.len() as u64 + report.skipped;
+    assert_eq!(told, taken as u64, "every entity that was taken is accounted for");
 }
 
 #[tokio::test]

@@ -39,6 +39,16 @@ struct Stalling {
 const LONGEST_REQUEST: Duration = Duration::from_secs(120);
 
 impl Stalling {
+    fn over(db: &TestDatabase, meanwhile: Meanwhile) -> Arc<Self> {
+        Arc::new(Self {
+            inner: db.store(),
+            calls: AtomicUsize::new(0),
+            at: AtomicUsize::new(usize::MAX),
+            meanwhile: Mutex::new(Some(meanwhile)),
+            clock: db.clock().clone(),
+        })
+    }
+
     /// Whether a write that is made now still reaches the store: one that stalls for longer than a request lives does not.
     async fn call(&self) -> bool {
         if self.calls.fetch_add(1, Ordering::Relaxed) == self.at.load(Ordering::Relaxed) {
@@ -119,16 +129,19 @@ impl Program {
         at: usize,
         meanwhile: Meanwhile,
     ) -> Self {
-        let meanwhile = Mutex::new(Some(meanwhile));
-        let store = Stalling {
-            inner: db.store(),
-            calls: AtomicUsize::new(0),
-            at: AtomicUsize::new(usize::MAX),
-            meanwhile,
-            clock: db.clock().clone(),
-        };
-        let store = Arc::new(store);
+        let store = Stalling::over(db, meanwhile);
         let program = open::<M>(mode, db, store.clone()).await;
+        Self::begin(program, store, at)
+    }
+
+    /// The same, for whom time passes while it sleeps.
+    pub(crate) async fn sleeping<M: TableModel>(db: &TestDatabase, at: usize, meanwhile: Meanwhile) -> Self {
+        let store = Stalling::over(db, meanwhile);
+        let program = crate::migrate::program_over::<M>(db, store.clone()).await;
+        Self::begin(program, store, at)
+    }
+
+    fn begin(program: Database, store: Arc<Stalling>, at: usize) -> Self {
         store.calls.store(0, Ordering::Relaxed); // opening makes calls too
         store.at.store(at, Ordering::Relaxed);
         Self { db: program, store, at }

@@ -10,7 +10,7 @@ use super::{
     counts::{counted, mark},
     dry,
     patience::Patience,
-    record::{self, Record},
+    record::{self, Control, Record},
     rows::{Rows, check_has},
     settle::settle,
     states::Owned,
@@ -21,7 +21,7 @@ use super::{
     waiting::Waiting,
 };
 use crate::{
-    database::Database,
+    database::{Database, registry::index_row, rewrites},
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
 };
@@ -176,15 +176,45 @@ impl<'a> Apply<'a> {
             return Ok(Helped::Undone);
         }
         check_has(&self.db, &record)?;
+        if !unasked(&self.db, &rows, &record)?.is_empty() {
+            return Ok(Helped::Idle); // it is waited until the other leads no more
+        }
         applied.migration = Some(record.id.clone());
         let touched = applied.touched;
-        if record.surveyed && !rows.control(&record.id).paused {
+        let control = self.limit(&rows, &record).await?;
+        if record.surveyed && !control.paused {
             let targets = Targets::of(&self.db, &record.steps);
             let beside = Owned::beside(&self.db, &record.id, &self.stop);
             self.fill(&beside, &record, &targets, applied).await?;
             self.stop.check()?;
         }
         Ok(if applied.touched > touched { Helped::Worked } else { Helped::Idle })
+    }
+
+    /// The migration with the rewrites of its entities to this program's versions: they are written as of these, so that programs of
+    /// older ones are waited for first.
+    async fn with_rewrites(&self, owned: &Owned) -> Result<Record> {
+        let (rows, record) = owned.rows().await?;
+        let more = unasked(&self.db, &rows, &record)?;
+        if more.is_empty() {
+            return Ok(record);
+        }
+        let add = |record: &mut Record| {
+            record.steps.extend(more.iter().cloned());
+            record.surveyed = false;
+        };
+        owned.change(add).await
+    }
+
+    /// What is set of the migration, with the rate that is asked for here.
+    async fn limit(&self, rows: &Rows, record: &Record) -> Result<Control> {
+        let control = rows.control(&record.id);
+        match self.rate {
+            Some(rate) if control.rate != Some(rate) => {
+                record::change_control(&self.db, &record.id, |control| control.rate = Some(rate)).await
+            }
+            _ => Ok(control),
+        }
     }
 
     /// What became of the migration that another call led to its end.
@@ -204,14 +234,11 @@ impl<'a> Apply<'a> {
             let detail = format!("migration {} is being taken back; call `rollback` or `contract` first", record.id);
             return Err(Error::unsupported(detail));
         }
-        let mut control = rows.control(&record.id);
-        if let Some(rate) = self.rate {
-            control.rate = Some(rate);
-            record::write_control(&self.db, &record.id, &control).await?;
-        }
+        let control = self.limit(&rows, &record).await?;
         applied.migration = Some(record.id.clone());
         applied.paused = control.paused;
         if !control.paused {
+            let record = self.with_rewrites(owned).await?;
             let targets = Targets::of(&self.db, &record.steps);
             for _ in 0..ROUNDS {
                 self.write_states(owned, &record.steps).await?;
@@ -260,7 +287,7 @@ impl<'a> Apply<'a> {
         let (_, mut record) = owned.rows().await?;
         if !record.surveyed {
             record::forget(&self.db, &record.id).await?;
-            let survey = survey(&self.db, targets, self.batch).await?;
+            let survey = survey(&self.db, Some(owned), targets, self.batch).await?;
             for range in &survey.ranges {
                 record::put(&self.db, range.batch(&self.db, &record.id)).await?;
             }
@@ -306,6 +333,22 @@ impl<'a> Apply<'a> {
         }
         Ok(!applied.violations.is_empty() || owned.complete().await?)
     }
+}
+
+/// The rewrites that entities of the migration would undergo by the hands of this program, and that are no part of it.
+fn unasked(db: &Database, rows: &Rows, record: &Record) -> Result<Vec<(String, String)>> {
+    let mut unasked = Vec::new();
+    for schema in db.model().iter().copied() {
+        let entity = schema.entity_type;
+        let Some(name) = rewrites::recorded(schema) else { continue };
+        let is_touched = record.steps.iter().any(|(of, _)| of == entity);
+        let is_part = record.steps.iter().any(|(of, step)| of == entity && *step == name);
+        let is_recorded = rows.row(&index_row(entity, &name)).is_some();
+        if is_touched && !is_part && is_recorded && rows.state(entity, &name)? != IndexState::Readable {
+            unasked.push((entity.to_owned(), name));
+        }
+    }
+    Ok(unasked)
 }
 
 /// What came of helping.

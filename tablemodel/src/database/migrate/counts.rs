@@ -10,9 +10,9 @@ use super::{states::Owned, undo::rows_of};
 use crate::{
     database::{
         Database,
-        calls::{ATTEMPTS, is_transient},
+        calls::{ATTEMPTS, Haste, is_transient},
         outbox::is_race,
-        registry::place_of,
+        registry::{Generation, place_of},
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -58,16 +58,20 @@ pub(super) fn is_cell_alone(schema: &'static EntitySchema, name: &str) -> bool {
 /// For that every live program must mark those of the sources that it writes.
 /// Cost: one request per 1,000 rows of the sources' tables, a read and a write for each cell.
 pub(super) async fn mark(owned: &Owned, counted: &[Counted]) -> Result<()> {
+    if counted.is_empty() {
+        return Ok(());
+    }
+    let states = owned.hold().await?;
     for (at, Counted { source, .. }) in counted.iter().enumerate() {
         let is_first = counted.iter().take(at).all(|earlier| earlier.source.entity_type != source.entity_type);
         if is_first {
-            mark_of(owned, source, counted).await?;
+            mark_of(owned, &states, source, counted).await?;
         }
     }
     Ok(())
 }
 
-async fn mark_of(owned: &Owned, source: &'static EntitySchema, counted: &[Counted]) -> Result<()> {
+async fn mark_of(owned: &Owned, states: &Generation, source: &'static EntitySchema, counted: &[Counted]) -> Result<()> {
     let of_source = counted.iter().filter(|of| of.source.entity_type == source.entity_type);
     let own: Vec<_> = of_source.map(|of| of.position).collect();
     let (mut here, mut marked) = (String::new(), HashSet::new());
@@ -83,7 +87,7 @@ async fn mark_of(owned: &Owned, source: &'static EntitySchema, counted: &[Counte
             for into in added_to(db, source, row, &own).await? {
                 let cell = into.cell();
                 if !marked.contains(&cell) {
-                    mark_cell(db, &into, &RowKey::new(here.clone(), cell.clone())).await?;
+                    mark_cell(db, states, &into, &RowKey::new(here.clone(), cell.clone())).await?;
                     marked.insert(cell);
                 }
             }
@@ -112,16 +116,17 @@ async fn added_to(db: &Database, source: &'static EntitySchema, head: Row, aggre
     Ok(edits.flatten().map(|edit| edit.into).collect())
 }
 
-async fn mark_cell(db: &Database, into: &Into, key: &RowKey) -> Result<()> {
+async fn mark_cell(db: &Database, states: &Generation, into: &Into, key: &RowKey) -> Result<()> {
     let table = db.table_name(into.target.table);
     for attempt in 0..ATTEMPTS {
         let cell = db.get_row(&table, key).await?;
         if cell.as_ref().is_some_and(aggregate::is_unbuilt) {
             return Ok(());
         }
+        db.hold_lease().await?;
         let action = into.unbuilt(cell.as_ref(), db.environment().clock.now().ticks());
         let batch = Batch::new(table.as_str(), key.partition.as_str()).with(key.row.clone(), action);
-        match db.commit_store(&[batch], attempt).await {
+        match db.commit_planned(states, &[batch], attempt, Haste::Now).await {
             Ok(_) => return Ok(()),
             Err(error) if is_race(error.kind()) => {}
             Err(error) if is_transient(&error) => db.pause(attempt).await,
@@ -241,7 +246,7 @@ pub(super) fn cells_named(db: &Database, name: &str) -> Option<Filter> {
 
 /// Has the targets of an aggregate that is taken back say what they do without sources. Of one that the model does not name, what
 /// they hold is theirs.
-pub(super) async fn clear(owned: &Owned, entity: &str, name: &str) -> Result<()> {
+pub(super) async fn clear(owned: &Owned, states: &Generation, entity: &str, name: &str) -> Result<()> {
     let db = &owned.db;
     let source = db.model().iter().copied().find(|schema| schema.entity_type == entity);
     let aggregate = source.and_then(|schema| schema.aggregate(schema.derived_position(name)?));
@@ -251,6 +256,7 @@ pub(super) async fn clear(owned: &Owned, entity: &str, name: &str) -> Result<()>
     loop {
         let Some(page) = page(db, &query).await? else { return Ok(()) };
         for row in page.rows.iter().filter(|row| is_primary(target, row) && !row.key.row.starts_with("~~")) {
+            db.check_lease(states)?; // else the aggregate may be another's to build by now
             clear_one(db, target, aggregate, &row.key).await?;
         }
         owned.go_on().await?;

@@ -59,7 +59,7 @@ pub(super) async fn run(
     }
     let mut report = dry.report;
     report.entities = match sample {
-        Some(_) => survey(db, targets, usize::MAX).await?.entities,
+        Some(_) => survey(db, None, targets, usize::MAX).await?.entities,
         None => report.read,
     };
     #[expect(

@@ -12,6 +12,7 @@ use super::{
     undo::{remove_once, rows_of},
 };
 use crate::{
+    database::registry::Generation,
     error::{Error, ErrorKind, Result},
     plan::system,
     schema::EntitySchema,
@@ -21,7 +22,12 @@ use crate::{
 const ROUNDS: u32 = 8;
 
 /// Deletes every row of the form, whatever its kind; gives how many there were. `other` is the form that stays.
-pub(super) async fn remove(owned: &Owned, form: &'static EntitySchema, other: &'static EntitySchema) -> Result<u64> {
+pub(super) async fn remove(
+    owned: &Owned,
+    states: &Generation,
+    form: &'static EntitySchema,
+    other: &'static EntitySchema,
+) -> Result<u64> {
     let name = form.entity_type;
     // `/` follows `.`, with which kinds of derived rows begin.
     let at_least = Filter::compare(system::ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{name}."));
@@ -31,21 +37,22 @@ pub(super) async fn remove(owned: &Owned, form: &'static EntitySchema, other: &'
     let is_of_newer = |row: &Row| system::version(&row.properties).is_some_and(|version| version >= newer);
     let is_its = |row: &Row| is_of_newer(row) == (form.version == newer);
     for filter in [rows_of(name), derived] {
-        removed += remove_all(owned, form, &filter, &is_its).await?;
+        removed += remove_all(owned, states, form, &filter, &is_its).await?;
     }
     Ok(removed)
 }
 
 /// Deletes what remembers shadows that are gone.
-pub(super) async fn remove_dead(owned: &Owned, form: &'static EntitySchema) -> Result<()> {
+pub(super) async fn remove_dead(owned: &Owned, states: &Generation, form: &'static EntitySchema) -> Result<()> {
     let is_dead = Filter::compare(system::DEAD, Comparison::Equal, true);
     let is_shadow = Filter::compare(system::MOVED, Comparison::GreaterOrEqual, "");
     let is_its = |row: &Row| system::kind(&row.properties).entity() == Some(form.entity_type);
-    remove_all(owned, form, &is_dead.and(is_shadow), &is_its).await.map(drop)
+    remove_all(owned, states, form, &is_dead.and(is_shadow), &is_its).await.map(drop)
 }
 
 async fn remove_all(
     owned: &Owned,
+    states: &Generation,
     form: &'static EntitySchema,
     filter: &Filter,
     is_its: &(dyn Fn(&Row) -> bool + Send + Sync),
@@ -55,7 +62,7 @@ async fn remove_all(
     for _ in 0..ROUNDS {
         let mut found = 0;
         for table in &tables {
-            let (rows, gone) = remove_once(owned, &owned.db.table_name(table), filter.clone(), is_its).await?;
+            let (rows, gone) = remove_once(owned, states, &owned.db.table_name(table), filter.clone(), is_its).await?;
             (found, removed) = (found + rows, removed + gone);
         }
         if found == 0 {

@@ -141,6 +141,24 @@ pub struct Applied {
 }
 
 impl Applied {
+    /// The same, if it is over: every index readable, every row rewritten.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where it is paused, or entities were set aside or have violations.
+    pub fn into_result(self) -> Result<Self> {
+        let what = match (self.is_complete(), self.paused) {
+            (true, _) => return Ok(self),
+            (_, true) => "it is paused: call `resume`, then `apply`".to_owned(),
+            _ => format!(
+                "{} entities were set aside, and {} violations are left: see `failures`, put them right, call `retry_failures`, then `apply`",
+                self.failed,
+                self.violations.len()
+            ),
+        };
+        Err(Error::new(ErrorKind::Unavailable, format!("the migration is not over: {what}")))
+    }
+
     /// Whether every index is readable.
     pub fn is_complete(&self) -> bool {
         self.steps.iter().all(|step| step.state == IndexState::Readable)
@@ -223,7 +241,8 @@ impl Database {
             return Ok(());
         }
         let rows = Rows::read(self).await?;
-        if rows.plan(self)?.steps.is_empty() || rows.lacking(self)?.is_some() {
+        let is_taken_back = rows.unfinished()?.is_some_and(|record| record.undo);
+        if is_taken_back || rows.plan(self)?.steps.is_empty() || rows.lacking(self)?.is_some() {
             return Ok(());
         }
         if !self.migrations().is_small().await? {
@@ -259,6 +278,14 @@ impl Migrations {
     /// Builds every index that is not readable, and writes all rows of older versions as the model's; await it to run it. Where
     /// another call is at it, whatever its program, both work on ranges of the tables until it is done. A migration that was begun by
     /// a program with an index that this one does not have is refused with `Unsupported`. See [`migrations`](crate::migrations).
+    ///
+    /// It may end well and not be over: paused, or with entities set aside; [`Applied::into_result`] makes an error of that.
+    ///
+    /// # Errors
+    ///
+    /// `MigrationRunning` beside one that is being taken back, or that leaves nothing to help with; `Stopped`; `UnknownVersion` over a newer
+    /// store; `Unavailable` where programs do not end that it waits for; `Invalid` for a rate that is not above 0; those of the store.
+    /// What was done stays, and the same call goes on.
     pub fn apply<'a>(&self) -> Apply<'a> {
         Apply::new(self.db.clone(), self.stop.clone())
     }
@@ -320,14 +347,12 @@ impl Migrations {
         self.control(|control| control.rate = rate).await
     }
 
-    async fn control(&self, change: impl Fn(&mut Control)) -> Result<()> {
+    async fn control(&self, change: impl Fn(&mut Control) + Send + Sync) -> Result<()> {
         let rows = Rows::read(&self.db).await?;
         let Some(record) = rows.unfinished()? else {
             return Err(Error::new(ErrorKind::NotFound, "no migration is unfinished"));
         };
-        let mut control = rows.control(&record.id);
-        change(&mut control);
-        record::write_control(&self.db, &record.id, &control).await
+        record::change_control(&self.db, &record.id, change).await.map(drop)
     }
 
     /// The entities of the last migration that were set aside. Cost: two requests, and one per 1,000 of them.

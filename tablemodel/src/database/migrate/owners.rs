@@ -16,7 +16,7 @@ use super::{
     backfill::Backfill,
     patience::Patience,
     record::{self, Range},
-    states::is_dead,
+    states::{holds, is_dead},
 };
 use crate::{
     database::{
@@ -67,7 +67,7 @@ impl Backfill<'_, '_> {
     fn is_free(&self, range: &Range) -> bool {
         let is_own = range.owner.as_ref() == Some(&self.owned.me); // left behind by a worker that has ended
         let is_held = range.owner.as_ref().is_some_and(|owner| !is_own && !is_dead(self.db(), owner));
-        !range.done && (!is_held || range.lease <= self.owned.now())
+        !range.done && !(is_held && holds(range.lease, self.owned.now(), OWNED))
     }
 
     async fn work(&self, queue: &Mutex<VecDeque<Range>>) -> Result<()> {

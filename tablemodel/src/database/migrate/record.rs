@@ -18,7 +18,7 @@ use crate::{
         outbox::is_race,
         registry::{PARTITION, record as stamped},
     },
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     key::beginning_with,
 };
 
@@ -119,13 +119,34 @@ pub(super) async fn read_control(db: &Database, id: &str) -> Result<Control> {
     Ok(Control::read(row.as_ref()))
 }
 
-pub(super) async fn write_control(db: &Database, id: &str, control: &Control) -> Result<()> {
-    let mut properties = stamped("~migration.control@1", db.environment().clock.now().ticks());
-    properties.insert("Paused", control.paused);
-    if let Some(rate) = control.rate {
-        properties.insert("Rate", rate);
+/// Changes what is set of a migration, whoever else does so at the same time.
+pub(super) async fn change_control(
+    db: &Database,
+    id: &str,
+    change: impl Fn(&mut Control) + Send + Sync,
+) -> Result<Control> {
+    for attempt in 0..ATTEMPTS {
+        let there = db.get_row(&db.registry_table(), &RowKey::new(PARTITION, control_key(id))).await?;
+        let mut control = Control::read(there.as_ref());
+        change(&mut control);
+        let mut properties = stamped("~migration.control@1", db.environment().clock.now().ticks());
+        properties.insert("Paused", control.paused);
+        if let Some(rate) = control.rate {
+            properties.insert("Rate", rate);
+        }
+        let action = match there {
+            Some(there) => Action::Replace(properties, Condition::Match(there.etag)),
+            None => Action::Insert(properties),
+        };
+        let batch = Batch::new(db.registry_table(), PARTITION).with(control_key(id), action);
+        match db.commit_unleased(&[batch], attempt).await {
+            Ok(_) => return Ok(control),
+            Err(error) if is_race(error.kind()) => {}
+            Err(error) if is_transient(&error) => db.pause(attempt).await,
+            Err(error) => return Err(error.into()),
+        }
     }
-    put(db, Batch::new(db.registry_table(), PARTITION).with(control_key(id), Action::InsertOrReplace(properties))).await
+    Err(Error::new(ErrorKind::Unavailable, "what is set of the migration keeps changing; try again"))
 }
 
 /// A range of a table: whole partitions.

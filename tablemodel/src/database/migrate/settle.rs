@@ -18,7 +18,7 @@ use crate::{
 /// How often the tables are walked.
 const ROUNDS: u32 = 5;
 /// Rows of a walk after which the migration is kept.
-const ROWS: u64 = 20_000;
+const ROWS: u64 = 5_000;
 
 /// What the walks did.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ pub(super) async fn settle(owned: &Owned, targets: &Targets, counted: &[Counted]
         }
     }
     owned.keep().await?;
-    settled.left = survey::is_any_left(&owned.db, &targets.rewritten()).await?;
+    settled.left = survey::is_any_left(owned, &targets.rewritten()).await?;
     Ok(settled)
 }
 

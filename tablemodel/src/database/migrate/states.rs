@@ -4,7 +4,7 @@
 //! States, their epoch and the record change in one batch; how they are read is told in `rows`.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -20,8 +20,9 @@ use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
+        leases::LEASE,
         outbox::{is_race, later},
-        registry::{self, EPOCH, PARTITION, index_row, lapsed},
+        registry::{self, EPOCH, Generation, PARTITION, index_row, lapsed},
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
@@ -69,7 +70,8 @@ impl Owned {
             let (record, etag) = match rows.unfinished()? {
                 Some(record) => {
                     let is_mine = record.owner.as_ref() == Some(&me);
-                    let is_held = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now;
+                    let is_live = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner));
+                    let is_held = is_live && holds(record.lease, now, OWNED);
                     if !is_mine && is_held {
                         return Err(running(&record));
                     }
@@ -208,6 +210,9 @@ impl Owned {
     pub(super) async fn abandon(&self) -> Result<()> {
         let rows = Rows::read(&self.db).await?;
         let row = self.mine(&rows)?.1;
+        if let Some(control) = rows.row(&record::control_key(&self.id)) {
+            record::remove(&self.db, control).await?; // the next migration has this number
+        }
         record::remove(&self.db, row).await
     }
 
@@ -275,6 +280,33 @@ impl Owned {
         self.keep().await
     }
 
+    /// The states as they are now, of a migration that is still this call's: while they are held, no index comes two states further,
+    /// and what is committed on them is refused once this program was taken for gone.
+    pub(super) async fn hold(&self) -> Result<Arc<Generation>> {
+        self.db.hold_lease().await?;
+        for _ in 0..ATTEMPTS {
+            let states = self.db.0.registry.enter();
+            let (rows, _) = self.rows().await?;
+            if registry::epoch(&rows.0) == states.epoch {
+                return Ok(states);
+            }
+            self.db.load_registry().await?;
+        }
+        Err(busy())
+    }
+
+    /// Waits as long as programs without a lease may take the states that they read for those that are.
+    pub(super) async fn pass_readers(&self) -> Result<()> {
+        let mut left = if self.db.is_atomic() { Duration::ZERO } else { LEASE };
+        while !left.is_zero() {
+            let slice = left.min(KEEP);
+            self.db.environment().sleep.sleep(slice).await;
+            self.go_on().await?;
+            left -= slice;
+        }
+        Ok(())
+    }
+
     pub(super) fn now(&self) -> DateTime {
         self.db.environment().clock.now()
     }
@@ -313,6 +345,11 @@ fn new_record(id: String, steps: Vec<(String, String)>, undo: bool, now: DateTim
 /// and its calls begin with its own name.
 pub(super) fn is_dead(db: &Database, owner: &str) -> bool {
     db.is_atomic() && !owner.starts_with(&db.instance())
+}
+
+/// Whether a lease of this length still holds. One that ends much later was written by a clock that is wrong, and does not.
+pub(super) fn holds(lease: DateTime, now: DateTime, length: Duration) -> bool {
+    lease > now && lease <= later(now, 2 * length)
 }
 
 fn busy() -> Error {

@@ -4,7 +4,7 @@
 
 use tablemodel_store::{KeyRange, PropertyName, Query, Row, RowKey, StoreErrorKind};
 
-use super::{Migrations, record::Range, targets::Targets};
+use super::{Migrations, record::Range, states::Owned, targets::Targets};
 use crate::{database::Database, error::Result, plan::system};
 
 /// Ranges of a table, at most; half of that, at least, where it has enough partitions.
@@ -52,12 +52,12 @@ impl Cuts {
 }
 
 /// Counts, and cuts: a range is two batches of entities at least.
-pub(super) async fn survey(db: &Database, targets: &Targets, batch: usize) -> Result<Survey> {
+pub(super) async fn survey(db: &Database, owned: Option<&Owned>, targets: &Targets, batch: usize) -> Result<Survey> {
     let step = FIRST_STEP.min(batch.saturating_mul(2) as u64);
     let mut survey = Survey::default();
     for table in targets.tables() {
         let mut cuts = Cuts { step, ..Cuts::default() };
-        walk(db, table, &mut |row| {
+        walk(db, owned, table, &mut |row| {
             survey.entities += u64::from(targets.find(table, &row).is_some());
             cuts.pass(row.key);
             true
@@ -74,10 +74,10 @@ pub(super) async fn survey(db: &Database, targets: &Targets, batch: usize) -> Re
 }
 
 /// Whether an entity is left that the migration takes.
-pub(super) async fn is_any_left(db: &Database, targets: &Targets) -> Result<bool> {
+pub(super) async fn is_any_left(owned: &Owned, targets: &Targets) -> Result<bool> {
     let mut is_left = false;
     for table in targets.tables() {
-        walk(db, table, &mut |row| {
+        walk(&owned.db, Some(owned), table, &mut |row| {
             is_left |= targets.find(table, &row).is_some();
             !is_left
         })
@@ -86,8 +86,13 @@ pub(super) async fn is_any_left(db: &Database, targets: &Targets) -> Result<bool
     Ok(is_left)
 }
 
-/// The heads of a table's rows, until `visit` has seen enough.
-async fn walk(db: &Database, table: &str, visit: &mut (dyn FnMut(Row) -> bool + Send)) -> Result<()> {
+/// The heads of a table's rows, until `visit` has seen enough; for the sake of a migration, if one is `owned`.
+async fn walk(
+    db: &Database,
+    owned: Option<&Owned>,
+    table: &str,
+    visit: &mut (dyn FnMut(Row) -> bool + Send),
+) -> Result<()> {
     let mut query = Query::new(db.table_name(table), KeyRange::table());
     query.select = Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]);
     loop {
@@ -99,6 +104,9 @@ async fn walk(db: &Database, table: &str, visit: &mut (dyn FnMut(Row) -> bool + 
             if !visit(row) {
                 return Ok(());
             }
+        }
+        if let Some(owned) = owned {
+            owned.go_on().await?;
         }
         match page.continuation {
             Some(next) => query.continuation = Some(next),
@@ -113,7 +121,7 @@ impl Migrations {
         let mut entities = 0;
         let targets = Targets::model(&self.db);
         for table in targets.tables() {
-            walk(&self.db, table, &mut |row| {
+            walk(&self.db, None, table, &mut |row| {
                 entities += u64::from(targets.find(table, &row).is_some());
                 entities <= SMALL
             })

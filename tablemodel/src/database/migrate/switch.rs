@@ -155,14 +155,19 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
         change_form(owned, moves).await?;
     }
     owned.settle(&all).await?;
+    owned.pass_readers().await?;
+    let states = owned.hold().await?;
     let mut removed = 0;
     for of in moves {
-        removed += forms::remove(owned, of.old, of.new).await?;
+        removed += forms::remove(owned, &states, of.old, of.new).await?;
     }
+    drop(states); // nobody says meanwhile that the program is there
     pass_fence(owned).await?;
+    let states = owned.hold().await?;
     for of in moves {
-        forms::remove_dead(owned, of.new).await?;
+        forms::remove_dead(owned, &states, of.new).await?;
     }
+    drop(states);
     record::forget(&owned.db, &owned.id).await?;
     let end = |rows: &Rows, record: &mut Record| {
         record.finished = Some(owned.now());

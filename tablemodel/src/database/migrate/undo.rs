@@ -24,7 +24,13 @@ use super::{
     waiting::Waiting,
 };
 use crate::{
-    database::{Database, calls::ATTEMPTS, calls::is_transient, outbox::is_race, rewrites},
+    database::{
+        Database,
+        calls::{ATTEMPTS, Haste, is_transient},
+        outbox::is_race,
+        registry::Generation,
+        rewrites,
+    },
     error::{Error, ErrorKind, Result},
     plan::{self, states::IndexState, system},
     schema::is_move,
@@ -114,16 +120,21 @@ impl Undo {
             if rows.steps(&record)?.iter().any(|step| step.state == from) {
                 owned.settle(&waiting).await?;
                 owned.shift(from, to).await?;
+                if from == IndexState::Readable {
+                    owned.pass_readers().await?;
+                }
             }
         }
         owned.settle(&waiting).await?;
         drain(db).await?;
+        let states = owned.hold().await?;
         let mut contracted = Contracted { migration: Some(record.id.clone()), ..Contracted::default() };
         let derived = record.steps.iter().filter(|(_, name)| rewrites::version(name).is_none());
         for (entity, index) in derived {
-            contracted.rows += remove_rows(owned, entity, index).await?;
-            clear(owned, entity, index).await?;
+            contracted.rows += remove_rows(owned, &states, entity, index).await?;
+            clear(owned, &states, entity, index).await?;
         }
+        drop(states);
         record::forget(db, &record.id).await?;
         owned.finish().await?;
         contracted.steps = Rows::read(db).await?.steps(&record)?;
@@ -132,14 +143,14 @@ impl Undo {
 }
 
 /// Deletes the rows of an index that nobody writes any more; gives how many there were.
-async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
+async fn remove_rows(owned: &Owned, states: &Generation, entity: &str, index: &str) -> Result<u64> {
     let db = &owned.db;
     let rows = Rows::read(db).await?;
     let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
     if let Some((old, moved)) = schema.and_then(|schema| Some((schema, schema.moves_to.as_ref()?)))
         && moved.name() == index
     {
-        return forms::remove(owned, moved.form(), old).await;
+        return forms::remove(owned, states, moved.form(), old).await;
     }
     // The other form of an entity that moves may have an index of this name.
     let is_its = |row: &Row| !schema.is_some_and(|schema| plan::forms::is_of_other(schema, &row.properties));
@@ -157,7 +168,7 @@ async fn remove_rows(owned: &Owned, entity: &str, index: &str) -> Result<u64> {
         let mut found = 0;
         for table in &tables {
             for filter in &filters {
-                let (rows, gone) = remove_once(owned, &db.table_name(table), filter.clone(), &is_its).await?;
+                let (rows, gone) = remove_once(owned, states, &db.table_name(table), filter.clone(), &is_its).await?;
                 (found, removed) = (found + rows, removed + gone);
             }
         }
@@ -177,6 +188,7 @@ pub(super) fn rows_of(kind: &str) -> Filter {
 /// One walk over rows that satisfy both: how many it found, and how many it deleted.
 pub(super) async fn remove_once(
     owned: &Owned,
+    states: &Generation,
     table: &str,
     filter: Filter,
     is_its: &(dyn Fn(&Row) -> bool + Send + Sync),
@@ -193,7 +205,7 @@ pub(super) async fn remove_once(
         found += page.rows.len() as u64;
         for rows in page.rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
             for rows in rows.chunks(limits::MAX_BATCH_OPERATIONS) {
-                removed += remove(&owned.db, table, rows).await?;
+                removed += remove(&owned.db, states, table, rows).await?;
             }
         }
         owned.go_on().await?;
@@ -204,15 +216,16 @@ pub(super) async fn remove_once(
     }
 }
 
-/// Deletes rows of one partition, if they are as they were read; gives how many.
-async fn remove(db: &Database, table: &str, rows: &[Row]) -> Result<u64> {
+/// Deletes rows of one partition, if they are as they were read, and the states as they were held; gives how many.
+async fn remove(db: &Database, states: &Generation, table: &str, rows: &[Row]) -> Result<u64> {
     let Some(first) = rows.first() else { return Ok(0) };
     let delete =
         |row: &Row| Operation { row: row.key.row.clone(), action: Action::Delete(Condition::Match(row.etag.clone())) };
     let operations = rows.iter().map(delete).collect();
     let batches = [Batch { operations, ..Batch::new(table, first.key.partition.clone()) }];
     for attempt in 0..ATTEMPTS {
-        match db.commit_store(&batches, attempt).await {
+        db.hold_lease().await?;
+        match db.commit_planned(states, &batches, attempt, Haste::Now).await {
             Ok(_) => return Ok(rows.len() as u64),
             Err(error) if is_race(error.kind()) => return Ok(0), // found again, as they are by then
             Err(error) if is_transient(&error) => db.pause(attempt).await,

@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, PoisonError, RwLock, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -30,7 +30,10 @@ impl Generation {
 
 /// The registered entities, by name, as of the newest epoch that this program knows.
 #[derive(Debug, Default)]
-pub(in crate::database) struct Registry(RwLock<Known>);
+pub(in crate::database) struct Registry {
+    known: RwLock<Known>,
+    looks: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -42,6 +45,8 @@ pub(super) struct Known {
     pub(super) generation: Arc<Generation>,
     /// Those before it that something may still be planned on.
     pub(super) earlier: Vec<Weak<Generation>>,
+    /// By which look it was found.
+    pub(super) look: u64,
 }
 
 /// A form of an entity that is not the one it is kept in.
@@ -54,12 +59,12 @@ pub(super) enum Other {
 
 impl Registry {
     pub(in crate::database) fn of(model: &'static [&'static EntitySchema]) -> Self {
-        Self(RwLock::new(Known { model: model.into(), ..Known::default() }))
+        Self { known: RwLock::new(Known { model: model.into(), ..Known::default() }), looks: AtomicU64::default() }
     }
 
     /// The entity in this form; an error where it is kept in another.
     pub(in crate::database) fn get(&self, schema: &'static EntitySchema) -> Result<Option<Arc<Registered>>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let kept = known.entities.get(schema.entity_type);
         if let Some(kept) = kept.filter(|kept| !kept.schema.is_of_other_form(schema.version)) {
             return Ok(Some(kept.clone()));
@@ -73,34 +78,34 @@ impl Registry {
 
     /// The entities of the model, each in the form that it is kept in.
     pub(in crate::database) fn model(&self) -> Arc<[&'static EntitySchema]> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).model.clone()
+        self.known.read().unwrap_or_else(PoisonError::into_inner).model.clone()
     }
 
     pub(in crate::database) fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
+        self.known.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
     }
 
     /// Whether the store keeps indexes that the model does not name.
     pub(in crate::database) fn is_any_beyond(&self) -> bool {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.entities.values().any(|kept| !kept.beyond.is_empty())
     }
 
     /// The states as they are now, to be held while a write is planned and made.
     pub(in crate::database) fn enter(&self) -> Arc<Generation> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).generation.clone()
+        self.known.read().unwrap_or_else(PoisonError::into_inner).generation.clone()
     }
 
     /// The oldest epoch that a write of this program is still planned on.
     pub(in crate::database) fn oldest(&self) -> i64 {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let earlier = known.earlier.iter().filter_map(Weak::upgrade).map(|generation| generation.epoch);
         earlier.min().unwrap_or(known.generation.epoch).min(known.generation.epoch)
     }
 
     /// What was planned so far may not be committed.
     pub(in crate::database) fn lapse(&self) {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.generation.lapsed.store(true, Ordering::SeqCst);
         known.earlier.iter().filter_map(Weak::upgrade).for_each(|earlier| earlier.lapsed.store(true, Ordering::SeqCst));
     }
@@ -108,15 +113,27 @@ impl Registry {
     /// As it is now, with no write under way.
     #[cfg(feature = "testing")]
     pub(in crate::database) fn forked(&self) -> Self {
-        let own = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let own = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let lapsed = AtomicBool::new(own.generation.is_lapsed());
         let generation = Arc::new(Generation { epoch: own.generation.epoch, lapsed });
         let (model, entities, others) = (own.model.clone(), own.entities.clone(), own.others.clone());
-        Self(RwLock::new(Known { model, entities, others, generation, earlier: Vec::new() }))
+        Self {
+            known: RwLock::new(Known { model, entities, others, generation, ..Known::default() }),
+            looks: AtomicU64::default(),
+        }
+    }
+
+    /// Before the states are read. What an earlier look finds later does not take the place of what this one found.
+    pub(super) fn look(&self) -> u64 {
+        self.looks.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     pub(super) fn set(&self, next: Known, epoch: i64) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if next.look < known.look {
+            return;
+        }
+        known.look = next.look;
         (known.model, known.entities, known.others) = (next.model, next.entities, next.others);
         if known.generation.epoch != epoch || known.generation.is_lapsed() {
             let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });

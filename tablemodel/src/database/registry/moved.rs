@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     plan::states::{IndexState, IndexStates, Setting},
     read::columns::Columns,
-    schema::{EntitySchema, taker},
+    schema::{EntitySchema, moved_to, taker},
 };
 
 /// On the state of a move: whether the old form is written no more.
@@ -88,16 +88,41 @@ pub(super) fn model(
 
 /// That the entity has left this form, for one that the program knows of, or for one that it does not.
 pub(super) fn gone(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
-    let since = rows.get(&entity_row(schema)).and_then(|row| number(row, SINCE));
-    if let Some(to) = since.and_then(|since| u32::try_from(since).ok()).filter(|since| *since > schema.version) {
-        return Some(Closed::Moved { to });
+    let since = kept_since(schema, rows);
+    if since > schema.version {
+        return Some(Closed::Moved { to: since });
+    }
+    if let Some(of) = unknown(schema, rows).find(|to| *to <= schema.version) {
+        return Some(Closed::NotSwitched { from: of.saturating_sub(1).max(kept_since(schema, rows)) });
     }
     let to = schema.moves_to.as_ref()?.form();
     is_kept_as(to, schema, rows).then_some(Closed::Moved { to: to.version })
 }
 
+/// The versions of forms that the entity is on its way to, for other programs: this one's model has neither end of the move.
+fn unknown(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> impl Iterator<Item = u32> {
+    let own = index_row(schema.entity_type, "");
+    let since = i64::from(kept_since(schema, rows));
+    let known = [schema.moves_to.as_ref(), schema.moved_from.and_then(|old| old.moves_to.as_ref())];
+    let known: Vec<_> = known.into_iter().flatten().map(|moved| moved.form().version).collect();
+    rows.iter().filter_map(move |(key, row)| {
+        let to = moved_to(key.strip_prefix(&own)?)?;
+        let is_open = super::state(row).is_ok_and(|state| state != IndexState::Absent) && i64::from(to) > since;
+        (is_open && !known.contains(&to)).then_some(to)
+    })
+}
+
+/// The version since which the entity stands where it does.
+fn kept_since(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> u32 {
+    let since = rows.get(&entity_row(schema)).and_then(|row| number(row, SINCE));
+    since.and_then(|since| u32::try_from(since).ok()).unwrap_or(0)
+}
+
 /// That the entity is about to leave this form.
 pub(super) fn closed(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
+    if let Some(to) = unknown(schema, rows).max() {
+        return Some(Closed::Moved { to }); // what it writes would not be there
+    }
     let moved = schema.moves_to.as_ref()?;
     is_closed(schema, &moved.name(), rows).then(|| Closed::Moved { to: moved.form().version })
 }

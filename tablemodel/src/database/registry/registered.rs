@@ -16,7 +16,7 @@ use crate::{
     },
     read::columns::Columns,
     rooms::wide,
-    schema::EntitySchema,
+    schema::{EntitySchema, Versioned},
 };
 
 /// What the store knows of an entity.
@@ -102,6 +102,7 @@ pub(super) fn registered(
         None => Ok(IndexState::Absent),
     });
     let mut states: Vec<_> = states.collect::<Result<_>>()?;
+    withhold(schema, rows, &mut states)?;
     let moving = moved::spread(schema, &mut states);
     for (older, at) in schema.former() {
         states.push(former_state(older, at, rows)?);
@@ -129,6 +130,25 @@ pub(super) fn registered(
         columns: Arc::new(Columns::of(schema)),
         owners: Arc::new(Columns::of_owner()),
     })
+}
+
+/// Of an index that an older version has otherwise: it is complete once no row is of a version before that was changed.
+fn withhold(schema: &'static EntitySchema, rows: &HashMap<String, Row>, states: &mut [IndexState]) -> Result<()> {
+    if !schema.has_ancestors() {
+        return Ok(());
+    }
+    let known = rewrites::reached(schema.entity_type, rows, IndexState::Readable, schema.version)?;
+    let older = || schema.ancestors().filter(|older| known.is_none_or(|known| older.version >= known));
+    for (index, state) in schema.indexes.iter().zip(states) {
+        let differs = |older: &'static EntitySchema| {
+            let its = older.index(index.name);
+            its.is_some_and(|its| !Versioned(schema, index).is_found_as(Versioned(older, its)))
+        };
+        if older().any(differs) {
+            *state = (*state).min(IndexState::WriteOnly);
+        }
+    }
+    Ok(())
 }
 
 /// The state of what only an older version has: as its programs left it.

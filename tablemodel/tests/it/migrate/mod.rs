@@ -13,8 +13,10 @@ mod lacking;
 mod lapsed;
 mod layouts;
 mod leases;
+mod redefined;
 mod resharded;
 mod rewrites;
+mod stalled;
 mod together;
 mod undoing;
 

@@ -110,3 +110,26 @@ async fn rows_that_nobody_wants_are_scrubbed_before_the_end() {
         assert_built(&db, &format!("{mode:?}")).await;
     }
 }
+
+/// Of a small store, which is migrated when its tables are ensured.
+#[tokio::test]
+async fn a_program_starts_beside_a_rollback_that_died() {
+    let whole = filled(Consistency::Atomic, 1, 20).await;
+    assert_built(&next::<Club>(&whole).await, "at first").await;
+    for call in 0.. {
+        let store = whole.fork().expect("in memory");
+        let db = next::<Club>(&store).await;
+        store.fail(Script::new().at(call, Fault::CrashAfter));
+        let is_over = db.migrations().rollback().await.is_ok();
+        drop(db);
+        store.fail(Script::new());
+        let store = store.reopen::<first::Club>().await.expect("opened");
+        let db = next::<Club>(&store).await; // does not answer that something is being taken back
+        if is_over {
+            assert!(call > 10, "{call} calls");
+            break;
+        }
+        let _ = db.migrations().rollback().await; // it may be over by then
+        assert_clean(&db, &format!("died at call {call}")).await;
+    }
+}

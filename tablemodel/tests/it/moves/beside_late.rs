@@ -108,3 +108,40 @@ async fn an_index_that_the_old_form_drops_takes_no_shadows_of_its_name_along() {
         assert_clean(&db, "switched").await;
     }
 }
+
+#[tokio::test]
+async fn a_program_that_knows_of_no_move_writes_nothing_while_the_entity_is_on_its_way() {
+    for mode in MODES {
+        let (store, told) = (filled(mode, 1, 4).await, format!("{mode:?}"));
+        let db = next::<first::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        let back = program::<before::Model>(&store).await;
+        let moved = ErrorKind::Moved { to: 2 };
+        assert_eq!(back.insert(&before::flight("C0", 900)).await.unwrap_err().kind(), &moved, "{told}");
+        let mut found = before::Flight::find().carrier("C0").number(1).one(&back).await.unwrap().expect("is read");
+        found.seats += 1;
+        assert_eq!(back.save(&mut found).await.unwrap_err().kind(), &moved, "{told}");
+        assert_eq!(back.delete(found).await.unwrap_err().kind(), &moved, "{told}");
+        assert_clean(&db, &told).await;
+        db.migrations().rollback().await.expect("taken back");
+        store.clock().advance(std::time::Duration::from_secs(130));
+        back.insert(&before::flight("C0", 900)).await.expect("written again");
+        assert!(new_rows(&back).await.is_empty(), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_only_reads_learns_that_the_entity_has_moved() {
+    let store = filled(tablemodel::Consistency::Azure, 1, 4).await;
+    let old = next::<first::Model>(&store).await;
+    old.migrations().apply().await.expect("applied");
+    assert!(first::Flight::find().carrier("C0").number(1).one(&old).await.expect("read").is_some());
+    store.clock().advance(std::time::Duration::from_secs(130));
+    let new = next::<second::Model>(&store).await;
+    new.migrations().contract().await.expect("switched, since the other is taken for gone");
+    let moved = ErrorKind::Moved { to: 2 };
+    let read = first::Flight::find().carrier("C0").number(1).one(&old).await.expect_err("there is nothing there");
+    assert_eq!(read.kind(), &moved);
+    let read = first::Flight::find().carrier("C0").all(&old).await.expect_err("there is nothing there");
+    assert_eq!(read.kind(), &moved);
+}

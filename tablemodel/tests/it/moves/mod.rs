@@ -3,6 +3,7 @@
 //! One store, and programs of up to three releases over it; time passes where somebody sleeps. What is tested here is tested
 //! once more in `beside`, with other forms.
 
+mod ahead;
 mod beside;
 mod blobs;
 mod colliding;

@@ -5,6 +5,7 @@ mod beside;
 mod building;
 mod crashes;
 mod listed;
+mod stalled;
 mod taken;
 
 use std::collections::BTreeMap;

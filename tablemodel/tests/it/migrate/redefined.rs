@@ -1,0 +1,93 @@
+//! Indexes that a new version of their entity has otherwise: they are read once every row is of a version that has them so.
+
+use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
+
+use super::{MODES, assert_clean, first, next, program};
+
+/// What the first release has.
+mod narrow {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+    #[table(index(by_name, row = "name_{name}_{id:04}", when = badge, keys_only))]
+    #[table(index(by_city, row = "city_{city}_{id:04}", keys_only))]
+    pub(crate) struct Person {
+        pub(crate) club: String,
+        pub(crate) id: u32,
+        pub(crate) name: String,
+        pub(crate) city: String,
+        pub(crate) badge: Option<u32>,
+        pub(crate) visits: i64,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(crate) enum Club {
+        Person(Person),
+    }
+}
+
+/// The second: all persons are found by their name, and a town is a city renamed.
+mod wide {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::narrow;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Club", entity_type = "Person", version = 2, previous = narrow::Person)]
+    #[table(partition = "{club}", row = "p_{id:04}")]
+    #[table(index(by_name, row = "name_{name}_{id:04}", keys_only))]
+    #[table(index(by_city, row = "city_{town}_{id:04}", keys_only))]
+    pub(crate) struct Person {
+        pub(crate) club: String,
+        pub(crate) id: u32,
+        pub(crate) name: String,
+        pub(crate) town: String,
+        pub(crate) badge: Option<u32>,
+        pub(crate) visits: i64,
+    }
+
+    impl Upgrade<narrow::Person> for Person {
+        fn upgrade(old: narrow::Person) -> Result<Self, UpgradeError> {
+            let narrow::Person { club, id, name, city, badge, visits } = old;
+            Ok(Self { club, id, name, town: city, badge, visits })
+        }
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(crate) enum Club {
+        Person(Person),
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_shows_more_than_before_is_read_once_all_is_rewritten() {
+    for mode in MODES {
+        let told = format!("{mode:?}");
+        let store = match mode {
+            Consistency::Azure => TestDatabase::new::<narrow::Club>().await,
+            Consistency::Atomic => TestDatabase::atomic::<narrow::Club>().await,
+        };
+        let store = store.expect("a database in memory");
+        let old = program::<narrow::Club>(&store).await;
+        for id in 0..210 {
+            let first::Person { club, name, city, badge, visits, .. } = first::person("c0", id);
+            old.insert(&narrow::Person { club, id, name, city, badge, visits }).await.expect("written");
+        }
+        drop(old);
+        store.clock().advance(std::time::Duration::from_secs(130));
+        let db = match mode {
+            Consistency::Azure => next::<wide::Club>(&store).await,
+            Consistency::Atomic => program::<wide::Club>(&store).await,
+        };
+        let error = wide::Person::by_name().club("c0").name("n1").all(&db).await.expect_err("they are not there yet");
+        assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
+        let oslo = wide::Person::by_city().club("c0").town("Oslo").count(&db).await.expect("renamed, and no more");
+        assert_eq!(oslo, 70, "{told}");
+        db.ensure_tables().await.expect("ensured");
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete(), "{told}: {applied:?}");
+        assert_eq!(wide::Person::by_name().club("c0").name("n1").count(&db).await.expect("readable"), 30, "{told}");
+        assert_clean(&db, &told).await;
+    }
+}

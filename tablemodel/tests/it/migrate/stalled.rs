@@ -1,0 +1,118 @@
+//! Who leads a migration stalls, is taken for gone, and wakes when others have finished it, and begun the next: it does nothing more to
+//! their rows. And machines that sleep.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tablemodel::{
+    Consistency, DateTime,
+    migrations::MigrationStatus,
+    prelude::*,
+    store::clock::{Clock, ManualClock},
+};
+
+use super::{Club, Passing, assert_built, assert_clean, filled, first, next, program};
+use crate::stall::Program;
+
+#[tokio::test]
+async fn a_rollback_that_stalls_takes_nothing_of_what_was_built_anew() {
+    let whole = filled(Consistency::Azure, 2, 5).await;
+    next::<Club>(&whole).await.migrations().apply().await.expect("applied");
+    whole.clock().advance(Duration::from_secs(130));
+    for at in 0.. {
+        let store = whole.fork().expect("in memory");
+        let (other, clock) = (program::<Club>(&store).await, store.clock().clone());
+        let meanwhile = async move {
+            clock.advance(Duration::from_secs(300));
+            let _ = other.migrations().rollback().await; // it may have nothing to take back
+            other.migrations().apply().await.expect("built anew");
+        };
+        let stalled = Program::sleeping::<Club>(&store, at, Box::pin(meanwhile)).await;
+        let taken = stalled.db.migrations().rollback().await;
+        if !stalled.has_stalled() {
+            assert!(at > 30, "{at} calls");
+            break;
+        }
+        let told = format!("stalled at call {at}: {taken:?}");
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<Club>(&store).await;
+        if taken.is_err() {
+            let plan = db.migrations().plan().await.expect("planned");
+            assert!(plan.is_empty(), "{told}: {plan:?}");
+            assert_built(&db, &told).await;
+        } else {
+            assert_clean(&db, &told).await; // it began after the others were through
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_pause_is_not_lost_to_a_rate_that_is_set_at_the_same_time() {
+    let whole = filled(Consistency::Azure, 2, 20).await;
+    let mut paused = 0;
+    for at in (0..).step_by(3) {
+        let store = whole.fork().expect("in memory");
+        let other = next::<Club>(&store).await;
+        let (set, seen) = (Arc::new(AtomicU64::new(0)), other.clone());
+        let meanwhile = {
+            let set = set.clone();
+            async move {
+                set.store(u64::from(other.migrations().pause().await.is_ok()), Ordering::SeqCst);
+            }
+        };
+        let stalled = Program::sleeping::<Club>(&store, at, Box::pin(meanwhile)).await;
+        stalled.db.migrations().apply().rate(5_000.0).batch(4).workers(1).await.expect("applied, or paused");
+        if !stalled.has_stalled() {
+            break;
+        }
+        if set.load(Ordering::SeqCst) == 1 {
+            let MigrationStatus { paused: is_paused, finished, .. } =
+                seen.migrations().status().await.expect("read").expect("there");
+            assert!(is_paused || finished.is_some(), "stalled at call {at}");
+            paused += 1;
+        }
+    }
+    assert!(paused > 10, "{paused}");
+}
+
+/// The clock of a machine whose monotonic clock stands still while it is suspended.
+#[derive(Clone)]
+struct Suspended {
+    clock: ManualClock,
+    /// Seconds.
+    asleep: Arc<AtomicU64>,
+}
+
+impl Clock for Suspended {
+    fn now(&self) -> DateTime {
+        self.clock.now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic() - Duration::from_secs(self.asleep.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn a_machine_that_was_suspended_learns_of_the_states_before_it_writes() {
+    let store = filled(Consistency::Azure, 1, 5).await;
+    let clock = Suspended { clock: store.clock().clone(), asleep: Arc::default() };
+    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Passing(store.clock().clone())));
+    let builder = builder.consistency(Consistency::Azure);
+    let asleep = builder.with_store::<Club>(store.store()).await.expect("opened");
+    asleep.ensure_tables().await.expect("ensured");
+    let db = program::<Club>(&store).await;
+    let before = store.clock().monotonic();
+    db.migrations().apply().await.expect("applied, since the other is taken for gone");
+    store.clock().advance(Duration::from_secs(3_600));
+    let passed = store.clock().monotonic() - before;
+    clock.asleep.store(passed.as_secs(), Ordering::SeqCst);
+    let first::Person { club, id, name, city, badge, visits } = first::person("c0", 77);
+    asleep.insert(&super::Person { club, id, name, city, badge, visits }).await.expect("written");
+    assert_built(&db, "after it woke").await;
+}
