@@ -110,6 +110,8 @@ struct Dirty {
     table: String,
     partition: String,
     rows: Vec<Row>,
+    /// When they were read, by the monotonic clock.
+    read: Duration,
 }
 
 impl Relay {
@@ -168,28 +170,34 @@ impl Relay {
         let mut round = Round { report: RelayReport::default(), alone, hurried, now: None };
         self.db.check_writable()?;
         self.db.hold_lease().await?;
-        for dirty in self.dirty().await? {
-            self.partition(&dirty, &mut round).await?;
+        for marker in self.markers().await? {
+            // Read when it is its turn: what is delivered must not have been read long ago.
+            if let Some(dirty) = self.read(marker).await? {
+                self.partition(&dirty, &mut round).await?;
+            }
         }
         Ok(round.report)
     }
 
-    /// The dirty partitions. A marker is read before its partition, so that a row written meanwhile is seen or its marker
-    /// has changed.
-    async fn dirty(&self) -> Result<Vec<Dirty>> {
-        let mut dirty = Vec::new();
+    /// The markers of dirty partitions.
+    async fn markers(&self) -> Result<Vec<Row>> {
+        let mut markers = Vec::new();
         for shard in 0..MARKER_SHARDS {
             let range = KeyRange::rows(format!("{shard:02}"), RowRange::all());
-            for marker in self.rows(&self.db.dirty_table(), range).await? {
-                let Some((table, partition)) = marker.key.row.split_once('|') else { continue };
-                let (table, partition) = (table.to_owned(), partition.to_owned());
-                let range = KeyRange::rows(partition.clone(), intents_and_outbox());
-                let mut rows = self.rows(&self.db.table_name(&table), range).await?;
-                rows.retain(|row| !matches!(system::kind(&row.properties), RowKind::Part { .. })); // of an intent
-                dirty.push(Dirty { marker, table, partition, rows });
-            }
+            markers.extend(self.rows(&self.db.dirty_table(), range).await?);
         }
-        Ok(dirty)
+        Ok(markers)
+    }
+
+    /// The dirty partition of a marker, which is read before it, so that a row written meanwhile is seen or the marker has changed.
+    async fn read(&self, marker: Row) -> Result<Option<Dirty>> {
+        let Some((table, partition)) = marker.key.row.split_once('|') else { return Ok(None) };
+        let (table, partition) = (table.to_owned(), partition.to_owned());
+        let read = self.db.environment().clock.monotonic();
+        let range = KeyRange::rows(partition.clone(), intents_and_outbox());
+        let mut rows = self.rows(&self.db.table_name(&table), range).await?;
+        rows.retain(|row| !matches!(system::kind(&row.properties), RowKind::Part { .. })); // of an intent
+        Ok(Some(Dirty { marker, table, partition, rows, read }))
     }
 
     /// Every row of a range; none where the table is not there.
@@ -212,6 +220,9 @@ impl Relay {
     async fn partition(&self, dirty: &Dirty, round: &mut Round) -> Result<()> {
         round.report.partitions += 1;
         for row in &dirty.rows {
+            if self.db.check_held(dirty.read).is_err() {
+                return Ok(()); // the next round reads the others anew
+            }
             self.row(dirty, row, round).await?;
         }
         if dirty.rows.is_empty() && (round.alone || self.is_past_fence(&dirty.marker, round).await?) {
@@ -313,7 +324,7 @@ impl Relay {
             row: row.key.clone(),
             etag: row.etag.clone(),
             intent: Intent::read(row)?,
-            since: self.db.environment().clock.monotonic(),
+            since: dirty.read,
         };
         match (is_done, self.db.is_atomic()) {
             (false, false) => self.db.deliver(&outgoing).await,

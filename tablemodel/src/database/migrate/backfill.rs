@@ -134,7 +134,7 @@ impl Backfill<'_, '_> {
             }
             let Window { runs, cursor, is_last } = self.window(&range).await?;
             let Some(touched) = self.touch_all(&mut range, runs).await? else {
-                return if self.owned.stop.is_asked() { self.let_go(range).await } else { Ok(()) };
+                return if self.is_stopped() { self.let_go(range).await } else { Ok(()) };
             };
             range.cursor = cursor.or(range.cursor);
             range.done = is_last;
@@ -292,7 +292,10 @@ impl Backfill<'_, '_> {
             self.db().environment().sleep.sleep(nap).await;
             rest -= nap;
             self.owned.keep().await?;
-            if self.owned.stop.is_asked() || !self.hold(range).await? {
+            if nap == NAP {
+                self.obey().await?; // it may be paused by now
+            }
+            if self.is_stopped() || !self.hold(range).await? {
                 return Ok(false);
             }
         }

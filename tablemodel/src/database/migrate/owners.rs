@@ -66,8 +66,9 @@ impl Backfill<'_, '_> {
 
     fn is_free(&self, range: &Range) -> bool {
         let is_own = range.owner.as_ref() == Some(&self.owned.me); // left behind by a worker that has ended
-        let is_held = range.owner.as_ref().is_some_and(|owner| !is_own && !is_dead(self.db(), owner));
-        !range.done && !(is_held && holds(range.lease, self.owned.now(), OWNED))
+        let is_live = range.owner.as_ref().is_some_and(|owner| !is_own && !is_dead(self.db(), owner));
+        let is_held = is_live && holds(range.lease, self.owned.now(), OWNED);
+        !range.done && !is_held
     }
 
     async fn work(&self, queue: &Mutex<VecDeque<Range>>) -> Result<()> {

@@ -35,7 +35,8 @@ impl Relay {
     /// Those of the store.
     pub async fn poisoned(&self) -> Result<Vec<Poisoned>> {
         let mut poisoned = Vec::new();
-        for dirty in self.dirty().await? {
+        for marker in self.markers().await? {
+            let Some(dirty) = self.read(marker).await? else { continue };
             for row in dirty.rows {
                 let progress = Progress::of(&row);
                 let Some(error) = progress.poison else { continue };
