@@ -50,7 +50,6 @@ impl Lineage {
             let remedy = "keeps what older programs read, and none may: add `readable_by = ..`, the oldest that may";
             words.downgrade.refuse(&format!("`downgrade` {remedy}"), errors);
         }
-        adopted(words, errors);
         moves(words, input, errors);
         Self {
             moves_to: words.moves_to.get().cloned(),
@@ -115,16 +114,6 @@ impl Lineage {
             self.readable_by.map(|(_, span)| quote_spanned!(span=> const _: () = _tm::check_readable_by(#schema);));
         let moves = self.move_checks(schema);
         quote!(#previous #readable_by #moves)
-    }
-}
-
-/// Rows of other programs are read as version 1, from which something must lead to this one.
-fn adopted(words: &EntityWords, errors: &mut Errors) {
-    let version = words.version.get().copied().unwrap_or(1);
-    if version > 1 && words.previous.is_absent() && words.moved_from.is_absent() {
-        let message = "`adopt` reads rows of other programs as version 1, and nothing tells how these become version";
-        let remedy = "name the struct before by `previous = ..`, or remove `version`";
-        words.adopt.refuse(&format!("{message} {version}: {remedy}"), errors);
     }
 }
 

@@ -15,7 +15,7 @@ fn entity() -> TokenStream {
         #[table(name = "Company", entity_type = "Employee", version = 2, rename_all = "camelCase", wide)]
         #[table(partition = "{department}_{id:shard(16)}", row = "empid_{id:06}_{at:day}_{r#type}", find = "r#loop")]
         #[table(index(r#match, row = "email_{email}_{id:06}_{at:day}_{type}", keep(first_name, skills), when = !r#type))]
-        #[table(index(by_name, row = "n_{first_name}!{id:06}_{at}_{type:hash}", keys_only), allow_scan)]
+        #[table(index(by_name, row = "n_{first_name}!{id:06}_{at}_{type:hash}", keys_only), allow_scan, adopt)]
         pub struct Employee {
             /// A doc comment.
             pub department: String,

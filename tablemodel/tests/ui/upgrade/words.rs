@@ -30,11 +30,4 @@ struct Misspelt {
     id: u32,
 }
 
-#[derive(TableEntity)]
-#[table(name = "Things", version = 2, adopt, partition = "{p}", row = "{id}")]
-struct Adopting {
-    p: String,
-    id: u32,
-}
-
 fn main() {}
