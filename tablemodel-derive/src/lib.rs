@@ -78,11 +78,11 @@ use proc_macro::TokenStream;
 /// | `downgrade` | rows also hold what the version before reads, by `impl Downgrade<EmployeeV1>` |
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
 /// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
-/// | `count(..)`, `sum(..)` | the number of these entities, or the sum of a field, kept in another entity; may be given many times |
+/// | `count(..)`, `sum(..)`, `min(..)`, `max(..)` | the number of these entities, or the sum, the least or the greatest value of a field, kept in another entity; may be given many times |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
 /// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
-/// | `reserved("OldName")` | stored names of removed properties and indexes, which may not be used again |
-/// | `adopt` | rows that other programs wrote are read as version 1 |
+/// | `reserved("OldName")` | stored names of removed properties and indexes, which may not be used again, by groups and copies neither |
+/// | `adopt` | rows that other programs wrote are read as version 1, from which `previous` leads to this one |
 /// | `allow_scan` | scans of whole partitions and of the table may be written |
 /// | `allow(append_hotspot)` | the partition key may be constant, or led by time: one server then takes every write |
 /// | `find = "lookup"` | the function that begins the primary path is called so |
@@ -102,7 +102,7 @@ use proc_macro::TokenStream;
 /// | `sortable` | floats | 16 hexadecimal digits |
 /// | `hour`, `day`, `month` | points in time (`month`: dates too) | the span of time, by a method such as `at_day` |
 /// | `lower` | texts | without regard to case |
-/// | `shard(16)` | every key type | a bucket; only in the partition key, and the field must also stand elsewhere in the key |
+/// | `shard(16)` | every key type | a bucket; once, in a partition key, and the field must also stand elsewhere in the key |
 /// | `hash` | every key type | 128 bits of hash |
 /// | `raw` | texts | verbatim, for tables shared with other programs |
 ///
@@ -122,22 +122,32 @@ use proc_macro::TokenStream;
 ///
 /// # Indexes
 ///
-/// `index(name, row = "..", ..)` keeps a row in the entity's partition, in the same atomic batch. Its row key holds the
-/// entity's own key, or the index is `unique`.
+/// `index(name, row = "..", ..)` keeps a row in the entity's partition, in the same atomic batch; with `partition`, in
+/// another one. Its key holds the entity's own, or the index is `unique`.
 ///
 /// | word | meaning |
 /// |---|---|
 /// | `row = "email_{email}"` | the template of its row key. Required; an `Option` field may stand in it, and then `None` has no row |
-/// | `unique` | no two entities of a partition have the same key in it |
+/// | `partition = "{city}"` | the template of its partition key; without it, the entity's own. Such a row follows its entity a little later, on a store that commits one partition at a time |
+/// | `table = "Cities"` | beside `partition`: the table; the entity's own unless given |
+/// | `read = verified` | beside `partition`: a row is compared with its entity before a path gives it; `eventual` unless given |
+/// | `unique` | no two entities have the same key in it: none of a partition, or with `partition` none at all |
+/// | `each(skills)` | a row for each element of a list marked `json`, which stands in the key as `{skills}` |
 /// | `keep(first_name, age)` | the row holds these properties beside the keys; without it, all |
 /// | `keys_only` | the row holds no properties |
-/// | `when = active`, `when = !active` | the row exists only while the field is present and not `false`, or the other way round |
+/// | `when = active`, `when = !active` | the row exists only while the field, a `bool` or an `Option`, is present and not `false`, or the other way round |
 ///
 /// # Lists
 ///
 /// `list(name, row = "..", ..)` keeps the keys of all entities with one key in one row, in the entity's partition; with
 /// `partition` (and `table`) a row for each key, elsewhere. `Employee::name()` begins its path, whose terminals are `keys`,
-/// `all` and `count`. It takes `row`, `partition`, `table`, `when`, `each(field)` and `store = rows`.
+/// `all` and `count`.
+///
+/// | word | meaning |
+/// |---|---|
+/// | `row`, `partition`, `table`, `when`, `each(field)` | as those of an index |
+/// | `store = rows` | keys that outgrow their row go into rows behind it; so unless told otherwise |
+/// | `store = blob`, `store = blob(inline_below = 1000)` | keys of so many characters and more go into a blob (16000 unless given, and at most). Only beside the entity; needs the feature `blob` |
 ///
 /// # Aggregates
 ///
@@ -158,8 +168,8 @@ use proc_macro::TokenStream;
 /// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
 /// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the default |
-/// | `copy_of(Employee, key(id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy` |
-/// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`) |
+/// | `copy_of(Employee, key(id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy`. When that is deleted, the copy becomes `None` (`clear`, for an `Option` unless told otherwise) or stays (`keep`), or it cannot be deleted (`restrict`, else) |
+/// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`). An absent `Option` is `None`, and takes no such value |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
 /// | `constant = "NUMBER"` | its handle is called so |
 ///
@@ -325,7 +335,7 @@ pub fn property(item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// A newtype is written as what is inside, and paths take the newtype alone. An enum is written by its texts; ranges
-/// of it exist if the texts ascend in the order of the variants.
+/// of it exist if the texts ascend in the order of the variants, which is that of their numbers (`A = 1`) where they have some.
 #[proc_macro_derive(KeyPart, attributes(table))]
 pub fn key_part(item: TokenStream) -> TokenStream {
     emit::value::derive_key_part(item.into()).into()

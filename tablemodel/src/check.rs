@@ -2,10 +2,13 @@
 //!
 //! Each fails by a panic with one sentence, which rustc shows under the user's words; nothing here runs later.
 
+use tablemodel_store::EdmType;
+
 use crate::{
     key::{Codec, KeyType, Part, Problem, Segment, Template},
     path::field::{AggregateValue, Field, HoldsAggregate},
     plan::contributed::same_codec,
+    property::StoredAs,
     schema::{EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
@@ -18,29 +21,32 @@ pub enum Place {
     Primary,
     /// In the row key of an index.
     Index,
+    /// First in the partition key of an index, which nothing else spreads.
+    LeadsIndex,
 }
 
 /// Fails unless the part at `segment`, written `{written}`, can stand there.
 #[track_caller]
 pub const fn check_part(template: &Template, segment: usize, written: &str, place: Place) {
     let Some((part, next)) = part(template, segment) else { return };
-    match template.check() {
-        Some(Problem::Unfit { segment: at }) if at == segment => unfit(part, written),
-        Some(Problem::Glued { segment: at }) if at == segment => {
+    match template.check_segment(segment) {
+        Some(Problem::Unfit { .. }) => unfit(part, written),
+        Some(Problem::Glued { .. }) => {
             let remedy = "` ends and the next part begins: write a separator between them, such as `_` or `!`";
             fail(&["nothing tells where `", written, remedy])
         }
-        Some(Problem::Separator { segment: at }) if at == segment => {
+        Some(Problem::Separator { .. }) => {
             let remedy = "`, which may hold its first character: begin the literal with `_`, `-` or `!`";
             fail(&["the literal `", literal(next), "` cannot follow `", written, remedy])
         }
         _ => {}
     }
-    if part.optional && !matches!(place, Place::Index) {
+    if part.optional && matches!(place, Place::LeadsPartition | Place::Primary) {
         let remedy = "` is an `Option`, and every entity must have a primary key: use the type inside, or an index";
         fail(&["field `", part.field, remedy])
     }
-    if matches!(place, Place::LeadsPartition) && grows(part.key_type) && !matches!(part.codec, Codec::Hash) {
+    let leads = matches!(place, Place::LeadsPartition | Place::LeadsIndex);
+    if leads && grows(part.key_type) && !matches!(part.codec, Codec::Hash) {
         let remedy = "`), so that one server takes every write; lead it with a field that spreads the load, or add a part \
                       such as `{id:shard(16)}`, or say `allow(append_hotspot)`";
         fail(&["this partition key is led by time (`", written, remedy])
@@ -86,7 +92,7 @@ pub const fn check_index(schema: &EntitySchema, place: usize) {
     }
 }
 
-/// Fails if the fields of groups bring a name twice, or more properties than a row takes.
+/// Fails if the fields of groups bring a name twice, a name that was removed, or more properties than a row takes.
 #[track_caller]
 pub const fn check_groups(schema: &EntitySchema) {
     let of = schema.entity_type;
@@ -98,6 +104,45 @@ pub const fn check_groups(schema: &EntitySchema) {
     }
     if schema.has_too_many_properties() {
         fail(&["`", of, "` and its groups have more properties than a row takes: say `#[table(wide)]`"])
+    }
+    let mut at = 0;
+    while at < schema.property_count() && !schema.reserved.is_empty() {
+        let name = schema.property_at(at).property;
+        check_reserved(schema, name);
+        at += 1;
+    }
+}
+
+/// Fails for the name of a removed property.
+#[track_caller]
+pub(crate) const fn check_reserved(schema: &EntitySchema, name: &str) {
+    let mut reserved = schema.reserved;
+    while let [removed, tail @ ..] = reserved {
+        if same(removed, name) {
+            let remedy = "` is reserved: rows that were written before may have it with another meaning; rename the field, or \
+                          the one that it is a part of";
+            fail(&["`", name, remedy])
+        }
+        reserved = tail;
+    }
+}
+
+/// Fails if a default would stand for a `None`: of a field that is an `Option`.
+#[track_caller]
+pub const fn check_default(field: &str, nullable: bool) {
+    if nullable {
+        let remedy = "`: an absent property is `None`, which would be read back as the default; remove `default`, or fill \
+                      the field by `Upgrade`";
+        fail(&["field `", field, remedy])
+    }
+}
+
+/// Fails unless a field that is stored so can be a condition.
+#[track_caller]
+pub const fn check_when(field: &str, stored: StoredAs) {
+    if !stored.nullable && !matches!(stored.edm, EdmType::Boolean) {
+        let remedy = "` is always present and never `false`: a condition is over a `bool` or an `Option`";
+        fail(&["field `", field, remedy])
     }
 }
 
@@ -112,6 +157,9 @@ pub const fn check_chunked(field: &str, codec: &str) {
 /// Fails if two entities cannot live in one model; `a` and `b` are their types.
 #[track_caller]
 pub const fn check_pair(a: (&str, &EntitySchema), b: (&str, &EntitySchema)) {
+    if a.1.has_mistakes() || b.1.has_mistakes() {
+        return;
+    }
     if same_entity_type(a.1, b.1) {
         fail(&["`", a.0, "` and `", b.0, "` have the same entity type: give one another by `entity_type = \"..\"`"])
     }
@@ -130,93 +178,6 @@ pub const fn check_into<E, T, M: HoldsAggregate>(_: &Field<E, T, M>) {}
 
 /// Compiles only if `T` can be the type of an aggregate.
 pub const fn check_held<T: AggregateValue>() {}
-
-/// Fails unless the aggregate at this place is kept in one row, under a key that its sources tell.
-#[track_caller]
-pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
-    let Some(aggregate) = nth(schema.aggregates, place) else { return };
-    let target = aggregate.target;
-    let mut templates: &[&Template] = &[&target.partition, &target.row];
-    while let [template, tail @ ..] = templates {
-        let mut segments = template.0;
-        while let [segment, rest @ ..] = segments {
-            if let Segment::Part(part) = segment
-                && aggregate.source_of(part.property).is_none()
-            {
-                let name = target.entity_type;
-                fail(&[
-                    "the key of `",
-                    name,
-                    "` holds `",
-                    part.field,
-                    "`: say in `key(..)` which field of `",
-                    schema.entity_type,
-                    "` that is",
-                ])
-            }
-            segments = rest;
-        }
-        templates = tail;
-    }
-}
-
-/// Fails unless each property that holds an aggregate has one source in the model, and each aggregate its target.
-#[track_caller]
-pub const fn check_aggregates(model: &[&EntitySchema]) {
-    let mut entities = model;
-    while let [entity, tail @ ..] = entities {
-        check_targets(entity, model);
-        let mut fields = entity.fields;
-        while let [field, rest @ ..] = fields {
-            // One that holds an aggregate is one property.
-            if let [property] = field.properties()
-                && property.aggregate
-            {
-                check_sources(entity, property.property, property.field, model);
-            }
-            fields = rest;
-        }
-        entities = tail;
-    }
-}
-
-#[track_caller]
-const fn check_targets(entity: &EntitySchema, model: &[&EntitySchema]) {
-    let mut aggregates = entity.aggregates;
-    while let [aggregate, tail @ ..] = aggregates {
-        let (mut others, mut is_listed) = (model, false);
-        while let [other, rest @ ..] = others {
-            is_listed |= same_entity_type(other, aggregate.target);
-            others = rest;
-        }
-        if !is_listed {
-            let target = aggregate.target.entity_type;
-            fail(&["`", target, "` holds an aggregate of `", entity.entity_type, "`, and the model does not list it"])
-        }
-        aggregates = tail;
-    }
-}
-
-#[track_caller]
-const fn check_sources(target: &EntitySchema, property: &str, field: &str, model: &[&EntitySchema]) {
-    let (mut entities, mut sources) = (model, 0);
-    while let [entity, tail @ ..] = entities {
-        let mut aggregates = entity.aggregates;
-        while let [aggregate, rest @ ..] = aggregates {
-            if same_entity_type(aggregate.target, target) && same(aggregate.into, property) {
-                sources += 1;
-            }
-            aggregates = rest;
-        }
-        entities = tail;
-    }
-    if sources == 0 {
-        fail(&["`", field, "` of `", target.entity_type, "` holds an aggregate, and no entity of the model adds to it"])
-    }
-    if sources > 1 {
-        fail(&["`", field, "` of `", target.entity_type, "` holds an aggregate, and more than one adds to it"])
-    }
-}
 
 /// The partition key of the index at this place; the entity's own where that is the same.
 pub const fn index_partition(schema: &EntitySchema, place: usize) -> &Template {
@@ -240,6 +201,20 @@ pub const fn index_row(schema: &EntitySchema, place: usize) -> &Template {
 
 const fn grows(key_type: KeyType) -> bool {
     matches!(key_type, KeyType::Time | KeyType::Date | KeyType::Ulid)
+}
+
+/// Whether a part of the template is of the property with this stored name.
+pub(crate) const fn stands_in(template: &Template, property: &str) -> bool {
+    let mut segments = template.0;
+    while let [segment, tail @ ..] = segments {
+        if let Segment::Part(part) = segment
+            && same(part.property, property)
+        {
+            return true;
+        }
+        segments = tail;
+    }
+    false
 }
 
 /// The part at a place of the template, and what stands after it.

@@ -4,7 +4,7 @@
 //! As in `check`: each fails by a panic with one sentence, and nothing here runs later.
 
 use crate::{
-    check::{fail, join, nth, part},
+    check::{check_reserved, fail, join, nth, part, stands_in},
     key::Template,
     schema::{BLOB, CopySchema, EntitySchema, OnDelete, same, same_entity_type},
 };
@@ -19,6 +19,9 @@ pub const fn on_delete(optional: bool) -> OnDelete {
 pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usize) {
     let Some(copy) = nth(schema.copies, place) else { return };
     let (name, of) = (copy.name, source.entity_type);
+    if source.has_mistakes() {
+        return;
+    }
     if same_entity_type(schema, source) {
         fail(&["`", name, "` copies the entity that it is a field of: copy another, or keep the value itself"])
     }
@@ -38,6 +41,7 @@ pub const fn check_copy(schema: &EntitySchema, source: &EntitySchema, place: usi
         let remedy = "` stores a property under a name that another field has: rename one of them";
         fail(&["the copy `", name, "` of `", of, remedy])
     }
+    check_names(schema, copy);
     if schema.has_too_many_properties() {
         let remedy =
             "` and its copies have more properties than a row takes: copy fewer, or keep some in a field with `json`";
@@ -116,17 +120,17 @@ const fn gives(copy: &CopySchema, property: &str) -> bool {
     false
 }
 
-const fn stands_in(template: &Template, property: &str) -> bool {
-    let mut segment = 0;
-    while segment < template.0.len() {
-        if let Some((part, _)) = part(template, segment)
-            && same(part.property, property)
-        {
-            return true;
+/// That no stored name of the copy was removed.
+#[track_caller]
+const fn check_names(schema: &EntitySchema, copy: &CopySchema) {
+    let mut names = copy.properties;
+    while let [name, tail @ ..] = names {
+        let (joined, length) = join(&[copy.property, "_", name]);
+        if let Ok(name) = std::str::from_utf8(joined.split_at(length).0) {
+            check_reserved(schema, name);
         }
-        segment += 1;
+        names = tail;
     }
-    false
 }
 
 /// Whether a stored name of the copy is one of a field, or of an earlier copy.

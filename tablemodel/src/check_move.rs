@@ -11,6 +11,9 @@ use crate::{
 #[track_caller]
 pub const fn check_move(old: &EntitySchema, new: &EntitySchema, written: &str) {
     let of = old.entity_type;
+    if old.has_mistakes() || new.has_mistakes() {
+        return;
+    }
     if !same(of, new.entity_type) {
         let remedy = "`: write the same `entity_type = \"..\"` on both";
         fail(&["`", written, "` is a form of another entity: `", of, "` cannot move to `", new.entity_type, remedy])
@@ -79,7 +82,7 @@ const fn check_plain(schema: &EntitySchema) {
 #[track_caller]
 const fn check_keys(old: &EntitySchema, new: &EntitySchema) {
     let mut version = old;
-    loop {
+    while !version.has_mistakes() {
         let mut at = 0;
         while at <= version.indexes.len() {
             let mut to = 0;
@@ -129,6 +132,8 @@ pub(crate) const fn check_alone(entities: &[(&str, &EntitySchema)], name: &str, 
     while let [(other, entity), tail @ ..] = rest {
         if let Some(form) = other_form(schema)
             && !same_entity_type(entity, schema)
+            && !entity.has_mistakes()
+            && !form.has_mistakes()
             && (rows_may_collide(entity, form) || may_collide_with_other_form(form, entity))
         {
             let remedy =

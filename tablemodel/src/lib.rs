@@ -8,6 +8,7 @@ extern crate self as tablemodel; // the derives name this crate, in its own test
 #[cfg(feature = "blob")]
 pub mod blob;
 mod check;
+mod check_aggregate;
 mod check_copy;
 mod check_move;
 #[cfg(feature = "cli")]

@@ -16,9 +16,10 @@ pub use tablemodel_store::{EdmType, Row, Value, ValueRef};
 pub use crate::{
     Result as RunResult,
     check::{
-        Place, check_aggregate, check_aggregates, check_chunked, check_field, check_groups, check_held, check_index,
-        check_into, check_pair, check_part, index_partition, index_row,
+        Place, check_chunked, check_default, check_field, check_groups, check_held, check_index, check_into,
+        check_pair, check_part, check_when, index_partition, index_row,
     },
+    check_aggregate::{check_aggregate, check_aggregates},
     check_copy::{check_copies, check_copy, on_delete},
     check_move::check_move,
     entity::{
@@ -27,7 +28,8 @@ pub use crate::{
     format::{facts_length, gate, gate_unreadable},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
-        Component, Fixed, KeyForm, ModelRows, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg, Scan, Text,
+        Component, Fixed, KeyForm, ModelRows, OrderedArg, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg,
+        Scan, Text, Unordered,
         field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Ranked, Summed},
         list::{ListKind, ListPath, ListState, Listed},
         state::{

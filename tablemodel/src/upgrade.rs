@@ -210,6 +210,9 @@ fn written<E: TableEntity>(entity: &E) -> Result<FieldWriter, Fault> {
 pub const fn check_previous(schema: &EntitySchema, written: &str) {
     let Some(previous) = &schema.previous else { return };
     let (old, of) = (previous.schema, schema.entity_type);
+    if old.has_mistakes() {
+        return;
+    }
     if !same(old.entity_type, of) {
         let remedy = "`: write `entity_type = \"";
         fail(&["`", written, "` is a version of `", old.entity_type, "`, not of `", of, remedy, of, "\"` on it"])
@@ -229,6 +232,20 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
     }
     if previous.downgrade.is_some() && schema.shape.is_some() {
         fail(&["an entity of several rows cannot hold what older programs read beside its own: leave out `downgrade`"])
+    }
+    check_adopt(schema);
+}
+
+/// That rows of other programs, which are read as version 1, can become this version's.
+#[track_caller]
+const fn check_adopt(schema: &EntitySchema) {
+    let mut oldest = schema;
+    while let Some(previous) = &oldest.previous {
+        oldest = previous.schema;
+    }
+    if schema.adopt && oldest.version > 1 {
+        let remedy = "`, which is not among the versions before: name its struct by `previous = ..` on the oldest, or remove `adopt`";
+        fail(&["`adopt` reads rows of other programs as version 1 of `", schema.entity_type, remedy])
     }
 }
 
@@ -263,6 +280,9 @@ pub const fn check_readable_by(schema: &EntitySchema) {
         let Some(previous) = &newer.previous else {
             fail(&["nothing is known of the version that `readable_by` names: name it by `previous = ..`"])
         };
+        if previous.schema.has_mistakes() {
+            return;
+        }
         keeps = keeps && previous.downgrade.is_some();
         check_reads(schema, previous.schema, keeps);
         newer = previous.schema;

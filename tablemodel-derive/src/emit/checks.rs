@@ -11,8 +11,10 @@ use crate::{
         field::Kind,
         key::{Key, Segment},
     },
-    rooms::chunked,
+    rooms::{chunked, index::When},
 };
+
+use super::fields;
 
 /// All checks of an entity.
 pub(crate) fn checks(entity: &Entity) -> TokenStream {
@@ -22,11 +24,14 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     let row = parts(&entity.row, &quote!(&#schema.row), |_| quote!(Primary));
     let indexes = entity.indexes.iter().enumerate().map(|(place, index)| {
         let elsewhere = index.elsewhere.as_ref().map(|elsewhere| {
-            self::parts(&elsewhere.partition, &quote!(_tm::index_partition(#schema, #place)), |_| quote!(Index))
+            let template = quote!(_tm::index_partition(#schema, #place));
+            let lead = leading(&elsewhere.partition, entity, quote!(LeadsIndex), quote!(Index));
+            self::parts(&elsewhere.partition, &template, lead)
         });
         let parts = parts(&index.row, &quote!(_tm::index_row(#schema, #place)), |_| quote!(Index));
         let overlap = quote_spanned!(index.row.span=> const _: () = _tm::check_index(#schema, #place););
-        quote!(#elsewhere #parts #overlap)
+        let when = index.when.as_ref().map(When::checks);
+        quote!(#elsewhere #parts #overlap #when)
     });
     let group = entity.fields.iter().find(|field| matches!(field.kind, Kind::Group | Kind::Array));
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
@@ -35,19 +40,21 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
         let ty = &field.ty;
         quote_spanned!(ty.span()=> const _: () = _tm::check_held::<#ty>();)
     });
-    let chunked = chunked::checks(entity);
+    let (chunked, defaults) = (chunked::checks(entity), fields::default_checks(&entity.fields));
     let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
     let lineage = entity.lineage.checks(&schema);
-    quote!(#lineage #partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked #(#copies)*)
+    quote!(#lineage #partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked #defaults #(#copies)*)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {
-    let key = &entity.partition;
+    let lead = leading(&entity.partition, entity, quote!(LeadsPartition), quote!(Primary));
+    parts(&entity.partition, &quote!(&#schema.partition), lead)
+}
+
+/// The place of the first part of a partition key is `first`, unless nothing is asked of it.
+fn leading(key: &Key, entity: &Entity, first: TokenStream, other: TokenStream) -> impl Fn(bool) -> TokenStream {
     let may_grow = entity.append_hotspot || key.shard().is_some();
-    parts(key, &quote!(&#schema.partition), |is_first| match is_first && !may_grow {
-        true => quote!(LeadsPartition),
-        false => quote!(Primary),
-    })
+    move |is_first| if is_first && !may_grow { first.clone() } else { other.clone() }
 }
 
 /// One constant per part, so that every part with a fault is told.

@@ -32,15 +32,16 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     super::hidden(&entity.runtime, &items.into_iter().collect())
 }
 
-/// A format without fields or keys, in a table of its own, so that no other entity seems to meet it.
+/// A format without fields or keys, in a table of its own, so that no other entity seems to meet it; checks that ask about
+/// several entities pass over it.
 fn implementation(entity: &Entity) -> TokenStream {
-    let (ident, name, bodies) = (&entity.ident, entity.name(), fields::unreachable());
+    let (ident, entity_type, name, bodies) = (&entity.ident, &entity.entity_type, entity.name(), fields::unreachable());
     quote! {
         #[automatically_derived]
         impl _tm::TableEntity for #ident {
-            const ENTITY_TYPE: &'static str = #name;
+            const ENTITY_TYPE: &'static str = #entity_type;
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
-                entity_type: #name, discriminator: #name, table: #name, path: #name, .._tm::EntitySchema::PLAIN
+                entity_type: #entity_type, discriminator: #name, table: #name, path: #name, .._tm::EntitySchema::MISTAKEN
             };
             #(#bodies)*
         }

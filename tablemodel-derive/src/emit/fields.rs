@@ -131,6 +131,16 @@ impl Field {
     }
 }
 
+/// Constants that do not compile where a default would stand for a `None` that was stored.
+pub(crate) fn default_checks(fields: &[Rc<Field>]) -> TokenStream {
+    let is_own = |field: &Field| matches!(field.default, None | Some(DefaultWord::Own));
+    let checks = fields.iter().filter(|field| field.kind == Kind::Plain && !is_own(field)).map(|field| {
+        let (name, ty) = (&field.name, &field.ty);
+        quote_spanned!(ty.span()=> const _: () = _tm::check_default(#name, <#ty as _tm::Property>::NULLABLE);)
+    });
+    checks.collect()
+}
+
 /// A function that gives the default.
 fn default(word: &DefaultWord, ty: &Type) -> TokenStream {
     match word {

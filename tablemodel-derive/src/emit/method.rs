@@ -1,13 +1,14 @@
 //! The methods of a path, and for each the trait that says in which states it may be called: that trait's message is
 //! what a user reads when a path is wrong.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{quote, quote_spanned};
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::meant::{
     entity::Entity,
     field::{Field, Kind},
+    key::Part,
     names::TERMINALS,
     path::Path,
 };
@@ -110,16 +111,23 @@ impl Method<'_> {
 /// What to do about a field that is in no key.
 fn remedy(entity: &Entity, field: &Field) -> String {
     let name = &field.name;
-    if field.kind != Kind::Plain {
+    if field.kind != Kind::Plain || field.chunked.is_some() || field.is_aggregate {
         return format!("`{name}` cannot be in a key; filter the entities that the path gives");
     }
-    let own: Vec<_> = entity.row.parts().map(|part| part.written()).collect();
-    let row = format!("{name}_{{{name}}}_{}", own.join("_"));
+    let codec = if is_float(field.ty.to_token_stream()) { ":sortable" } else { "" };
+    let own = entity.row.parts().map(Part::written);
+    let row: Vec<_> = [name.clone(), format!("{{{name}{codec}}}")].into_iter().chain(own).collect();
+    let keep = if entity.may_be_copied() { "" } else { ", keys_only" };
     let scan = match entity.allow_scan {
         true => "scan the partition with `matching(..)`",
         false => "filter the entities that the path gives",
     };
-    format!("to query by it, declare `index(by_{name}, row = \"{row}\")`, or {scan}")
+    format!("to query by it, declare `index(by_{name}, row = \"{}\"{keep})`, or {scan}", row.join("_"))
+}
+
+/// Whether it is written as a float, or an `Option` of one, whose keys need a codec.
+fn is_float(ty: TokenStream) -> bool {
+    ty.into_iter().any(|tree| matches!(tree, TokenTree::Ident(ident) if ident == "f32" || ident == "f64"))
 }
 
 /// Braces are the attribute's own.

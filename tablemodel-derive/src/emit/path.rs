@@ -159,7 +159,11 @@ fn steps(path: &Path) -> TokenStream {
         let end = quote!(_tm::At<#marker, _tm::Ended>);
         let between = component.between().map(|method| {
             let (key, span) = (key_type(&component.field), component.field.ty.span());
-            let bound = (component.range == Range::OfFixedWidth).then(|| quote_spanned!(span=> : _tm::RangeArg<#key>));
+            let bound = match component.range {
+                Range::Never | Range::Always => None,
+                Range::OfOrder => Some(quote_spanned!(span=> : _tm::OrderedArg<#key>)),
+                Range::OfFixedWidth => Some(quote_spanned!(span=> : _tm::RangeArg<#key>)),
+            };
             quote_spanned!(span=> impl<__A #bound> __next::#method<#end, __A> for #from {})
         });
         let starts_with = component.starts_with().map(|method| quote!(impl __next::#method<#end> for #from {}));

@@ -41,6 +41,7 @@ fn implementation(projection: &Projection<'_>, of: &TokenStream) -> TokenStream 
             _ => quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);),
         }
     });
+    let defaults = fields::default_checks(fields);
     quote! {
         #[automatically_derived]
         impl _tm::Projection for #ident {
@@ -48,7 +49,7 @@ fn implementation(projection: &Projection<'_>, of: &TokenStream) -> TokenStream 
             const PROPERTIES: &'static [&'static str] = &[#(#names),*];
             #read
         }
-        #(#checks)*
+        #(#checks)* #defaults
     }
 }
 

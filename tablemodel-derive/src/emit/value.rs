@@ -47,7 +47,8 @@ pub(crate) fn derive_key_part(tokens: TokenStream) -> TokenStream {
         Kind::Newtype(inner) => key_part_newtype(value.ident, inner),
         Kind::Names(texts) => {
             let ordered = ascend(texts);
-            key_part(value.ident, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &quote!(_tm::Other))
+            let form = if ordered { quote!(_tm::Other) } else { quote!(_tm::Unordered) };
+            key_part(value.ident, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &form)
         }
         Kind::Unfit => TokenStream::new(),
     };
@@ -143,11 +144,13 @@ fn group(ident: &Ident, members: &[Rc<Field>], is_sound: bool) -> TokenStream {
         false => fields::unreachable(),
     };
     let properties = if is_sound { properties } else { quote!(&[]) };
+    let defaults = is_sound.then(|| fields::default_checks(members));
     quote! {
         #[automatically_derived]
         impl _tm::PropertyGroup for #ident {
             const PROPERTIES: &'static [_tm::PropertySchema] = #properties;
             #(#body)*
         }
+        #defaults
     }
 }

@@ -8,7 +8,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::{LitStr, Visibility};
 
 use super::{
-    field::{Field, resolve_all},
+    field::{Field, Kind, resolve_all},
     key::Key,
     lineage::Lineage,
     names, rules,
@@ -104,6 +104,12 @@ impl Entity {
     /// Whether the field can be read back from the primary key.
     pub(crate) fn in_key(&self, field: &Field) -> bool {
         is_recoverable(&self.partition, field) || is_recoverable(&self.row, field)
+    }
+
+    /// Whether an index row can be a copy of the whole entity: of one row, without a link to a blob.
+    pub(crate) fn may_be_copied(&self) -> bool {
+        let is_more = |field: &Rc<Field>| field.chunked.is_some() || matches!(field.kind, Kind::Blob(_));
+        !self.wide && !self.fields.iter().any(is_more)
     }
 
     /// Whether a key, or a row made from the entity, depends on the field.

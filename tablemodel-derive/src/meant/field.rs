@@ -70,6 +70,11 @@ impl Field {
         let is_array = is_array(&field.ty);
         refuse_conflicts(&words, is_array, errors);
         let kind = kind(&words, is_array);
+        if kind == Kind::Json && is_option(&field.ty) && !matches!(words.default.get(), Some(DefaultWord::Own)) {
+            let message =
+                "an absent property is `None`, which would be read back as the default: remove `default`, or fill the";
+            words.default.refuse(&format!("field `{name}`: {message} field by `Upgrade`"), errors);
+        }
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
         if matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_) | Kind::Copy)
@@ -134,6 +139,11 @@ impl Field {
         self.is_property() || matches!(self.kind, Kind::Array | Kind::Blob(_))
     }
 
+    /// Whether the type is written as an `Option`.
+    pub(crate) fn is_option(&self) -> bool {
+        is_option(&self.ty)
+    }
+
     /// Whether the field is one property.
     pub(crate) fn is_property(&self) -> bool {
         matches!(self.kind, Kind::Plain | Kind::Json)
@@ -168,6 +178,16 @@ fn is_array(ty: &Type) -> bool {
         Type::Array(_) => true,
         Type::Group(group) => is_array(&group.elem),
         Type::Paren(paren) => is_array(&paren.elem),
+        _ => false,
+    }
+}
+
+/// Whether the type is written as an `Option`: of what is kept as JSON, no trait tells it.
+fn is_option(ty: &Type) -> bool {
+    match ty {
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "Option"),
+        Type::Group(group) => is_option(&group.elem),
+        Type::Paren(paren) => is_option(&paren.elem),
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use syn::{Fields, Type, Visibility};
 use super::entity::runtime;
 use crate::{
     errors::Errors,
-    written::{Container, ContainerWords, Input, Variant, VariantWords},
+    written::{Container, ContainerWords, Input, Variant, VariantWords, refuse_words},
 };
 
 /// The model.
@@ -68,6 +68,7 @@ impl<'a> Listed<'a> {
         if let Fields::Unnamed(fields) = fields
             && let (Some(field), 1) = (fields.unnamed.first(), fields.unnamed.len())
         {
+            refuse_words(field, "say it on the variant, or on the entity itself", errors);
             return Some(Self { variant: ident, ty: &field.ty });
         }
         let inside = if is_other { "Row".to_owned() } else { ident.to_string() };

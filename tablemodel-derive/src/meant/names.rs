@@ -9,8 +9,8 @@ use super::{
 };
 use crate::errors::Errors;
 
-/// The terminals of a path, which no field's method may hide, and the two that reach its query.
-pub(crate) const TERMINALS: [&str; 13] = [
+/// The terminals of a path and of a list's, which no field's method may hide, and what other code takes a path apart by.
+pub(crate) const TERMINALS: [&str; 15] = [
     "one",
     "exists",
     "get_many",
@@ -21,7 +21,9 @@ pub(crate) const TERMINALS: [&str; 13] = [
     "count",
     "delete_all",
     "select",
+    "verified",
     "explain",
+    "primary_key",
     "keys",
     "into_query",
 ];
@@ -47,8 +49,8 @@ fn check_reserved(entity: &Entity, errors: &mut Errors) {
             errors.at(field.property_span, format!("`{name}` is reserved: {remedy} with `rename = \"..\"`"));
         }
     }
-    for index in entity.indexes.iter().filter(|index| is_reserved(&index.name.to_string())) {
-        errors.at(index.name.span(), format!("`{}` is reserved: {remedy}", index.name));
+    for index in entity.indexes.iter().filter(|index| is_reserved(&index.stored_name())) {
+        errors.at(index.name.span(), format!("`{}` is reserved: {remedy}", index.stored_name()));
     }
 }
 

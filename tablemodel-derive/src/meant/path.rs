@@ -40,6 +40,8 @@ pub(crate) struct Component {
 pub(crate) enum Range {
     Never,
     Always,
+    /// Only for types whose keys are in the order of their values: not for every enum.
+    OfOrder,
     /// Only for types whose keys all have one length.
     OfFixedWidth,
 }
@@ -77,7 +79,7 @@ fn path(start: &Ident, index: Option<usize>, partition: &Key, row: &Key) -> Path
 fn range(codec: Codec, after: Option<&str>) -> Range {
     match codec {
         Codec::Width(_) | Codec::Desc | Codec::Sortable | Codec::Hour | Codec::Day | Codec::Month => Range::Always,
-        Codec::Plain if after.is_some_and(|literal| literal.is_empty() || literal.starts_with('!')) => Range::Always,
+        Codec::Plain if after.is_some_and(|literal| literal.is_empty() || literal.starts_with('!')) => Range::OfOrder,
         Codec::Raw if after == Some("") => Range::Always,
         Codec::Plain => Range::OfFixedWidth,
         Codec::Raw | Codec::Lower | Codec::Shard(_) | Codec::Hash => Range::Never,

@@ -3,8 +3,16 @@
 
 use proc_macro2::Span;
 
-use super::{entity::Entity, field::Kind, key::Part};
-use crate::{codec::Codec, errors::Errors, rooms::index::Cover, written::EntityWords};
+use super::{
+    entity::Entity,
+    field::Kind,
+    key::{Key, Part},
+};
+use crate::{
+    errors::Errors,
+    rooms::index::{Cover, Elsewhere, Index},
+    written::EntityWords,
+};
 
 /// The service: operations in one atomic batch.
 const MAX_ROWS_PER_WRITE: usize = 100;
@@ -27,9 +35,27 @@ pub(crate) fn check(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
             errors.at(key.span, format!("`{}` {message}", shard.written()));
         }
     }
+    for key in std::iter::once(&entity.partition).chain(elsewhere(entity).map(|(_, elsewhere)| &elsewhere.partition)) {
+        check_one_shard(key, errors);
+    }
     check_index_spread(entity, errors);
     check_counts(entity, errors);
     check_copies(entity, errors);
+}
+
+/// The indexes and lists in other partitions.
+fn elsewhere(entity: &Entity) -> impl Iterator<Item = (&Index, &Elsewhere)> {
+    entity.indexes.iter().filter_map(|index| Some((index, index.elsewhere.as_ref()?)))
+}
+
+/// A query asks every bucket of one part.
+fn check_one_shard(key: &Key, errors: &mut Errors) {
+    let mut shards = key.parts().filter(|part| part.codec.is_shard());
+    if let (Some(first), Some(second)) = (shards.next(), shards.next()) {
+        let (first, second) = (first.written(), second.written());
+        let message = format!("`{first}` spreads the partitions already, and a query asks the buckets of one part");
+        errors.at(key.span, format!("{message}: remove `{second}`, or give the first more buckets"));
+    }
 }
 
 /// A whole copy of a blob would be a second link to it, which nothing keeps in step.
@@ -65,9 +91,10 @@ fn check_spread(entity: &Entity, words: &EntityWords, errors: &mut Errors) {
 
 /// The partition key of an index must spread writes too.
 fn check_index_spread(entity: &Entity, errors: &mut Errors) {
-    let elsewhere = entity.indexes.iter().filter_map(|index| Some((index, index.elsewhere.as_ref()?)));
-    for (index, elsewhere) in elsewhere.filter(|(_, elsewhere)| elsewhere.partition.is_sound && !entity.append_hotspot)
-    {
+    if entity.append_hotspot {
+        return;
+    }
+    for (index, elsewhere) in elsewhere(entity).filter(|(_, elsewhere)| elsewhere.partition.is_sound) {
         let (key, name, what) = (&elsewhere.partition, &index.name, if index.is_list { "list" } else { "index" });
         let why = match key.parts().next() {
             _ if key.shard().is_some() => continue,
@@ -81,8 +108,9 @@ fn check_index_spread(entity: &Entity, errors: &mut Errors) {
     }
 }
 
+/// As far as it shows without types.
 fn is_of_time(part: &Part) -> bool {
-    part.codec.is_bucket() || part.codec == Codec::Desc
+    part.codec.is_bucket()
 }
 
 /// Two entities must not share a key because a codec forgets what tells them apart.

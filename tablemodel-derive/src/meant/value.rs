@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     errors::Errors,
-    written::{Container, ContainerWords, FieldWords, Input},
+    written::{Container, ContainerWords, FieldWords, Input, refuse_words},
 };
 
 /// The type.
@@ -45,7 +45,11 @@ impl<'a> Value<'a> {
         };
         let words = ContainerWords::read(&input.words, legal, errors);
         let kind = match &input.shape {
-            Container::Newtype(inner) => Kind::Newtype(inner),
+            Container::Newtype(inner) => {
+                let remedy = "a newtype is stored as what is inside; say it on the field of the entity";
+                refuse_words(inner, remedy, errors);
+                Kind::Newtype(&inner.ty)
+            }
             Container::Enum(variants) => Kind::Names(resolve(input, variants, words.rename_all.get().copied(), errors)),
             Container::Named(fields) => {
                 let fields = resolve_all(fields, &FieldWords::OF_GROUP, &words.rename_all, errors);

@@ -85,13 +85,18 @@ fn name(word: &Word, example: &str, errors: &mut Errors) -> Option<Ident> {
 fn key(word: &Word, errors: &mut Errors) -> Option<Vec<(Ident, Ident)>> {
     let words = word.words(errors)?;
     if words.is_empty() {
-        return word.wrong(
-            "says which entity",
-            "`key(name = department)`: a field of its key, and one of this struct",
-            errors,
-        );
+        let write = "`key(name = department)`: a field of its key, and one of this struct";
+        return word.wrong("says which entity", write, errors);
     }
-    Some(words.iter().filter_map(|pair| Some((pair.name.clone(), name(pair, "department", errors)?))).collect())
+    let mut pairs: Vec<(Ident, Ident)> = Vec::new();
+    for pair in &words {
+        let Some(field) = name(pair, "department", errors) else { continue };
+        match pairs.iter().any(|(earlier, _)| earlier.unraw() == pair.name.unraw()) {
+            true => errors.at(pair.span(), format!("`{}` is given twice", pair.name)),
+            false => pairs.push((pair.name.clone(), field)),
+        }
+    }
+    Some(pairs)
 }
 
 /// A resolved aggregate.
@@ -213,8 +218,9 @@ impl Aggregate {
             let handle = self.handle(into);
             quote_spanned!(into.span()=> const _: () = _tm::check_into::<_, #result, _>(&#handle);)
         });
+        let when = self.when.as_ref().map(When::checks);
         let beside = quote_spanned!(self.target.span()=> const _: () = _tm::check_aggregate(#schema, #place););
-        quote!(#(#types)* #into #beside)
+        quote!(#(#types)* #into #when #beside)
     }
 }
 
@@ -224,8 +230,9 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
         let own = entity.partition.parts().chain(entity.row.parts()).any(|part| part.is_of(field));
         let index = entity.indexes.iter().find(|index| index.depends_on(field));
         let aggregate = entity.aggregates.iter().any(|aggregate| aggregate.uses(field));
-        if own || index.is_some() || aggregate {
-            let message = "holds an aggregate, so that no key, condition or other aggregate can be made from it";
+        let copy = entity.copies.iter().any(|copy| copy.uses(field));
+        if own || index.is_some() || aggregate || copy {
+            let message = "holds an aggregate, so that no key, condition, copy or other aggregate can be made from it";
             errors.at(field.ident.span(), format!("field `{}` {message}", field.name));
         }
     }

@@ -8,7 +8,7 @@ use syn::{LitInt, LitStr, spanned::Spanned};
 use crate::{
     errors::Errors,
     meant::field::{Field, Kind},
-    written::{Word, unknown_word},
+    written::{Slot, Word, unknown_word},
 };
 
 /// Values of fewer bytes are kept in the row, unless told otherwise.
@@ -23,17 +23,17 @@ pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<usize> {
     if word.is_alone() {
         return Some(INLINE_BELOW);
     }
-    let mut limit = Some(INLINE_BELOW);
+    let mut limit = Slot::Absent;
     for inner in word.words(errors)? {
         match inner.text().as_str() {
-            "inline_below" => limit = inline_below(&inner, errors),
+            "inline_below" => limit.fill(&inner, inline_below(&inner, errors), errors),
             _ => {
-                limit = None;
+                limit.spoil();
                 unknown_word(&inner, "in `blob(..)`", &["inline_below"], errors);
             }
         }
     }
-    limit
+    if limit.is_absent() { Some(INLINE_BELOW) } else { limit.get().copied() }
 }
 
 fn inline_below(word: &Word, errors: &mut Errors) -> Option<usize> {

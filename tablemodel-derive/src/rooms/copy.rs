@@ -70,7 +70,7 @@ fn pairs(word: &Word, errors: &mut Errors) -> Option<Vec<(Ident, Ident)>> {
     for word in &words {
         let holder = word.value().and_then(|value| syn::parse2::<Ident>(value).ok());
         match holder {
-            Some(_) if pairs.iter().any(|(source, _)| *source == word.name) => {
+            Some(_) if pairs.iter().any(|(source, _)| source.unraw() == word.name.unraw()) => {
                 errors.at(word.span(), format!("`{}` is given twice", word.name));
             }
             Some(holder) => pairs.push((word.name.clone(), holder)),

@@ -5,7 +5,7 @@ mod words;
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{LitStr, ext::IdentExt, spanned::Spanned};
 
@@ -13,6 +13,7 @@ pub(crate) use self::words::IndexWords;
 pub(super) use self::words::{WhenWord, when};
 use super::list::Store;
 use crate::{
+    codec::Codec,
     emit::schema,
     errors::Errors,
     meant::{
@@ -61,6 +62,16 @@ pub(crate) enum Cover {
 pub(crate) struct When {
     pub(crate) field: Rc<Field>,
     negated: bool,
+    span: Span,
+}
+
+impl When {
+    /// That the field is a `bool` or an `Option`, which only types tell.
+    pub(crate) fn checks(&self) -> Option<TokenStream> {
+        let Field { name, ty, kind, .. } = &*self.field;
+        let stored = quote_spanned!(ty.span()=> <#ty as _tm::Property>::STORED);
+        (*kind == Kind::Plain).then(|| quote_spanned!(self.span=> const _: () = _tm::check_when(#name, #stored);))
+    }
 }
 
 impl Index {
@@ -130,9 +141,14 @@ impl Index {
         covered || self.depends_on(field)
     }
 
+    /// The name without `r#`.
+    pub(crate) fn stored_name(&self) -> String {
+        self.name.unraw().to_string()
+    }
+
     /// `_tm::IndexSchema { .. }`
     pub(crate) fn schema(&self, entity: &Entity) -> TokenStream {
-        let (name, row) = (self.name.to_string(), self.row_schema());
+        let (name, row) = (self.stored_name(), self.row_schema());
         let discriminator = format!("{}.{name}@{}", entity.entity_type, entity.version);
         let cover = match &self.cover {
             Cover::Whole => quote!(Whole),
@@ -187,7 +203,7 @@ impl Index {
 
 /// `_tm::Option<_tm::When>`
 pub(super) fn when_schema(when: Option<&When>) -> TokenStream {
-    let Some(When { field, negated }) = when else { return quote!(_tm::None) };
+    let Some(When { field, negated, .. }) = when else { return quote!(_tm::None) };
     let property = &field.property;
     quote!(_tm::Some(_tm::When { property: #property, negated: #negated }))
 }
@@ -235,8 +251,13 @@ fn elsewhere(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> O
 }
 
 pub(super) fn condition(when: &WhenWord, fields: &[Rc<Field>], errors: &mut Errors) -> Option<When> {
-    let field = property(&when.field, fields, errors)?;
-    Some(When { field, negated: when.negated })
+    let (field, span) = (property(&when.field, fields, errors)?, when.field.span());
+    if field.kind == Kind::Json && !field.is_option() {
+        let message = format!("field `{}` is stored as JSON, which is never `false`", field.name);
+        errors.at(span, format!("{message}: a condition is over a `bool` or an `Option`"));
+        return None;
+    }
+    Some(When { field, negated: when.negated, span })
 }
 
 fn cover(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Cover {
@@ -291,6 +312,17 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
             false => check_identity(index, entity, errors),
         }
         check_keep(index, entity, errors);
+        check_each(index, errors);
+    }
+}
+
+/// The elements of a list are told apart by the key.
+fn check_each(index: &Index, errors: &mut Errors) {
+    let Some(each) = &index.each else { return };
+    if !index.keys().flat_map(Key::parts).any(|part| part.is_of(each)) {
+        let (what, name) = (if index.is_list { "list" } else { "index" }, &each.name);
+        let message = format!("{what} `{}`: all elements of `{name}` would have the same row", index.name);
+        errors.at(index.row.span, format!("{message}: add `{{{name}}}` to its key, or remove `each({name})`"));
     }
 }
 
@@ -307,7 +339,7 @@ fn check_identity(index: &Index, entity: &Entity, errors: &mut Errors) {
         let message = "holds the entity's own key, so every entry is unique: remove one of them";
         errors.at(index.row.span, format!("index `{name}`: `unique` promises nothing here; the {which} {message}"));
     } else if !index.is_unique && !missing.is_empty() {
-        let missing = missing.iter().map(|part| part.written()).collect::<Vec<_>>().join("_");
+        let missing = written(&missing).join("_");
         let message = format!("two entities could have the same entry: add `_{missing}` to the row key, or `unique`");
         errors.at(index.row.span, format!("index `{name}`: {message}"));
     }
@@ -319,6 +351,16 @@ pub(super) fn not_held<'e>(index: &Index, entity: &'e Entity) -> Vec<&'e Part> {
     let is_held = |own: &&Part| held().any(|part| part.is_of(&own.field) && holds(part, own));
     let own = entity.partition.parts().filter(|_| index.elsewhere.is_some()).chain(entity.row.parts());
     own.filter(|own| !is_held(own)).collect()
+}
+
+/// The parts as a row key can have them: a shard stands in a partition key only, and its field tells as much.
+fn written(parts: &[&Part]) -> Vec<String> {
+    let is_told = |shard: &Part| parts.iter().any(|part| part.is_of(&shard.field) && !part.codec.is_shard());
+    let in_row = |part: &&Part| match part.codec.is_shard() {
+        false => Some(part.written()),
+        true => (!is_told(part)).then(|| Part { codec: Codec::Plain, field: part.field.clone() }.written()),
+    };
+    parts.iter().filter_map(in_row).collect()
 }
 
 /// Whether `part` tells apart all that `own` does.

@@ -67,16 +67,17 @@ fn store(word: &Word, errors: &mut Errors) -> Option<Store> {
         (Some(value), Some("rows")) if value.is_alone() => Some(Store::Rows),
         (Some(value), Some("blob")) if value.is_alone() => Some(Store::Blob(INLINE_BELOW, word.span())),
         (Some(value), Some("blob")) => {
-            let mut limit = Some(INLINE_BELOW);
+            let mut limit = Slot::Absent;
             for inner in value.words(errors)? {
                 match inner.text().as_str() {
-                    "inline_below" => limit = inline_below(&inner, errors),
+                    "inline_below" => limit.fill(&inner, inline_below(&inner, errors), errors),
                     _ => {
-                        limit = None;
+                        limit.spoil();
                         unknown_word(&inner, "in `blob(..)`", &["inline_below"], errors);
                     }
                 }
             }
+            let limit = if limit.is_absent() { Some(INLINE_BELOW) } else { limit.get().copied() };
             limit.map(|limit| Store::Blob(limit, word.span()))
         }
         _ => word.wrong("says where the keys are kept", "`store = rows` or `store = blob`", errors),

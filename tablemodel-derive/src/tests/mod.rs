@@ -3,6 +3,7 @@
 mod budget;
 mod former;
 mod half_typed;
+mod terminals;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -13,7 +14,7 @@ fn entity() -> TokenStream {
         #[derive(Debug)]
         #[table(name = "Company", entity_type = "Employee", version = 2, rename_all = "camelCase", wide)]
         #[table(partition = "{department}_{id:shard(16)}", row = "empid_{id:06}_{at:day}_{r#type}", find = "r#loop")]
-        #[table(index(r#match, row = "email_{email}_{id:06}_{at:day}_{type}", keep(first_name, skills), when = !age))]
+        #[table(index(r#match, row = "email_{email}_{id:06}_{at:day}_{type}", keep(first_name, skills), when = !r#type))]
         #[table(index(by_name, row = "n_{first_name}!{id:06}_{at}_{type:hash}", keys_only), allow_scan, adopt)]
         pub struct Employee {
             /// A doc comment.

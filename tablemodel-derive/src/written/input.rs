@@ -2,7 +2,7 @@
 //! Which shapes and words a derive takes is the derive's to say.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Type, Visibility, ext::IdentExt};
+use syn::{Attribute, Data, DeriveInput, Expr, Field, Fields, GenericParam, Visibility, ext::IdentExt};
 
 use super::{Slot, Word, attribute_words, unknown_word};
 use crate::errors::Errors;
@@ -20,7 +20,7 @@ pub(crate) enum Container {
     /// `struct X { a: A }`
     Named(Vec<Field>),
     /// `struct X(A);`
-    Newtype(Box<Type>),
+    Newtype(Box<Field>),
     /// `enum X { A, B(C) }`
     Enum(Vec<Variant>),
     /// A tuple struct of another length, a unit struct or a union.
@@ -32,6 +32,8 @@ pub(crate) struct Variant {
     pub(crate) ident: Ident,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) fields: Fields,
+    /// The number that the user gave it.
+    pub(crate) discriminant: Option<Expr>,
 }
 
 impl Input {
@@ -73,7 +75,7 @@ fn shape(data: Data) -> Container {
         Data::Struct(data) => match data.fields {
             Fields::Named(fields) => Container::Named(fields.named.into_iter().collect()),
             Fields::Unnamed(fields) => match single(fields.unnamed.into_iter()) {
-                Some(field) => Container::Newtype(Box::new(field.ty)),
+                Some(field) => Container::Newtype(Box::new(field)),
                 None => Container::Other("a tuple struct"),
             },
             Fields::Unit => Container::Other("a unit struct"),
@@ -89,7 +91,15 @@ fn single<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
 }
 
 fn variant(variant: syn::Variant) -> Variant {
-    Variant { ident: variant.ident, attributes: variant.attrs, fields: variant.fields }
+    let discriminant = variant.discriminant.map(|(_, value)| value);
+    Variant { ident: variant.ident, attributes: variant.attrs, fields: variant.fields, discriminant }
+}
+
+/// Reports the words of a field that takes none; `remedy` says where they belong.
+pub(crate) fn refuse_words(field: &Field, remedy: &str, errors: &mut Errors) {
+    for word in attribute_words(&field.attrs, errors) {
+        errors.at(word.span(), format!("`{}` has no effect here: {remedy}", word.name));
+    }
 }
 
 /// The words of a variant.

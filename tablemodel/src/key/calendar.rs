@@ -61,6 +61,11 @@ pub(super) fn date_and_hour(at: DateTime) -> (Date, u8) {
     (date_of(days), hour as u8)
 }
 
+/// Whether an hour begins at this time.
+pub(super) fn begins_hour(at: DateTime) -> bool {
+    at.ticks().rem_euclid(TICKS_PER_HOUR) == 0
+}
+
 /// Appends a number of at most four digits.
 pub(crate) fn push(out: &mut String, number: u32, width: u32) {
     for place in (0..width).rev() {

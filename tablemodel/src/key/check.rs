@@ -44,21 +44,25 @@ impl Template {
             return Some(Problem::Reserved);
         }
         let mut segment = 0;
-        let mut rest = self.0;
-        while let [head, tail @ ..] = rest {
-            let problem = match head {
-                Segment::Literal(text) if text.is_empty() => Some(Problem::Empty),
-                Segment::Literal(text) if !is_legal(text) => Some(Problem::LiteralCharacter { segment }),
-                Segment::Literal(_) => None,
-                Segment::Part(part) => check_part(part, tail, segment),
-            };
+        while segment < self.0.len() {
+            let problem = self.check_segment(segment);
             if problem.is_some() {
                 return problem;
             }
             segment += 1;
-            rest = tail;
         }
         None
+    }
+
+    /// What is wrong with one literal or component, whatever is wrong with others.
+    pub(crate) const fn check_segment(&self, segment: usize) -> Option<Problem> {
+        let (_, rest) = self.0.split_at(segment);
+        match rest {
+            [Segment::Literal(text), ..] if text.is_empty() => Some(Problem::Empty),
+            [Segment::Literal(text), ..] if !is_legal(text) => Some(Problem::LiteralCharacter { segment }),
+            [Segment::Part(part), tail @ ..] => check_part(part, tail, segment),
+            [Segment::Literal(_), ..] | [] => None,
+        }
     }
 
     /// Whether a component holds this property so that it can be had back, and it need not be stored beside the key.

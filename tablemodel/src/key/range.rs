@@ -18,7 +18,8 @@ pub enum Next<'a> {
     Any,
     /// Its value lies between two bounds, in the order of its type (texts: by UTF-16 code units).
     ///
-    /// Under `hour`, `day` and `month` the range covers whole buckets, so the rows must still be filtered.
+    /// Under `hour`, `day` and `month` the range covers every bucket that holds a value between the bounds, so the rows
+    /// must still be filtered.
     Between(Bound<ValueRef<'a>>, Bound<ValueRef<'a>>),
     /// Its text begins with this.
     StartsWith(&'a str),
@@ -105,30 +106,26 @@ impl Stem<'_> {
         Ok(RowRange { lower: Bound::Included(start), upper: end.map_or(Bound::Unbounded, Bound::Excluded) })
     }
 
+    /// A bucket of time holds values on both sides of a bound, unless it begins with it.
     fn between(&self, lower: Bound<ValueRef<'_>>, upper: Bound<ValueRef<'_>>) -> Result<RowRange, KeyError> {
         if !self.part.orders(separator(self.tail)) && !self.part.is_bucket_of_time() {
             return Err(KeyFault::NotOrdered.of(self.part.field));
         }
         let all = beginning_with(&self.key);
-        let lower = match self.inclusive(lower) {
-            Bound::Included(value) => Bound::Included(self.first_key(value)?),
-            Bound::Excluded(value) => self.after(value, Bound::Included, Bound::Excluded)?,
+        let in_buckets = self.part.is_bucket_of_time();
+        let lower = match lower {
+            Bound::Excluded(value) if !in_buckets => self.after(value, Bound::Included, Bound::Excluded)?,
+            Bound::Included(value) | Bound::Excluded(value) => Bound::Included(self.first_key(value)?),
             Bound::Unbounded => all.lower,
         };
-        let upper = match self.inclusive(upper) {
-            Bound::Included(value) => self.after(value, Bound::Excluded, Bound::Included)?,
-            Bound::Excluded(value) => Bound::Excluded(self.first_key(value)?),
+        let upper = match upper {
+            Bound::Excluded(value) if !in_buckets || self.part.begins_bucket(value) => {
+                Bound::Excluded(self.first_key(value)?)
+            }
+            Bound::Included(value) | Bound::Excluded(value) => self.after(value, Bound::Excluded, Bound::Included)?,
             Bound::Unbounded => all.upper,
         };
         Ok(RowRange { lower, upper })
-    }
-
-    /// A bucket of time holds values on both sides of a bound.
-    fn inclusive<'v>(&self, bound: Bound<ValueRef<'v>>) -> Bound<ValueRef<'v>> {
-        match bound {
-            Bound::Excluded(value) if self.part.is_bucket_of_time() => Bound::Included(value),
-            bound => bound,
-        }
     }
 
     /// The end of the keys in which the component has this value: `beyond` the least key after all of them, or, if

@@ -76,6 +76,22 @@ impl Part {
         Ok(())
     }
 
+    /// Whether the value is the first one of its bucket of time, so that none before it has this bucket.
+    pub(super) fn begins_bucket(&self, value: ValueRef<'_>) -> bool {
+        if let (KeyType::Date, Ok(date)) = (self.key_type, self.date(value)) {
+            return date.day == 1; // dates have no buckets but months
+        }
+        let Ok(at) = self.time(value) else { return false };
+        let (date, hour) = calendar::date_and_hour(at);
+        let begins_hour = calendar::begins_hour(at);
+        match self.codec {
+            Codec::Hour => begins_hour,
+            Codec::Day => begins_hour && hour == 0,
+            Codec::Month => begins_hour && hour == 0 && date.day == 1,
+            _ => false,
+        }
+    }
+
     /// The value's place in the order of its type.
     fn ordinal(&self, value: ValueRef<'_>) -> Result<Ordinal, KeyFault> {
         let (number, bits) = match self.key_type {

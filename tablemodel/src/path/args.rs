@@ -15,7 +15,7 @@ use crate::key::{KeyArg, KeyPart};
     note = "write `#[derive(KeyPart)]`, or implement `KeyForm` beside `KeyPart`"
 )]
 pub trait KeyForm {
-    /// [`Fixed`], [`Text`] or [`Other`].
+    /// [`Fixed`], [`Text`], [`Unordered`] or [`Other`].
     type Form;
 }
 
@@ -27,9 +27,31 @@ pub enum Fixed {}
 #[derive(Debug)]
 pub enum Text {}
 
-/// Neither: enums and bytes.
+/// Names whose texts do not ascend as their values do: no range of them is a range of keys.
+#[derive(Debug)]
+pub enum Unordered {}
+
+/// None of these: other enums, and bytes.
 #[derive(Debug)]
 pub enum Other {}
+
+/// A form whose keys are in the order of their values: all but [`Unordered`].
+pub trait OrderedForm {}
+
+impl OrderedForm for Fixed {}
+impl OrderedForm for Text {}
+impl OrderedForm for Other {}
+
+/// A bound of a range over a key part that is the last of its template, or that `!` follows.
+#[diagnostic::on_unimplemented(
+    message = "`{K}` has no range: its texts do not ascend in the order of its variants, so that key order is not its own order",
+    label = "no `_between` for this component",
+    note = "let the texts ascend by `#[table(rename = \"..\")]` on the variants, or ask for one value after the other"
+)]
+pub trait OrderedArg<K> {}
+
+#[diagnostic::do_not_recommend]
+impl<K: KeyForm<Form: OrderedForm>, A> OrderedArg<K> for A {}
 
 /// A bound of a range over a key part that another part follows.
 #[diagnostic::on_unimplemented(
@@ -61,7 +83,7 @@ macro_rules! forms {
 }
 
 forms!(Fixed: bool, u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64, Uuid, DateTime, SystemTime);
-forms!(Text: String, Box<str>, std::sync::Arc<str>);
+forms!(Text: String, Box<str>, std::sync::Arc<str>, std::borrow::Cow<'static, str>);
 forms!(Other: char, Vec<u8>);
 #[cfg(feature = "chrono")]
 forms!(Fixed: chrono::DateTime<chrono::Utc>, chrono::NaiveDate);

@@ -23,7 +23,7 @@ use futures_core::Stream;
 use tablemodel_store::RowKey;
 
 pub use self::{
-    args::{Fixed, KeyForm, Other, PrefixOf, RangeArg, Text},
+    args::{Fixed, KeyForm, OrderedArg, Other, PrefixOf, RangeArg, Text, Unordered},
     explain::{CostClass, Explain},
     list::ListPath,
     partition::PartitionOf,

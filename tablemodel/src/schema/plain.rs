@@ -29,6 +29,15 @@ impl EntitySchema {
         moved_from: None,
         frozen: false,
     };
+
+    /// What stands for an entity with mistakes, of which nothing else is known. For generated code.
+    #[doc(hidden)]
+    pub const MISTAKEN: Self = Self { version: 0, ..Self::PLAIN };
+
+    /// Whether the entity does not compile for mistakes of its own: what another is to it cannot be told.
+    pub(crate) const fn has_mistakes(&self) -> bool {
+        self.version == 0
+    }
 }
 
 impl IndexSchema {

@@ -1,6 +1,6 @@
 //! What the derives promise at run time: stored names and forms, defaults, groups, models and projections.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use tablemodel::{
     Cover, DateTime, EdmType, FieldSchema, Row, Value, ValueRef,
@@ -268,6 +268,38 @@ async fn a_projection_reads_what_its_path_carries() -> tablemodel::Result<()> {
     assert_eq!(by_mail, [note]);
     let tags = Person::find().department(DepartmentId(9)).select::<Tags>().all(&db).await?;
     assert_eq!(tags, [Tags { tags: vec!["a".into(), "b".into()], age: 40 }]);
+    Ok(())
+}
+
+/// Names of keywords, and a key of borrowed text.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Rules", partition = "{area}", row = "{id}")]
+#[table(index(r#match, row = "m_{text}!{id}"))]
+#[table(list(r#yield, row = "y_{text}"))]
+struct Rule {
+    area: String,
+    id: u32,
+    text: Cow<'static, str>,
+}
+
+#[derive(Debug, TableModel)]
+enum Rules {
+    Rule(Rule),
+}
+
+#[tokio::test]
+async fn an_index_named_by_a_keyword_is_stored_by_the_name_alone() -> tablemodel::Result<()> {
+    let index = &Rule::SCHEMA.indexes[0];
+    assert_eq!((index.name, index.discriminator), ("match", "Rule.match@1"));
+    let db = Database::in_memory::<Rules>().await?;
+    db.ensure_tables().await?;
+    let rule = Rule { area: "a".into(), id: 1, text: "some".into() };
+    db.insert(&rule).await?;
+    let found = Rule::r#match().area("a").text_starts_with("so").all(&db).await?;
+    assert_eq!(found.iter().map(|found| &**found).collect::<Vec<_>>(), [&rule]);
+    let between = Rule::r#match().area("a").text_between("s".."t");
+    assert_eq!(between.count(&db).await?, 1);
+    assert_eq!(Rule::r#yield().area("a").text("some").keys(&db).await?.len(), 1);
     Ok(())
 }
 

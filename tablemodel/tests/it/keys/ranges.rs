@@ -183,6 +183,41 @@ fn prefixes_end_where_the_next_character_begins() {
     assert_eq!(prefix_of(""), RowRange::all());
 }
 
+/// The keys of a range of times, or of dates.
+fn buckets(codec: Codec, key_type: KeyType, lower: Bound<&str>, upper: Bound<&str>) -> RowRange {
+    let value = |text: &str| match key_type {
+        KeyType::Time => Value::DateTime(text.parse().unwrap()),
+        _ => Value::from(text),
+    };
+    let part = Part { key_type, ..Part::of::<DateTime>("at", "At", codec) };
+    let template = Template(vec![Segment::Part(part), Segment::Literal("_"), ID].leak());
+    let (lower, upper) = (lower.map(value), upper.map(value));
+    template.range(|_| None, Next::Between(borrowed(&lower), borrowed(&upper))).unwrap()
+}
+
+#[test]
+fn a_bucket_of_time_belongs_to_a_range_if_it_holds_a_value_of_it() {
+    let up_to = |codec, end| buckets(codec, KeyType::Time, Bound::Unbounded, Bound::Excluded(end)).upper;
+    let without = |key: &str| Bound::Excluded(format!("{key}_"));
+    let with = |key: &str| Bound::Excluded(format!("{key}`"));
+    assert_eq!(up_to(Codec::Day, "2014-07-31T00:00:00Z"), without("2014-07-31"));
+    assert_eq!(up_to(Codec::Day, "2014-07-31T00:00:00.0000001Z"), with("2014-07-31"));
+    assert_eq!(up_to(Codec::Day, "2014-07-31T12:00:00Z"), with("2014-07-31"));
+    assert_eq!(up_to(Codec::Hour, "2014-07-31T12:00:00Z"), without("2014-07-31T12"));
+    assert_eq!(up_to(Codec::Hour, "2014-07-31T12:30:00Z"), with("2014-07-31T12"));
+    assert_eq!(up_to(Codec::Month, "2014-07-01T00:00:00Z"), without("2014-07"));
+    assert_eq!(up_to(Codec::Month, "2014-07-01T01:00:00Z"), with("2014-07"));
+    assert_eq!(up_to(Codec::Month, "2014-07-02T00:00:00Z"), with("2014-07"));
+    let of_dates = |end| buckets(Codec::Month, KeyType::Date, Bound::Unbounded, Bound::Excluded(end)).upper;
+    assert_eq!((of_dates("2014-07-01"), of_dates("2014-07-02")), (without("2014-07"), with("2014-07")));
+    let midnight = "2014-07-31T00:00:00Z";
+    let day = |lower, upper| buckets(Codec::Day, KeyType::Time, lower, upper);
+    assert_eq!(day(Bound::Unbounded, Bound::Included(midnight)).upper, with("2014-07-31"));
+    for lower in [Bound::Included(midnight), Bound::Excluded(midnight)] {
+        assert_eq!(day(lower, Bound::Unbounded).lower, Bound::Included("2014-07-31_".to_owned()));
+    }
+}
+
 #[test]
 fn bounds_take_whole_components() {
     let template = Template(&[NAME, Segment::Literal("!"), ID]);

@@ -3,6 +3,7 @@
 #[macro_use]
 mod terminals;
 
+mod buckets;
 mod explain;
 mod fixture;
 mod indexes;

@@ -79,4 +79,22 @@ enum WithoutSource {
     Department(Department),
 }
 
+#[derive(TableEntity)]
+#[table(name = "Elsewhere", partition = "{name}", row = "house")]
+struct House {
+    name: String,
+    floors: u8,
+    #[table(aggregate)]
+    employee_count: i64,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "z_{id}")]
+#[table(count(House, key(name = department, floors = floor), into = employee_count, when = floor))]
+struct Third {
+    department: String,
+    id: u32,
+    floor: u8,
+}
+
 fn main() {}

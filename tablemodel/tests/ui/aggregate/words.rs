@@ -29,6 +29,7 @@ struct Department {
 #[table(max(Department, key(name = department), into = best_paid))]
 #[table(min(Department, key(name = department), of = salary, into = least, where = active))]
 #[table(max(Department, key(name = department), of = skills, into = best_paid))]
+#[table(count(Department, key(name = department, name = city), into = employee_count))]
 struct Employee {
     department: String,
     id: u32,
@@ -56,6 +57,16 @@ struct Team {
     hours: f64,
     #[table(aggregate)]
     head: i64,
+    #[table(aggregate)]
+    oldest: Option<String>,
+    #[table(copy_of(Department, key(name = oldest)))]
+    house: Option<Card>,
+}
+
+#[derive(Projection)]
+#[table(of = Department)]
+struct Card {
+    name: String,
 }
 
 fn main() {}

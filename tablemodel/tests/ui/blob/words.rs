@@ -33,6 +33,8 @@ struct Words {
     name: String,
     #[table(blob, json)]
     a: Blob,
+    #[table(blob(inline_below = 3, inline_below = 4))]
+    doubled: Blob,
     #[table(blob, flatten)]
     b: Blob,
     #[table(blob, skip)]

@@ -23,6 +23,8 @@ use tablemodel::prelude::*;
 #[table(list(constant, row = "c_{name}", partition = "all"))]
 #[table(list(spread, row = "s_{name}", partition = "{name}_{id:shard(4)}"))]
 #[table(list(of_one, row = "e_{skills}", each(name)))]
+#[table(list(doubled, row = "d_{name}", store = blob(inline_below = 3, inline_below = 4)))]
+#[table(list(each_alike, row = "l_{name}", each(skills)))]
 #[table(list(find, row = "f_{name}"))]
 struct Employee {
     department: String,

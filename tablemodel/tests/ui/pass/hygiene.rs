@@ -29,8 +29,8 @@ pub mod shadowed {
     /// An entity among them.
     #[derive(tablemodel::TableEntity)]
     #[table(name = "Shadowed", partition = "{tenant}", row = "{id}", allow_scan)]
-    #[table(index(by_mail, row = "mail_{mail}_{id}", keep(note), when = note))]
-    #[table(index(by_note, row = "note_{id}", when = !note))]
+    #[table(index(by_mail, row = "mail_{mail}_{id}", keep(note), when = noted))]
+    #[table(index(by_note, row = "note_{id}", when = !noted))]
     pub struct Shadowed {
         /// A field.
         pub tenant: Text,
@@ -41,6 +41,8 @@ pub mod shadowed {
         /// A field.
         #[table(default)]
         pub note: Text,
+        /// A field.
+        pub noted: bool,
         /// A field.
         #[table(json, default = std::vec::Vec::new)]
         pub tags: std::vec::Vec<Text>,
@@ -279,6 +281,81 @@ pub mod extremes {
             codecs().id(3).name("a").ratio(1.5).at_hour(at).at(at).flag(true).explain().to_string(),
             Codecs::by_flag().at_month(at).at_day(at).flag(true).id(3).name_between("a"..="b").explain().to_string(),
         ]
+    }
+}
+
+/// Names in other styles, and what may soon be gone.
+pub mod styled {
+    /// The entity.
+    #[derive(tablemodel::TableEntity)]
+    #[table(name = "Styled", partition = "{tenantId}", row = "{number:desc}_{state}")]
+    #[table(index(byMail, row = "mail_{mail}", unique, keep(old), when = mail))]
+    #[table(index(byNumber, table = "Numbers", partition = "{number:desc}", row = "{tenantId}_{state}"))]
+    #[deprecated]
+    #[allow(deprecated, non_snake_case)]
+    pub struct Styled {
+        /// A field.
+        pub tenantId: std::borrow::Cow<'static, str>,
+        /// A field.
+        pub number: u32,
+        /// A field.
+        pub state: State,
+        /// A field.
+        pub mail: Option<String>,
+        /// A field.
+        #[deprecated]
+        #[table(constant = "Old")]
+        pub old: u8,
+    }
+
+    /// A key type.
+    #[derive(Debug, Clone, tablemodel::Property, tablemodel::KeyPart)]
+    #[deprecated]
+    pub enum State {
+        /// A variant.
+        Done = 1,
+        /// A variant.
+        #[deprecated]
+        Open = 2,
+    }
+
+    /// A projection.
+    #[derive(tablemodel::Projection)]
+    #[table(of = Styled)]
+    #[deprecated]
+    #[allow(non_snake_case)]
+    pub struct Card {
+        /// A field.
+        pub tenantId: std::borrow::Cow<'static, str>,
+        /// A field.
+        #[deprecated]
+        #[table(constant = "Old")]
+        pub old: u8,
+    }
+
+    /// A group.
+    #[derive(tablemodel::Property)]
+    #[deprecated]
+    #[allow(non_snake_case)]
+    pub struct Group {
+        /// A field.
+        #[deprecated]
+        pub someName: u8,
+    }
+
+    /// A newtype.
+    #[derive(tablemodel::Property, tablemodel::KeyPart)]
+    #[deprecated]
+    pub struct Id(#[deprecated] pub u8);
+
+    /// A model.
+    #[derive(tablemodel::TableModel)]
+    #[deprecated]
+    #[allow(deprecated)]
+    pub enum Model {
+        /// A variant.
+        #[deprecated]
+        Styled(Styled),
     }
 }
 

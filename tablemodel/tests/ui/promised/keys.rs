@@ -61,4 +61,35 @@ struct Grouped {
     address: Address,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{given}{last}0{nick}{id:lower}")]
+struct Several {
+    department: String,
+    given: String,
+    last: String,
+    nick: String,
+    id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{at:desc}", row = "{id}")]
+#[table(index(by_at, partition = "t{at:desc}_{name}", row = "{id}_{at}"))]
+struct Newest {
+    at: DateTime,
+    id: u32,
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{name}", row = "{id}")]
+#[table(index(by_at, partition = "{at:desc}_{id}", row = "{name}"))]
+#[table(index(by_time, partition = "{at}", row = "{name}_{id}"))]
+#[table(index(by_number, partition = "{number:desc}", row = "{name}_{id}"))]
+struct Indexed {
+    name: String,
+    id: u32,
+    at: DateTime,
+    number: u32,
+}
+
 fn main() {}

@@ -22,6 +22,11 @@ struct Order {
     customer: String,
     number: u32,
     total: f64,
+    #[table(chunked)]
+    note: String,
+    #[table(aggregate)]
+    lines: i64,
+    paid: Option<bool>,
 }
 
 #[derive(Projection)]
@@ -37,6 +42,9 @@ async fn wrong(db: &Database) {
     let _ = Employee::find().department("Sales").age(35).one(db).await;
     let _ = Employee::find().department("Sales").skills("Rust").all(db).await;
     let _ = Order::find().customer("x").total(3.5).all(db).await;
+    let _ = Order::find().customer("x").note("x").all(db).await;
+    let _ = Order::find().customer("x").lines(3).all(db).await;
+    let _ = Order::find().customer("x").paid(true).all(db).await;
     // the wrong order
     let _ = Employee::find().id(3);
     let _ = Employee::find().department("Sales").id(3);

@@ -65,4 +65,19 @@ enum Model {
     Old(Old),
 }
 
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Old", version = 2, frozen, partition = "{p}", row = "{id}")]
+struct Second {
+    p: String,
+    id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Old", version = 3, previous = Second, adopt, partition = "{p}", row = "{id}")]
+struct Adopting {
+    p: String,
+    id: u32,
+}
+upgrade!(Second => Adopting);
+
 fn main() {}

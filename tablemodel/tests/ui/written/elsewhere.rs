@@ -24,4 +24,12 @@ struct Employee {
     skills: Vec<String>,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{id:shard(16)}", row = "empid_{id:06}")]
+#[table(index(no_owner, partition = "{city}", row = "city"))]
+struct Spread {
+    id: u32,
+    city: String,
+}
+
 fn main() {}

@@ -14,6 +14,9 @@ use tablemodel::prelude::*;
 #[table(index(find, row = "f_{id:06}"))]
 #[table(index(in_partition, row = "g_{id:06}"))]
 #[table(index(by_name, row = "h_{id:06}"))]
+#[table(index(is_json, row = "i_{id:06}", when = skills))]
+#[table(index(is_some_json, row = "n_{id:06}", when = maybe))]
+#[table(index(one_row, row = "j_{age}_{id:06}", each(skills)))]
 struct Employee {
     department: String,
     id: u32,
@@ -24,6 +27,8 @@ struct Employee {
     skills: Vec<String>,
     #[table(flatten)]
     address: Address,
+    #[table(json)]
+    maybe: Option<Vec<String>>,
 }
 
 #[derive(Property)]

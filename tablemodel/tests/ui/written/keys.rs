@@ -58,4 +58,12 @@ struct ShardInRow {
     id: u32,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{id:shard(16)}_{name:shard(4)}", row = "{name}_{id:06}")]
+#[table(index(by_name, partition = "{name:shard(4)}_{id:shard(4)}", row = "{name}_{id:06}"))]
+struct TwoShards {
+    id: u32,
+    name: String,
+}
+
 fn main() {}

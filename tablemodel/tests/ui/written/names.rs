@@ -3,7 +3,7 @@
 use tablemodel::prelude::*;
 
 #[derive(TableEntity)]
-#[table(name = "Company", partition = "{department}", row = "{count}_{id_between}_{id}_{at:day}_{at_day}")]
+#[table(name = "Company", partition = "{department}", row = "{count}_{id_between}_{id}_{at:day}_{at_day}_{verified}")]
 struct Employee {
     department: String,
     count: u32,
@@ -11,6 +11,7 @@ struct Employee {
     id_between: u32,
     at: tablemodel::DateTime,
     at_day: u32,
+    verified: u8,
     #[table(rename = "PartitionKey")]
     a: u8,
     row_key: u8,

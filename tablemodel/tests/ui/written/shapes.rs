@@ -75,4 +75,12 @@ fn used(tuple: Tuple, all: Enum) -> &'static tablemodel::EntitySchema {
     <Tuple as TableEntity>::SCHEMA
 }
 
+#[derive(Property, KeyPart)]
+struct Tags(#[table(rename = "T")] String);
+
+#[derive(TableModel)]
+enum Listed {
+    Tuple(#[table(other)] Tuple),
+}
+
 fn main() {}

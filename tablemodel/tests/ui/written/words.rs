@@ -39,6 +39,8 @@ struct Conflicts {
     c: u8,
     #[table(method = "e")]
     d: u8,
+    #[table(json, default = Some(3))]
+    f: Option<u8>,
 }
 
 #[derive(TableEntity)]

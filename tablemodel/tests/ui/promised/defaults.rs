@@ -1,0 +1,39 @@
+//! Defaults that a stored `None` would be read back as.
+
+use tablemodel::prelude::*;
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{id}")]
+struct Employee {
+    department: String,
+    id: u32,
+    #[table(default = Some(18))]
+    age: Option<u8>,
+    #[table(default = unnamed)]
+    nick: Option<String>,
+    #[table(default)]
+    own: Option<u8>,
+    #[table(skip, default = Some(3))]
+    cached: Option<u8>,
+    #[table(flatten)]
+    address: Address,
+}
+
+#[derive(Property)]
+struct Address {
+    #[table(default = Some(3000))]
+    zip: Option<u32>,
+}
+
+#[derive(Projection)]
+#[table(of = Employee)]
+struct Card {
+    #[table(default = Some(18))]
+    age: Option<u8>,
+}
+
+fn unnamed() -> Option<String> {
+    None
+}
+
+fn main() {}
