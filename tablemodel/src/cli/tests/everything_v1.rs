@@ -10,7 +10,7 @@ use tablemodel::prelude::*;
 #[table(partition = "{tenant}", row = "e_{id:06}_{grade}_{age}")]
 #[table(index(anywhere, row = "{tenant}_{id}_{grade}_{age}", table = "Anywhere", partition = "{email}", keys_only, when = !active))]
 #[table(index(by_email, row = "email_{email}", unique, keep(active, price)))]
-#[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keys_only))]
+#[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keep(at)))]
 #[table(index(by_tag, row = "tag_{tags}_{id}_{grade}_{age}", each(tags), keys_only))]
 #[table(list(names, row = "names_{type_}"))]
 #[table(list(names_anywhere, row = "names", table = "Everything", partition = "{state}"))]

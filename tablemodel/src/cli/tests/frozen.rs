@@ -32,7 +32,7 @@ struct Address {
 #[table(index(by_email, row = "email_{email}", unique, keep(price, active)))]
 #[table(index(anywhere, table = "Anywhere", partition = "{email}", row = "{tenant}_{id}_{grade}_{age}", keys_only, when = !active))]
 #[table(index(by_tag, row = "tag_{tags}_{id}_{grade}_{age}", each(tags), keys_only))]
-#[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keys_only))]
+#[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keep(at)))]
 #[table(index(newest, row = "new{{_{at:desc}_{id}_{grade}_{age}", keys_only, when = active))]
 #[table(list(names, row = "names_{r#type}"))]
 #[table(list(names_anywhere, partition = "{state}", row = "names"))]
