@@ -154,12 +154,13 @@ pub(super) fn asked(text: &str) -> Vec<&str> {
     text.split(ASKED).skip(1).filter_map(|rest| rest.split(' ').next()).collect()
 }
 
-/// Whether the text has a struct of this version of the entity.
+/// Whether the text has a struct of this version of the entity; one that says no version is of the first.
 pub(super) fn is_of(text: &str, format: &Format) -> bool {
     let text: String = text.split_whitespace().collect();
     let version = format!("version={}", format.version);
-    let ends = |rest: &str| rest.starts_with([',', ')']);
-    text.contains(&format!("entity_type={:?}", format.entity_type)) && text.split(&version).skip(1).any(ends)
+    let is_said = text.split(&version).skip(1).any(|rest| rest.starts_with([',', ')']));
+    let is_first = format.version == 1 && !text.contains("version=");
+    text.contains(&format!("entity_type={:?}", format.entity_type)) && (is_said || is_first)
 }
 
 fn type_of(property: &str, of: &PropertyFormat, format: &Format) -> String {
