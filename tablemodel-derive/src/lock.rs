@@ -32,9 +32,8 @@ pub(crate) fn gate(entity: &Entity) -> TokenStream {
     let Some(path) = env::var_os("CARGO_MANIFEST_DIR").and_then(|dir| find(Path::new(&dir))) else {
         return TokenStream::new();
     };
-    let Ok(text) = fs::read_to_string(&path) else { return TokenStream::new() };
     let crate_name = env::var("CARGO_CRATE_NAME").ok();
-    let gate = emit(entity, read(&text, &entity.entity_type, entity.version, crate_name.as_deref()));
+    let gate = emit(entity, read_file(&path, &entity.entity_type, entity.version, crate_name.as_deref()));
     // So that a change of the lock compiles the program again.
     let path = path.to_string_lossy();
     quote!(#gate const _: &[u8] = ::core::include_bytes!(#path);)
@@ -71,6 +70,11 @@ fn find(package: &Path) -> Option<PathBuf> {
 
 fn is_workspace(manifest: &str) -> bool {
     manifest.lines().any(|line| line.trim_start().starts_with("[workspace]"))
+}
+
+/// What the file says of the entity; `None` if it is not to be trusted, or is no text.
+fn read_file(path: &Path, entity_type: &str, version: u32, crate_name: Option<&str>) -> Option<Locked> {
+    read(&fs::read_to_string(path).ok()?, entity_type, version, crate_name)
 }
 
 /// What the text says of the entity; `None` if it is not to be trusted.
@@ -141,6 +145,19 @@ mod tests {
         for text in ["", "# tablemodel.lock, format 2\n", &LOCK.replace("plan", "<<<<<<<"), &LOCK.replace("@2", "@1")] {
             assert_eq!(read(text, "Employee", 1, Some("company")), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_lock_that_is_no_text_is_not_trusted_either() {
+        let path = env::temp_dir().join(format!("tablemodel-derive-{}.lock", std::process::id()));
+        let read = |text: &[u8]| {
+            fs::write(&path, text).unwrap();
+            read_file(&path, "Employee", 1, Some("company"))
+        };
+        assert!(read(LOCK.as_bytes()).is_some());
+        assert_eq!(read(&[LOCK.as_bytes(), b"# \xff\n"].concat()), None);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(read_file(&path, "Employee", 1, None), None);
     }
 
     #[test]

@@ -72,9 +72,15 @@ pub(crate) fn check_properties(fields: &[impl AsRef<Field>], errors: &mut Errors
 
 /// A name that a field had before is none that a field has now.
 fn check_former(stored: &[(String, &Field)], errors: &mut Errors) {
+    let mut seen: Vec<(String, &Field)> = Vec::new();
     for (_, field) in stored.iter().filter(|(own, field)| *own == field.property) {
         let Some(was) = &field.was else { continue };
         let name = was.value();
+        if let Some((_, other)) = seen.iter().find(|(other, _)| *other == name) {
+            let message = format!("`{name}` cannot have become both `{}` and `{}`", other.name, field.name);
+            errors.at(was.span(), format!("{message}: take `was` away from one"));
+        }
+        seen.push((name.clone(), field));
         if let Some((_, owner)) = stored.iter().find(|(other, _)| *other == name) {
             let remedy = "say the stored name that the property had before, or take `was` away";
             errors.at(was.span(), format!("`{name}` is how field `{}` is stored now: {remedy}", owner.name));

@@ -34,6 +34,10 @@ fn what_is_stored_as_several_properties_or_not_at_all_had_no_name_and_no_name_is
     refused(quote!(#[table(was = "Seen", skip)] seen: bool), "remove `was` or `skip`");
     refused(quote!(#[table(was = "Id")] quantity: u32), "`Id` is how field `id` is stored now");
     refused(quote!(#[table(was = "Quantity")] quantity: u32), "`Quantity` is how field `quantity` is stored now");
+    refused(
+        quote!(#[table(was = "Qty")] sold: u32, #[table(was = "Qty")] left: u32),
+        "`Qty` cannot have become both `sold` and `left`",
+    );
     refused(quote!(#[table(was)] quantity: u32), "`was` takes a text");
     refused(
         quote!(#[table(was = "A", copy_of(Team, key(name = shelf)))] team: Option<Card>),

@@ -69,7 +69,7 @@ pub(super) struct Lint {
 pub(super) enum Level {
     /// New programs read old rows without computing anything
     Backward,
-    /// Old programs read and write new rows
+    /// Old programs read what new ones write: the version stays, or `readable_by` names theirs
     Forward,
     /// Both
     Full,

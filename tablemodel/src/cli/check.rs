@@ -81,7 +81,10 @@ fn drift(entity: &Current, lock: &Lock) -> Vec<String> {
         Err(Failure(fault)) => return vec![format!("{name}: {fault}")],
     };
     let renames = Renames { properties, retired: retired(lock, &section.format) };
-    let changes = diff(&section.format, format, &renames).unwrap_or_default();
+    let changes = match diff(&section.format, format, &renames) {
+        Ok(changes) => changes,
+        Err(wrong) => return vec![format!("{name}: {wrong}")],
+    };
     let line = |change: &Change| format!("{name}: {} {} {change}", change.code(), change.class());
     changes.iter().map(line).collect()
 }

@@ -3,7 +3,9 @@
 
 mod amended;
 mod asked;
+mod copied;
 mod entities;
+mod structs;
 mod written;
 
 use std::collections::BTreeSet;
@@ -32,6 +34,8 @@ struct Evolution<'a> {
     /// What it is to be, its version raised where the struct's is not yet.
     new: Format,
     changes: Vec<Change>,
+    /// What it copies that its source stores otherwise now.
+    copied: Vec<String>,
 }
 
 impl Evolution<'_> {
@@ -48,10 +52,10 @@ pub(super) fn run(project: &Project, models: &[Model], arguments: &Diff, asks: b
     let lock = project.lock()?;
     let chain = match plan::chain(project, &lock)? {
         Ok(chain) => chain,
-        Err(broken) => return Ok(refused(vec![broken], &[])),
+        Err(broken) => return Ok(refused(&broken)),
     };
     if let Some(why) = entities::refused(project, &lock, &arguments.rename) {
-        return Ok(refused(vec![why], &[]));
+        return Ok(refused(&why));
     }
     if arguments.amend {
         return amend(project, models, lock, &chain, arguments, asks);
@@ -77,16 +81,16 @@ fn amend(
     let newest = chain.last.clone();
     let taken = match amended::take_back(project, lock, chain, arguments)? {
         Ok(taken) => taken,
-        Err(why) => return Ok(refused(vec![why], &[])),
+        Err(why) => return Ok(refused(&why)),
     };
     if let Some(plan) = newest.filter(|_| arguments.place.is_named())
         && let Some(why) = store::has_taken(models, &arguments.place, &plan.id, &taken.entities)?
     {
-        return Ok(refused(vec![why], &[]));
+        return Ok(refused(&why));
     }
     let evolutions = evolutions(project, &taken.lock, &Asked { renames: &taken.arguments.rename, asks })?;
     if let Some(why) = taken.misfit(&evolutions) {
-        return Ok(refused(vec![why], &[]));
+        return Ok(refused(&why));
     }
     finish(project, taken.lock, &taken.chain, &taken.arguments, &evolutions)
 }
@@ -106,17 +110,18 @@ fn finish(
         let (lines, data) = (vec!["nothing changed".to_owned()], json!({ "steps": [] }));
         return Ok(Outcome { code: DONE, lines, data });
     }
-    let steps = steps(evolutions, &gone);
+    let new = evolutions.iter().filter(|evolution| evolution.old.is_none()).map(|evolution| &evolution.new);
+    let returned = plan::returned(project, new)?;
     let mut lines = told(evolutions);
+    lines.extend(returned.iter().map(|step| format!("  {} {:<9} {}", step.code, step.class.word(), step.change)));
     lines.extend(gone.iter().map(|name| {
         format!("entity {name}\n  TM206 unsafe    - entity {name} ({})", entities::hint(project, &lock, name))
     }));
+    let removals = gone.iter().map(|name| Step::removal(&lock, name));
+    let steps: Vec<Step> = steps(evolutions).into_iter().chain(returned).chain(removals).collect();
     let open = not_allowed(&steps, &arguments.allow);
     if !open.is_empty() {
-        lines.extend(open.iter().map(|code| {
-            format!("refused: {code} may lose or misread data; if it does not, say why: --allow {code}=\"..\"")
-        }));
-        return Ok(refused(lines, &steps));
+        return Ok(not_yet(lines, &open, &steps));
     }
     gone.iter().for_each(|name| lock.remove(name));
     let next = written::Next { id: chain.next(name), parent: chain.link(), allowed: &arguments.allow };
@@ -124,8 +129,22 @@ fn finish(
     Ok(Outcome { code: DONE, lines, data: data(&steps) })
 }
 
-fn refused(lines: Vec<String>, steps: &[Step]) -> Outcome {
-    Outcome { code: DRIFTED, lines, data: data(steps) }
+fn refused(why: &str) -> Outcome {
+    Outcome { code: DRIFTED, lines: vec![why.to_owned()], data: json!({ "error": why, "steps": [] }) }
+}
+
+/// What is refused until it is allowed.
+fn not_yet(mut lines: Vec<String>, open: &BTreeSet<String>, steps: &[Step]) -> Outcome {
+    let why = |code: &String| {
+        format!("refused: {code} may lose or misread data; if it does not, say why: --allow {code}=\"..\"")
+    };
+    let why: Vec<String> = open.iter().map(why).collect();
+    let mut data = data(steps);
+    if let Some(data) = data.as_object_mut() {
+        data.insert("error".to_owned(), json!(why.join("\n")));
+    }
+    lines.extend(why);
+    Outcome { code: DRIFTED, lines, data }
 }
 
 fn data(steps: &[Step]) -> serde_json::Value {
@@ -142,18 +161,23 @@ fn check_name(name: &str) -> Result<(), Failure> {
 fn evolutions<'a>(project: &'a Project, lock: &Lock, asked: &Asked<'_>) -> Result<Vec<Evolution<'a>>, Failure> {
     let mut evolutions = Vec::new();
     for entity in &project.entities {
-        evolutions.extend(evolution(entity, lock, asked)?);
+        evolutions.extend(evolution(project, entity, lock, asked)?);
     }
     asked.check_used(&evolutions)?;
     Ok(evolutions)
 }
 
 /// What became of the entity; none if nothing did.
-fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<Option<Evolution<'a>>, Failure> {
+fn evolution<'a>(
+    project: &Project,
+    entity: &'a Current,
+    lock: &Lock,
+    asked: &Asked<'_>,
+) -> Result<Option<Evolution<'a>>, Failure> {
     let mut new = entity.format.clone();
     let Some(section) = lock.newest(&new.entity_type) else {
         renames::written(entity, lock)?;
-        return Ok(Some(Evolution { entity, old: None, new, changes: Vec::new() }));
+        return Ok(Some(Evolution { entity, old: None, new, changes: Vec::new(), copied: Vec::new() }));
     };
     let old = section.format.clone();
     if new.version < old.version {
@@ -166,12 +190,13 @@ fn evolution<'a>(entity: &'a Current, lock: &Lock, asked: &Asked<'_>) -> Result<
     let properties = asked.renames(&old, &new, renames::written(entity, lock)?)?;
     let renames = Renames { properties, retired: retired(lock, &old) };
     let differs = |new: &Format| diff(&old, new, &renames);
-    if new.version == old.version && differs(&new)?.iter().any(Change::needs_version) {
+    let copied = copied::otherwise(project, lock, &new);
+    if new.version == old.version && (!copied.is_empty() || differs(&new)?.iter().any(Change::needs_version)) {
         new.version += 1;
     }
     let changes = differs(&new)?;
-    let has_moved = section.crate_name != entity.crate_name;
-    Ok((has_moved || !changes.is_empty()).then_some(Evolution { entity, old: Some(old), new, changes }))
+    let has_moved = section.crate_name != "*" && section.crate_name != entity.crate_name;
+    Ok((has_moved || !changes.is_empty()).then_some(Evolution { entity, old: Some(old), new, changes, copied }))
 }
 
 /// The names that versions before the newest one used, and that it does not use any more.
@@ -180,21 +205,25 @@ pub(super) fn retired(lock: &Lock, newest: &Format) -> BTreeSet<String> {
     used.filter(|name| !newest.names().any(|own| own == *name)).map(str::to_owned).collect()
 }
 
-fn steps(evolutions: &[Evolution<'_>], gone: &[String]) -> Vec<Step> {
+fn steps(evolutions: &[Evolution<'_>]) -> Vec<Step> {
     let of = |evolution: &Evolution<'_>| {
         let name = evolution.new.entity_type.clone();
         evolution.changes.iter().map(|change| Step::of(&name, change)).collect::<Vec<_>>()
     };
-    evolutions.iter().flat_map(of).chain(gone.iter().map(|name| Step::removal(name))).collect()
+    evolutions.iter().flat_map(of).collect()
 }
 
 fn told(evolutions: &[Evolution<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
-    for Evolution { old, new, changes, .. } in evolutions {
+    for Evolution { old, new, changes, copied, .. } in evolutions {
         let from = old.as_ref().map_or_else(|| "new".to_owned(), |old| old.version.to_string());
         lines.push(format!("entity {} {from} -> {}", new.entity_type, new.version));
         let line = |change: &Change| format!("  {} {:<9} {change}", change.code(), change.class().word());
         lines.extend(changes.iter().map(line));
+        let copied = copied
+            .iter()
+            .map(|what| format!("  it copies {what}, which is stored otherwise now: `apply` copies it anew"));
+        lines.extend(copied);
     }
     lines
 }

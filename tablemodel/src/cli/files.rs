@@ -1,6 +1,10 @@
-//! Files that are written whole or not at all.
+//! Files that are written whole or not at all, alone or together.
 
-use std::{fs, io, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use super::outcome::Failure;
 
@@ -15,38 +19,99 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
 
 /// Writes a file beside its place, and then puts it there.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let put = || {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut new = path.as_os_str().to_owned();
-        new.push(".new");
-        fs::write(&new, text)?;
-        fs::rename(&new, path)
-    };
-    put().map_err(|error| Failure::file("write", path, &error))
+    write_beside(path, text)?;
+    put(path)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    new.into()
+}
+
+fn write_beside(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(beside(path), text));
+    written.map_err(|error| Failure::file("write", path, &error))
+}
+
+fn put(path: &Path) -> Result<(), Failure> {
+    fs::rename(beside(path), path).map_err(|error| Failure::file("write", path, &error))
 }
 
 /// Takes a file away, if it is there.
-pub(super) fn remove(path: &Path) -> Result<(), Failure> {
+fn remove(path: &Path) -> Result<(), Failure> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::file("remove", path, &error)),
         _ => Ok(()),
     }
 }
 
-/// Writes a `mod.rs` that declares every other module of the folder.
-pub(super) fn write_modules(folder: &Path, head: &str, declare: impl Fn(&str) -> String) -> Result<(), Failure> {
-    let list = || -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            names.extend(name.strip_suffix(".rs").filter(|name| *name != "mod").map(str::to_owned));
+/// Files that belong together: none is put in its place before all are written, beside their places.
+#[derive(Default)]
+pub(super) struct Together {
+    /// Nobody looks at these without the others.
+    first: Vec<(PathBuf, String)>,
+    /// These take what is there for what it becomes.
+    last: Vec<(PathBuf, String)>,
+    gone: Vec<PathBuf>,
+}
+
+impl Together {
+    pub(super) fn write(&mut self, path: PathBuf, text: String) {
+        self.first.push((path, text));
+    }
+
+    /// One that is put in its place after the others, in the order of these calls.
+    pub(super) fn write_last(&mut self, path: PathBuf, text: String) {
+        self.last.push((path, text));
+    }
+
+    /// One that is no longer wanted, if it is there.
+    pub(super) fn remove(&mut self, path: PathBuf) {
+        self.gone.push(path);
+    }
+
+    /// Whether one of them goes into this folder.
+    pub(super) fn writes_in(&self, folder: &Path) -> bool {
+        self.first.iter().any(|(path, _)| path.parent() == Some(folder))
+    }
+
+    /// A `mod.rs` that declares every other module that the folder will have.
+    pub(super) fn write_modules(
+        &mut self,
+        folder: &Path,
+        head: &str,
+        declare: impl Fn(&str) -> String,
+    ) -> Result<(), Failure> {
+        let names = self.modules(folder)?;
+        let lines: Vec<String> = names.iter().map(|name| declare(name)).collect();
+        self.write_last(folder.join("mod.rs"), format!("{head}\n\n{}\n", lines.join("\n")));
+        Ok(())
+    }
+
+    fn modules(&self, folder: &Path) -> Result<BTreeSet<String>, Failure> {
+        let there = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            entries => entries
+                .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>())
+                .map_err(|error| Failure::file("list", folder, &error))?,
+        };
+        let written = self.first.iter().map(|(path, _)| path).filter(|path| path.parent() == Some(folder));
+        let all = there.iter().chain(written).filter(|path| !self.gone.contains(path));
+        let name = |path: &PathBuf| path.file_name()?.to_string_lossy().strip_suffix(".rs").map(str::to_owned);
+        Ok(all.filter_map(name).filter(|name| name != "mod").collect())
+    }
+
+    /// Puts all of them in their places.
+    pub(super) fn put(self) -> Result<(), Failure> {
+        let all = || self.first.iter().chain(&self.last);
+        let written = all().try_for_each(|(path, text)| write_beside(path, text));
+        if written.is_err() {
+            // Nothing is there that was not; what cannot be taken away either is in nobody's way.
+            all().for_each(|(path, _)| drop(fs::remove_file(beside(path))));
+            return written;
         }
-        names.sort_unstable();
-        Ok(names)
-    };
-    let names = list().map_err(|error| Failure::file("list", folder, &error))?;
-    let lines: Vec<String> = names.iter().map(|name| declare(name)).collect();
-    write(&folder.join("mod.rs"), &format!("{head}\n\n{}\n", lines.join("\n")))
+        all().try_for_each(|(path, _)| put(path))?;
+        self.gone.iter().try_for_each(|path| remove(path))
+    }
 }

@@ -2,80 +2,34 @@
 //! It is made from the format alone, so that it says what the lock says; copies and aggregates are the model's of today,
 //! and are left out.
 
-use std::collections::BTreeSet;
+mod names;
 
+use self::names::pascal;
+pub(super) use self::names::{ident_of, module, name, snake};
 use crate::{
     format::{CoverFormat, Format, IndexFormat, KeyFormat, KeyPiece, PropertyFormat},
     key::{Codec, KeyType},
     schema::BLOB,
 };
 
-/// Field names that are a path's, or Rust's.
-const TAKEN: [&str; 35] = [
-    "one",
-    "exists",
-    "get_many",
-    "all",
-    "first",
-    "stream",
-    "page",
-    "count",
-    "delete_all",
-    "select",
-    "explain",
-    "keys",
-    "into_query",
-    "as",
-    "async",
-    "await",
-    "box",
-    "const",
-    "crate",
-    "dyn",
-    "else",
-    "enum",
-    "fn",
-    "for",
-    "if",
-    "in",
-    "loop",
-    "match",
-    "mod",
-    "move",
-    "ref",
-    "self",
-    "type",
-    "use",
-    "where",
-];
-
-/// `Employee` in version 1: `EmployeeV1`.
-pub(super) fn name(ident: &str, version: u32) -> String {
-    format!("{ident}V{version}")
-}
-
-/// Its file, without the ending: `employee_v1`.
-pub(super) fn module(ident: &str, version: u32) -> String {
-    format!("{}_v{version}", snake(ident))
-}
-
 /// The file with the struct. `previous` is the version before it, if rows of that are read too.
-pub(super) fn text(ident: &str, format: &Format, previous: Option<u32>) -> String {
-    let name = name(ident, format.version);
+pub(super) fn text(format: &Format, previous: Option<u32>) -> String {
+    let Format { entity_type, version, .. } = format;
+    let name = name(entity_type, *version);
     let mut lines = vec![
         format!(
-            "//! `{ident}` as version {} stored it. Written by `cargo tablemodel diff`; tablemodel.lock keeps it so.",
-            format.version
+            "//! `{entity_type}` as version {version} stored it. Written by `cargo tablemodel diff`; tablemodel.lock keeps it so."
         ),
         String::new(),
-        "#![allow(missing_docs, unreachable_pub, reason = \"as rows of this version are\")]".to_owned(),
+        "#![allow(missing_docs, non_camel_case_types, unreachable_pub, reason = \"as rows of this version are\")]"
+            .to_owned(),
         String::new(),
         "use tablemodel::prelude::*;".to_owned(),
         String::new(),
-        format!("/// Version {} of `{ident}`: rows of it are read by this struct.", format.version),
+        format!("/// Version {version} of `{entity_type}`: rows of it are read by this struct."),
         "#[derive(Debug, TableEntity)]".to_owned(),
     ];
-    lines.extend(container(ident, format, previous));
+    lines.extend(container(format, previous));
     lines.extend(format.indexes.iter().map(|(name, of)| index(name, of)));
     lines.push(format!("pub struct {name} {{"));
     for (property, of) in stored(format) {
@@ -96,13 +50,13 @@ fn stored(format: &Format) -> impl Iterator<Item = (&str, &PropertyFormat)> {
     all.filter(move |(name, of)| of.codec != BLOB || !of_blob(name))
 }
 
-fn container(ident: &str, format: &Format, previous: Option<u32>) -> Vec<String> {
+fn container(format: &Format, previous: Option<u32>) -> Vec<String> {
     let Format { entity_type, version, table, partition, row, adopt, wide, .. } = format;
     let mut words = vec![format!("name = {table:?}, entity_type = {entity_type:?}, version = {version}, frozen")];
     words.extend(adopt.then(|| "adopt".to_owned()));
     words.extend(wide.then(|| "wide".to_owned()));
     words.extend(
-        previous.map(|previous| format!("previous = super::{}::{}", module(ident, previous), name(ident, previous))),
+        previous.map(|old| format!("previous = super::{}::{}", module(entity_type, old), name(entity_type, old))),
     );
     vec![
         format!("#[table({})]", words.join(", ")),
@@ -171,16 +125,42 @@ fn field(property: &str, of: &PropertyFormat, format: &Format) -> (String, Vec<S
     if pascal(&ident_of(property)) != property {
         words.push(format!("rename = {property:?}"));
     }
+    let default = if of.default { unknown_default(property, format.version) } else { String::new() };
     let flags = [
         (of.codec == "json", "json"),
         (of.codec == BLOB, "blob"),
-        (of.default, "default"),
+        (of.default, default.as_str()),
         (of.aggregate, "aggregate"),
         (of.chunked, "chunked"),
     ];
     words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| (*word).to_owned()));
     let ty = type_of(property, of, format);
     (if of.nullable { format!("Option<{ty}>") } else { ty }, words)
+}
+
+/// The value of a default is not in the lock: whoever knows it says it, before the struct compiles.
+fn unknown_default(property: &str, version: u32) -> String {
+    format!(
+        "default = {ASKED}{property} was read as in version {version} where a row had none: `default = ..`, or `default` for the \
+         type's own\")"
+    )
+}
+
+/// What a default begins with that nobody has said yet.
+const ASKED: &str = "compile_error!(\"say what ";
+
+/// The properties whose default is still to be said in the text of a frozen struct.
+pub(super) fn asked(text: &str) -> Vec<&str> {
+    text.split(ASKED).skip(1).filter_map(|rest| rest.split(' ').next()).collect()
+}
+
+/// Whether the text has a struct of this version of the entity; one that says no version is of the first.
+pub(super) fn is_of(text: &str, format: &Format) -> bool {
+    let text: String = text.split_whitespace().collect();
+    let version = format!("version={}", format.version);
+    let is_said = text.split(&version).skip(1).any(|rest| rest.starts_with([',', ')']));
+    let is_first = format.version == 1 && !text.contains("version=");
+    text.contains(&format!("entity_type={:?}", format.entity_type)) && (is_said || is_first)
 }
 
 fn type_of(property: &str, of: &PropertyFormat, format: &Format) -> String {
@@ -202,7 +182,7 @@ fn type_of(property: &str, of: &PropertyFormat, format: &Format) -> String {
         "local_datetime" => civil("NaiveDateTime", "PrimitiveDateTime"),
         "enum" => word(kinds(property, format).contains(&KeyType::Enum { ordered: false })),
         "json" => match kinds(property, format).first() {
-            Some(element) => format!("Vec<{}>", element_type(*element)),
+            Some(element) => format!("Vec<{}>", element_type(property, *element)),
             None => "tablemodel::format::Json".to_owned(),
         },
         BLOB => "Blob".to_owned(),
@@ -228,7 +208,7 @@ fn kinds(name: &str, format: &Format) -> Vec<KeyType> {
     kinds.collect()
 }
 
-fn element_type(kind: KeyType) -> String {
+fn element_type(property: &str, kind: KeyType) -> String {
     match kind {
         KeyType::Unsigned(bits) => format!("u{bits}"),
         KeyType::Signed(bits) => format!("i{bits}"),
@@ -238,38 +218,9 @@ fn element_type(kind: KeyType) -> String {
         KeyType::Uuid => "tablemodel::Uuid".to_owned(),
         KeyType::Ulid => "::ulid::Ulid".to_owned(),
         KeyType::Date => if cfg!(feature = "time") { "::time::Date" } else { "::chrono::NaiveDate" }.to_owned(),
-        KeyType::Time => "tablemodel::DateTime".to_owned(),
+        // Each crate of times has its own text in JSON.
+        KeyType::Time => format!("compile_error!({:?})", format!("write here the type of a time in {property}")),
         KeyType::Binary => "Vec<u8>".to_owned(),
         KeyType::Enum { ordered } => word(!ordered),
     }
-}
-
-/// The field of a property: its name in small letters, and a `_` more where that is taken.
-pub(super) fn ident_of(property: &str) -> String {
-    let name = snake(property);
-    let taken: BTreeSet<&str> = TAKEN.into_iter().collect();
-    if taken.contains(name.as_str()) { name + "_" } else { name }
-}
-
-/// `FirstName` as `first_name`.
-pub(super) fn snake(name: &str) -> String {
-    let mut snake = String::new();
-    let mut after_small = false;
-    for letter in name.chars() {
-        if letter.is_uppercase() && after_small {
-            snake.push('_');
-        }
-        snake.extend(letter.to_lowercase());
-        after_small = letter.is_lowercase() || letter.is_numeric();
-    }
-    snake
-}
-
-/// What the derive calls the property of a field.
-fn pascal(field: &str) -> String {
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
-    };
-    field.split('_').map(capital).collect()
 }

@@ -21,10 +21,15 @@ pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
     } else {
         let mut lock = project.lock()?;
         for entity in &project.entities {
+            entity.earlier.iter().for_each(|earlier| lock.set(earlier.section()));
             lock.set(Section { format: entity.format.clone(), crate_name: entity.crate_name.clone() });
         }
         files::write(&path, &lock.to_string())?;
         lines.push(format!("wrote {} ({} entities): commit it", path.display(), project.entities.len()));
+        let read = project.entities.iter().flat_map(|entity| &entity.earlier).filter(|earlier| !earlier.frozen);
+        lines.extend(
+            read.map(|earlier| format!("next: write `frozen` on `{}`, which is only read by now", earlier.path)),
+        );
     }
     let data = json!({ "did": lines });
     Ok(Outcome { code: DONE, lines, data })
@@ -42,30 +47,43 @@ fn write_alias(package: &Package) -> Result<String, Failure> {
     let path = folder.join(".cargo").join("config.toml");
     let text = files::read(&path)?.unwrap_or_default();
     match with_alias(&text, package.name) {
-        Some(text) => {
+        Ok(Some(text)) => {
             files::write(&path, &text)?;
             Ok(format!("wrote {}: `cargo tablemodel`", path.display()))
         }
-        None => Ok(format!("kept  {}", path.display())),
+        Ok(None) => Ok(format!("kept  {}", path.display())),
+        Err(alias) => {
+            Ok(format!("next: add to the aliases in {}, where they stand in one line each: {alias}", path.display()))
+        }
     }
 }
 
-/// The configuration with the alias; none if it has one.
-pub(super) fn with_alias(text: &str, package: &str) -> Option<String> {
+/// The configuration with the alias; none if it has one. Or the alias alone, where it has others that are no table of lines.
+pub(super) fn with_alias(text: &str, package: &str) -> Result<Option<String>, String> {
     let has_alias = |line: &str| {
         line.trim_start().strip_prefix("tablemodel").is_some_and(|rest| rest.trim_start().starts_with('='))
     };
     if text.lines().any(has_alias) {
-        return None;
+        return Ok(None);
     }
     let alias = alias(package);
     let mut lines: Vec<&str> = text.lines().collect();
-    match lines.iter().position(|line| line.trim() == "[alias]") {
+    let is_inline = |line: &&str| {
+        line.trim_start().strip_prefix("alias").is_some_and(|rest| rest.trim_start().starts_with(['=', '.']))
+    };
+    if lines.iter().any(is_inline) {
+        return Err(alias);
+    }
+    let is_table = |line: &str| {
+        let line = line.split_once('#').map_or(line, |(line, _)| line);
+        line.split_whitespace().collect::<String>() == "[alias]"
+    };
+    match lines.iter().position(|line| is_table(line)) {
         Some(place) => lines.insert(place + 1, &alias),
         None if lines.is_empty() => lines.extend(["[alias]", &alias]),
         None => lines.extend(["", "[alias]", &alias]),
     }
-    Some(lines.join("\n") + "\n")
+    Ok(Some(lines.join("\n") + "\n"))
 }
 
 fn write_program(package: &Package) -> Result<String, Failure> {

@@ -22,7 +22,7 @@ pub(super) fn run(project: &Project, arguments: &Lint) -> Result<Outcome, Failur
         found.extend(changed(entity, &old, arguments.level)?);
     }
     // An entity that one of them does not know goes with neither.
-    found.extend(removed(project, &old).map(|name| (Step::removal(name), true)));
+    found.extend(removed(project, &old).map(|name| (Step::removal(&old, name), true)));
     let broken = found.iter().filter(|(_, is_broken)| *is_broken).count();
     let mut lines: Vec<_> = found.iter().map(line).collect();
     lines.push(format!("{broken} of {} changes since {} break the level", found.len(), arguments.against));
@@ -37,7 +37,22 @@ fn changed(entity: &Current, old: &Lock, level: Level) -> Result<Vec<(Step, bool
     let properties = renames::shown(entity, &section.format);
     let renames = Renames { properties, retired: retired(old, &section.format) };
     let changes = diff(&section.format, &entity.format, &renames)?;
-    Ok(changes.iter().map(|change| (Step::of(name, change), breaks(change, level))).collect())
+    let step = |change: &Change| {
+        let mut step = Step::of(name, change);
+        let is_unread = is_unread(change, entity.readable_by);
+        if let Change::VersionChanged { from, .. } = change
+            && is_unread
+        {
+            step.change.push_str(&format!(", which programs of version {from} do not read: see `readable_by`"));
+        }
+        (step, breaks(change, is_unread, level))
+    };
+    Ok(changes.iter().map(step).collect())
+}
+
+/// Whether old programs answer `UnknownVersion` for rows of the new version.
+fn is_unread(change: &Change, readable_by: Option<u32>) -> bool {
+    matches!(change, Change::VersionChanged { from, .. } if readable_by.is_none_or(|oldest| oldest > *from))
 }
 
 fn line((Step { entity, code, class, change, .. }, is_broken): &(Step, bool)) -> String {
@@ -49,11 +64,12 @@ fn data((Step { entity, code, class, change, .. }, is_broken): &(Step, bool)) ->
     json!({ "entity": entity, "code": code, "class": class.word(), "change": change, "broken": is_broken })
 }
 
-fn breaks(change: &Change, level: Level) -> bool {
+fn breaks(change: &Change, is_unread: bool, level: Level) -> bool {
+    let is_forward = change.is_forward() && !is_unread;
     match level {
         Level::Backward => !change.is_backward(),
-        Level::Forward => !change.is_forward(),
-        Level::Full => !change.is_backward() || !change.is_forward(),
+        Level::Forward => !is_forward,
+        Level::Full => !change.is_backward() || !is_forward,
     }
 }
 

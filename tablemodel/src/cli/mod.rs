@@ -58,16 +58,27 @@ pub fn run(
     models: &[Model],
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> u8 {
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
+    let words: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let json = words.iter().any(|word| word == "--json");
+    match Arguments::try_parse_from(words) {
+        Ok(arguments) => {
+            let json = arguments.json;
+            answer(package, models, arguments).print(json)
+        }
+        Err(error) if json && error.use_stderr() => misread(&error).print(json),
         Err(error) => {
             let is_help = !error.use_stderr();
             let _ = error.print();
-            return if is_help { outcome::DONE } else { outcome::FAILED };
+            if is_help { outcome::DONE } else { outcome::FAILED }
         }
-    };
-    let json = arguments.json;
-    answer(package, models, arguments).print(json)
+    }
+}
+
+/// Words that are not understood.
+fn misread(error: &clap::Error) -> Outcome {
+    let text = error.to_string();
+    let text = text.trim_end();
+    Outcome::error(outcome::FAILED, text.strip_prefix("error: ").unwrap_or(text))
 }
 
 /// What the command has to say.

@@ -3,12 +3,12 @@
 
 mod read;
 
-use std::{fmt::Write, fs};
+use std::{collections::BTreeMap, fmt::Write, fs};
 
 pub(super) use self::read::Written;
 
 use super::{files, outcome::Failure, project::Project};
-use crate::format::{Change, Class, Fingerprint, Lock, LockedPlan};
+use crate::format::{Change, Class, Fingerprint, Format, Lock, LockedPlan};
 
 /// What the parent of the first plan is.
 const NONE: &str = "";
@@ -36,10 +36,24 @@ impl Step {
         }
     }
 
-    /// An entity that the model does not list any more.
-    pub(super) fn removal(entity: &str) -> Self {
-        let (code, change) = ("TM206".to_owned(), format!("- entity {entity}"));
-        Self { entity: entity.to_owned(), code, class: Class::Unsafe, change, needs_plan: true }
+    /// An entity that the model does not list any more, with the version that it had.
+    pub(super) fn removal(lock: &Lock, entity: &str) -> Self {
+        let was = lock.newest(entity).map_or_else(|| entity.to_owned(), |section| section.format.discriminator());
+        Self::of_entity(entity, "TM206", format!("- entity {was}"))
+    }
+
+    /// An entity that a plan took out of the lock, and that is there again in a version that its rows may have.
+    fn returned(format: &Format, plan: &str) -> Self {
+        let (name, is) = (&format.entity_type, format.discriminator());
+        Self::of_entity(
+            name,
+            "TM107",
+            format!("+ entity {is}: plan {plan} took one of that name away, whose rows may be there"),
+        )
+    }
+
+    fn of_entity(entity: &str, code: &str, change: String) -> Self {
+        Self { entity: entity.to_owned(), code: code.to_owned(), class: Class::Unsafe, change, needs_plan: true }
     }
 }
 
@@ -150,6 +164,15 @@ impl Chain {
 pub(super) fn chain(project: &Project, lock: &Lock) -> Result<Result<Chain, String>, Failure> {
     let mut before = NONE.to_owned();
     let plans = read(project)?;
+    let locked = lock.plan.as_ref().map(|plan| format!("{} {}", plan.id, plan.fingerprint)).unwrap_or_default();
+    if let Some(stray) = stray(&plans, &locked) {
+        return Ok(Err(format!(
+            "TM701: plan {0} is not among those that tablemodel.lock ends with, `{locked}`: it was left by a `diff` that was cut off, \
+             or by a merge: delete tablemodel/migrations/{0}.toml, and run `cargo tablemodel diff`; or restore the lock that has it \
+             from version control",
+            stray.id
+        )));
+    }
     for plan in &plans {
         if plan.parent != before {
             let follows = if before.is_empty() { "none" } else { &before };
@@ -161,7 +184,6 @@ pub(super) fn chain(project: &Project, lock: &Lock) -> Result<Result<Chain, Stri
         }
         before = plan.link();
     }
-    let locked = lock.plan.as_ref().map(|plan| format!("{} {}", plan.id, plan.fingerprint)).unwrap_or_default();
     if locked != before {
         return Ok(Err(format!(
             "TM701: the last plan is `{before}`, and tablemodel.lock says `{locked}`: a plan was edited, lost or added \
@@ -169,6 +191,37 @@ pub(super) fn chain(project: &Project, lock: &Lock) -> Result<Result<Chain, Stri
         )));
     }
     Ok(Ok(Chain { last: lock.plan.clone(), length: plans.len() }))
+}
+
+/// The only plan that the lock's last does not go back to, if all that it does go back to are there.
+fn stray<'a>(plans: &'a [Found], locked: &str) -> Option<&'a Found> {
+    let (mut link, mut known) = (locked, Vec::new());
+    while let Some(plan) = plans.iter().find(|plan| plan.link() == link) {
+        known.push(plan.id.as_str());
+        link = &plan.parent;
+    }
+    let mut others = plans.iter().filter(|plan| !known.contains(&plan.id.as_str()));
+    let (stray, more) = (others.next()?, others.next());
+    let follows = stray.parent == NONE || plans.iter().any(|plan| plan.link() == stray.parent);
+    (link == NONE && more.is_none() && follows).then_some(stray)
+}
+
+/// Of these entities, which are new to the lock, those that return in a version that a plan took out of it, or in an older one.
+pub(super) fn returned<'a>(project: &Project, new: impl Iterator<Item = &'a Format>) -> Result<Vec<Step>, Failure> {
+    let mut gone = BTreeMap::new();
+    for (id, _) in all(project)? {
+        let text = files::read(&project.migrations().join(format!("{id}.toml")))?.unwrap_or_default();
+        for [entity, _, change] in Written::parse(&text).steps.into_iter().filter(|[_, code, _]| code == "TM206") {
+            let version = change.rsplit_once('@').and_then(|(_, version)| version.parse::<u32>().ok());
+            gone.insert(entity, (id.clone(), version));
+        }
+    }
+    let returned = |format: &Format| {
+        let (plan, version) = gone.get(&format.entity_type)?;
+        let is_above = version.is_some_and(|version| format.version > version);
+        (!is_above).then(|| Step::returned(format, plan))
+    };
+    Ok(new.filter_map(returned).collect())
 }
 
 /// Every plan, by its name and fingerprint, in order.

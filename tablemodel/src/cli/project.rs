@@ -7,7 +7,7 @@ use std::{
 
 use super::{Package, files, outcome::Failure};
 use crate::{
-    format::{Format, Lock},
+    format::{Format, Lock, Section},
     schema::EntitySchema,
 };
 
@@ -27,6 +27,28 @@ pub(super) struct Current {
     pub(super) path: &'static str,
     /// Fields that say what their property was called before.
     pub(super) renamed: Vec<Renamed>,
+    /// The oldest version whose programs may read rows of this one.
+    pub(super) readable_by: Option<u32>,
+    /// The versions before it that the program reads, and those of the form that it moves from.
+    pub(super) earlier: Vec<Earlier>,
+}
+
+/// A version of an entity that the program only reads.
+pub(super) struct Earlier {
+    pub(super) format: Format,
+    pub(super) path: &'static str,
+    /// Whether the struct says that it is kept for that alone.
+    pub(super) frozen: bool,
+}
+
+impl Earlier {
+    pub(super) fn section(&self) -> Section {
+        Section { format: self.format.clone(), crate_name: crate_of(self.path) }
+    }
+}
+
+fn crate_of(path: &str) -> String {
+    path.split("::").next().unwrap_or_default().to_owned()
 }
 
 /// `#[table(was = "Qty")]` on a field.
@@ -39,9 +61,19 @@ pub(super) struct Renamed {
 }
 
 impl Current {
-    /// The name of the struct.
-    pub(super) fn ident(&self) -> &'static str {
-        self.path.rsplit("::").next().unwrap_or(self.path)
+    fn of(schema: &'static EntitySchema) -> Result<Self, Failure> {
+        let from = schema.moved_from.into_iter().flat_map(EntitySchema::lineage);
+        let earlier = schema.lineage().skip(1).chain(from);
+        let earlier =
+            earlier.map(|schema| Ok(Earlier { format: Format::of(schema)?, path: schema.path, frozen: schema.frozen }));
+        Ok(Self {
+            format: Format::of(schema)?,
+            crate_name: crate_of(schema.path),
+            path: schema.path,
+            renamed: renamed(schema),
+            readable_by: schema.readable_by,
+            earlier: earlier.collect::<Result<_, Failure>>()?,
+        })
     }
 
     /// The struct from within its own crate.
@@ -52,11 +84,7 @@ impl Current {
 
 impl Project {
     pub(super) fn of(package: &Package, entities: &[&'static EntitySchema]) -> Result<Self, Failure> {
-        let entities = entities.iter().map(|schema| {
-            let crate_name = schema.path.split("::").next().unwrap_or_default().to_owned();
-            Ok(Current { format: Format::of(schema)?, crate_name, path: schema.path, renamed: renamed(schema) })
-        });
-        let entities: Vec<Current> = entities.collect::<Result<_, Failure>>()?;
+        let entities: Vec<Current> = entities.iter().map(|schema| Current::of(schema)).collect::<Result<_, _>>()?;
         let mut names = BTreeSet::new();
         if let Some(twice) = entities.iter().find(|entity| !names.insert(&entity.format.entity_type)) {
             let name = &twice.format.entity_type;

@@ -1,8 +1,11 @@
 //! The commands over a package in a temporary folder, as they are run by their words.
 
 mod amended;
+mod chain;
 mod chapter;
 mod clubs;
+mod copies;
+mod cut_off;
 mod everything_v1;
 mod faults;
 mod frozen;
@@ -11,8 +14,12 @@ mod golden;
 mod kill;
 mod lint;
 mod moved;
+mod places;
+mod plans;
 mod programs;
+mod releases;
 mod renames;
+mod returned;
 mod store;
 mod together;
 
@@ -190,9 +197,14 @@ fn init_writes_what_is_missing_and_leaves_what_is_there() {
 #[test]
 fn an_alias_goes_among_the_others() {
     let with = |text| super::init::with_alias(text, "stock");
-    assert!(with("[alias]\nb = \"build\"\n").unwrap().starts_with("[alias]\ntablemodel = \"run"));
-    assert!(with("[net]\noffline = true\n").unwrap().contains("\n\n[alias]\ntablemodel"));
-    assert_eq!(with("[alias]\ntablemodel = \"mine\"\n"), None);
+    let written = |text| with(text).unwrap().unwrap();
+    assert!(written("[alias]\nb = \"build\"\n").starts_with("[alias]\ntablemodel = \"run"));
+    assert!(written("[net]\noffline = true\n").contains("\n\n[alias]\ntablemodel"));
+    assert_eq!(with("[alias]\ntablemodel = \"mine\"\n"), Ok(None));
+    assert!(written("[ alias ] # mine\nb = \"build\"\n").starts_with("[ alias ] # mine\ntablemodel = \"run"));
+    for inline in ["alias = { b = \"build\" }\n", "alias.b = \"build\"\n"] {
+        assert!(with(inline).unwrap_err().starts_with("tablemodel = \"run"), "a second table would not be read");
+    }
 }
 
 #[test]

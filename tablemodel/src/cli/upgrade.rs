@@ -27,29 +27,30 @@ fn is_computed(change: &Change) -> bool {
 }
 
 /// The line that an implementation begins with.
-fn head(ident: &str, from: u32, target: &str) -> String {
-    format!("{}{target} {{", start(ident, from))
+fn head(entity_type: &str, from: u32, target: &str) -> String {
+    format!("{}{target} {{", start(entity_type, from))
 }
 
-fn start(ident: &str, from: u32) -> String {
-    format!("impl tablemodel::Upgrade<{}> for ", frozen::name(ident, from))
+fn start(entity_type: &str, from: u32) -> String {
+    format!("impl tablemodel::Upgrade<{}> for ", frozen::name(entity_type, from))
 }
 
 /// The same implementation for another target; none where its first line is not as it was written.
-pub(super) fn retargeted(text: &str, ident: &str, from: u32, target: &str) -> Option<String> {
-    let (before, rest) = text.split_once(&start(ident, from))?;
+pub(super) fn retargeted(text: &str, entity_type: &str, from: u32, target: &str) -> Option<String> {
+    let (before, rest) = text.split_once(&start(entity_type, from))?;
     let (_, rest) = rest.split_once(" {\n")?;
-    Some(format!("{before}{}\n{rest}", head(ident, from, target)))
+    Some(format!("{before}{}\n{rest}", head(entity_type, from, target)))
 }
 
 /// The whole upgrade, to stand beside the frozen struct.
-pub(super) fn whole(ident: &str, from: u32, target: &str, changes: &[Change]) -> String {
+pub(super) fn whole(old: &Format, target: &str, changes: &[Change]) -> String {
     let renames = changes.iter().filter_map(|change| match change {
-        Change::Renamed { from, to } => Some(format!("({from:?}, {to:?})")),
+        Change::Renamed { from, to, .. } => Some(format!("({from:?}, {to:?})")),
         _ => None,
     });
     let renames = renames.collect::<Vec<_>>().join(", ");
-    let (name, head) = (frozen::name(ident, from), head(ident, from, target));
+    let Format { entity_type, version, .. } = old;
+    let (name, head) = (frozen::name(entity_type, *version), head(entity_type, *version, target));
     format!(
         "//! `{name}` as the version after it. Written by `cargo tablemodel diff`: every value is there already.\n\n\
          use super::{name};\n\n\
@@ -63,8 +64,9 @@ pub(super) fn whole(ident: &str, from: u32, target: &str, changes: &[Change]) ->
 }
 
 /// The upgrade that is the user's to end.
-pub(super) fn begun(ident: &str, old: &Format, target: &str, missing: &[String]) -> String {
-    let (name, head) = (frozen::name(ident, old.version), head(ident, old.version, target));
+pub(super) fn begun(old: &Format, target: &str, missing: &[String]) -> String {
+    let Format { entity_type, version, .. } = old;
+    let (name, head) = (frozen::name(entity_type, *version), head(entity_type, *version, target));
     let missing: String = missing.iter().map(|what| format!("        // {what}\n")).collect();
     format!(
         "//! `{name}` as the version after it. Begun by `cargo tablemodel diff`, and yours from here on: it is not written again.\n\
@@ -74,9 +76,8 @@ pub(super) fn begun(ident: &str, old: &Format, target: &str, missing: &[String])
              fn upgrade(old: {name}) -> Result<Self, tablemodel::UpgradeError> {{\n        \
                  // Old rows have no value for:\n\
          {missing}        \
-                 compile_error!(\"say how version {} of `{ident}` becomes the version after it\");\n    \
+                 compile_error!(\"say how version {version} of `{entity_type}` becomes the version after it\");\n    \
              }}\n\
-         }}\n",
-        old.version
+         }}\n"
     )
 }

@@ -46,7 +46,7 @@ impl Change {
             Self::RowChanged { from, to } => replace(&mut format.row, &from, to)?,
             Self::Reserved { name } => reserved.insert(name).then_some(())?,
             Self::Unreserved { name } => reserved.remove(&name).then_some(())?,
-            Self::Renamed { from, to } => {
+            Self::Renamed { from, to, returns: _ } => {
                 let is_free = properties.contains_key(&from) && !properties.contains_key(&to);
                 return is_free.then(|| format.renamed(&from, &to));
             }

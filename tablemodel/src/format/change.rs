@@ -27,8 +27,8 @@ pub enum Change {
     Reserved { name: String },
     /// A name that may return.
     Unreserved { name: String },
-    /// A property, wherever it is mentioned.
-    Renamed { from: String, to: String },
+    /// A property, wherever it is mentioned; `returns`: an earlier version used the new name.
+    Renamed { from: String, to: String, returns: bool },
     /// A property; `returns`: an earlier version used the name.
     PropertyAdded { name: String, property: PropertyFormat, returns: bool },
     /// A property.
@@ -69,8 +69,10 @@ impl Change {
             Self::AdoptChanged { .. } => Code::TM205,
             Self::WideChanged { .. } => Code::TM501,
             Self::Reserved { .. } | Self::Unreserved { .. } => Code::TM108,
+            Self::Renamed { returns: true, .. }
+            | Self::PropertyAdded { returns: true, .. }
+            | Self::IndexAdded { returns: true, .. } => Code::TM107,
             Self::Renamed { .. } => Code::TM104,
-            Self::PropertyAdded { returns: true, .. } | Self::IndexAdded { returns: true, .. } => Code::TM107,
             Self::PropertyAdded { property, .. } if property.may_be_absent() => Code::TM101,
             Self::PropertyAdded { .. } => Code::TM102,
             Self::PropertyRemoved { .. } => Code::TM103,
@@ -103,6 +105,7 @@ impl Change {
             }
             Self::PropertyChanged { from, to, .. } => property_class(from, to),
             Self::IndexChanged { code, from, to, .. } => index_class(*code, from, to),
+            Self::CopyChanged { from, to, .. } if self.code() == Code::TM408 && !from.is_read_as(to) => Class::Rewrite,
             _ => match self.code() {
                 Code::TM101 | Code::TM103 | Code::TM104 | Code::TM402 | Code::TM408 => Class::LazySafe,
                 Code::TM102 => Class::Rewrite,
@@ -119,10 +122,15 @@ impl Change {
 
     /// Whether new programs read old rows without computing anything.
     pub fn is_backward(&self) -> bool {
-        self.class() <= Class::Backfill
+        match self {
+            Self::CopyAdded { copy, .. } => copy.optional,
+            Self::CopyChanged { from, to, .. } => from.is_read_as(to),
+            _ => self.class() <= Class::Backfill,
+        }
     }
 
-    /// Whether programs of the old version can read what new ones write, and write it themselves.
+    /// Whether programs of the old version find what they look for in what new ones write. That they read rows of another version
+    /// at all is said by `readable_by`, which is no part of a format.
     pub fn is_forward(&self) -> bool {
         match self {
             Self::PropertyRemoved { property, .. } => property.may_be_absent(),
@@ -135,7 +143,8 @@ impl Change {
             Self::IndexRemoved { .. } | Self::CopyRemoved { .. } | Self::AggregateRemoved { .. } => false,
             // They write it under other keys, elsewhere, or for other entities than old ones look for.
             Self::IndexChanged { code: Code::TM403 | Code::TM405 | Code::TM407, .. } => self.class() < Class::Backfill,
-            Self::CopyChanged { .. } | Self::AggregateChanged { .. } => self.code() == Code::TM408,
+            Self::CopyChanged { from, to, .. } => self.code() == Code::TM408 && to.is_read_as(from),
+            Self::AggregateChanged { .. } => false,
             _ => self.class() <= Class::Backfill,
         }
     }
@@ -153,6 +162,13 @@ impl CopyFormat {
     fn copies_the_same(&self, other: &Self) -> bool {
         let Self { source, stored, key, properties, optional: _, on_delete: _ } = self;
         (source, stored, key, properties) == (&other.source, &other.stored, &other.key, &other.properties)
+    }
+
+    /// Whether what a holder has of this copy is all that the other wants to read.
+    fn is_read_as(&self, other: &Self) -> bool {
+        self.stored == other.stored
+            && other.properties.is_subset(&self.properties)
+            && (other.optional || !self.optional)
     }
 }
 
@@ -230,14 +246,9 @@ fn without_codec(piece: &KeyPiece) -> KeyPiece {
     }
 }
 
-/// Whether the keys are written alike: under a width, integers of every type are.
+/// Whether the keys are written alike.
 pub(super) fn has_same_bytes(from: &KeyFormat, to: &KeyFormat) -> bool {
-    from.differs_only_in(to, |piece| match piece.clone() {
-        KeyPiece::Part { property, optional, codec: codec @ Codec::Width(_), .. } => {
-            KeyPiece::Part { property, key_type: KeyType::Unsigned(0), optional, codec }
-        }
-        other => other,
-    })
+    from.differs_only_in(to, KeyPiece::as_written)
 }
 
 fn index_class(code: Code, from: &IndexFormat, to: &IndexFormat) -> Class {
@@ -278,7 +289,7 @@ impl fmt::Display for Change {
             Self::WideChanged { to } => write!(f, "wide -> {to}"),
             Self::Reserved { name } => write!(f, "+ reserved {name}"),
             Self::Unreserved { name } => write!(f, "- reserved {name}"),
-            Self::Renamed { from, to } => write!(f, "property {from} -> {to}"),
+            Self::Renamed { from, to, .. } => write!(f, "property {from} -> {to}"),
             Self::PropertyAdded { name, property, .. } => write!(f, "+ property {name} {}", property.text()),
             Self::PropertyRemoved { name, property } => write!(f, "- property {name} {}", property.text()),
             Self::PropertyChanged { name, from, to } => {

@@ -47,8 +47,9 @@ pub fn diff(from: &Format, to: &Format, renames: &Renames) -> Result<Vec<Change>
     let mut from = from.clone();
     for (old, new) in &renames.properties {
         check_rename(old, new, &from, to)?;
+        let returns = renames.retired.contains(new) || from.reserved.contains(new);
         from = from.renamed(old, new);
-        changes.push(Change::Renamed { from: old.clone(), to: new.clone() });
+        changes.push(Change::Renamed { from: old.clone(), to: new.clone(), returns });
     }
     let mut found = Found { changes, retired: &renames.retired };
     found.entity(&from, to);

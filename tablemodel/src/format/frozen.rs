@@ -1,6 +1,7 @@
 //! What frozen structs and the upgrades between them are written with.
 //! Which struct that is, and what it is made to, is the user's code.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::Value as Json;
 use tablemodel_store::{EdmType, Properties, PropertyName, Value, ValueRef};
 
@@ -26,6 +27,19 @@ impl<const ORDERED: bool> Property for Word<ORDERED> {
 
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
         variant_text(value).map(|text| Self(text.to_owned()))
+    }
+}
+
+/// As a unit variant is written.
+impl<const ORDERED: bool> Serialize for Word<ORDERED> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de, const ORDERED: bool> Deserialize<'de> for Word<ORDERED> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
     }
 }
 

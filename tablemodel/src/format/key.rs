@@ -41,6 +41,34 @@ impl KeyFormat {
     pub(super) fn differs_only_in(&self, other: &Self, mask: impl Fn(&KeyPiece) -> KeyPiece) -> bool {
         self.0.iter().map(&mask).eq(other.0.iter().map(&mask))
     }
+
+    /// Whether the two make the same keys of the same values, by whatever names those are stored: the rule by which a row is
+    /// upgraded where it stands.
+    #[cfg(feature = "cli")]
+    pub(crate) fn makes_the_keys_of(&self, other: &Self) -> bool {
+        self.differs_only_in(other, |piece| match piece.as_written() {
+            KeyPiece::Part { key_type, codec, .. } => {
+                KeyPiece::Part { property: String::new(), key_type, optional: false, codec }
+            }
+            literal @ KeyPiece::Literal(_) => literal,
+        })
+    }
+}
+
+impl KeyPiece {
+    /// The same, with one kind of value for all that are written alike: under a width integers of every type are, and the text of
+    /// an enum is a text.
+    pub(super) fn as_written(&self) -> Self {
+        let mut piece = self.clone();
+        if let Self::Part { key_type, codec, .. } = &mut piece {
+            *key_type = match (*key_type, *codec) {
+                (KeyType::Unsigned(_) | KeyType::Signed(_), Codec::Width(_)) => KeyType::Unsigned(0),
+                (KeyType::Enum { .. }, _) => KeyType::Text,
+                (other, _) => other,
+            };
+        }
+        piece
+    }
 }
 
 /// `empid_{Id:u32:06}`: as in a program, with the kind of each component, and `?` where it may be absent.

@@ -86,6 +86,13 @@ impl Lock {
         self.sections.entry(entity_type.clone()).or_default().insert(*version, section);
     }
 
+    /// Has the struct of all versions of an entity in this crate.
+    #[cfg(feature = "cli")]
+    pub(crate) fn move_to(&mut self, entity_type: &str, crate_name: &str) {
+        let versions = self.sections.get_mut(entity_type).into_iter().flat_map(BTreeMap::values_mut);
+        versions.for_each(|section| crate_name.clone_into(&mut section.crate_name));
+    }
+
     /// Drops one version of an entity: what a plan that is made anew had added.
     #[cfg(feature = "cli")]
     pub(crate) fn take_back(&mut self, entity_type: &str, version: u32) {

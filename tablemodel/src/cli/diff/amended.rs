@@ -11,7 +11,7 @@ use super::{
     },
     Evolution,
 };
-use crate::format::Lock;
+use crate::format::{Format, Lock};
 
 /// All as it was before the newest plan.
 pub(super) struct TakenBack {
@@ -76,13 +76,14 @@ fn undo(lock: &mut Lock, from: Option<&str>, to: &str) -> Option<(String, u32)> 
     if lock.newest(&name)?.format.version != version {
         return None;
     }
-    if let Some(from) = from {
-        let (_, earlier, fingerprint) = split(from)?;
-        let mut versions = lock.versions(&name).map(|section| &section.format);
-        let is_there = versions.any(|own| own.version == earlier && own.fingerprint().to_string() == fingerprint);
-        if !is_there || earlier == version {
-            return None;
-        }
+    let Some(from) = from else {
+        lock.remove(&name); // with the older versions that came with it
+        return Some((name, version));
+    };
+    let (_, earlier, fingerprint) = split(from)?;
+    let is_it = |own: &Format| own.version == earlier && own.fingerprint().to_string() == fingerprint;
+    if !lock.versions(&name).any(|section| is_it(&section.format)) || earlier == version {
+        return None;
     }
     lock.take_back(&name, version);
     Some((name, version))

@@ -47,7 +47,7 @@ impl Asked<'_> {
         for (from, to) in self.renames {
             let plain = from.rsplit('.').next().unwrap_or(from);
             let is =
-                |change: &Change| matches!(change, Change::Renamed { from, to: new } if from == plain && new == to);
+                |change: &Change| matches!(change, Change::Renamed { from, to: new, .. } if from == plain && new == to);
             if !evolutions.iter().any(|evolution| evolution.changes.iter().any(is)) {
                 return Err(Failure(format!("no property was renamed from `{from}` to `{to}`: use stored names")));
             }

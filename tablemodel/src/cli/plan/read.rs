@@ -54,7 +54,8 @@ impl Written {
 
     /// The properties that it renames: the entity, the old name, the new one.
     pub(in crate::cli) fn renames(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        self.steps.iter().filter(|[_, code, _]| code == "TM104").filter_map(|[entity, _, change]| {
+        let is_rename = |[_, code, _]: &&[String; 3]| code == "TM104" || code == "TM107";
+        self.steps.iter().filter(is_rename).filter_map(|[entity, _, change]| {
             let (from, to) = change.strip_prefix("property ")?.split_once(" -> ")?;
             Some((entity.as_str(), from, to))
         })

@@ -68,10 +68,50 @@ fn builder(place: &Place) -> crate::DatabaseBuilder {
         Some(Consistency::Atomic) => builder.consistency(crate::Consistency::Atomic),
         Some(Consistency::Azure) => builder.consistency(crate::Consistency::Azure),
     };
-    match place.fence {
+    let builder = match place.fence {
         None => builder,
         Some(seconds) => builder.fence(std::time::Duration::from_secs(seconds)),
+    };
+    with_blobs(builder, place)
+}
+
+#[cfg(all(feature = "embedded", feature = "blob"))]
+fn with_blobs(builder: crate::DatabaseBuilder, place: &Place) -> crate::DatabaseBuilder {
+    let builder = match &place.blobs {
+        None => builder,
+        Some(url) => builder.blobs_at(url),
+    };
+    match place.blob_grace {
+        None => builder,
+        Some(seconds) => builder.blob_grace(std::time::Duration::from_secs(seconds)),
     }
+}
+
+#[cfg(all(feature = "embedded", not(feature = "blob")))]
+fn with_blobs(builder: crate::DatabaseBuilder, _: &Place) -> crate::DatabaseBuilder {
+    builder
+}
+
+/// That blobs, if the model has them, are not looked for, or put, where the program has none.
+#[cfg(all(feature = "embedded", feature = "blob"))]
+fn check_blobs(place: &Place, entities: &[&'static EntitySchema], file: &std::path::Path) -> Result<()> {
+    let keeps =
+        |schema: &EntitySchema| schema.keeps_blobs() || schema.moved_from.is_some_and(EntitySchema::keeps_blobs);
+    let folder = crate::blob::folder_beside(file);
+    if place.blobs.is_some() || folder.is_dir() || !entities.iter().any(|schema| keeps(schema)) {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "the model keeps blobs, and there is no folder {}: say by `--blobs URL` where the program keeps them, or make the folder, if \
+         they are to be there and none is yet",
+        folder.display()
+    )))
+}
+
+#[cfg(all(feature = "embedded", not(feature = "blob")))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it may refuse")]
+fn check_blobs(_: &Place, _: &[&'static EntitySchema], _: &std::path::Path) -> Result<()> {
+    Ok(())
 }
 
 #[cfg(feature = "embedded")]
@@ -85,6 +125,7 @@ async fn open_embedded(
         let detail = format!("{}: there is no such file; the program that keeps the store creates it", path.display());
         return Err(Error::new(ErrorKind::Denied, detail));
     }
+    check_blobs(place, entities, path)?;
     if read_only && let Ok(db) = builder(place).read_only().open_file(entities, path, false).await {
         return Ok(db);
     }

@@ -7,14 +7,14 @@ use serde_json::json;
 use super::{
     Tool,
     progress::{Line, duration, text},
-    report::{steps, told},
+    report::{CANNOT, steps, told},
     verify,
     words::Apply,
 };
 use crate::{
     Result,
     cli::outcome::{DONE, DRIFTED, Outcome, SET_ASIDE, WAITING},
-    migrations::{self, Applied, DryRun},
+    migrations::{self, Applied, DryRun, Step},
 };
 
 pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
@@ -27,10 +27,28 @@ pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
     line.end();
     let applied = applied?;
     let code = code(&applied);
+    let unsupported = if code == DONE { migrations.plan().await?.unsupported } else { Vec::new() };
+    if !unsupported.is_empty() {
+        return Ok(refused(&applied, &unsupported));
+    }
     if code == DONE {
-        migrations.finish_plans(applied.migration.as_deref()).await?;
+        migrations.finish_plans(&tool.plans, applied.migration.as_deref()).await?;
     }
     Ok(outcome(&applied, code))
+}
+
+/// The plans are not applied: the store has something of others in the place of what they make.
+fn refused(applied: &Applied, unsupported: &[Step]) -> Outcome {
+    let mut outcome = outcome(applied, DRIFTED);
+    if applied.migration.is_none() {
+        outcome.lines.clear(); // there is something to do
+    }
+    outcome.lines.extend(unsupported.iter().map(|step| told(step, CANNOT)));
+    if let Some(data) = outcome.data.as_object_mut() {
+        data.insert("error".to_owned(), json!("there are indexes that cannot be built"));
+        data.insert("unsupported".to_owned(), json!(steps(unsupported)));
+    }
+    outcome
 }
 
 fn asked<'a>(mut apply: migrations::Apply<'a>, wanted: &Apply) -> migrations::Apply<'a> {

@@ -11,6 +11,10 @@ use crate::{
     schema::is_move,
 };
 
+/// What is said of a step that has to wait.
+pub(super) const CANNOT: &str =
+    "cannot be built: the property counts other sources until `contract` has taken those away";
+
 pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
     let migrations = tool.migrations();
     migrations.check_plans(&tool.plans).await?;
@@ -27,7 +31,7 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
     };
     lines.extend(plan.dropped.iter().map(dropped));
     lines.extend(plan.newer.iter().map(|index| told(&step_of(index), "of a newer program: use that one")));
-    lines.extend(plan.unsupported.iter().map(|step| told(step, "cannot be built")));
+    lines.extend(plan.unsupported.iter().map(|step| told(step, CANNOT)));
     if lines.is_empty() {
         lines.push("nothing to do".to_owned());
     }

@@ -77,6 +77,14 @@ pub(in crate::cli) struct Place {
     /// After how long tombstones are swept [default: 600]
     #[arg(long, value_name = "SECONDS")]
     pub(super) fence: Option<u64>,
+    /// Where blobs live [default: the folder beside the file, if it is there]
+    #[cfg(feature = "blob")]
+    #[arg(long, value_name = "URL")]
+    pub(super) blobs: Option<String>,
+    /// How long a blob is kept that no row links [default: 3600]
+    #[cfg(feature = "blob")]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) blob_grace: Option<u64>,
 }
 
 impl Place {
@@ -87,7 +95,12 @@ impl Place {
 
     /// Whether any of the words was given.
     pub(in crate::cli) fn is_given(&self) -> bool {
-        self.store.is_some() || !self.prefix.is_empty() || self.consistency.is_some() || self.fence.is_some()
+        #[cfg(feature = "blob")]
+        let of_blobs = self.blobs.is_some() || self.blob_grace.is_some();
+        #[cfg(not(feature = "blob"))]
+        let of_blobs = false;
+        let of_rows = !self.prefix.is_empty() || self.consistency.is_some() || self.fence.is_some();
+        self.store.is_some() || of_rows || of_blobs
     }
 }
 

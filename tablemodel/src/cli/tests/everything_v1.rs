@@ -1,6 +1,6 @@
 //! `Everything` as version 1 stored it. Written by `cargo tablemodel diff`; tablemodel.lock keeps it so.
 
-#![allow(missing_docs, unreachable_pub, reason = "as rows of this version are")]
+#![allow(missing_docs, non_camel_case_types, unreachable_pub, reason = "as rows of this version are")]
 
 use tablemodel::prelude::*;
 
@@ -10,6 +10,7 @@ use tablemodel::prelude::*;
 #[table(partition = "{tenant}", row = "e_{id:06}_{grade}_{age}")]
 #[table(index(anywhere, row = "{tenant}_{id}_{grade}_{age}", table = "Anywhere", partition = "{email}", keys_only, when = !active))]
 #[table(index(by_email, row = "email_{email}", unique, keep(active, price)))]
+#[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keep(at)))]
 #[table(index(by_tag, row = "tag_{tags}_{id}_{grade}_{age}", each(tags), keys_only))]
 #[table(list(names, row = "names_{type_}"))]
 #[table(list(names_anywhere, row = "names", table = "Everything", partition = "{state}"))]
@@ -29,6 +30,9 @@ pub struct EverythingV1 {
     pub hours01: u32,
     pub hours02: u32,
     pub id: u32,
+    pub impl_: bool,
+    #[table(json)]
+    pub marks: Vec<tablemodel::format::Word>,
     #[table(blob)]
     pub photo: Option<Blob>,
     pub price: f64,

@@ -9,7 +9,7 @@ use crate::{DateTime, Uuid, format::Format, prelude::*};
 #[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
 struct Id(u32);
 
-#[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
+#[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart, serde::Serialize, serde::Deserialize)]
 enum Grade {
     A,
     B,
@@ -32,6 +32,7 @@ struct Address {
 #[table(index(by_email, row = "email_{email}", unique, keep(price, active)))]
 #[table(index(anywhere, table = "Anywhere", partition = "{email}", row = "{tenant}_{id}_{grade}_{age}", keys_only, when = !active))]
 #[table(index(by_tag, row = "tag_{tags}_{id}_{grade}_{age}", each(tags), keys_only))]
+#[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keep(at)))]
 #[table(index(newest, row = "new{{_{at:desc}_{id}_{grade}_{age}", keys_only, when = active))]
 #[table(list(names, row = "names_{r#type}"))]
 #[table(list(names_anywhere, partition = "{state}", row = "names"))]
@@ -55,6 +56,9 @@ struct Everything {
     skills: Vec<String>,
     #[table(json)]
     tags: Vec<i16>,
+    #[table(json)]
+    marks: Vec<Grade>,
+    r#impl: bool,
     #[table(blob)]
     photo: Option<Blob>,
     #[table(flatten)]
@@ -94,7 +98,14 @@ fn written() -> String {
     let package = Package { name: "it", folder: path, model: "it::Before" };
     assert_eq!(run(&package, &[Model::of::<Before>()], ["", "init"]), 0);
     assert_eq!(run(&package, &[Model::of::<after::After>()], ["", "diff", "--allow", "TM205=a test"]), 0);
-    std::fs::read_to_string(folder.path().join("tablemodel/frozen/everything_v1.rs")).expect("the frozen struct")
+    let text = std::fs::read_to_string(folder.path().join("tablemodel/frozen/everything_v1.rs"));
+    said(&text.expect("the frozen struct"))
+}
+
+/// The text, when the user has said that the defaults were those of their types.
+fn said(text: &str) -> String {
+    let (before, asked) = text.split_once("default = compile_error!(").expect("it is not known");
+    format!("{before}default{}", asked.split_once("\")").expect("a text").1)
 }
 
 #[test]

@@ -1,6 +1,30 @@
 //! What changed since a commit, and who may run beside whom.
 
+use super::releases::{plain, read, unread};
 use super::{Folder, RENAMED, first, none, second, third};
+
+impl crate::Upgrade<plain::Item> for read::Item {
+    fn upgrade(plain::Item { shelf, id }: plain::Item) -> Result<Self, crate::UpgradeError> {
+        Ok(Self { shelf, id, note: None })
+    }
+}
+
+#[test]
+fn a_version_that_old_programs_may_not_read_breaks_what_they_need() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<plain::Model>("init"), 0);
+    folder.commit();
+    for (level, unread) in [("backward", 0), ("forward", 2), ("full", 2)] {
+        let words = ["lint", "--against", "HEAD", "--level", level];
+        let outcome = folder.answer::<unread::Model>(&words);
+        assert_eq!(outcome.code, unread, "{level}: {:?}", outcome.lines);
+        if unread > 0 {
+            let line = outcome.lines.iter().find(|line| line.starts_with("error Item: TM202")).unwrap();
+            assert!(line.contains("see `readable_by`"), "{line}");
+        }
+        assert_eq!(folder.answer::<read::Model>(&words).code, 0, "{level}");
+    }
+}
 
 impl Folder {
     fn git(&self, words: &[&str]) {
@@ -33,7 +57,7 @@ fn an_entity_that_was_removed_breaks_every_level() {
     for level in ["backward", "forward", "full"] {
         let outcome = folder.answer::<none::Model>(&["lint", "--against", "HEAD", "--level", level]);
         assert_eq!(outcome.code, 2, "{level}: {:?}", outcome.lines);
-        assert_eq!(outcome.lines[0], "error Item: TM206 unsafe - entity Item", "{level}");
+        assert_eq!(outcome.lines[0], "error Item: TM206 unsafe - entity Item@1", "{level}");
         assert_eq!(outcome.lines[1], "1 of 1 changes since HEAD break the level", "{level}");
     }
 }

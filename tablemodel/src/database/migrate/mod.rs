@@ -397,7 +397,8 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// Those of [`Migrations::rollback`], but for `NotFound`.
+    /// Those of [`Migrations::rollback`], but for `NotFound`; `Unsupported` while a migration is not finished on which nobody is at
+    /// work.
     pub async fn contract(&self) -> Result<Contracted> {
         undo::Undo::contract(&self.db, &self.stop).await
     }

@@ -115,8 +115,9 @@ impl Migrations {
         Ok(())
     }
 
-    /// Records that these plans are being applied, those that are not in force yet. Call it before
-    /// [`apply`](Migrations::apply), and [`finish_plans`](Migrations::finish_plans) after it. Cost: two requests, and one each.
+    /// Records that these plans are being applied, those that are not in force yet, and forgets others that were begun and came to
+    /// nothing. Call it before [`apply`](Migrations::apply), and [`finish_plans`](Migrations::finish_plans) after it. Cost: three
+    /// requests, and one each.
     ///
     /// # Errors
     ///
@@ -124,23 +125,30 @@ impl Migrations {
     pub async fn begin_plans(&self, plans: &[(String, Fingerprint)]) -> Result<()> {
         self.check_plans(plans).await?;
         let in_force = self.plans().await?;
-        for (id, fingerprint) in plans.iter().filter(|(id, _)| in_force.iter().all(|plan| plan.id != *id)) {
+        let is_in_force = |id: &str| in_force.iter().any(|plan| plan.id == id);
+        for row in record::work(&self.db, PLAN).await? {
+            let plan = AppliedPlan::read(&row)?;
+            if !is_in_force(&plan.id) && plans.iter().all(|(id, _)| *id != plan.id) {
+                record::remove(&self.db, &row).await?;
+            }
+        }
+        for (id, fingerprint) in plans.iter().filter(|(id, _)| !is_in_force(id)) {
             let (id, fingerprint) = (id.clone(), *fingerprint);
             AppliedPlan { id, fingerprint, migration: None, finished: None }.write(&self.db).await?;
         }
         Ok(())
     }
 
-    /// Records that the plans that were begun are applied, by this migration. Cost: one request, and one each.
+    /// Records that these plans, which were begun, are applied, by this migration. Cost: one request, and one each.
     ///
     /// # Errors
     ///
     /// Those of the store.
-    pub async fn finish_plans(&self, migration: Option<&str>) -> Result<()> {
+    pub async fn finish_plans(&self, plans: &[(String, Fingerprint)], migration: Option<&str>) -> Result<()> {
         let now = self.db.environment().clock.now();
         for row in record::work(&self.db, PLAN).await? {
             let plan = AppliedPlan::read(&row)?;
-            if plan.finished.is_none() {
+            if plan.finished.is_none() && plans.iter().any(|(id, sum)| (id, sum) == (&plan.id, &plan.fingerprint)) {
                 let migration = migration.map(str::to_owned);
                 AppliedPlan { migration, finished: Some(now), ..plan }.write(&self.db).await?;
             }

@@ -18,7 +18,7 @@ use super::{
     rows::Rows,
     running,
     settle::drain,
-    states::{Owned, any},
+    states::{Owned, any, is_dead},
     stop::Stop,
     switch,
     waiting::Waiting,
@@ -70,7 +70,13 @@ impl Undo {
         if let Some(record) = Rows::read(db).await?.unfinished()?
             && !record.undo
         {
-            return Err(running(&record)); // finish it, or take it back
+            let now = db.environment().clock.now();
+            let is_held = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now;
+            let open = format!(
+                "migration {} is not finished: finish it by `apply`, or take it back by `rollback`; then call `contract`",
+                record.id
+            );
+            return Err(if is_held { running(&record) } else { Error::unsupported(open) });
         }
         let switched = switch::contract(db, stop).await?;
         let wanted = |rows: &Rows| {

@@ -53,6 +53,7 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case("", "key row \"e_{Id:u32}\"", vec![(TM302, Rekey)], vec![(TM302, Rekey)]),
         case("", "key row \"{Id:u32:desc}\"", vec![(TM303, Rekey)], vec![(TM303, Rekey)]),
         case("key row \"{Id:u16:06}\"", "key row \"{Id:u32:06}\"", vec![(TM303, NoOp)], vec![(TM303, NoOp)]),
+        case("key row \"{Id:enum}\"", "key row \"{Id:text}\"", vec![(TM303, NoOp)], vec![(TM303, NoOp)]),
         case(
             "key partition \"{Id:u32:shard(4)}\"",
             "key partition \"{Id:u32:shard(8)}\"",
@@ -67,6 +68,7 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case(copy, &copy.replace("Man", "Boss"), vec![(TM403, Backfill)], vec![(TM403, Backfill)]),
         case(aggregate, &aggregate.replace("count", "sum A"), vec![(TM403, Backfill)], vec![(TM403, Backfill)]),
         case(copy, &copy.replace("delete keep", "delete clear"), vec![(TM408, LazySafe)], vec![(TM408, LazySafe)]),
+        case(copy, &format!("{copy}\ncopy m optional"), vec![(TM408, LazySafe)], vec![(TM408, Rewrite)]),
         case(INDEX, &keys(&["cover keep", "keep A"]), vec![(TM404, Backfill)], vec![(TM404, LazySafe)]),
         case(INDEX, &keys(&elsewhere), vec![(TM405, Backfill)], vec![(TM405, Backfill)]),
         case(INDEX, &keys(&["cover keys", "unique"]), vec![(TM406, Backfill)], vec![(TM406, LazySafe)]),
@@ -117,6 +119,19 @@ fn a_name_that_was_used_before_does_not_return() {
     let retired = BTreeSet::from(["B".to_owned(), "i".to_owned()]);
     let changes = diff(&a, &b, &Renames { retired, ..Renames::default() }).unwrap();
     assert_eq!(changes.iter().map(|c| (c.code(), c.class())).collect::<Vec<_>>(), [(TM107, Unsafe), (TM107, Unsafe)]);
+    let b = format("property B Edm.Int32 as u8");
+    let rename = Renames { properties: vec![("A".into(), "B".into())], retired: BTreeSet::from(["B".to_owned()]) };
+    let b_alone = Format {
+        properties: b
+            .properties
+            .iter()
+            .filter(|(name, _)| *name == "B")
+            .map(|(name, own)| (name.clone(), own.clone()))
+            .collect(),
+        ..b.clone()
+    };
+    let changes = diff(&a, &b_alone, &rename).unwrap();
+    assert_eq!(changes.iter().map(|c| (c.code(), c.class())).collect::<Vec<_>>(), [(TM107, Unsafe)]);
     let reserved = format("reserved B");
     assert!(found(&reserved, &format("reserved B\nproperty B Edm.Int32 as u8")).contains(&(TM107, Unsafe)));
 }
@@ -144,6 +159,14 @@ fn a_change_says_who_may_run_beside_it() {
     assert_eq!(both("property A Edm.Int64 as u32", ""), (false, true));
     assert_eq!(both("", "key row \"e_{Id:u32}\""), (false, false));
     assert_eq!(both("", INDEX), (true, true));
+    // A copy that must be there is in no row that is older than it.
+    let optional = format!("{COPY}\ncopy m optional");
+    assert_eq!((both("", COPY), both("", &optional)), ((false, true), (true, true)));
+    assert_eq!((both(COPY, &optional), both(&optional, COPY)), ((true, false), (false, true)));
+    let more = format!("{COPY}\ncopy m property Age");
+    assert_eq!((both(COPY, &more), both(&more, COPY)), ((false, false), (true, false)));
+    assert_eq!(both(COPY, &COPY.replace("property Name", "property FullName")), (false, false));
+    assert_eq!(both(COPY, &COPY.replace("stored M", "stored Boss")), (false, false));
     for removed in [INDEX, AGGREGATE, COPY] {
         assert_eq!(both(removed, ""), (true, false), "{removed}");
     }

@@ -1,0 +1,67 @@
+//! Copies: what a change of one asks for, and a change of what is copied, which the holder's own format does not show.
+
+use super::Folder;
+
+/// A team with colours of this type, and members that copy them.
+macro_rules! release {
+    ($name:ident, $colours:ty, $version:literal) => {
+        mod $name {
+            use crate::prelude::*;
+
+            #[derive(TableEntity)]
+            #[table(name = "Teams", entity_type = "Team", partition = "{club}", row = "{name}", crate = "crate")]
+            #[table(version = $version)]
+            pub(super) struct Team {
+                club: String,
+                name: String,
+                colours: $colours,
+                motto: Option<String>,
+            }
+
+            #[derive(Projection)]
+            #[table(of = Team, crate = "crate")]
+            #[expect(dead_code, reason = "it is only planned")]
+            pub(super) struct Card {
+                colours: $colours,
+            }
+
+            #[derive(TableEntity)]
+            #[table(name = "Members", entity_type = "Member", partition = "{club}", row = "{id:06}", crate = "crate")]
+            #[table(version = $version)]
+            pub(super) struct Member {
+                club: String,
+                id: u32,
+                team: String,
+                #[table(copy_of(Team, key(club = club, name = team), on_delete = clear))]
+                card: Option<Card>,
+            }
+
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(super) enum Model {
+                Team(Team),
+                Member(Member),
+            }
+        }
+    };
+}
+
+release!(numbered, u8, 1);
+release!(widened, u32, 1);
+release!(raised, u32, 2);
+
+#[test]
+fn a_source_that_is_stored_otherwise_gives_its_holders_a_version() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<numbered::Model>("init"), 0);
+    let outcome = folder.answer::<widened::Model>(&["diff"]);
+    let told = outcome.lines.join("\n");
+    assert_eq!(outcome.code, 0, "{told}");
+    assert!(told.contains("entity Member 1 -> 2") && told.contains("it copies Team.Colours"), "{told}");
+    assert!(told.contains("next: write `version = 2` on `") && told.contains("::Member`"), "{told}");
+    assert!(folder.read("tablemodel.lock").contains("entity Member@2 "));
+    assert_eq!(folder.run::<raised::Model>("check"), 0);
+    let before = folder.files();
+    assert_eq!(folder.run::<raised::Model>("diff"), 0);
+    assert_eq!(folder.files(), before);
+}

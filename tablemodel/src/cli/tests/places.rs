@@ -1,0 +1,57 @@
+//! Where a store has its blobs: beside its file, or where it is said.
+
+use std::path::Path;
+
+use super::{Folder, store::within};
+use crate::{
+    cli::outcome::{DONE, DRIFTED},
+    prelude::*,
+};
+
+mod album {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Album", partition = "{album}", row = "{id:06}", crate = "crate")]
+    pub(super) struct Picture {
+        pub(super) album: String,
+        pub(super) id: u32,
+        #[table(blob)]
+        pub(super) pixels: Blob,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Album {
+        Picture(Picture),
+    }
+}
+
+fn fill(path: &Path, blobs: &str) {
+    within(async {
+        let db = Database::builder().blobs_at(blobs).open::<album::Album>(path).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        let picture = album::Picture { album: "a".into(), id: 1, pixels: Blob::from(vec![7; 9_000]) };
+        db.insert(&picture).await.unwrap();
+        db.close().await.unwrap();
+    });
+}
+
+#[test]
+fn blobs_are_looked_for_where_they_are_said_to_be_and_nowhere_else_in_silence() {
+    let folder = Folder::new();
+    let path = folder.path("album.tablemodel");
+    let blobs = format!("file://{}", folder.path("elsewhere").display());
+    fill(&path, &blobs);
+    let store = path.to_str().unwrap();
+    let refused = folder.answer::<album::Album>(&["verify", "--store", store]);
+    assert!(refused.code == DRIFTED && refused.lines[0].contains("`--blobs URL`"), "{:?}", refused.lines);
+    assert!(!folder.path("album.tablemodel.blobs").exists());
+    let words = ["verify", "--store", store, "--blobs", &blobs, "--blob-grace", "60"];
+    let verified = folder.answer::<album::Album>(&words);
+    assert_eq!(verified.code, DONE, "{:?}", verified.lines);
+    let golden = folder.answer::<album::Album>(&["golden", "--store", store, "--blobs", &blobs]);
+    assert_eq!(golden.code, DONE, "{:?}", golden.lines);
+    let given = folder.answer::<album::Album>(&["diff", "--blobs", &blobs]);
+    assert_eq!(given.code, 1, "`diff` touches no store: {:?}", given.lines);
+}

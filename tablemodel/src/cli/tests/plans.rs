@@ -1,0 +1,150 @@
+//! Plans on record: those that a call was about, and no others; and what is told while something is not finished.
+
+use super::{
+    Folder,
+    clubs::{old, unique},
+    store::{fill, within},
+};
+use crate::{
+    cli::outcome::{DONE, DRIFTED, Outcome, SET_ASIDE},
+    format::Fingerprint,
+    prelude::*,
+    testing::TestDatabase,
+};
+
+/// Persons are counted.
+mod counted {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Club", partition = "{club}", row = "p_{id:04}", crate = "crate")]
+    #[table(count(Team, key(club = club), into = members))]
+    pub(super) struct Person {
+        pub(super) club: String,
+        pub(super) id: u32,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Club", partition = "{club}", row = "team", crate = "crate")]
+    pub(super) struct Team {
+        pub(super) club: String,
+        #[table(aggregate)]
+        pub(super) members: i64,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Club {
+        Person(Person),
+        Team(Team),
+    }
+}
+
+/// Guests are, in the same property.
+mod exchanged {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Club", partition = "{club}", row = "p_{id:04}", crate = "crate")]
+    pub(super) struct Person {
+        pub(super) club: String,
+        pub(super) id: u32,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Club", partition = "{club}", row = "g_{id:04}", crate = "crate")]
+    #[table(count(Team, key(club = club), into = members))]
+    pub(super) struct Guest {
+        pub(super) club: String,
+        pub(super) id: u32,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Club", partition = "{club}", row = "team", crate = "crate")]
+    pub(super) struct Team {
+        pub(super) club: String,
+        #[table(aggregate)]
+        pub(super) members: i64,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Club {
+        Person(Person),
+        Guest(Guest),
+        Team(Team),
+    }
+}
+
+fn plan(id: &str) -> (String, Fingerprint) {
+    (id.to_owned(), Fingerprint::of_text(id))
+}
+
+#[test]
+fn a_plan_that_came_to_nothing_is_forgotten_and_never_taken_for_applied() {
+    within(async {
+        let db = TestDatabase::atomic::<old::Club>().await.unwrap();
+        let migrations = db.migrations();
+        let in_force = async || migrations.plans().await.unwrap().into_iter().map(|plan| plan.id).collect::<Vec<_>>();
+        let (ours, other, third) = ([plan("0001_ours")], [plan("0001_other")], [plan("0001_ours"), plan("0002_third")]);
+        migrations.begin_plans(&other).await.unwrap(); // whose `apply` was refused
+        migrations.begin_plans(&ours).await.unwrap();
+        migrations.finish_plans(&ours, None).await.unwrap();
+        assert_eq!(in_force().await, ["0001_ours"]);
+
+        migrations.begin_plans(&third).await.unwrap();
+        migrations.finish_plans(&ours, None).await.unwrap();
+        assert_eq!(in_force().await, ["0001_ours"], "the other one was not what was applied");
+        migrations.finish_plans(&other, None).await.unwrap();
+        assert_eq!(in_force().await, ["0001_ours"], "it is forgotten");
+    });
+}
+
+fn run<M: TableModel>(folder: &Folder, words: &str) -> Outcome {
+    let path = folder.path("club.tablemodel");
+    let words: Vec<_> = words.split(' ').chain(["--store", path.to_str().unwrap()]).collect();
+    folder.answer::<M>(&words)
+}
+
+#[test]
+fn what_cannot_be_built_yet_is_named_and_its_plan_is_not_applied() {
+    let folder = Folder::new();
+    within(async {
+        let db = Database::open::<counted::Club>(folder.path("club.tablemodel")).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.insert(&counted::Person { club: "c".into(), id: 1 }).await.unwrap();
+        db.close().await.unwrap();
+        let db = Database::open::<exchanged::Club>(folder.path("club.tablemodel")).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.close().await.unwrap();
+    });
+    std::fs::create_dir_all(folder.path("tablemodel/migrations")).unwrap();
+    std::fs::write(folder.path("tablemodel/migrations/0001_guests.toml"), "id = \"0001_guests\"\nparent = \"\"\n")
+        .unwrap();
+    let released = |words| run::<exchanged::Club>(&folder, words);
+    let refused = released("apply");
+    let told = refused.lines.join("\n");
+    assert!(refused.code == DRIFTED && told.contains("Guest.~Team.Members  absent  cannot be built"), "{told}");
+    assert!(!told.contains("nothing to do") && refused.data["unsupported"][0]["entity"] == "Guest", "{told}");
+    assert!(released("plan").lines.contains(&"plan 0001_guests: not applied".to_owned()));
+    assert_eq!(released("contract").code, DONE);
+    assert_eq!(released("apply").code, DONE);
+    assert!(!released("plan").lines.contains(&"plan 0001_guests: not applied".to_owned()));
+}
+
+#[test]
+fn what_is_not_finished_is_not_contracted_and_who_could_end_it_is_told() {
+    let folder = Folder::new();
+    fill(&folder.path("club.tablemodel"), 300);
+    within(async {
+        let db = Database::open::<unique::Club>(folder.path("club.tablemodel")).await.unwrap();
+        let mut one = unique::Person::find().club("c1").id(6).one(&db).await.unwrap().unwrap();
+        one.badge = 11; // as that of person 11
+        db.save(&mut one).await.unwrap();
+        db.close().await.unwrap();
+    });
+    assert_eq!(run::<unique::Club>(&folder, "apply").code, SET_ASIDE);
+    let refused = run::<unique::Club>(&folder, "contract");
+    let told = refused.lines.join("\n");
+    assert!(refused.code == DRIFTED && told.contains("finish it by `apply`, or take it back by `rollback`"), "{told}");
+}
