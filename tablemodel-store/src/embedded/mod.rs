@@ -220,7 +220,7 @@ impl EmbeddedStore {
         let (engine, catalogue, names) = (Arc::new(engine), Arc::new(catalogue), Arc::new(names));
         let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
         let (sender, queue) = mpsc::channel();
-        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, clock);
+        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), clock);
         let writer = Writer {
             engine,
             views: Arc::clone(&views),
