@@ -331,7 +331,8 @@ mod tests {
     fn writer(queue: Receiver<Message>) -> (Writer<Watched>, Arc<Dictionary>) {
         let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
         engine.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
-        let records::Loaded { counters, catalogue, dropped, names } = records::load(&engine.snapshot().unwrap()).unwrap();
+        let records::Loaded { counters, catalogue, dropped, names } =
+            records::load(&engine.snapshot().unwrap()).unwrap();
         let (catalogue, names) = (Arc::new(catalogue), Arc::new(names));
         let engine = Arc::new(Watched { engine, look: Mutex::new(None) });
         let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
@@ -356,8 +357,12 @@ mod tests {
         *writer.engine.look.lock().unwrap() = Some(Box::new(look));
         let row = Batch::new("People", "p").with("r", Action::Insert(Properties::new()));
         let prepared = prepare(&[row], &names);
-        let works =
-            [Work::CreateTable("People".into()), Work::Commit(prepared), Work::DeleteTable("People".into()), Work::Flush];
+        let works = [
+            Work::CreateTable("People".into()),
+            Work::Commit(prepared),
+            Work::DeleteTable("People".into()),
+            Work::Flush,
+        ];
         for work in works {
             let (reply, _) = oneshot::channel();
             sender.send(Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None })).unwrap();

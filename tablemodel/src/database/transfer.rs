@@ -12,6 +12,7 @@ use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
+        outbox::DIRTY_TABLE,
     },
     error::{Error, ErrorKind, Result},
     row_json,
@@ -59,10 +60,19 @@ impl Database {
             self.import_lines(lines).await?;
         }
         self.load_registry().await?;
-        if self.is_atomic() {
-            Box::pin(self.relay().drain()).await?; // a store in the other mode had work under way
+        if self.is_atomic() && tables.iter().any(|name| name.eq_ignore_ascii_case(DIRTY_TABLE)) {
+            self.deliver_imported().await?;
         }
         Ok(Transferred { rows, tables: tables.len() as u64 })
+    }
+
+    /// Delivers what a store that commits one partition at a time had under way. What it names may be in tables that had no
+    /// rows.
+    async fn deliver_imported(&self) -> Result<()> {
+        for table in self.table_names() {
+            self.create_missing(&table).await?;
+        }
+        Box::pin(self.relay().drain()).await.map(drop)
     }
 
     /// Adds the row to the open batch; commits that first where the row does not fit.

@@ -71,7 +71,8 @@ impl FolderCopy {
         self.is_unkept = true;
         copy(local(&self.from)?, to).await?;
         if self.until.as_ref().is_some_and(|(clock, until)| clock.monotonic() >= *until) {
-            let detail = "copying the blobs took longer than the grace period, and some may have been collected meanwhile";
+            let detail =
+                "copying the blobs took longer than the grace period, and some may have been collected meanwhile";
             return Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")));
         }
         Ok(self)

@@ -27,7 +27,8 @@ impl Database {
     /// Takes the row away if the store's clock is past `time`.
     pub(super) async fn take_away_after(&self, violation: &Violation, etag: &ETag, time: DateTime) -> Result<()> {
         if self.store_time().await? <= time {
-            let detail = "by the clock of the store it is too young to be taken away: this machine's clock is ahead of it";
+            let detail =
+                "by the clock of the store it is too young to be taken away: this machine's clock is ahead of it";
             return Err(Error::new(ErrorKind::Unavailable, detail));
         }
         self.take_away(&violation.table, &violation.key, etag).await

@@ -9,7 +9,7 @@ use tablemodel::{
     store::{
         MemoryStore, TableStore,
         clock::{Clock, ManualClock},
-        fault::{Call, Request},
+        fault::{Call, FaultStore, Request},
     },
     testing::{Fault, Script, TestDatabase},
 };
@@ -30,7 +30,8 @@ async fn programs(ahead: Duration) -> (TestDatabase, Database) {
     let clock = ManualClock::new(db.clock().now());
     clock.advance(ahead);
     let other = Database::builder().consistency(Consistency::Azure).clock(Arc::new(clock));
-    (db, other.with_store::<Model>(rows.expect("made")).await.expect("the same store"))
+    let rows = Arc::new(FaultStore::new(rows.expect("made"), Script::new()));
+    (db, other.with_store::<Model>(rows).await.expect("the same store"))
 }
 
 /// Whether the call publishes the entity.
