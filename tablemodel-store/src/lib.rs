@@ -48,7 +48,9 @@ pub mod size;
 pub mod validate;
 
 #[cfg(feature = "embedded")]
-pub use crate::embedded::{Durability, EmbeddedStats, EmbeddedStore, EmbeddedStoreBuilder, StorageBackend, TableStats};
+pub use crate::embedded::{
+    Backup, Durability, EmbeddedStats, EmbeddedStore, EmbeddedStoreBuilder, StorageBackend, TableStats,
+};
 pub use crate::{
     datetime::{DateTime, DateTimeError},
     error::{FailedAt, StoreError, StoreErrorKind},

@@ -90,3 +90,25 @@ pub(super) async fn batches_do_not_mix(bench: &Bench) -> Checked {
     ensure!(marks.iter().all(|mark| Some(mark) == marks.first()), "one batch must have written all rows: {marks:?}");
     Ok(())
 }
+
+/// Reads the rows of the partition some times: each time all must be of one batch.
+async fn read_whole(table: &Table<'_>) -> Checked {
+    for _ in 0..WRITERS {
+        let found = table.rows(&table.query(KeyRange::partition("p"))).await?;
+        let marks: Vec<_> = found.iter().map(|row| &row.properties).collect();
+        ensure!(marks.iter().all(|mark| Some(mark) == marks.first()), "a reader saw half of a batch: {marks:?}");
+    }
+    Ok(())
+}
+
+pub(super) async fn a_reader_sees_all_of_a_batch_or_nothing(bench: &Bench) -> Checked {
+    let table = &bench.table().await?;
+    let write = async |writer: i32| -> Checked {
+        let put = |batch: crate::Batch, row| batch.with(row, Action::InsertOrReplace(one("Writer", writer)));
+        table.commit(["a", "b", "c", "d"].into_iter().fold(table.batch("p"), put)).await?;
+        Ok(())
+    };
+    write(-1).await?;
+    let act = async |number: i32| if number % 2 == 0 { write(number).await } else { read_whole(table).await };
+    together((0..WRITERS).map(act).collect()).await.into_iter().collect()
+}

@@ -301,6 +301,7 @@ macro_rules! __conformance_clauses {
                 one_of_many_conditional_writers_wins,
                 counters_lose_no_update,
                 batches_do_not_mix,
+                a_reader_sees_all_of_a_batch_or_nothing,
             }
         }
     };

@@ -65,7 +65,7 @@ pub use redb::StorageBackend;
 pub use self::{
     options::EmbeddedStoreBuilder,
     pace::Durability,
-    whole::{EmbeddedStats, TableStats},
+    whole::{Backup, EmbeddedStats, TableStats},
 };
 use crate::{
     Batch, Capabilities, Continuation, Page, PropertyName, Query, Receipts, Row, RowKey, RowState, Shown, StoreError,
@@ -173,8 +173,13 @@ impl EmbeddedStore {
     ///
     /// While it runs, the pages that writers replace cannot be reused: the file of the store may grow.
     pub async fn backup_to(&self, path: impl Into<PathBuf>) -> Result<(), StoreError> {
+        self.prepare_backup(path).await?.place().await
+    }
+
+    /// The same, of which the file appears when it is asked to: for one that other files belong to, which are there first.
+    pub async fn prepare_backup(&self, path: impl Into<PathBuf>) -> Result<Backup, StoreError> {
         let (view, path) = (self.0.views.current()?, path.into());
-        blocking(move || whole::backup(&view, &path)).await
+        blocking(move || whole::backup(&view, path)).await
     }
 
     /// Reads every row, checks all checksums and counts, and gives the number of rows. Errors: `Corrupt`.
@@ -220,7 +225,7 @@ impl EmbeddedStore {
         let (engine, catalogue, names) = (Arc::new(engine), Arc::new(catalogue), Arc::new(names));
         let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
         let (sender, queue) = mpsc::channel();
-        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, clock);
+        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), clock);
         let writer = Writer {
             engine,
             views: Arc::clone(&views),

@@ -25,13 +25,18 @@ pub enum Durability {
     QuickReopen,
     /// Commits are acknowledged at once and reach the disk together, every tenth of a second or 16 MiB.
     ///
-    /// A crash, also of the process alone, loses at most the commits of the last tenth of a second.
+    /// A crash, also of the process alone, loses at most the commits of the last tenth of a second. The first commit after
+    /// ten seconds without one waits for the disk all the same; and after a crash timestamps may be ten seconds ahead of the
+    /// clock, since ETags do not repeat.
     Relaxed,
     /// As `Relaxed`, with bounds for loading much data: 5 seconds or 256 MiB.
     ///
     /// Call [`flush`](super::EmbeddedStore::flush) at the end of the load.
     Bulk,
 }
+
+/// Stamps recorded ahead where commits do not wait for the disk: those of ten seconds, which is more than may be off it.
+const RESERVE: u64 = 10 * 10_000_000;
 
 /// How long the queue must be empty before a recovery point is made.
 const IDLE: Duration = Duration::from_millis(200);
@@ -44,6 +49,12 @@ impl Durability {
             Self::Relaxed => Some((Duration::from_millis(100), 16 << 20)),
             Self::Bulk => Some((Duration::from_secs(5), 256 << 20)),
         }
+    }
+
+    /// How many stamps are recorded as given out before they are: so that none is given out again after a crash that undoes
+    /// commits. One beyond those waits for the disk.
+    pub(super) fn reserve(self) -> u64 {
+        self.bounds().map_or(0, |_| RESERVE)
     }
 }
 

@@ -21,7 +21,7 @@ const STATE_KEY: &[u8] = b"state";
 /// The counters of a store: neither ever goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Counters {
-    /// The highest stamp given out.
+    /// The highest stamp given out; in the file also a higher one.
     pub(super) last_stamp: u64,
     /// The number of the next table.
     pub(super) next_table: u64,

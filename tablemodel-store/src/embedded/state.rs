@@ -34,6 +34,13 @@ pub(super) enum Work {
     Flush,
 }
 
+impl Work {
+    /// Whether other tables may be there afterwards.
+    pub(super) const fn changes_tables(&self) -> bool {
+        matches!(self, Self::CreateTable(_) | Self::DeleteTable(_))
+    }
+}
+
 /// The answer to a request. Requests other than commits have no receipts.
 pub(super) type Reply = Result<Vec<Receipts>, StoreError>;
 
@@ -43,7 +50,13 @@ pub(super) struct State {
     names: Arc<Dictionary>,
     recorded_names: u32,
     counters: Counters,
-    recorded_counters: Counters,
+    /// The counters as of the last time they were recorded.
+    settled_counters: Counters,
+    /// How far ahead of the stamps in use they are recorded.
+    reserve: u64,
+    /// Stamps that the newest commit records as given out, and those that the disk does.
+    recorded_stamp: u64,
+    safe_stamp: u64,
     dropped: VecDeque<TableId>,
     clock: Arc<dyn Clock>,
 }
@@ -61,11 +74,36 @@ impl State {
         names: Arc<Dictionary>,
         counters: Counters,
         dropped: Vec<TableId>,
+        reserve: u64,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let recorded_names = names.len();
-        let dropped = dropped.into();
-        Self { catalogue, names, recorded_names, counters, recorded_counters: counters, dropped, clock }
+        Self {
+            catalogue,
+            recorded_names: names.len(),
+            names,
+            counters,
+            settled_counters: counters,
+            reserve,
+            recorded_stamp: counters.last_stamp,
+            safe_stamp: counters.last_stamp,
+            dropped: dropped.into(),
+            clock,
+        }
+    }
+
+    /// Notes that all commits so far are on the disk.
+    pub(super) fn synced(&mut self) {
+        self.safe_stamp = self.recorded_stamp;
+    }
+
+    /// Whether a stamp was given out that a crash could make forgotten: it must not be told before the next sync.
+    pub(super) fn is_ahead_of_disk(&self) -> bool {
+        self.counters.last_stamp > self.safe_stamp
+    }
+
+    /// What to record when the store is closed, if more stamps are recorded than were given out.
+    pub(super) fn given_out(&self) -> Option<Counters> {
+        (self.recorded_stamp > self.counters.last_stamp).then_some(self.counters)
     }
 
     /// Whether tables that were dropped still have rows.
@@ -91,9 +129,10 @@ impl State {
             records::forget_dropped(group, id)?;
             self.dropped.pop_front();
         }
-        if self.counters != self.recorded_counters {
-            records::put_counters(group, self.counters)?;
-            self.recorded_counters = self.counters;
+        if self.counters != self.settled_counters {
+            self.recorded_stamp = self.counters.last_stamp.saturating_add(self.reserve);
+            records::put_counters(group, Counters { last_stamp: self.recorded_stamp, ..self.counters })?;
+            self.settled_counters = self.counters;
         }
         // Also the names of requests that were refused: another may have been encoded with them meanwhile.
         let names = self.names.len();

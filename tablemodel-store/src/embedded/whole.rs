@@ -5,10 +5,11 @@
 use std::{
     io::ErrorKind,
     ops::{Bound, ControlFlow},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use super::{
+    blocking,
     codec::{OpenRow, StoredRow},
     engine::{Engine, Group, Snapshot, Space, Sync},
     keys::row_key,
@@ -84,13 +85,36 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
     Ok(total)
 }
 
-/// Writes the view as a new store to `path`, which appears when it is complete.
-pub(super) fn backup<S: Snapshot>(view: &View<S>, path: &Path) -> Result<(), StoreError> {
-    write(view, path).map_err(|error| error.about(format!("backup to {}", path.display())))
+/// A copy of a store that is complete and on the disk, and not at its path yet. Dropped before it is placed, it is gone.
+#[must_use = "the backup appears when it is placed"]
+pub struct Backup {
+    unplaced: Unplaced,
+    path: PathBuf,
 }
 
-fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<(), StoreError> {
-    let taken = || StoreError::new(StoreErrorKind::Denied, "there is a file at this path; give another");
+impl Backup {
+    /// Lets the file appear at its path. `Denied` if there is a file by now.
+    pub async fn place(self) -> Result<(), StoreError> {
+        let Self { unplaced, path } = self;
+        blocking(move || unplaced.place().map_err(|failure| about(&path, refused(&failure)))).await
+    }
+}
+
+impl std::fmt::Debug for Backup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Backup").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Writes the view as a new store for `path`.
+pub(super) fn backup<S: Snapshot>(view: &View<S>, path: PathBuf) -> Result<Backup, StoreError> {
+    match write(view, &path) {
+        Ok(unplaced) => Ok(Backup { unplaced, path }),
+        Err(error) => Err(about(&path, error)),
+    }
+}
+
+fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<Unplaced, StoreError> {
     if path.exists() {
         return Err(taken());
     }
@@ -98,10 +122,22 @@ fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<(), StoreError> {
     let engine = redb_engine::open_file(unplaced.path(), Access::Create, BACKUP_CACHE_BYTES)?;
     copy(view, &engine)?;
     drop(engine);
-    unplaced.place().map_err(|failure| match failure.kind() {
+    Ok(unplaced)
+}
+
+fn refused(failure: &std::io::Error) -> StoreError {
+    match failure.kind() {
         ErrorKind::AlreadyExists => taken(),
-        _ => redb_engine::disk_failure(&failure),
-    })
+        _ => redb_engine::disk_failure(failure),
+    }
+}
+
+fn taken() -> StoreError {
+    StoreError::new(StoreErrorKind::Denied, "there is a file at this path; give another")
+}
+
+fn about(path: &Path, error: StoreError) -> StoreError {
+    error.about(format!("backup to {}", path.display()))
 }
 
 fn copy<S: Snapshot>(view: &View<S>, engine: &RedbEngine) -> Result<(), StoreError> {

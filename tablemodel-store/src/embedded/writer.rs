@@ -16,6 +16,7 @@ use super::{
     aside::Aside,
     engine::{Engine, Sync},
     pace::Pace,
+    records,
     state::{Reply, State, Work},
     view::Views,
 };
@@ -105,11 +106,15 @@ impl<E: Engine> Writer<E> {
         close.map(|reply| self.end(Some(reply))).transpose()
     }
 
-    /// Commits what still waits.
+    /// Commits what still waits, and records that stamps were not used.
     fn end(&mut self, reply: Option<oneshot::Sender<Reply>>) -> Result<Ending, StoreError> {
         while self.aside.deadline().is_some() {
             let requests = self.aside.up_to(MAX_GROUP_BYTES);
             self.commit(requests)?;
+        }
+        if let Some(counters) = self.state.given_out() {
+            self.engine.apply(Sync::Disk, |group| records::put_counters(group, counters))?;
+            self.note(0, Sync::Disk);
         }
         Ok(Ending { reply })
     }
@@ -160,8 +165,8 @@ impl<E: Engine> Writer<E> {
         let flush = requests.iter().any(|request| matches!(request.work, Work::Flush));
         let sync = self.pace.sync_for(bytes, flush, Instant::now());
         let (work, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(split).unzip();
-        let committed = self.group(work, bytes, sync).and_then(|replies| {
-            if flush && self.pace.is_unsynced() {
+        let committed = self.hold_view(&work).and_then(|()| self.group(work, bytes, sync)).and_then(|replies| {
+            if (flush || self.state.is_ahead_of_disk()) && self.pace.is_unsynced() {
                 self.sync(Sync::Disk)?;
             }
             Ok(replies)
@@ -180,6 +185,12 @@ impl<E: Engine> Writer<E> {
         }
     }
 
+    /// Where tables come or go, readers share the view of before until the commit has its own: a snapshot that they took in
+    /// between would have other tables than the catalogue.
+    fn hold_view(&self, work: &[Work]) -> Result<(), StoreError> {
+        if work.iter().any(Work::changes_tables) { self.views.current().map(drop) } else { Ok(()) }
+    }
+
     fn group(&mut self, work: Vec<Work>, bytes: usize, sync: Sync) -> Result<Vec<Reply>, StoreError> {
         let state = &mut self.state;
         let applied = self.engine.apply(sync, |group| {
@@ -188,7 +199,7 @@ impl<E: Engine> Writer<E> {
             Ok(replies)
         })?;
         if applied.committed {
-            self.pace.committed(bytes, sync, Instant::now());
+            self.note(bytes, sync);
         }
         Ok(applied.result)
     }
@@ -216,8 +227,16 @@ impl<E: Engine> Writer<E> {
 
     fn sync(&mut self, sync: Sync) -> Result<(), StoreError> {
         self.engine.sync(sync)?;
-        self.pace.committed(0, sync, Instant::now());
+        self.note(0, sync);
         Ok(())
+    }
+
+    /// Notes a commit of `bytes` that waited for `sync`.
+    fn note(&mut self, bytes: usize, sync: Sync) {
+        self.pace.committed(bytes, sync, Instant::now());
+        if sync != Sync::Deferred {
+            self.state.synced();
+        }
     }
 }
 
@@ -249,4 +268,108 @@ fn split(request: Request) -> (Work, Waiting) {
 fn stopped(failure: &StoreError) -> StoreError {
     let detail = format!("the store stopped after a failure ({failure}); open it again");
     StoreError::new(StoreErrorKind::Closed, detail).caused_by(failure.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, mpsc::channel};
+
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+    use crate::{
+        Action, Batch, Properties, RowKey,
+        clock::SystemClock,
+        embedded::{
+            dictionary::Dictionary,
+            engine::{Applied, Snapshot, Space},
+            pace::Durability,
+            prepare::prepare,
+            redb_engine::{RedbEngine, open_backend},
+        },
+    };
+
+    /// An engine where somebody looks right after each commit, before the writer goes on.
+    struct Watched {
+        engine: RedbEngine,
+        look: Mutex<Option<Box<dyn FnMut() + Send>>>,
+    }
+
+    impl Engine for Watched {
+        type Snapshot = <RedbEngine as Engine>::Snapshot;
+        type Group<'t> = <RedbEngine as Engine>::Group<'t>;
+
+        fn snapshot(&self) -> Result<Self::Snapshot, StoreError> {
+            self.engine.snapshot()
+        }
+
+        fn apply<T>(
+            &self,
+            sync: Sync,
+            work: impl FnOnce(&mut Self::Group<'_>) -> Result<T, StoreError>,
+        ) -> Result<Applied<T>, StoreError> {
+            let applied = self.engine.apply(sync, work);
+            if let Some(look) = self.look.lock().unwrap().as_mut() {
+                look();
+            }
+            applied
+        }
+
+        fn sync(&self, sync: Sync) -> Result<(), StoreError> {
+            self.engine.sync(sync)
+        }
+
+        fn was_repaired(&self) -> bool {
+            false
+        }
+
+        fn file_bytes(&self) -> Result<u64, StoreError> {
+            self.engine.file_bytes()
+        }
+    }
+
+    fn writer(queue: Receiver<Message>) -> (Writer<Watched>, Arc<Dictionary>) {
+        let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        engine.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
+        let records::Loaded { counters, catalogue, dropped, names } =
+            records::load(&engine.snapshot().unwrap()).unwrap();
+        let (catalogue, names) = (Arc::new(catalogue), Arc::new(names));
+        let engine = Arc::new(Watched { engine, look: Mutex::new(None) });
+        let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
+        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, 0, Arc::new(SystemClock));
+        let pace = Pace::new(Durability::Durable);
+        (Writer { engine, views, state, pace, queue, aside: Aside::default() }, names)
+    }
+
+    #[test]
+    fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
+        let (sender, queue) = channel();
+        let (mut writer, names) = writer(queue);
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (views, noted) = (Arc::clone(&writer.views), Arc::clone(&seen));
+        let look = move || {
+            let view = views.current().unwrap();
+            let recorded = view.snapshot.len(Space::Tables).unwrap() as usize;
+            assert_eq!(recorded, view.catalogue.sorted().len(), "a backup would lack a table, or have one too many");
+            let found = view.get("People", &RowKey::new("p", "r"));
+            noted.lock().unwrap().push(found.map(|row| row.is_some()).map_err(|error| error.kind()));
+        };
+        *writer.engine.look.lock().unwrap() = Some(Box::new(look));
+        let row = Batch::new("People", "p").with("r", Action::Insert(Properties::new()));
+        let prepared = prepare(&[row], &names);
+        let works = [
+            Work::CreateTable("People".into()),
+            Work::Commit(prepared),
+            Work::DeleteTable("People".into()),
+            Work::Flush,
+        ];
+        for work in works {
+            let (reply, _) = oneshot::channel();
+            sender.send(Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None })).unwrap();
+            writer.step().unwrap();
+        }
+        let missing = StoreErrorKind::TableNotFound;
+        assert_eq!(seen.lock().unwrap()[..3], [Err(missing), Ok(true), Ok(true)]);
+        assert_eq!(seen.lock().unwrap().last(), Some(&Err(missing)));
+    }
 }

@@ -143,7 +143,7 @@ async fn verdict(disk: Disk<Note>, known: &Known, durability: Durability, write:
     if durability == Durability::Durable {
         tables(&store, known).await?;
     }
-    if write { stamps(&store, &rows, known, floor == known.acknowledged).await } else { Ok(()) }
+    if write { stamps(&store, &rows, known).await } else { Ok(()) }
 }
 
 async fn tables(store: &EmbeddedStore, known: &Known) -> Result<(), String> {
@@ -156,12 +156,12 @@ async fn tables(store: &EmbeddedStore, known: &Known) -> Result<(), String> {
 }
 
 /// A write after recovery gets a stamp above all that were seen before the cut.
-async fn stamps(store: &EmbeddedStore, rows: &[Row], known: &Known, all_acknowledged: bool) -> Result<(), String> {
+async fn stamps(store: &EmbeddedStore, rows: &[Row], known: &Known) -> Result<(), String> {
     let batch = Batch::new("Rows", "after").with("cut", Action::Insert(Properties::new()));
     let receipts = store.commit(&[batch]).await.map_err(|error| format!("takes no write: {error}"))?;
     let stamp = receipts[0][0].etag.as_ref().and_then(ETag::stamp).unwrap();
     let seen = rows.iter().filter_map(|row| row.etag.stamp()).max().unwrap_or(0);
-    let before = if all_acknowledged { seen.max(known.stamp) } else { seen };
+    let before = seen.max(known.stamp);
     if stamp <= before {
         return Err(format!("stamp {stamp} is not above {before}"));
     }

@@ -6,7 +6,7 @@ use std::{
     fmt,
     hash::Hasher,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -14,6 +14,7 @@ use std::{
 use bytes::Bytes;
 use futures_core::{Stream, stream::BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
+use object_store::ObjectStore;
 use tablemodel_store::DateTime;
 use twox_hash::XxHash3_64;
 
@@ -40,10 +41,16 @@ pub struct Blob(Arc<Inner>);
 struct Inner {
     bytes: Option<Bytes>,
     stream: Mutex<Option<Source>>,
-    /// The blob that it is, or was last uploaded to, and when that began.
-    link: Mutex<Option<(Link, Option<DateTime>)>>,
+    /// The blob that it is, or was last uploaded to, and that upload.
+    link: Mutex<Option<(Link, Option<Upload>)>>,
     /// Whether an upgrade asked for the content, which was not at hand.
     is_asked: AtomicBool,
+}
+
+/// When and where to a blob was uploaded.
+struct Upload {
+    began: DateTime,
+    to: Weak<dyn ObjectStore>,
 }
 
 /// A blob that is there, as a row names it.
@@ -157,13 +164,16 @@ impl Blob {
         locked(&self.0.link).as_ref().map(|(link, _)| link.clone())
     }
 
-    /// What this handle uploaded last, and when that began.
-    pub(crate) fn uploaded(&self) -> Option<(Link, DateTime)> {
-        locked(&self.0.link).as_ref().and_then(|(link, began)| Some((link.clone(), (*began)?)))
+    /// What this handle uploaded last, if that was to this store, and when it began.
+    pub(crate) fn uploaded(&self, to: &Arc<dyn ObjectStore>) -> Option<(Link, DateTime)> {
+        let locked = locked(&self.0.link);
+        let (link, upload) = locked.as_ref()?;
+        let upload = upload.as_ref().filter(|upload| std::ptr::addr_eq(upload.to.as_ptr(), Arc::as_ptr(to)))?;
+        Some((link.clone(), upload.began))
     }
 
-    pub(crate) fn set_uploaded(&self, link: Link, began: DateTime) {
-        *locked(&self.0.link) = Some((link, Some(began)));
+    pub(crate) fn set_uploaded(&self, link: Link, began: DateTime, to: &Arc<dyn ObjectStore>) {
+        *locked(&self.0.link) = Some((link, Some(Upload { began, to: Arc::downgrade(to) })));
     }
 
     /// The stream, for whoever asks first.

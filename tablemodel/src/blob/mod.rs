@@ -12,7 +12,7 @@ pub use bytes::Bytes;
 pub use object_store::{self, ObjectStore};
 
 #[cfg(feature = "embedded")]
-pub(crate) use self::options::{folder_beside, local};
+pub(crate) use self::options::{Beside, folder_beside, local};
 pub use self::{
     field::{BlobField, BlobNames, PatchBlob},
     handle::{Blob, BlobValue},

@@ -24,6 +24,9 @@ use crate::{
 pub(crate) struct Options {
     wanted: Option<Wanted>,
     grace: Duration,
+    /// The folder beside the database's file.
+    #[cfg(feature = "embedded")]
+    beside: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone)]
@@ -40,7 +43,12 @@ const GRACE: Duration = Duration::from_secs(60 * 60);
 
 impl Default for Options {
     fn default() -> Self {
-        Self { wanted: None, grace: GRACE }
+        Self {
+            wanted: None,
+            grace: GRACE,
+            #[cfg(feature = "embedded")]
+            beside: None,
+        }
     }
 }
 
@@ -51,9 +59,14 @@ pub(crate) struct Place {
     pub(crate) grace: Duration,
     /// The folder, where it is one.
     pub(crate) folder: Option<PathBuf>,
-    /// Whether it is the folder beside the database's file.
-    #[cfg_attr(not(feature = "embedded"), expect(dead_code, reason = "only a file is backed up"))]
-    pub(crate) is_beside: bool,
+}
+
+/// The folder beside a database's file, where blobs are unless another place was named: also another program's.
+#[cfg(feature = "embedded")]
+#[derive(Debug, Clone)]
+pub(crate) struct Beside {
+    pub(crate) folder: PathBuf,
+    pub(crate) grace: Duration,
 }
 
 impl DatabaseBuilder {
@@ -87,7 +100,14 @@ impl Options {
     /// The folder beside the database's file, unless told otherwise.
     #[cfg(feature = "embedded")]
     pub(crate) fn or_beside(&mut self, file: &Path) {
-        self.wanted.get_or_insert(Wanted::Folder(folder_beside(file)));
+        let folder = folder_beside(file);
+        self.wanted.get_or_insert(Wanted::Folder(folder.clone()));
+        self.beside = Some(folder);
+    }
+
+    #[cfg(feature = "embedded")]
+    pub(crate) fn beside(&self) -> Option<Beside> {
+        self.beside.clone().map(|folder| Beside { folder, grace: self.grace })
     }
 
     /// In memory, unless told otherwise.
@@ -105,7 +125,6 @@ impl Options {
         let may_link =
             |schema: &EntitySchema| schema.keeps_blobs() || schema.moved_from.is_some_and(EntitySchema::keeps_blobs);
         let holder = model.iter().find(|schema| may_link(schema));
-        let is_beside = matches!(self.wanted, Some(Wanted::Folder(_)));
         let memory = || -> Arc<dyn ObjectStore> { Arc::new(MemoryBlobs::new(environment.clock.clone())) };
         let (store, folder) = match (self.wanted, holder) {
             (None, Some(holder)) => return Err(no_place().of(holder.entity_type)),
@@ -118,7 +137,7 @@ impl Options {
             (Some(Wanted::Folder(folder)), _) if read_only && !folder.exists() => (memory(), None),
             (Some(Wanted::Folder(folder)), _) => (local(&folder)?, Some(folder)),
         };
-        Ok(Some(Place { store, grace: self.grace, is_beside: is_beside && folder.is_some(), folder }))
+        Ok(Some(Place { store, grace: self.grace, folder }))
     }
 }
 

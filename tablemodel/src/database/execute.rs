@@ -21,7 +21,7 @@ use self::{
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use tablemodel_store::{Batch, RowKey, StoreError};
+use tablemodel_store::{Batch, DateTime, RowKey, StoreError};
 
 use crate::{
     database::{
@@ -157,6 +157,8 @@ pub(super) struct Run<'a> {
     /// When the first row was read, by the monotonic clock.
     since: Duration,
     operation: Option<OperationId>,
+    /// What its plans take for the time.
+    now: DateTime,
     /// An attempt may have been carried out without our knowing.
     ambiguous: bool,
     last: Option<StoreError>,
@@ -173,7 +175,7 @@ pub(super) struct Run<'a> {
     pub(super) staging: Staging,
     /// No attempt is made after this.
     #[cfg(feature = "blob")]
-    pub(super) until: Option<tablemodel_store::DateTime>,
+    pub(super) until: Option<DateTime>,
 }
 
 impl<'a> Run<'a> {
@@ -191,6 +193,7 @@ impl<'a> Run<'a> {
             held: HashSet::new(),
             since: db.environment().clock.monotonic(),
             operation,
+            now: db.environment().clock.now(),
             ambiguous: false,
             last: None,
             doubts: 0,
@@ -317,9 +320,16 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn context(&self) -> Context {
-        let now = self.db.environment().clock.now();
-        let (fresh, due) = (self.staging.generation, outbox::due(now));
-        Context { now: now.ticks(), operation: self.operation, fresh, due }
+        let (fresh, due) = (self.staging.generation, outbox::due(self.now));
+        Context { now: self.now.ticks(), operation: self.operation, fresh, due }
+    }
+
+    /// Lets the next plans have the time of now; not once rows may have been written by a plan: by its sequence numbers it
+    /// is known again.
+    pub(super) fn look_at_clock(&mut self) {
+        if !self.ambiguous && self.staging.generation.is_none() {
+            self.now = self.db.environment().clock.now();
+        }
     }
 
     pub(super) fn plan<'c>(&'c self, changes: impl IntoIterator<Item = &'c Change>) -> Result<BatchPlan> {

@@ -31,6 +31,8 @@ impl Database {
             read_only: own.read_only,
             #[cfg(feature = "blob")]
             blobs: own.blobs.clone(),
+            #[cfg(all(feature = "blob", feature = "embedded"))]
+            beside: None,
             #[cfg(feature = "embedded")]
             embedded: None,
         }))

@@ -91,6 +91,8 @@ struct Inner {
     read_only: bool,
     #[cfg(feature = "blob")]
     blobs: Option<crate::blob::Place>,
+    #[cfg(all(feature = "blob", feature = "embedded"))]
+    beside: Option<crate::blob::Beside>,
     #[cfg(feature = "embedded")]
     embedded: Option<tablemodel_store::EmbeddedStore>,
 }

@@ -220,6 +220,8 @@ impl DatabaseBuilder {
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
         Ok(Inner {
             traffic: super::traffic::Traffic::default(),
+            #[cfg(all(feature = "blob", feature = "embedded"))]
+            beside: self.blobs.beside(),
             #[cfg(feature = "blob")]
             blobs: self.blobs.open(entities, &self.environment, self.read_only)?,
             capabilities,

@@ -4,7 +4,9 @@
 //! A crash in between leaves the entity as it was or as it is to be, and parts that no head names: `plan::part` tells
 //! which those are.
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, StoreError, StoreErrorKind, limits, size};
+use tablemodel_store::{
+    Action, Batch, Condition, DateTime, ETag, Operation, RowKey, StoreError, StoreErrorKind, limits, size,
+};
 
 use crate::{
     database::{
@@ -28,11 +30,25 @@ pub(super) struct Staging {
     /// What was written, or may have been.
     staged: Vec<PlannedRow>,
     receipts: Vec<(String, ETag, DateTime)>,
+    /// What was written under generations that were given up.
+    given_up: Vec<PlannedRow>,
     /// What the head no longer names once it is written.
     swept: Vec<PlannedRow>,
 }
 
 impl Staging {
+    /// Takes another generation, where the plan is of other parts than those written: they may be published, and are not
+    /// written over. Whether it did.
+    fn is_renewed(&mut self, plan: &BatchPlan, generation: impl FnOnce() -> u64) -> bool {
+        if self.staged.is_empty() || self.staged == plan.staged {
+            return false;
+        }
+        self.given_up.append(&mut self.staged);
+        self.receipts.clear();
+        self.generation = Some(generation());
+        true
+    }
+
     /// The outcomes, with the ETags of the parts that were staged.
     pub(super) fn noted(&self, mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
         for part in outcomes.iter_mut().flatten().flat_map(|rows| &mut rows.parts) {
@@ -66,7 +82,10 @@ impl Run<'_> {
             }
             self.staging.generation = Some(self.db.environment().random.next());
         }
-        let plan = self.plan(changes)?;
+        let mut plan = self.plan(changes)?;
+        if self.staging.is_renewed(&plan, || self.db.environment().random.next()) {
+            plan = self.plan(changes)?;
+        }
         self.read_claims(&plan).await?;
         let batches = self.batched(&plan)?;
         Ok((plan, batches))
@@ -96,7 +115,6 @@ impl Run<'_> {
         if self.staging.staged != plan.staged {
             self.staging.begun.get_or_insert(self.db.environment().clock.now());
             self.staging.staged.clone_from(&plan.staged);
-            self.staging.receipts.clear();
             for batch in self.batches(&plan.staged) {
                 self.write_staged(batch).await?;
             }
@@ -106,10 +124,13 @@ impl Run<'_> {
 
     async fn write_staged(&mut self, batch: Batch) -> Result<()> {
         let batches = [batch];
-        let mut attempt = 0;
+        let (mut attempt, mut is_repeated) = (0, false);
         let receipts = loop {
             match self.db.commit_store(&batches, attempt).await {
-                // No other write has these keys, so that the same batch may be repeated.
+                // No other write has these keys: the same batch may be repeated, and what is there is what it wrote.
+                Err(error) if is_repeated && error.kind() == StoreErrorKind::RowExists => {
+                    return self.read_staged(&batches).await;
+                }
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.db.pause(attempt).await,
                 Err(error) if is_transient(&error) => {
                     let detail = "the parts of the entity could not be written; the entity is as it was";
@@ -117,12 +138,24 @@ impl Run<'_> {
                 }
                 other => break other?,
             }
-            attempt += 1;
+            (attempt, is_repeated) = (attempt + 1, true);
         };
         let rows = batches.iter().flat_map(|batch| &batch.operations).zip(receipts.into_iter().flatten());
         let noted =
             rows.filter_map(|(operation, written)| Some((operation.row.clone(), written.etag?, written.timestamp)));
         self.staging.receipts.extend(noted);
+        Ok(())
+    }
+
+    /// Learns the ETags of parts whose receipts were lost.
+    async fn read_staged(&mut self, batches: &[Batch]) -> Result<()> {
+        for batch in batches {
+            for operation in &batch.operations {
+                let key = RowKey::new(batch.partition.clone(), operation.row.clone());
+                let found = self.db.get_row(&batch.table, &key).await?;
+                self.staging.receipts.extend(found.map(|row| (row.key.row, row.etag, row.timestamp)));
+            }
+        }
         Ok(())
     }
 
@@ -140,10 +173,12 @@ impl Run<'_> {
     /// that were staged. What cannot be removed now is found by `verify`.
     pub(super) async fn clean_up(&mut self, result: &Result<Vec<Outcome>>) {
         let staging = std::mem::take(&mut self.staging);
+        let given_up = staging.given_up.into_iter().map(removal);
         let removed: Vec<PlannedRow> = match result {
-            Ok(_) => staging.swept,
+            Ok(_) if self.is_ambiguous() => staging.swept, // any of the generations may be the one that was published
+            Ok(_) => staging.swept.into_iter().chain(given_up).collect(),
             Err(error) if *error.kind() == ErrorKind::OutcomeUnknown || self.is_ambiguous() => return,
-            Err(_) => staging.staged.into_iter().map(removal).collect(),
+            Err(_) => staging.staged.into_iter().map(removal).chain(given_up).collect(),
         };
         for batch in self.batches(&removed) {
             self.sweep(batch).await;

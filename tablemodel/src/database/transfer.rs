@@ -2,19 +2,17 @@
 //!
 //! Rows travel as they are stored, system properties included; nothing is planned or upgraded on the way.
 
-use std::{
-    collections::BTreeSet,
-    io::{BufRead, Write},
-};
+mod export;
 
-use tablemodel_store::{Action, Batch, KeyRange, Operation, Query, Row, RowKey, StoreErrorKind, limits, size};
+use std::{collections::BTreeSet, io::BufRead};
+
+use tablemodel_store::{Action, Batch, Operation, Row, RowKey, StoreErrorKind, limits, size};
 
 use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
-        leases::INSTANCE,
-        registry::SCHEMA_TABLE,
+        outbox::DIRTY_TABLE,
     },
     error::{Error, ErrorKind, Result},
     row_json,
@@ -30,65 +28,12 @@ pub struct Transferred {
 }
 
 impl Database {
-    /// Writes every row of the model's tables, and the index states, as JSON lines: one object a row, in Azure's own
-    /// JSON with type annotations, with the table's name under `odata.table`.
-    ///
-    /// Cost: one request per 1,000 rows. A table is read page by page: what changes meanwhile may or may not be in it.
-    ///
-    /// ```
-    /// # use tablemodel::{prelude::*, testing::example::*};
-    /// # run(|db| async move {
-    /// let mut lines = Vec::new();
-    /// let exported = db.export(&mut lines).await?;
-    /// let copy = Database::in_memory::<Company>().await?;
-    /// assert_eq!(copy.import(lines.as_slice()).await?, exported);
-    /// # Ok(())
-    /// # });
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of the store, and `Denied` with the cause when `to` cannot be written.
-    pub async fn export(&self, to: &mut (impl Write + Send)) -> Result<Transferred> {
-        let mut moved = Transferred::default();
-        let mut tables = self.table_names();
-        if !tables.contains(&self.dirty_table()) {
-            tables.push(self.dirty_table()); // moves under way are marked there, whatever the model
-        }
-        for table in tables {
-            let rows = self.export_table(&table, to).await?;
-            moved.rows += rows;
-            moved.tables += u64::from(rows > 0);
-        }
-        to.flush().map_err(unwritten)?;
-        Ok(moved)
-    }
-
-    async fn export_table(&self, table: &str, to: &mut (impl Write + Send)) -> Result<u64> {
-        let name = table.get(self.0.prefix.len()..).unwrap_or(table);
-        let mut query = Query::new(table, KeyRange::table());
-        let mut count = 0;
-        loop {
-            let page = match self.query_store(&query).await {
-                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(0),
-                other => other?,
-            };
-            for row in page.rows.iter().filter(|row| !is_lease(name, row)) {
-                writeln!(to, "{}", row_json::to_line(name, row)).map_err(unwritten)?;
-                count += 1;
-            }
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(count),
-            }
-        }
-    }
-
     /// Inserts the rows of an export. Tables are created where they are missing; a row that exists is an error.
     ///
     /// Rows come as they were stored, derived rows included, so that the store is as it was (but for ETags and
     /// timestamps). Call it on a fresh database, and [`Database::ensure_tables`] after it.
-    /// Cost: one request per 100 rows of a partition; each batch is all or nothing, the whole is not.
+    /// Cost: one request per 100 rows of a partition; each batch is all or nothing, the whole is not. In the atomic mode
+    /// what an outbox among the rows holds is delivered at the end.
     ///
     /// # Errors
     ///
@@ -115,7 +60,19 @@ impl Database {
             self.import_lines(lines).await?;
         }
         self.load_registry().await?;
+        if self.is_atomic() && tables.iter().any(|name| name.eq_ignore_ascii_case(DIRTY_TABLE)) {
+            self.deliver_imported().await?;
+        }
         Ok(Transferred { rows, tables: tables.len() as u64 })
+    }
+
+    /// Delivers what a store that commits one partition at a time had under way. What it names may be in tables that had no
+    /// rows.
+    async fn deliver_imported(&self) -> Result<()> {
+        for table in self.table_names() {
+            self.create_missing(&table).await?;
+        }
+        Box::pin(self.relay().drain()).await.map(drop)
     }
 
     /// Adds the row to the open batch; commits that first where the row does not fit.
@@ -173,21 +130,27 @@ impl Database {
         Ok(true)
     }
 
-    /// Copies the file, as it is at one moment, to a new file, while writes go on.
+    /// Copies the file, as it is at one moment, to a new file, while writes go on; and before that file appears, the blobs
+    /// beside it.
     ///
     /// # Errors
     ///
-    /// `Unsupported` for a database that is not on a file; `Denied` if `to` exists or cannot be written.
+    /// `Unsupported` for a database that is not on a file; `Denied` if `to` exists or cannot be written; `Unavailable` if
+    /// copying took longer than [`blob_grace`](crate::DatabaseBuilder::blob_grace), so that blobs may have been collected
+    /// meanwhile.
     #[cfg(feature = "embedded")]
     pub async fn backup(&self, to: impl AsRef<std::path::Path>) -> Result<()> {
         let Some(embedded) = &self.0.embedded else {
             return Err(Error::unsupported("only a database on a file can be backed up; use `export`"));
         };
         #[cfg(feature = "blob")]
-        Self::check_backup(to.as_ref())?;
-        embedded.backup_to(to.as_ref()).await?;
+        let blobs = self.blobs_to(to.as_ref())?;
+        let rows = embedded.prepare_backup(to.as_ref()).await?;
         #[cfg(feature = "blob")]
-        self.backup_blobs(to.as_ref()).await?;
+        let blobs = blobs.copied().await?;
+        rows.place().await?;
+        #[cfg(feature = "blob")]
+        blobs.keep();
         Ok(())
     }
 
@@ -201,10 +164,13 @@ impl Database {
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
         let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open(backup.as_ref())?;
         #[cfg(feature = "blob")]
-        Self::check_backup(to.as_ref())?;
-        store.backup_to(to.as_ref()).await?;
+        let blobs = Self::blobs_of(backup.as_ref(), to.as_ref())?;
+        let rows = store.prepare_backup(to.as_ref()).await?;
         #[cfg(feature = "blob")]
-        Self::restore_blobs(backup.as_ref(), to.as_ref()).await?;
+        let blobs = blobs.copied().await?;
+        rows.place().await?;
+        #[cfg(feature = "blob")]
+        blobs.keep();
         Ok(store.close().await?)
     }
 }
@@ -247,13 +213,4 @@ fn unreadable(number: u64, error: std::io::Error) -> Error {
         _ => Error::new(ErrorKind::Denied, format!("line {number} of the export cannot be read")),
     }
     .caused_by(error)
-}
-
-fn unwritten(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Denied, "the export cannot be written").caused_by(error)
-}
-
-/// Whether the row is a lease of a program: of no meaning in another store.
-fn is_lease(table: &str, row: &Row) -> bool {
-    table.eq_ignore_ascii_case(SCHEMA_TABLE) && row.key.row.starts_with(INSTANCE)
 }

@@ -148,6 +148,16 @@ impl Marks {
     }
 }
 
+/// Whether the row is a head whose entity has parts.
+pub(crate) fn has_parts(head: &Properties) -> bool {
+    [system::PARTS, system::SUM, system::GENERATION].iter().any(|mark| head.get(mark).is_some())
+}
+
+/// Whether the row stands before the parts of the entity at `head`, between which and their head others may stand.
+pub(crate) fn is_before_parts(head: &RowKey, row: &RowKey) -> bool {
+    head.partition == row.partition && key::compare(&row.row, &format!("{}{MARK}", head.row)).is_lt()
+}
+
 /// What a part row is to its entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -170,9 +180,14 @@ pub(crate) fn standing(head: Option<&Row>, part: &Row, now: DateTime) -> Standin
     let marks = head.and_then(|head| Marks::read(&head.properties));
     match (name, marks) {
         (Some(name), Some(marks)) if marks.hold(name) => Standing::Live,
-        _ if now.ticks().saturating_sub(part.timestamp.ticks()) < GRACE_TICKS => Standing::Young,
+        _ if now < young_until(part) => Standing::Young,
         _ => Standing::Orphan,
     }
+}
+
+/// Until when the writer of the part may publish it.
+pub(crate) fn young_until(part: &Row) -> DateTime {
+    DateTime::from_ticks(part.timestamp.ticks().saturating_add(GRACE_TICKS))
 }
 
 /// What is wrong with the rows of an entity.

@@ -96,6 +96,11 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::Commit(one_by_one),
     ),
     bug(
+        "readers see half of a batch",
+        &["concurrency::a_reader_sees_all_of_a_batch_or_nothing"],
+        Twist::Commit(in_two_steps),
+    ),
+    bug(
         "the failing operation is not named",
         &[
             "batches::a_failing_operation_undoes_the_batch_and_is_named",

@@ -2,10 +2,15 @@
 //!
 //! Blobs in other places are those places' own to back up.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use tablemodel_store::clock::Clock;
 
 use super::failed;
 use crate::{
@@ -20,30 +25,69 @@ use crate::{
 /// Files that are copied together.
 const CONCURRENT: usize = 4;
 
+/// The copy of a folder of blobs, if there is one; taken away again unless it is kept.
+pub(in crate::database) struct FolderCopy {
+    from: PathBuf,
+    to: PathBuf,
+    /// Until when, by the monotonic clock, nothing can have been collected that the copied rows link.
+    until: Option<(Arc<dyn Clock>, Duration)>,
+    is_unkept: bool,
+}
+
 impl Database {
-    /// That a backup to this file would write over no blobs.
-    pub(in crate::database) fn check_backup(to: &Path) -> Result<()> {
-        let folder = folder_beside(to);
-        match folder.exists() {
-            true => Err(Error::new(ErrorKind::Denied, format!("{} exists", folder.display()))),
-            false => Ok(()),
+    /// The folder of blobs beside this database's file, whether or not its model has any, to that beside `to`. To be asked
+    /// for before the rows are copied: what they link stays for a grace period from then on.
+    pub(in crate::database) fn blobs_to(&self, to: &Path) -> Result<FolderCopy> {
+        let Some(beside) = &self.0.beside else { return FolderCopy::new(PathBuf::new(), to) };
+        let clock = self.environment().clock.clone();
+        let until = clock.monotonic().saturating_add(beside.grace);
+        let mut copy = FolderCopy::new(beside.folder.clone(), to)?;
+        copy.until = Some((clock, until));
+        Ok(copy)
+    }
+
+    /// The folder of blobs beside a backup.
+    pub(in crate::database) fn blobs_of(backup: &Path, to: &Path) -> Result<FolderCopy> {
+        FolderCopy::new(folder_beside(backup), to)
+    }
+}
+
+impl FolderCopy {
+    /// Refuses to write over blobs.
+    fn new(from: PathBuf, beside: &Path) -> Result<Self> {
+        let to = folder_beside(beside);
+        match to.exists() {
+            true => Err(Error::new(ErrorKind::Denied, format!("{} exists", to.display()))),
+            false => Ok(Self { from, to, until: None, is_unkept: false }),
         }
     }
 
-    /// Copies the folder of blobs beside this database's file, if it has one, to the folder beside `to`.
-    ///
-    /// After the rows were copied: what they link stays for a grace period at least.
-    pub(in crate::database) async fn backup_blobs(&self, to: &Path) -> Result<()> {
-        let Some(place) = self.0.blobs.as_ref().filter(|place| place.is_beside) else { return Ok(()) };
-        copy(place.store.clone(), local(&folder_beside(to))?).await
+    /// The same, once all is copied. After the rows were.
+    pub(in crate::database) async fn copied(mut self) -> Result<Self> {
+        if !self.from.is_dir() {
+            return Ok(self);
+        }
+        let to = local(&self.to)?;
+        self.is_unkept = true;
+        copy(local(&self.from)?, to).await?;
+        if self.until.as_ref().is_some_and(|(clock, until)| clock.monotonic() >= *until) {
+            let detail =
+                "copying the blobs took longer than the grace period, and some may have been collected meanwhile";
+            return Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")));
+        }
+        Ok(self)
     }
 
-    /// Copies the folder of blobs beside a backup, if there is one.
-    pub(in crate::database) async fn restore_blobs(backup: &Path, to: &Path) -> Result<()> {
-        let folder = folder_beside(backup);
-        match folder.is_dir() {
-            true => copy(local(&folder)?, local(&folder_beside(to))?).await,
-            false => Ok(()),
+    /// The rows are there that link what was copied.
+    pub(in crate::database) fn keep(mut self) {
+        self.is_unkept = false;
+    }
+}
+
+impl Drop for FolderCopy {
+    fn drop(&mut self) {
+        if self.is_unkept {
+            let _ = std::fs::remove_dir_all(&self.to); // no file stands beside it
         }
     }
 }

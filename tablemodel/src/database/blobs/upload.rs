@@ -174,9 +174,9 @@ impl Database {
         Ok((task, placed, began))
     }
 
-    /// What an earlier attempt uploaded for the same row, a short while ago: a write tried again uploads nothing.
+    /// What an earlier attempt uploaded to the same place for the same row, a short while ago: a write tried again uploads nothing.
     fn as_uploaded(&self, task: &Task, now: DateTime) -> Result<Option<(Link, DateTime)>> {
-        let Some((link, began)) = task.pending.blob.uploaded() else { return Ok(None) };
+        let Some((link, began)) = task.pending.blob.uploaded(&self.place()?.store) else { return Ok(None) };
         let own = Owner {
             table: self.table_of(task).to_ascii_lowercase(),
             entity: task.schema.entity_type.to_owned(),
@@ -209,7 +209,8 @@ impl Database {
         }
         let link = self.upload(task, first, parts).await?;
         if is_own {
-            blob.set_uploaded(link.clone(), now); // a handle that was read stays the link that it was read as
+            // A handle that was read stays the link that it was read as.
+            blob.set_uploaded(link.clone(), now, &self.place()?.store);
         }
         Ok(Placed::Link(link))
     }
@@ -242,7 +243,10 @@ impl Database {
 async fn put_parts(upload: &mut dyn MultipartUpload, first: Vec<Bytes>, parts: &mut Parts) -> Result<()> {
     let mut part = first;
     loop {
-        upload.put_part(part.into_iter().collect::<PutPayload>()).await.map_err(failed)?;
+        // A content of so many whole parts ends in an empty one, which services refuse.
+        if !part.is_empty() {
+            upload.put_part(part.into_iter().collect::<PutPayload>()).await.map_err(failed)?;
+        }
         if parts.ended {
             return upload.complete().await.map(drop).map_err(failed);
         }
@@ -278,7 +282,7 @@ impl Parts {
             self.sum.add(&piece);
             self.length += piece.len() as u64;
             bytes += piece.len();
-            part.push(piece);
+            part.extend(Some(piece).filter(|piece| !piece.is_empty()));
         }
         Ok(part)
     }

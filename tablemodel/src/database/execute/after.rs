@@ -12,6 +12,7 @@ use crate::{
         change::{Role, stale_etag, violation},
         group::Group,
         known::Known,
+        part::Marks,
         system::{self, RowKind},
     },
     rooms::{aggregate::is_contribution, unique::nets},
@@ -184,7 +185,8 @@ impl Run<'_> {
                 outcomes.push(None);
                 continue;
             };
-            let moved_on = system::sequence(&found.properties) != system::sequence(planned);
+            let marks = |properties| (system::sequence(properties), Marks::read(properties));
+            let moved_on = marks(&found.properties) != marks(planned);
             let etag = if moved_on { stale_etag() } else { found.etag.clone() };
             let parts = if moved_on { left.parts.clone() } else { self.parts_now(left).await? };
             outcomes.push(Some(Group::of(Row { etag, properties: planned.clone(), ..found }, parts)));

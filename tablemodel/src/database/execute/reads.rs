@@ -35,6 +35,7 @@ impl Run<'_> {
     }
 
     pub(in crate::database) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
+        self.look_at_clock();
         self.read_holders(changes).await?;
         for change in changes {
             if matches!(change, Change::Recopy { .. }) {

@@ -272,7 +272,7 @@ impl Check {
             let head = parts.heads.get(part::entity_row(&part.key.row));
             if part::standing(head, part, now) == Standing::Orphan {
                 let detail = "no head names this part; an interrupted write left it, and it can be deleted";
-                let mend = Mend::Remove(part.etag.clone());
+                let mend = Mend::RemoveAfter(part.etag.clone(), part::young_until(part));
                 self.report(part.key.clone(), ViolationKind::Orphan, detail.to_owned(), mend);
             }
         }

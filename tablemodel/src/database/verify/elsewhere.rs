@@ -176,22 +176,22 @@ impl Database {
         if (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
             return Ok(None);
         }
-        match (is_dead, is_wanted) {
+        match (is_dead, is_wanted, expires) {
             // That it is missing is reported from the entity's side.
-            (true, true) => Ok(None),
+            (true, true, _) => Ok(None),
             // A relay sweeps it with what was delivered.
-            (true, false) if self.has_outbox_rows(schema, &owner, |_| true).await? => Ok(None),
-            (true, false) => report(
+            (true, false, _) if self.has_outbox_rows(schema, &owner, |_| true).await? => Ok(None),
+            (true, false, _) => report(
                 ViolationKind::Leftover,
                 format!("a tombstone of {owner} that nothing sweeps"),
-                Mend::Remove(row.etag.clone()),
+                self.removal_after_fences(row, 2),
             ),
-            (false, _) if expires.is_some() => report(
+            (false, _, Some(expires)) => report(
                 ViolationKind::Dangling,
                 format!("it was put for {owner}, which was never written so"),
-                Mend::Remove(row.etag.clone()),
+                Mend::RemoveAfter(row.etag.clone(), expires),
             ),
-            (false, _) => report(
+            (false, _, None) => report(
                 ViolationKind::Dangling,
                 format!("{owner} does not want this row"),
                 Mend::Release {
@@ -265,7 +265,7 @@ impl Database {
             key: row.key.clone(),
             kind: ViolationKind::Leftover,
             detail: "the tombstone of an entity that nothing sweeps".to_owned(),
-            mend: Mend::Remove(row.etag.clone()),
+            mend: self.removal_after_fences(row, 2),
         }))
     }
 
@@ -302,9 +302,5 @@ impl Database {
                 None => return Ok(false),
             }
         }
-    }
-
-    fn is_older_than_fences(&self, row: &Row, fences: u32) -> bool {
-        outbox::later(row.timestamp, self.0.fence * fences) < self.environment().clock.now()
     }
 }

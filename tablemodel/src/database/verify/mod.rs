@@ -4,6 +4,7 @@
 //! Online: what changes while it is walked, or is still on its way through the outbox, is looked at again before it is
 //! reported. What a partition shows by itself is `check`'s, what several show is `elsewhere`'s, mending is `repair`'s.
 
+mod age;
 mod check;
 mod count;
 mod elsewhere;

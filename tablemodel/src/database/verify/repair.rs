@@ -10,7 +10,7 @@ use std::{
     pin::Pin,
 };
 
-use tablemodel_store::{Action, Batch, Condition, ETag, RowKey, StoreErrorKind};
+use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, RowKey, StoreErrorKind};
 
 use super::{Checkpoint, Verified, Verify, Violation, relist::Relist};
 use crate::{
@@ -46,6 +46,8 @@ pub(super) enum Mend {
     Rewrite(ETag, &'static str, RowKey),
     /// The row is taken away, if it is still as it was.
     Remove(ETag),
+    /// The same, once the store's clock is past this time.
+    RemoveAfter(ETag, DateTime),
     /// The row of another partition is taken away, unless its entity wants it by now.
     Release { entity: &'static str, index: String, owner: RowKey, sequence: i64 },
     /// The list is written anew, if it is still as it was.
@@ -91,7 +93,8 @@ impl Database {
     /// An entity that lacks rows, or has stale ones, is written once more as it is (its sequence number goes up); rows that
     /// nobody wants are taken away; overdue outbox rows are delivered. Rows that cannot be read are left, and reported.
     /// What cannot be put right at first is looked at again once all else is, up to three times.
-    /// Cost: that of the walk, one or two writes a violation, and a read of each partition that is looked at again. Can run while the store is in use.
+    /// What is taken away for its age is so by the clock of the store, not by this machine's.
+    /// Cost: that of the walk, up to three writes a violation, and a read of each partition that is looked at again. Can run while the store is in use.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -227,6 +230,7 @@ impl Database {
             Mend::Relist(relist) => self.relist(violation, relist).await,
             Mend::Recount(recount) => self.recount(violation, recount).await,
             Mend::Remove(etag) => self.take_away(&violation.table, &violation.key, etag).await,
+            Mend::RemoveAfter(etag, time) => self.take_away_after(violation, etag, *time).await,
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
             Mend::Release { entity, index, owner, sequence } => {
                 let (table, key) = (violation.table.clone(), violation.key.clone());

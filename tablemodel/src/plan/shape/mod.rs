@@ -244,6 +244,8 @@ impl Layout<'_> {
         let row = name.key(&self.key.row);
         let action = match before {
             Some(before) => rewriting(before, &properties),
+            // No other write has the keys of its generation: what is there was written before, and may be published by now.
+            None if self.fresh.is_some() => Action::Insert(properties.clone()),
             // What an interrupted write may have left there belongs to nobody; the head's condition guards the rest.
             None => Action::InsertOrReplace(properties.clone()),
         };

@@ -135,6 +135,10 @@ struct FaultyUpload {
 #[async_trait::async_trait]
 impl MultipartUpload for FaultyUpload {
     fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        if data.content_length() == 0 {
+            let refused = Error::Generic { store: "FaultyBlobs", source: "an empty part".into() };
+            return Box::pin(async { Err(refused) }); // as services do
+        }
         let (store, part) = (self.store.clone(), self.upload.put_part(data));
         Box::pin(async move { store.around(part).await })
     }

@@ -21,18 +21,8 @@ async fn blobs_lie_in_a_folder_beside_the_file() {
 
 #[tokio::test]
 async fn a_model_without_blobs_has_no_folder() {
-    #[derive(TableEntity)]
-    #[table(name = "Plain", partition = "{a}", row = "{b}")]
-    struct Plain {
-        a: String,
-        b: u32,
-    }
-    #[derive(TableModel)]
-    enum Model {
-        Plain(Plain),
-    }
     let folder = tempfile::tempdir().unwrap();
-    let db = Database::open::<Model>(folder.path().join("db")).await.unwrap();
+    let db = Database::open::<WithoutBlobs>(folder.path().join("db")).await.unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     assert_eq!(db.blobs().collect().await.unwrap_err().kind(), &ErrorKind::Unsupported);
 }
@@ -70,6 +60,44 @@ async fn a_backup_takes_the_blobs_along_and_a_restore_brings_them() {
     assert_eq!(read(&db, &long).await.portrait.bytes(&db).await.unwrap(), vec![7; 9 << 20]);
     assert!(db.verify().await.unwrap().is_clean());
     assert_eq!(db.backup(&backup).await.unwrap_err().kind(), &ErrorKind::Denied, "a backup is not written over");
+}
+
+#[derive(TableEntity)]
+#[table(name = "Plain", partition = "{a}", row = "{b}")]
+struct Plain {
+    a: String,
+    b: u32,
+}
+
+#[derive(TableModel)]
+enum WithoutBlobs {
+    Plain(Plain),
+}
+
+#[tokio::test]
+async fn a_program_without_blobs_backs_up_those_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, backup] = ["db", "backup"].map(|name| folder.path().join(name));
+    let db = Database::open::<People>(&file).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    db.insert(&person("a", &large(1))).await.unwrap();
+    db.close().await.unwrap();
+    let db = Database::open::<WithoutBlobs>(&file).await.unwrap();
+    db.backup(&backup).await.unwrap();
+    let db = Database::open::<People>(&backup).await.unwrap();
+    assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.unwrap(), large(1));
+}
+
+#[tokio::test]
+async fn a_backup_slower_than_the_grace_fails_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, backup] = ["db", "backup"].map(|name| folder.path().join(name));
+    let db = Database::builder().blob_grace(Duration::ZERO).open::<People>(&file).await.unwrap();
+    let error = db.backup(&backup).await.unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("blob_grace"), "{error}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("backup")), "{left:?}");
 }
 
 #[tokio::test]

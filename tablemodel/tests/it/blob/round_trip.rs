@@ -215,3 +215,14 @@ async fn a_model_with_blobs_needs_a_place_for_them() {
     let error = Database::builder().blobs_at("gopher://x").with_store::<People>(db.store()).await.unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::Invalid);
 }
+
+#[tokio::test]
+async fn one_value_in_two_databases_is_two_blobs() {
+    let (first, second) = (database().await, database().await);
+    let entity = person("a", &large(1));
+    for db in [&first, &second, &first] {
+        db.upsert(&entity).await.unwrap();
+        assert_eq!(read(db, "a").await.portrait.bytes(db).await.unwrap(), large(1));
+        assert!(db.verify().await.unwrap().is_clean());
+    }
+}

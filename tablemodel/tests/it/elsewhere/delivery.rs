@@ -160,3 +160,37 @@ async fn what_one_entity_waits_for_is_nothing_to_another_whose_key_its_own_begin
     assert_eq!(db.verify().await.unwrap().violations, []);
     assert_eq!(Named::by_city().city("Rome").count(&db).await.unwrap(), 1);
 }
+
+#[tokio::test]
+async fn what_an_outbox_among_imported_rows_holds_is_delivered() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let put = Step::Put { city: 1, badge: Some(2), skills: vec![1] };
+    let db = undelivered(db, &put).await;
+    let mut lines = Vec::new();
+    db.export(&mut lines).await.unwrap();
+    let copy = TestDatabase::atomic::<Model>().await.unwrap();
+    copy.drop_tables().await.unwrap();
+    copy.import(lines.as_slice()).await.unwrap();
+    assert_eq!(outbox(&copy).await, []);
+    assert_exact(&copy, &workers(&copy).await, "imported").await;
+}
+
+#[tokio::test]
+async fn a_write_that_is_recognised_though_the_clock_moved_is_current_and_delivered() {
+    use tablemodel::store::fault::{Call, Request};
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let (mut is_lost, clock) = (false, db.clock().clone());
+    db.fail(move |call: &Call<'_>| match call.request {
+        Request::Commit([batch]) if batch.table == "Company" && !is_lost => {
+            is_lost = true;
+            clock.advance(std::time::Duration::from_secs(1));
+            Some(Fault::LostReply)
+        }
+        _ => None,
+    });
+    let mut stored = db.insert(&worker("A", 1)).await.unwrap();
+    db.fail(Script::new());
+    assert_exact(&db, &[worker("A", 1)], "nothing waits for a relay").await;
+    stored.age += 1;
+    db.save(&mut stored).await.expect("current");
+}

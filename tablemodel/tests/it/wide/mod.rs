@@ -15,6 +15,7 @@ mod basics;
 mod large;
 mod sequences;
 mod torn;
+mod uncertain;
 
 /// The guide's case: a counter for each day of a year.
 #[derive(Debug, Clone, PartialEq, TableEntity)]

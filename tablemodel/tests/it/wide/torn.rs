@@ -15,7 +15,7 @@ use tablemodel::{
     testing::TestDatabase,
 };
 
-use super::{Document, Model, Stats, TABLE, assert_clean, database, document, rows, stats};
+use super::{Document, Model, Stats, TABLE, assert_clean, database, document, keys, remove, rows, stats};
 
 type Hook = Box<dyn FnMut(usize) -> BoxFuture<'static, ()> + Send>;
 
@@ -154,6 +154,49 @@ async fn a_generation_that_is_swept_while_it_is_read_is_read_anew() {
     });
     let found = Document::find().department("Sales").id(1).one(&reader).await.unwrap().unwrap();
     assert_eq!(*found, document(1, 2, Some(7 * MIB)));
+}
+
+#[tokio::test]
+async fn an_export_beside_a_writer_holds_every_entity_whole() {
+    const MIB: usize = 1024 * 1024;
+    let (reader, store, writer) = pair().await;
+    let (old, new) = (document(1, 1, Some(10 * MIB)), document(1, 2, Some(11 * MIB)));
+    writer.insert(&old).await.unwrap();
+    writer.insert(&stats(2)).await.unwrap();
+    let (other, written) = (writer.clone(), new.clone());
+    store.between_pages(3, move |call| {
+        let (other, written) = (other.clone(), written.clone());
+        Box::pin(async move {
+            if call == 1 {
+                other.upsert(&written).await.map(drop).unwrap();
+            }
+        })
+    });
+    let mut lines = Vec::new();
+    let exported = reader.export(&mut lines).await.unwrap();
+    let copy = database().await;
+    copy.drop_tables().await.unwrap();
+    assert_eq!(copy.import(lines.as_slice()).await.unwrap(), exported);
+    copy.ensure_tables().await.unwrap();
+    let found = Document::find().department("Sales").id(1).one(&copy).await.unwrap().unwrap();
+    assert!(*found == old || *found == new, "{:?}", found.scan.as_ref().map(Vec::len));
+    assert_eq!(*one(&copy, 2).await.unwrap().unwrap(), stats(2));
+    copy.clock().advance(std::time::Duration::from_secs(3_601));
+    assert_clean(&copy).await;
+}
+
+#[tokio::test]
+async fn what_is_torn_for_good_is_exported_as_it_is() {
+    let db = database().await;
+    db.insert(&stats(1)).await.unwrap();
+    remove(&db, "stats_000001 ~~01").await;
+    let stored = rows(&db).await;
+    let mut lines = Vec::new();
+    db.export(&mut lines).await.unwrap();
+    let copy = database().await;
+    copy.drop_tables().await.unwrap();
+    copy.import(lines.as_slice()).await.unwrap();
+    assert_eq!(keys(&copy).await, stored.into_keys().collect::<Vec<_>>());
 }
 
 #[tokio::test]
