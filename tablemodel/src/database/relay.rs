@@ -10,9 +10,7 @@ pub use self::poison::Poisoned;
 
 use std::{convert::Infallible, time::Duration};
 
-use tablemodel_store::{
-    Action, Batch, Condition, DateTime, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind,
-};
+use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Query, Row, RowRange, StoreErrorKind};
 
 use crate::{
     database::{
@@ -35,8 +33,6 @@ const MAX_ATTEMPTS: i32 = 10;
 /// The pause after the first failed attempt; doubled each time up to [`LONGEST_PAUSE`], plus up to as much again at random.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// Where the store's time is asked for, in the table of markers.
-const CLOCK_PARTITION: &str = "clock";
 
 /// Finishes what writers left in the outbox. Made by [`Database::relay`].
 ///
@@ -236,23 +232,10 @@ impl Relay {
     async fn is_past_fence(&self, row: &Row, round: &mut Round) -> Result<bool> {
         let now = match round.now {
             Some(now) => now,
-            None => self.store_time().await?,
+            None => self.db.store_time().await?,
         };
         round.now = Some(now);
         Ok(later(row.timestamp, self.db.0.fence) <= now)
-    }
-
-    /// The store's time, by a write.
-    async fn store_time(&self) -> Result<DateTime> {
-        let mut properties = Properties::new();
-        system::stamp(&mut properties, "~clock@1", self.db.environment().clock.now().ticks(), None);
-        let action = Action::InsertOrReplace(properties);
-        let batch = Batch::new(self.db.dirty_table(), CLOCK_PARTITION).with(CLOCK_PARTITION, action);
-        let receipts = self.db.commit_store(&[batch], 0).await?;
-        let written = receipts.first().and_then(|batch| batch.first());
-        written
-            .map(|row| row.timestamp)
-            .ok_or_else(|| Error::corrupt("the store acknowledged a write without a receipt"))
     }
 
     async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {

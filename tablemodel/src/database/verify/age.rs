@@ -35,7 +35,7 @@ impl Database {
     }
 
     /// The store's time, by a write.
-    async fn store_time(&self) -> Result<DateTime> {
+    pub(in crate::database) async fn store_time(&self) -> Result<DateTime> {
         let mut properties = Properties::new();
         system::stamp(&mut properties, "~clock@1", self.environment().clock.now().ticks(), None);
         let batch = [Batch::new(self.dirty_table(), CLOCK).with(CLOCK, Action::InsertOrReplace(properties))];
