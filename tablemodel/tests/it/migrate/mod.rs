@@ -17,6 +17,7 @@ mod redefined;
 mod resharded;
 mod rewrites;
 mod stalled;
+mod succeeded;
 mod together;
 mod undoing;
 
