@@ -277,6 +277,7 @@ impl Owned {
     /// The same, unless the program is asked to stop.
     pub(super) async fn go_on(&self) -> Result<()> {
         self.stop.check()?;
+        self.db.hold_lease().await?; // what holds the states must not be taken for gone
         self.keep().await
     }
 
