@@ -55,6 +55,8 @@ struct Times {
     tried: Option<Duration>,
     /// The epoch that it was last told to know.
     reported: i64,
+    /// Whether it was said since the lease was taken that this program writes without the indexes that its model lacks.
+    writes: bool,
     /// When the states were last looked at.
     looked: Option<Duration>,
 }
@@ -119,6 +121,16 @@ impl Database {
     ///
     /// `LeaseExpired` where it could not be refreshed for as long as it holds.
     pub(super) async fn hold_lease(&self) -> Result<()> {
+        self.keep_lease().await?;
+        // After the lease: whoever has not seen that finds what this writes.
+        if self.is_leased() && !self.0.lease.times().writes {
+            Box::pin(self.lapse_others()).await?;
+            self.0.lease.times().writes = true;
+        }
+        Ok(())
+    }
+
+    async fn keep_lease(&self) -> Result<()> {
         let is_due = self.is_leased() && self.0.lease.is_due(&*self.environment().clock, self.0.registry.enter().epoch);
         // Boxed: the futures of writes stay small.
         if is_due { Box::pin(self.renew_lease()).await } else { Ok(()) }
@@ -126,7 +138,7 @@ impl Database {
 
     /// The same, for those who go on without it.
     pub(super) async fn try_lease(&self) {
-        if let Err(error) = self.hold_lease().await {
+        if let Err(error) = self.keep_lease().await {
             tracing::warn!(%error, "this program has no lease yet");
         }
     }
@@ -165,12 +177,10 @@ impl Database {
         self.write_lease(told).await?;
         if lapsed {
             registry.lapse();
+            lease.times().writes = false;
         }
         if lapsed || self.stored_epoch().await? != registry.enter().epoch {
             self.load_registry().await?;
-        }
-        if lapsed {
-            self.lapse_others().await?; // after the lease: whoever has not seen that finds this
         }
         let refreshed = |reported| {
             let mut times = lease.times();

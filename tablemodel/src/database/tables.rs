@@ -15,7 +15,8 @@ impl Database {
     ///
     /// The indexes of an entity new to the store are readable at once; one added later is recorded as absent, and its
     /// paths answer `IndexNotReady` until [a migration](Database::migrations) has built it. An index that the store has and the
-    /// model does not lapses, since what this program writes is not in it: who has it builds it anew before it is read.
+    /// model does not lapses here or with the first write, since what this program writes is not in it: who has it builds it anew
+    /// before it is read.
     ///
     /// In the atomic mode what is due is migrated here, as by [`apply`](crate::migrations::Migrations::apply), if there are at most 200
     /// entities: also to the model's versions, after which programs of older ones no longer read them.
@@ -45,7 +46,7 @@ impl Database {
         if self.is_atomic() {
             self.lapse_others().await?;
         }
-        self.try_lease().await; // says the same where there are leases
+        self.try_lease().await; // with which the first write says the same
         self.build_small().await
     }
 

@@ -62,6 +62,8 @@ async fn an_upgrade_that_asks_for_what_a_move_does_not_do_is_set_aside_with_the_
         assert!(of("p_lee").contains("asks for the content of a blob"), "{failures:?}");
         assert!(of("p_max").contains("new blob of 70000 bytes"), "{failures:?}");
         assert!(db.migrations().contract().await.is_err(), "not before both are seen to");
+        // The old release may write again once nothing is on its way to where it writes nothing.
+        db.migrations().rollback().await.expect("taken back");
         drop(db);
         store.clock().advance(Duration::from_secs(130));
         let old = program::<before::Model>(&store).await;
@@ -72,7 +74,6 @@ async fn an_upgrade_that_asks_for_what_a_move_does_not_do_is_set_aside_with_the_
         drop(old);
         store.clock().advance(Duration::from_secs(130));
         let db = open(&store).await;
-        assert_eq!(db.migrations().retry_failures().await.expect("tried again"), 0);
         assert!(db.migrations().apply().await.expect("applied").is_complete());
         db.migrations().contract().await.expect("switched");
         let kim = Person::find().name("kim").team("A").one(&db).await.expect("read").expect("there");
