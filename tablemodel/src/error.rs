@@ -145,7 +145,7 @@ impl Error {
     /// # run(|db| async move {
     /// # db.insert(&employee(223)).await?;
     /// let promote = |e: &mut Employee| match e.age {
-    ///     40.. => Ok(e.first_name.insert_str(0, "Dr. ")),
+    ///     60.. => Ok(e.department = "Board".into()),
     ///     age => Err(tablemodel::Error::refused(TooYoung(age))),
     /// };
     /// let error = db.update(Employee::find().department("Sales").id(223), promote).await.unwrap_err();
