@@ -1,8 +1,8 @@
 //! The planted bugs, and the clauses that must catch each.
 //!
-//! What a bug does is written in `writes`, `rows`, `queries` and `tables`.
+//! What a bug does is written in `writes`, `values`, `rows`, `queries` and `tables`.
 
-use super::{Bug, Twist, queries::*, rows::*, tables::*, writes::*};
+use super::{Bug, Twist, queries::*, rows::*, tables::*, values::*, writes::*};
 
 const fn bug(name: &'static str, caught_by: &'static [&'static str], twist: Twist) -> Bug {
     Bug { name, caught_by, twist }

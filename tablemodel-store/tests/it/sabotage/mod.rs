@@ -7,6 +7,7 @@ mod bugs;
 mod queries;
 mod rows;
 mod tables;
+mod values;
 mod writes;
 
 use std::{
