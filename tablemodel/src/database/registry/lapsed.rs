@@ -1,8 +1,8 @@
 //! Indexes that lapse: which a program wrote without, whose model does not have them. Until a migration has built them anew, what they
 //! hold is not complete.
 //!
-//! Whether one did is a property of the row of the index's state. Each program that lacks it writes that row anew, so that whoever
-//! clears it under its ETag has not missed one.
+//! Whether one did is a property of the row of the index's state. A program says so after it has its lease: whoever clears it waits
+//! for those who lack the index and have one, and then builds; one that comes later says so anew.
 
 use std::collections::HashMap;
 
