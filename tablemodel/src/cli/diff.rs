@@ -124,7 +124,8 @@ fn finish(
         return Ok(not_yet(lines, &open, &steps));
     }
     gone.iter().for_each(|name| lock.remove(name));
-    let next = written::Next { id: chain.next(name), parent: chain.link(), allowed: &arguments.allow };
+    let amends = arguments.amend;
+    let next = written::Next { id: chain.next(name), parent: chain.link(), amends, allowed: &arguments.allow };
     lines.extend(written::write(project, lock, &next, evolutions, &steps)?);
     Ok(Outcome { code: DONE, lines, data: data(&steps) })
 }

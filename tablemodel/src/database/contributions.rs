@@ -10,8 +10,9 @@ use tablemodel_store::Row;
 use crate::{
     database::{
         Database,
-        calls::{ATTEMPTS, is_transient},
+        calls::{ATTEMPTS, Haste, is_transient},
         execute::Run,
+        registry::Generation,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -49,6 +50,7 @@ impl Database {
         &self,
         schema: &'static EntitySchema,
         targets: Vec<Target>,
+        states: &Generation,
         since: Duration,
     ) -> Result<()> {
         let mut left = targets;
@@ -60,7 +62,7 @@ impl Database {
                 let (of, key) = (target.entry.aggregate(schema)?, target.entry.key.clone());
                 Some(Change::Contribute(Contribution { of, key, wish: Wish::Over(Box::new(target)) }))
             });
-            self.contribute(&contributions.collect::<Vec<_>>(), Some(since)).await?;
+            self.contribute(&contributions.collect::<Vec<_>>(), states, Some(since)).await?;
             left = others;
         }
         Ok(())
@@ -76,12 +78,15 @@ impl Database {
             .and_then(|(schema, position)| schema.aggregate(position).filter(|aggregate| !aggregate.is_beside(schema)));
         let Some(of) = aggregate.filter(|_| !system::is_dead(&row.properties)) else { return Ok(false) };
         let change = Contribution { of, key: row.key.clone(), wish: Wish::Gone(row.etag.clone()) };
-        self.contribute(&[Change::Contribute(change)], None).await?;
+        self.hold_lease().await?;
+        let states = self.0.registry.enter();
+        self.contribute(&[Change::Contribute(change)], &states, None).await?;
         Ok(true)
     }
 
-    /// Writes contributions of one partition, as often as another comes between. `since` is when what they say was read.
-    async fn contribute(&self, changes: &[Change], since: Option<Duration>) -> Result<()> {
+    /// Writes contributions of one partition, as often as another comes between, unless the states have moved on too far. `since` is when
+    /// what they say was read.
+    async fn contribute(&self, changes: &[Change], states: &Generation, since: Option<Duration>) -> Result<()> {
         let Some(first) = changes.first() else { return Ok(()) };
         let (registered, partition) = (self.registered(first.schema())?, &first.key().partition);
         let mut run = Run::new(self, &registered, partition);
@@ -97,7 +102,8 @@ impl Database {
             if let Some(since) = since {
                 self.check_held(since)?;
             }
-            match self.commit_store(&batches, attempt).await {
+            self.hold_lease().await?;
+            match self.commit_planned(states, &batches, attempt, Haste::Now).await {
                 Ok(_) => {
                     self.deliver_boxed(partition, &plan).await;
                     return Ok(());

@@ -55,8 +55,6 @@ struct Times {
     tried: Option<Duration>,
     /// The epoch that it was last told to know.
     reported: i64,
-    /// Whether it was said since the lease was taken that this program writes without the indexes that its model lacks.
-    writes: bool,
     /// When the states were last looked at.
     looked: Option<Duration>,
 }
@@ -123,11 +121,7 @@ impl Database {
     pub(super) async fn hold_lease(&self) -> Result<()> {
         self.keep_lease().await?;
         // After the lease: whoever has not seen that finds what this writes.
-        if self.is_leased() && !self.0.lease.times().writes {
-            Box::pin(self.lapse_others()).await?;
-            self.0.lease.times().writes = true;
-        }
-        Ok(())
+        if self.is_leased() { self.give_notice().await } else { Ok(()) }
     }
 
     async fn keep_lease(&self) -> Result<()> {
@@ -177,7 +171,7 @@ impl Database {
         self.write_lease(told).await?;
         if lapsed {
             registry.lapse();
-            lease.times().writes = false;
+            registry.notice.renew();
         }
         if lapsed || self.stored_epoch().await? != registry.enter().epoch {
             self.load_registry().await?;
@@ -243,6 +237,7 @@ impl Database {
         let id = self.0.lease.times().id.clone();
         let (Some(id), true) = (id, self.is_leased()) else { return Ok(()) };
         self.0.registry.lapse();
+        self.0.registry.notice.renew();
         self.0.lease.forget();
         let delete = Action::Delete(Condition::Exists);
         let batches = [Batch::new(self.registry_table(), PARTITION).with(format!("{INSTANCE}{id}"), delete)];

@@ -159,7 +159,7 @@ impl Database {
             let detail = "the opened model does not list this entity; add it to the `#[derive(TableModel)]` enum";
             return Err(Error::unsupported(detail).of(schema.entity_type));
         }
-        let detail = "the entity is not registered in this store; call `db.ensure_tables()` once";
+        let detail = "the entity is not registered in this store; call `db.ensure_tables()`, best at every start";
         Err(Error::unsupported(detail).of(schema.entity_type))
     }
 

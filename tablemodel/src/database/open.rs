@@ -136,6 +136,9 @@ impl DatabaseBuilder {
 
     /// How long one call of a store that can lose a reply may take (30 s). A read that is late is `Unavailable`, a write
     /// is recognised by its operation id or `OutcomeUnknown`.
+    ///
+    /// Not more than 30 s where several programs write: after two minutes without a sign of this one a migration goes on without it, and
+    /// a write that is under way for longer would land on states that are two further.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self

@@ -213,7 +213,7 @@ impl Database {
             .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
             .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
-        self.settle_contributions(outgoing.schema, contributions, outgoing.since).await?;
+        self.settle_contributions(outgoing.schema, contributions, &states, outgoing.since).await?;
         self.deliver_copies(&registered, outgoing).await?;
         let action = match leaves_dead {
             true => Action::Merge(

@@ -10,7 +10,9 @@ mod registered;
 
 use std::{collections::HashMap, sync::Arc};
 
-use tablemodel_store::{Action, Batch, KeyRange, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef};
+use tablemodel_store::{
+    Action, Batch, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef,
+};
 
 pub(super) use self::known::{Generation, Registry};
 pub(crate) use self::registered::{Closed, Registered};
@@ -129,6 +131,17 @@ pub(super) fn epoch(rows: &HashMap<String, Row>) -> i64 {
     rows.get(EPOCH).map_or(0, epoch_of)
 }
 
+/// The write that counts one more, if nobody does so meanwhile.
+pub(super) fn next_epoch(rows: &HashMap<String, Row>, now: i64) -> Operation {
+    let mut properties = record("~epoch@1", now);
+    properties.insert("Epoch", epoch(rows) + 1);
+    let action = match rows.get(EPOCH) {
+        Some(there) => Action::Replace(properties, Condition::Match(there.etag.clone())),
+        None => Action::Insert(properties),
+    };
+    Operation { row: EPOCH.to_owned(), action }
+}
+
 pub(super) fn epoch_of(row: &Row) -> i64 {
     match row.properties.get("Epoch") {
         Some(ValueRef::Int64(epoch)) => epoch,
@@ -146,21 +159,27 @@ pub(super) fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = S
     others.chain(aggregates).chain(moves)
 }
 
-/// The indexes of the entity that are kept, or were, and that its schema does not name.
+/// The indexes of the entity that are kept, or were, and that no version of its schema names.
 pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
+    let mut beyond = lacked(schema, rows)?;
+    beyond.retain(|name| !schema.ancestors().any(|older| followers(older).any(|known| known == *name)));
+    Ok(beyond)
+}
+
+/// The indexes of the entity that are kept, or were, and that rows of its own version are not in.
+fn lacked(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
     let own = index_row(schema.entity_type, "");
-    let mut beyond = Vec::new();
+    let mut lacked = Vec::new();
     for (key, row) in rows {
         let Some(name) = key.strip_prefix(&own) else { continue };
-        let is_known = rewrites::version(name).is_some()
-            || is_move(name)
-            || schema.lineage().any(|version| followers(version).any(|known| known == name));
+        let is_known =
+            rewrites::version(name).is_some() || is_move(name) || followers(schema).any(|known| known == name);
         if !is_known && state(row)? != IndexState::Absent {
-            beyond.push(name.to_owned());
+            lacked.push(name.to_owned());
         }
     }
-    beyond.sort_unstable();
-    Ok(beyond)
+    lacked.sort_unstable();
+    Ok(lacked)
 }
 
 pub(super) fn state(row: &Row) -> Result<IndexState> {

@@ -43,10 +43,7 @@ impl Database {
             self.create_missing(&table).await?;
         }
         self.record_registry().await?;
-        if self.is_atomic() {
-            self.lapse_others().await?;
-        }
-        self.try_lease().await; // with which the first write says the same
+        self.try_lease().await;
         self.build_small().await
     }
 
@@ -78,9 +75,6 @@ impl Database {
             count += 1;
         }
         self.load_registry().await?;
-        if self.is_atomic() {
-            self.lapse_others().await?;
-        }
         Ok(count)
     }
 

@@ -6,7 +6,7 @@
 use super::{EntitySchema, IndexSchema};
 use crate::{
     check::same_key,
-    key::{Segment, Template},
+    key::{Part, Segment, Template},
 };
 
 /// An index, with the version of its entity.
@@ -40,16 +40,20 @@ impl Versioned {
     }
 
     fn is_keyed_as(self, own: &Template, other: Self, its: &Template) -> bool {
-        let properties = |template: &Template| {
-            let part = |segment: &Segment| if let Segment::Part(part) = segment { Some(part.property) } else { None };
-            template.0.iter().filter_map(part).collect::<Vec<_>>()
+        let is_part_as = |own: &Part, its: &Part| {
+            // Where the older had no row without a value, the newer has one.
+            let is_there_alike = own.optional || !its.optional;
+            is_there_alike && self.is_named_as(own.property, other, its.property)
         };
-        let pairs = properties(own).into_iter().zip(properties(its));
-        same_key(own, its) && pairs.into_iter().all(|(a, b)| self.is_named_as(a, other, b))
+        same_key(own, its) && parts(own).zip(parts(its)).all(|(own, its)| is_part_as(own, its))
     }
 
     /// Whether it is the same property. One that is new where another is gone is taken for that one renamed.
     fn is_named_as(self, own: &str, other: Self, its: &str) -> bool {
         own == its || (self.0.property(its).is_none() && other.0.property(own).is_none())
     }
+}
+
+fn parts(template: &Template) -> impl Iterator<Item = &Part> {
+    template.0.iter().filter_map(|segment| if let Segment::Part(part) = segment { Some(part) } else { None })
 }

@@ -60,6 +60,7 @@ pub(super) fn take_back(
         name: Some(name.to_owned()),
         rename: renames(project, &plan, given),
         allow: allowed(&plan, given),
+        amend: true,
         ..Diff::default()
     };
     Ok(Ok(TakenBack { lock, chain: chain.before(&text), arguments, entities }))

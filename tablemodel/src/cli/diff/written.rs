@@ -18,6 +18,8 @@ use crate::format::{Fingerprint, Format, Lock, LockedPlan, Section};
 pub(super) struct Next<'a> {
     pub(super) id: String,
     pub(super) parent: String,
+    /// Whether a plan of this name was there, which is made anew.
+    pub(super) amends: bool,
     /// Codes that are allowed, and why.
     pub(super) allowed: &'a [(String, String)],
 }
@@ -35,7 +37,7 @@ pub(super) fn write(
         freeze(project, &lock, evolution, &mut told)?;
     }
     write_modules(project, evolutions, &mut told)?;
-    if steps.iter().any(|step| step.needs_plan) {
+    if next.amends || steps.iter().any(|step| step.needs_plan) {
         let plan = plan(next, evolutions, steps);
         let text = plan.text();
         lock.plan = Some(LockedPlan { id: plan.id.clone(), fingerprint: Fingerprint::of_text(&text) });

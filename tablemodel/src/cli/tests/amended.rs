@@ -145,3 +145,38 @@ fn a_plan_that_a_store_has_taken_is_left_as_it_is() {
     let missing = folder.answer::<unique::Club>(&["diff", "--amend", "--store", "nowhere"]);
     assert_eq!(missing.code, 1);
 }
+
+/// The second release, whose changes were taken out again.
+mod withdrawn {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Stock", entity_type = "Item", partition = "{shelf}", row = "{id:06}", version = 2, crate = "crate")]
+    #[table(index(by_name, row = "name_{name}_{id:06}", keys_only))]
+    pub(super) struct Item {
+        shelf: String,
+        id: u32,
+        name: String,
+        qty: u16,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Model {
+        Item(Item),
+    }
+}
+
+#[test]
+fn a_plan_of_which_nothing_but_the_version_is_left_says_so() {
+    let folder = Folder::begun();
+    assert_eq!(folder.run::<second::Model>(RENAMED), 0);
+    let told = folder.answer::<withdrawn::Model>(&["diff", "--amend"]);
+    assert_eq!(told.code, 0, "{:?}", told.lines);
+    let plan = folder.read(PLAN);
+    assert!(!plan.contains("Quantity") && !plan.contains("Note"), "{plan}");
+    let item = section(&folder, "Item@2");
+    let fingerprint = item.split_whitespace().nth(3).unwrap();
+    assert!(plan.contains(&format!("Item@2 {fingerprint}")), "{plan}\n{item}");
+    assert_eq!(folder.run::<withdrawn::Model>("check"), 0);
+}

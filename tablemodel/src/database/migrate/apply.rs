@@ -70,7 +70,7 @@ impl<'a> Apply<'a> {
     }
 
     /// At most so many entities a second, above 0; as [`Migrations::set_rate`](super::Migrations::set_rate). By default as many as the
-    /// store takes, but 500 a second at most while this program writes, with its writes where the store is of this process: these
+    /// store takes, but 250 a second at most while this program writes, with its writes where the store is of this process: these
     /// then hardly take longer.
     pub fn rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);

@@ -22,7 +22,7 @@ use crate::{
         calls::{ATTEMPTS, is_transient},
         leases::LEASE,
         outbox::{is_race, later},
-        registry::{self, EPOCH, Generation, PARTITION, index_row, lapsed},
+        registry::{self, Generation, PARTITION, index_row, lapsed},
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
@@ -63,6 +63,7 @@ impl Owned {
     pub(super) async fn take(db: &Database, stop: &Stop, fits: Fits, wanted: &Wanted<'_>) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         db.hold_lease().await?;
+        db.give_notice().await?;
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
             rows.check_newest(db)?;
@@ -123,8 +124,7 @@ impl Owned {
                 *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = since;
                 Ok(true)
             }
-            Err(error) if is_race(error.kind()) => Ok(false),
-            Err(error) if is_transient(&error) => {
+            Err(error) if is_race(error.kind()) || is_transient(&error) => {
                 self.db.pause(attempt).await;
                 Ok(false)
             }
@@ -183,7 +183,7 @@ impl Owned {
             };
             let mut operations = next(&rows, &mut record)?;
             let is_any = !operations.is_empty();
-            operations.extend(is_any.then(|| self.next_epoch(&rows)));
+            operations.extend(is_any.then(|| registry::next_epoch(&rows.0, self.now().ticks())));
             if self.write(&record, Some(row.etag.clone()), operations, attempt).await? {
                 // Of an earlier attempt the reply may have been lost: what it moved is nothing to move any more.
                 if is_any || attempt > 0 {
@@ -193,17 +193,6 @@ impl Owned {
             }
         }
         Err(busy())
-    }
-
-    fn next_epoch(&self, rows: &Rows) -> Operation {
-        let now = self.db.environment().clock.now().ticks();
-        let mut properties = registry::record("~epoch@1", now);
-        properties.insert("Epoch", registry::epoch(&rows.0) + 1);
-        let action = match rows.0.get(EPOCH) {
-            Some(there) => Action::Replace(properties, Condition::Match(there.etag.clone())),
-            None => Action::Insert(properties),
-        };
-        Operation { row: EPOCH.to_owned(), action }
     }
 
     /// Forgets the migration, of which nothing is done: there is nothing to go on with.

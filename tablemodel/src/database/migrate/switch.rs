@@ -257,7 +257,7 @@ async fn pass_fence(owned: &Owned) -> Result<()> {
     while !left.is_zero() {
         let slice = left.min(SLICE);
         owned.db.environment().sleep.sleep(slice).await;
-        owned.keep().await?;
+        owned.go_on().await?;
         left -= slice;
     }
     Ok(())

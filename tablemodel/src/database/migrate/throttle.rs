@@ -13,9 +13,9 @@ const WINDOW: usize = 20;
 /// What a refill is made of where nobody set one, the store was busy, and nothing is known of it yet: entities a second.
 const FIRST: f64 = 1_000.0;
 /// Entities a second where nobody set a limit, and the program writes: few enough that it hardly waits longer for its own writes.
-pub(super) const BESIDE: f64 = 500.0;
+pub(super) const BESIDE: f64 = 250.0;
 /// Entities that go with a write of the program: it should not take noticeably longer for them.
-const ALONG: usize = 4;
+const ALONG: usize = 2;
 /// How long a batch waits for a write of the program where these are far apart.
 const SELDOM: Duration = Duration::from_millis(50);
 /// The least.

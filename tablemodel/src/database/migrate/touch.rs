@@ -124,7 +124,10 @@ async fn write_as_new(db: &Database, schema: &'static EntitySchema, old: Group) 
 pub(super) async fn retry(db: &Database, record: &Record) -> Result<u64> {
     let (targets, id, mut left) = (Targets::of(db, &record.steps), &record.id, 0);
     for (row, failure) in record::failures(db, id).await? {
-        let Some(target) = targets.named(&failure.entity) else { continue };
+        let Some(target) = targets.named(&failure.entity) else {
+            left += 1; // of a program whose model has it
+            continue;
+        };
         match write_again(db, target, &failure.key).await {
             Ok(_) => record::remove(db, &row).await?,
             Err(error) if is_fatal(&error) || *error.kind() == ErrorKind::Unavailable => return Err(error),

@@ -14,7 +14,8 @@ use tablemodel_store::{
 use super::{
     Contracted,
     counts::{cells_named, clear},
-    forms, plans, record,
+    forms, plans,
+    record::{self, Record},
     rows::Rows,
     running,
     settle::drain,
@@ -40,6 +41,21 @@ use crate::{
 const WAIT: Duration = Duration::from_secs(300);
 /// How often rows are looked for before it is given up.
 const ROUNDS: u32 = 8;
+
+/// Only one that takes something away may be gone on with.
+fn undoes(db: &Database, record: &Record) -> Result<()> {
+    if record.undo {
+        return Ok(());
+    }
+    let now = db.environment().clock.now();
+    if record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now {
+        return Err(running(record));
+    }
+    let id = &record.id;
+    Err(Error::unsupported(format!(
+        "migration {id} is not finished: finish it by `apply`, or take it back by `rollback`; then call `contract`"
+    )))
+}
 
 /// A migration that is taken back, or takes something away.
 pub(super) struct Undo;
@@ -67,16 +83,8 @@ impl Undo {
     }
 
     pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
-        if let Some(record) = Rows::read(db).await?.unfinished()?
-            && !record.undo
-        {
-            let now = db.environment().clock.now();
-            let is_held = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now;
-            let open = format!(
-                "migration {} is not finished: finish it by `apply`, or take it back by `rollback`; then call `contract`",
-                record.id
-            );
-            return Err(if is_held { running(&record) } else { Error::unsupported(open) });
+        if let Some(record) = Rows::read(db).await?.unfinished()? {
+            undoes(db, &record)?;
         }
         let switched = switch::contract(db, stop).await?;
         let wanted = |rows: &Rows| {
@@ -84,7 +92,7 @@ impl Undo {
             let dropped: Vec<_> = dropped.map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, true)))
         };
-        match Owned::take(db, stop, any, &wanted).await? {
+        match Owned::take(db, stop, undoes, &wanted).await? {
             Some(owned) => Self::run(&owned).await.map(|more| Contracted {
                 steps: switched.steps.into_iter().chain(more.steps).collect(),
                 rows: switched.rows + more.rows,

@@ -4,7 +4,7 @@
 //! Rows are read in `registry`.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -28,11 +28,45 @@ impl Generation {
     }
 }
 
+/// Whether it was said that this program writes without the indexes that its model lacks.
+#[derive(Debug, Default)]
+pub(in crate::database) struct Notice {
+    /// How often that was to be said.
+    due: AtomicU64,
+    /// For which of these it was.
+    given: AtomicU64,
+}
+
+impl Notice {
+    /// It is to be said anew.
+    pub(in crate::database) fn renew(&self) {
+        self.due.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// What is to be said, and was not.
+    pub(in crate::database) fn due(&self) -> Option<u64> {
+        let due = self.due.load(Ordering::SeqCst);
+        (due > self.given.load(Ordering::SeqCst)).then_some(due)
+    }
+
+    /// That was said.
+    pub(in crate::database) fn given(&self, due: u64) {
+        self.given.fetch_max(due, Ordering::SeqCst);
+    }
+
+    #[cfg(feature = "testing")]
+    fn forked(&self) -> Self {
+        let now = |of: &AtomicU64| AtomicU64::new(of.load(Ordering::SeqCst));
+        Self { due: now(&self.due), given: now(&self.given) }
+    }
+}
+
 /// The registered entities, by name, as of the newest epoch that this program knows.
 #[derive(Debug, Default)]
 pub(in crate::database) struct Registry {
     known: RwLock<Known>,
     looks: AtomicU64,
+    pub(in crate::database) notice: Notice,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +83,14 @@ pub(super) struct Known {
     pub(super) look: u64,
 }
 
+impl Known {
+    /// Indexes that rows of this program are not in.
+    fn lacked(&self) -> BTreeSet<(&'static str, &str)> {
+        let all = self.entities.values();
+        all.flat_map(|kept| kept.lacked.iter().map(|name| (kept.entity_type, name.as_str()))).collect()
+    }
+}
+
 /// A form of an entity that is not the one it is kept in.
 #[derive(Debug, Clone)]
 pub(super) enum Other {
@@ -59,7 +101,7 @@ pub(super) enum Other {
 
 impl Registry {
     pub(in crate::database) fn of(model: &'static [&'static EntitySchema]) -> Self {
-        Self { known: RwLock::new(Known { model: model.into(), ..Known::default() }), looks: AtomicU64::default() }
+        Self { known: RwLock::new(Known { model: model.into(), ..Known::default() }), ..Self::default() }
     }
 
     /// The entity in this form; an error where it is kept in another.
@@ -85,10 +127,10 @@ impl Registry {
         self.known.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
     }
 
-    /// Whether the store keeps indexes that the model does not name.
-    pub(in crate::database) fn is_any_beyond(&self) -> bool {
+    /// Whether the store keeps indexes that rows of this program are not in.
+    pub(in crate::database) fn is_any_lacked(&self) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.entities.values().any(|kept| !kept.beyond.is_empty())
+        known.entities.values().any(|kept| !kept.lacked.is_empty())
     }
 
     /// The states as they are now, to be held while a write is planned and made.
@@ -120,6 +162,7 @@ impl Registry {
         Self {
             known: RwLock::new(Known { model, entities, others, generation, ..Known::default() }),
             looks: AtomicU64::default(),
+            notice: self.notice.forked(),
         }
     }
 
@@ -132,6 +175,9 @@ impl Registry {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if next.look < known.look {
             return;
+        }
+        if !next.lacked().is_subset(&known.lacked()) {
+            self.notice.renew();
         }
         known.look = next.look;
         (known.model, known.entities, known.others) = (next.model, next.entities, next.others);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, ValueRef};
 
-use super::{PARTITION, beyond, entity_row, index_row, state};
+use super::{PARTITION, entity_row, index_row, lacked, next_epoch, state};
 use crate::{
     database::{
         Database,
@@ -19,25 +19,18 @@ use crate::{
     plan::states::IndexState,
 };
 
-/// How often a program without the index began to write beside it since it was built.
+/// One where a program without the index has begun to write beside it since it was built.
 const LAPSED: &str = "Lapsed";
 
 /// Whether a program that lacks the index has written since it was built.
 pub(in crate::database) fn is_lapsed(row: &Row) -> bool {
-    lapses(row) > 0
+    matches!(row.properties.get(LAPSED), Some(ValueRef::Int64(lapses)) if lapses > 0)
 }
 
 /// How far the index is, for those who have it: one that lapsed is written, and not read.
 pub(in crate::database) fn complete(row: &Row) -> Result<IndexState> {
     let state = state(row)?;
     Ok(if is_lapsed(row) { state.min(IndexState::WriteOnly) } else { state })
-}
-
-fn lapses(row: &Row) -> i64 {
-    match row.properties.get(LAPSED) {
-        Some(ValueRef::Int64(lapses)) => lapses,
-        _ => 0,
-    }
 }
 
 /// The row's properties, as of an index that begins to be built anew.
@@ -49,21 +42,32 @@ pub(in crate::database) fn restored(row: &Row) -> Result<Properties> {
 }
 
 impl Database {
-    /// Says of the indexes that the store keeps and the model does not name that what this program writes is not in them.
-    pub(in crate::database) async fn lapse_others(&self) -> Result<()> {
-        if !self.0.registry.is_any_beyond() {
+    /// Before the first write, and whenever that is due anew: says of the indexes that rows of this program are not in that they are
+    /// not complete. Cost: nothing where there are none, or else one request, and a write if somebody still reads one.
+    pub(in crate::database) async fn give_notice(&self) -> Result<()> {
+        let notice = &self.0.registry.notice;
+        let Some(due) = notice.due() else { return Ok(()) };
+        Box::pin(self.lapse_others()).await?;
+        notice.given(due);
+        Ok(())
+    }
+
+    /// The epoch is raised with it: programs that read such an index look at the states anew.
+    async fn lapse_others(&self) -> Result<()> {
+        if !self.0.registry.is_any_lacked() {
             return Ok(());
         }
         for attempt in 0..ATTEMPTS {
-            let operations = self.lapses(&self.registry_rows().await?)?;
+            let rows = self.registry_rows().await?;
+            let mut operations = self.lapses(&rows)?;
             if operations.is_empty() {
                 return Ok(());
             }
+            operations.push(next_epoch(&rows, self.environment().clock.now().ticks()));
             let batch = Batch { operations, ..Batch::new(self.registry_table(), PARTITION) };
             match self.commit_unleased(&[batch], attempt).await {
-                Ok(_) => return Ok(()),
-                Err(error) if is_race(error.kind()) => {}
-                Err(error) if is_transient(&error) => self.pause(attempt).await,
+                Ok(_) => return self.load_registry().await,
+                Err(error) if is_race(error.kind()) || is_transient(&error) => self.pause(attempt).await,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -73,13 +77,13 @@ impl Database {
     fn lapses(&self, rows: &HashMap<String, Row>) -> Result<Vec<Operation>> {
         let mut operations = Vec::new();
         for schema in self.model().iter().copied().filter(|schema| rows.contains_key(&entity_row(schema))) {
-            for name in beyond(schema, rows)? {
+            for name in lacked(schema, rows)? {
                 let row = index_row(schema.entity_type, &name);
-                let Some(there) = rows.get(&row) else { continue };
+                let Some(there) = rows.get(&row).filter(|there| !is_lapsed(there)) else { continue };
                 let mut properties = there.properties.clone();
-                properties.insert(LAPSED, lapses(there) + 1);
-                operations
-                    .push(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) });
+                properties.insert(LAPSED, 1_i64);
+                let action = Action::Replace(properties, Condition::Match(there.etag.clone()));
+                operations.push(Operation { row, action });
             }
         }
         Ok(operations)

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
-use super::{beyond, epoch, followers, index_row, lapsed::complete, moved, state};
+use super::{beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
 use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
@@ -34,6 +34,8 @@ pub(crate) struct Registered {
     pub(crate) setting: Setting,
     /// Indexes that the store keeps of it and the program's model does not name.
     pub(crate) beyond: Vec<String>,
+    /// The same, and those that only older versions of it have: what this program writes is not in them.
+    pub(crate) lacked: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
     pub(crate) rewritten: Option<u32>,
     /// The changes of states that this knows of.
@@ -124,6 +126,7 @@ pub(super) fn registered(
             copied,
         },
         beyond: beyond(schema, rows)?,
+        lacked: lacked(schema, rows)?,
         rewritten: rewrites::reached(schema.entity_type, rows, IndexState::WriteOnly, u32::MAX)?,
         epoch: epoch(rows),
         closed: moved::closed(schema, rows),
@@ -132,7 +135,7 @@ pub(super) fn registered(
     })
 }
 
-/// Of an index that an older version has otherwise: it is complete once no row is of a version before that was changed.
+/// Of an index that an older version has otherwise, or not at all: it is complete once no row is of a version before that was changed.
 fn withhold(schema: &'static EntitySchema, rows: &HashMap<String, Row>, states: &mut [IndexState]) -> Result<()> {
     if !schema.has_ancestors() {
         return Ok(());
@@ -142,7 +145,7 @@ fn withhold(schema: &'static EntitySchema, rows: &HashMap<String, Row>, states: 
     for (index, state) in schema.indexes.iter().zip(states) {
         let differs = |older: &'static EntitySchema| {
             let its = older.index(index.name);
-            its.is_some_and(|its| !Versioned(schema, index).is_found_as(Versioned(older, its)))
+            its.is_none_or(|its| !Versioned(schema, index).is_found_as(Versioned(older, its)))
         };
         if older().any(differs) {
             *state = (*state).min(IndexState::WriteOnly);

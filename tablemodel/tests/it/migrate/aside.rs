@@ -125,3 +125,32 @@ async fn what_cannot_be_indexed_or_added_is_told_and_can_be_written_put_right_an
         assert_clean(&db, &told).await;
     }
 }
+
+/// The book alone.
+mod books {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Notes", partition = "{club}", row = "book")]
+    pub(super) struct Book {
+        pub(super) club: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(super) enum Notes {
+        Book(Book),
+    }
+}
+
+#[tokio::test]
+async fn what_is_set_aside_of_an_entity_that_the_program_does_not_have_is_still_there() {
+    for mode in MODES {
+        let store = filled(mode).await;
+        let db = next::<Notes>(&store).await;
+        let applied = db.migrations().apply().await.expect("applied");
+        assert_eq!(applied.failed, 2, "{mode:?}: {applied:?}");
+        drop(db);
+        let other = next::<books::Notes>(&store).await;
+        assert_eq!(other.migrations().retry_failures().await.expect("tried"), 2, "{mode:?}");
+    }
+}

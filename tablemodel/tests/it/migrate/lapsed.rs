@@ -8,7 +8,7 @@ use tablemodel::{
     testing::{Fault, Script, TestDatabase},
 };
 
-use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next};
+use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next, program};
 
 /// 210 persons: too many to be migrated when tables are ensured.
 async fn built(mode: Consistency) -> TestDatabase {
@@ -60,10 +60,172 @@ async fn a_program_that_only_reads_takes_no_index_out_of_use() {
     for mode in MODES {
         let store = built(mode).await;
         let builder = Database::builder().read_only().consistency(mode);
-        let db = builder.with_store::<first::Club>(store.store()).await.expect("opened");
-        assert!(first::Person::find().club("c0").id(0).one(&db).await.expect("read").is_some());
-        drop(db);
+        let read_only = builder.with_store::<first::Club>(store.store()).await.expect("opened");
+        for db in [read_only, next::<first::Club>(&store).await] {
+            assert!(first::Person::find().club("c0").id(0).one(&db).await.expect("read").is_some());
+        }
         assert_built(&next::<Club>(&store).await, &format!("{mode:?}")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_was_idle_while_the_index_was_built_takes_it_out_of_use_when_it_writes() {
+    for mode in MODES {
+        let (store, told) = (filled(mode, 3, 70).await, format!("{mode:?}"));
+        let idle = next::<first::Club>(&store).await;
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<Club>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        store.clock().advance(Duration::from_secs(61));
+        if mode == Consistency::Azure {
+            idle.insert(&first::person("c1", 900)).await.expect("written");
+            store.clock().advance(Duration::from_secs(61));
+            let error = Person::by_city().club("c0").city("Oslo").all(&db).await.expect_err("looked at anew");
+            assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
+        }
+        drop((idle, db));
+        let again = program::<first::Club>(&store).await; // which ensures nothing: the tables are there
+        again.insert(&first::person("c1", 901)).await.expect("written");
+        drop(again);
+        assert_not_ready(&next::<Club>(&store).await, &told).await;
+    }
+}
+
+#[tokio::test]
+async fn many_programs_that_begin_to_write_together_all_do() {
+    let store = built(Consistency::Azure).await;
+    let mut programs = Vec::new();
+    for _ in 0..12 {
+        programs.push(next::<first::Club>(&store).await);
+    }
+    let writes = programs.iter().zip(900..).map(|(db, id)| async move { db.insert(&first::person("c1", id)).await });
+    for written in futures_util::future::join_all(writes).await {
+        written.expect("written");
+    }
+    let before = rows_of_states(&programs).await;
+    let late = next::<first::Club>(&store).await;
+    late.insert(&first::person("c1", 950)).await.expect("written");
+    assert_eq!(rows_of_states(&programs).await, before, "it was said already");
+    assert_not_ready(&next::<Club>(&store).await, "after all").await;
+}
+
+/// The rows of the states of indexes, with their ETags.
+async fn rows_of_states(programs: &[Database]) -> Vec<tablemodel::Row> {
+    let db = programs.first().expect("one");
+    let rows = all_rows(db, "tmschema").await.into_iter();
+    rows.filter(|row| row.key.row.starts_with("index|") || row.key.row == "epoch").collect()
+}
+
+/// Two releases over a first one that found persons by their city: the second does not, the third does again.
+mod dropped {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    pub(super) mod second {
+        use super::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", entity_type = "Person", version = 2, previous = super::first::Person, readable_by = 1)]
+        #[table(partition = "{club}", row = "p_{id:04}")]
+        pub(crate) struct Person {
+            pub(crate) club: String,
+            pub(crate) id: u32,
+            pub(crate) city: String,
+            pub(crate) note: Option<String>,
+        }
+
+        impl Upgrade<super::first::Person> for Person {
+            fn upgrade(old: super::first::Person) -> Result<Self, UpgradeError> {
+                let super::first::Person { club, id, city } = old;
+                Ok(Self { club, id, city, note: None })
+            }
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Club {
+            Person(Person),
+        }
+    }
+
+    pub(super) mod third {
+        use super::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", entity_type = "Person", version = 3, previous = super::second::Person)]
+        #[table(partition = "{club}", row = "p_{id:04}")]
+        #[table(index(by_city, row = "city_{city}_{id:04}", keys_only))]
+        pub(crate) struct Person {
+            pub(crate) club: String,
+            pub(crate) id: u32,
+            pub(crate) city: String,
+            pub(crate) note: Option<String>,
+        }
+
+        impl Upgrade<super::second::Person> for Person {
+            fn upgrade(old: super::second::Person) -> Result<Self, UpgradeError> {
+                let super::second::Person { club, id, city, note } = old;
+                Ok(Self { club, id, city, note })
+            }
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Club {
+            Person(Person),
+        }
+    }
+
+    pub(super) mod first {
+        use super::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+        #[table(index(by_city, row = "city_{city}_{id:04}", keys_only))]
+        pub(crate) struct Person {
+            pub(crate) club: String,
+            pub(crate) id: u32,
+            pub(crate) city: String,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Club {
+            Person(Person),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_a_new_version_drops_is_not_read_by_programs_of_the_old_one_any_more() {
+    use dropped::{first, second, third};
+    for mode in MODES {
+        let told = format!("{mode:?}");
+        let store = match mode {
+            Consistency::Azure => TestDatabase::new::<first::Club>().await,
+            Consistency::Atomic => TestDatabase::atomic::<first::Club>().await,
+        };
+        let store = store.expect("a database in memory");
+        let person = |id| first::Person { club: "c0".into(), id, city: "Oslo".into() };
+        let all = store.bulk().insert_all(futures_util::stream::iter((0..210).map(person))).await.expect("written");
+        assert!(all.failed.is_empty(), "{told}");
+        store.clock().advance(Duration::from_secs(130));
+        let old = next::<first::Club>(&store).await;
+        let oslo = async |db: &Database| first::Person::by_city().club("c0").city("Oslo").count(db).await;
+        assert_eq!(oslo(&old).await.expect("readable"), 210, "{told}");
+        drop(old);
+        let new = next::<second::Club>(&store).await;
+        let more = second::Person { club: "c0".into(), id: 900, city: "Oslo".into(), note: None };
+        new.insert(&more).await.expect("written");
+        drop(new);
+        store.clock().advance(Duration::from_secs(130));
+        let error = oslo(&next::<first::Club>(&store).await).await.expect_err("one is not in it");
+        assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
+        store.clock().advance(Duration::from_secs(130));
+        let back = next::<third::Club>(&store).await;
+        let again = async || third::Person::by_city().club("c0").city("Oslo").count(&back).await;
+        let error = again().await.expect_err("one is not in it");
+        assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
+        let applied = back.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete(), "{told}: {applied:?}");
+        assert_eq!(again().await.expect("readable"), 211, "{told}");
+        assert_clean(&back, &told).await;
     }
 }
 

@@ -27,6 +27,57 @@ mod narrow {
     }
 }
 
+/// The first once more, where who has no badge is not found by it; and the second, where everybody has one.
+mod badges {
+    pub(super) mod optional {
+        use tablemodel::prelude::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+        #[table(index(by_badge, row = "badge_{badge:06}_{id:04}", keys_only))]
+        #[table(index(by_number, table = "Badges", partition = "{badge:06}", row = "{club}_{id:04}", keys_only))]
+        pub(crate) struct Person {
+            pub(crate) club: String,
+            pub(crate) id: u32,
+            pub(crate) badge: Option<u32>,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Club {
+            Person(Person),
+        }
+    }
+
+    pub(super) mod required {
+        use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+        use super::optional;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", entity_type = "Person", version = 2, previous = optional::Person)]
+        #[table(partition = "{club}", row = "p_{id:04}")]
+        #[table(index(by_badge, row = "badge_{badge:06}_{id:04}", keys_only))]
+        #[table(index(by_number, table = "Badges", partition = "{badge:06}", row = "{club}_{id:04}", keys_only))]
+        pub(crate) struct Person {
+            pub(crate) club: String,
+            pub(crate) id: u32,
+            pub(crate) badge: u32,
+        }
+
+        impl Upgrade<optional::Person> for Person {
+            fn upgrade(old: optional::Person) -> Result<Self, UpgradeError> {
+                let optional::Person { club, id, badge } = old;
+                Ok(Self { club, id, badge: badge.unwrap_or(0) })
+            }
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Club {
+            Person(Person),
+        }
+    }
+}
+
 /// The second: all persons are found by their name, and a town is a city renamed.
 mod wide {
     use tablemodel::{Upgrade, UpgradeError, prelude::*};
@@ -64,11 +115,7 @@ mod wide {
 async fn an_index_that_shows_more_than_before_is_read_once_all_is_rewritten() {
     for mode in MODES {
         let told = format!("{mode:?}");
-        let store = match mode {
-            Consistency::Azure => TestDatabase::new::<narrow::Club>().await,
-            Consistency::Atomic => TestDatabase::atomic::<narrow::Club>().await,
-        };
-        let store = store.expect("a database in memory");
+        let store = of::<narrow::Club>(mode).await;
         let old = program::<narrow::Club>(&store).await;
         for id in 0..210 {
             let first::Person { club, name, city, badge, visits, .. } = first::person("c0", id);
@@ -88,6 +135,41 @@ async fn an_index_that_shows_more_than_before_is_read_once_all_is_rewritten() {
         let applied = db.migrations().apply().await.expect("applied");
         assert!(applied.is_complete(), "{told}: {applied:?}");
         assert_eq!(wide::Person::by_name().club("c0").name("n1").count(&db).await.expect("readable"), 30, "{told}");
+        assert_clean(&db, &told).await;
+    }
+}
+
+async fn of<M: TableModel>(mode: Consistency) -> TestDatabase {
+    let store = match mode {
+        Consistency::Azure => TestDatabase::new::<M>().await,
+        Consistency::Atomic => TestDatabase::atomic::<M>().await,
+    };
+    store.expect("a database in memory")
+}
+
+#[tokio::test]
+async fn an_index_whose_part_was_optional_is_read_once_all_is_rewritten() {
+    use badges::{optional, required};
+    for mode in MODES {
+        let told = format!("{mode:?}");
+        let store = of::<optional::Club>(mode).await;
+        let old = program::<optional::Club>(&store).await;
+        for id in 0..210 {
+            let badge = (id % 3 == 0).then_some(id);
+            old.insert(&optional::Person { club: "c0".into(), id, badge }).await.expect("written");
+        }
+        drop(old);
+        store.clock().advance(std::time::Duration::from_secs(130));
+        let db = program::<required::Club>(&store).await;
+        let error = required::Person::by_badge().club("c0").badge(0).all(&db).await.expect_err("most are not there");
+        assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
+        let error = required::Person::by_number().badge(0).all(&db).await.expect_err("nor there");
+        assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
+        db.ensure_tables().await.expect("ensured");
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete(), "{told}: {applied:?}");
+        assert_eq!(required::Person::by_badge().club("c0").badge(0).count(&db).await.expect("readable"), 141, "{told}");
+        assert_eq!(required::Person::by_number().badge(0).count(&db).await.expect("readable"), 141, "{told}");
         assert_clean(&db, &told).await;
     }
 }

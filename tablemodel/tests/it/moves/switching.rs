@@ -1,6 +1,12 @@
 //! The whole way: of two releases, of one alone, and back.
 
-use tablemodel::{Consistency, ErrorKind, IndexState, prelude::*, store::clock::Sleep};
+use std::time::Duration;
+
+use tablemodel::{
+    Consistency, ErrorKind, IndexState,
+    prelude::*,
+    store::clock::{Clock, Sleep},
+};
 
 use super::{
     MODES, ORIGINS, Passing, assert_clean, before, filled, first, new_flights, new_rows, next, old_flights, old_rows,
@@ -154,4 +160,39 @@ async fn where_nothing_moves_yet_no_request_is_spent_on_it() {
         assert_eq!(spent[0], spent[1], "{mode:?}");
         assert!(new_rows(&moving).await.is_empty());
     }
+}
+
+/// Stopped at any moment, also while it waits until what is under way is over, it stops soon, and the next call goes on.
+#[tokio::test]
+async fn a_switch_stops_when_it_is_asked_to_and_goes_on_with_the_next_call() {
+    let whole = filled(Consistency::Azure, 1, 4).await;
+    let old = next::<first::Model>(&whole).await;
+    old.migrations().apply().await.expect("applied");
+    let flights = old_flights(&old, 1).await;
+    drop(old);
+    whole.clock().advance(Duration::from_secs(130));
+    let mut stopped = 0;
+    for seconds in (0..).step_by(45) {
+        let store = whole.fork().expect("in memory");
+        let new = next::<second::Model>(&store).await;
+        let (clock, at) = (store.clock().clone(), store.clock().monotonic() + Duration::from_secs(seconds));
+        let asked = clock.clone();
+        let switched = new.migrations().stop_when(move || asked.monotonic() >= at).contract().await;
+        let is_over = match switched {
+            Ok(_) => true,
+            Err(error) => {
+                assert_eq!(*error.kind(), ErrorKind::Stopped, "{error:?}");
+                false
+            }
+        };
+        let late = clock.monotonic().saturating_sub(at);
+        assert!(late < Duration::from_secs(120), "asked after {seconds} s, stopped {late:?} later");
+        new.migrations().contract().await.expect("goes on");
+        assert_switched(&new, &flights, 1, &format!("{seconds} s")).await;
+        if is_over {
+            break;
+        }
+        stopped += 1;
+    }
+    assert!(stopped > 5, "{stopped}");
 }
