@@ -106,8 +106,14 @@ pub struct Backup {
 impl Backup {
     /// Lets the file appear at its path. `Denied` if there is a file by now.
     pub async fn place(self) -> Result<(), StoreError> {
+        self.place_then(|| ()).await
+    }
+
+    /// The same, and calls `placed` once the file is there; else that is dropped. So what belongs to the file stays or goes with
+    /// it, also where this future is dropped, or an error comes after the file.
+    pub async fn place_then(self, placed: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let Self { unplaced, path } = self;
-        blocking(move || unplaced.place().map_err(|failure| about(&path, refused(&failure)))).await
+        blocking(move || unplaced.place(placed).map_err(|failure| about(&path, refused(&failure)))).await
     }
 }
 
