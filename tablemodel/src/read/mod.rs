@@ -31,7 +31,7 @@ use crate::{
         query::PathQuery,
     },
     plan::{group::Group, image},
-    rooms,
+    rooms::{self, index::Named},
     schema::EntitySchema,
     stored::Stored,
 };
@@ -279,17 +279,19 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
         .try_flatten()
 }
 
-/// The primary key behind a full key: the key itself, or the owner of the index row.
-pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<RowKey> {
+/// The primary key behind a full key: the key itself; or the owner of the index row, with what that row says.
+pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<(RowKey, Option<Named>)> {
     let schema = query.schema();
     let mut reader = Reader::new(db, query.clone()).await?;
     match (reader.index, reader.rows.plan().point()) {
-        (None, Some(key)) => Ok(key),
-        (None, None) if reader.rows.plan().is_cut() => query.exact_key(),
-        _ => match reader.rows.next(1).await? {
-            Some(row) if reader.index.is_some() => found::owner(schema, &row.head),
-            Some(row) => Ok(row.head.key),
-            None => Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
+        (None, Some(key)) => Ok((key, None)),
+        (None, None) if reader.rows.plan().is_cut() => Ok((query.exact_key()?, None)),
+        (index, _) => match (reader.rows.next(1).await?, index) {
+            (Some(row), Some(index)) => {
+                Ok((found::owner(schema, &row.head)?, Some(Named { index, row: row.head.key })))
+            }
+            (Some(row), None) => Ok((row.head.key, None)),
+            (None, _) => Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
         },
     }
 }
