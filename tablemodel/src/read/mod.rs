@@ -197,19 +197,18 @@ impl Reader {
 
 /// The entity as the store keeps it; that the query's index is readable, by states that were looked at not long ago.
 async fn readable(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
-    let registered = db.kept(query.schema()).await?;
-    let is_ready = query.check_ready(&registered.setting.states);
-    if !query.rests_on_states() || (is_ready.is_ok() && !db.may_have_moved()) {
-        return is_ready.map(|()| registered);
+    let registered = db.readable(query.schema(), query.rests_on_states()).await?;
+    if query.check_ready(&registered.setting.states).is_ok() {
+        return Ok(registered);
     }
     db.look_at_states().await?;
     let registered = db.registered(query.schema())?;
     query.check_ready(&registered.setting.states).map(|()| registered)
 }
 
-/// The entities of a plan that was made elsewhere.
-pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
-    let registered = db.registered(plan.schema)?;
+/// The entities of a plan that was made elsewhere, and not over an index.
+pub(crate) async fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
+    let registered = db.readable(plan.schema, plan.schema.moves()).await?;
     Ok(Groups::new(db.clone(), &registered, plan))
 }
 
