@@ -10,7 +10,7 @@ use super::{
 use crate::errors::Errors;
 
 /// The terminals of a path and of a list's, which no field's method may hide, and what other code takes a path apart by.
-pub(crate) const TERMINALS: [&str; 15] = [
+pub(crate) const TERMINALS: [&str; 14] = [
     "one",
     "exists",
     "get_many",
@@ -23,7 +23,6 @@ pub(crate) const TERMINALS: [&str; 15] = [
     "select",
     "verified",
     "explain",
-    "primary_key",
     "keys",
     "into_query",
 ];

@@ -168,8 +168,9 @@ impl EmbeddedStore {
 
     /// Writes a consistent copy of the store, as of now, to a new file at `path`; the store stays in use.
     ///
-    /// Each row is checked on the way. The file appears when it is complete and on the disk; it is a store like any
-    /// other: to restore it, open it, or put it in the place of the closed store's file. `Denied` if there is a file.
+    /// Each row is checked on the way, and that none is missing (`Corrupt`). The file appears when it is complete and on the
+    /// disk; it is a store like any other: to restore it, open it, or put it in the place of the closed store's file.
+    /// `Denied` if there is a file.
     ///
     /// While it runs, the pages that writers replace cannot be reused: the file of the store may grow.
     pub async fn backup_to(&self, path: impl Into<PathBuf>) -> Result<(), StoreError> {

@@ -144,7 +144,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     let engine = redb_engine::open_file(unplaced.path(), Access::Create, CREATION_CACHE_BYTES)?;
     initialise(&engine)?;
     drop(engine);
-    match unplaced.place() {
+    match unplaced.place(|| ()) {
         Err(failure) if failure.kind() != ErrorKind::AlreadyExists => Err(redb_engine::disk_failure(&failure)),
         _ => Ok(()),
     }

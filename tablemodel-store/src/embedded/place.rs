@@ -31,8 +31,9 @@ impl Unplaced {
         &self.path
     }
 
-    /// Lets the file, already on the disk, appear. `AlreadyExists` if there is a file at its path: that one stays.
-    pub(super) fn place(self) -> io::Result<()> {
+    /// Lets the file, already on the disk, appear, and calls `placed`. `AlreadyExists` if there is a file at its path: that one
+    /// stays.
+    pub(super) fn place(self, placed: impl FnOnce()) -> io::Result<()> {
         match fs::hard_link(&self.path, &self.destination) {
             // A file system without hard links.
             Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {
@@ -43,6 +44,7 @@ impl Unplaced {
             }
             linked => linked?,
         }
+        placed();
         let directory = self.destination.parent().filter(|parent| !parent.as_os_str().is_empty());
         sync_directory(directory.unwrap_or(Path::new(".")))
     }
@@ -65,13 +67,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_belongs_to_a_file_is_told_that_it_is_there_before_anything_else_can_fail() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        for is_first in [true, false] {
+            let unplaced = Unplaced::new(&path);
+            fs::write(unplaced.path(), "text").unwrap();
+            let mut told = false;
+            let result = unplaced.place(|| told = path.exists());
+            assert_eq!((result.is_ok(), told), (is_first, is_first));
+        }
+    }
+
+    #[test]
     fn a_file_appears_once_and_leaves_nothing_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let place = |text: &str| {
             let unplaced = Unplaced::new(&path);
             fs::write(unplaced.path(), text).unwrap();
-            unplaced.place()
+            unplaced.place(|| ())
         };
         place("first").unwrap();
         assert_eq!(place("second").unwrap_err().kind(), ErrorKind::AlreadyExists);

@@ -77,12 +77,23 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
             rows += 1;
             Ok(ControlFlow::Continue(()))
         })?;
-        if rows != view.snapshot.len(space)? {
-            return Err(damaged(&format!("rows of table `{}` are missing", table.name)));
-        }
+        check_count(view, space, rows)?;
         total += rows;
     }
     Ok(total)
+}
+
+/// That a scan of the space met every entry: damage to an inner page hides what is behind it, and is no error by itself.
+fn check_count<S: Snapshot>(view: &View<S>, space: Space, met: u64) -> Result<(), StoreError> {
+    if met == view.snapshot.len(space)? {
+        return Ok(());
+    }
+    let tables = view.catalogue.sorted();
+    let table = tables.iter().find(|(_, table)| Space::Rows(table.id) == space);
+    Err(damaged(&match table {
+        Some((_, table)) => format!("rows of table `{}` are missing", table.name),
+        None => format!("records of {space:?} are missing"),
+    }))
 }
 
 /// A copy of a store that is complete and on the disk, and not at its path yet. Dropped before it is placed, it is gone.
@@ -95,8 +106,14 @@ pub struct Backup {
 impl Backup {
     /// Lets the file appear at its path. `Denied` if there is a file by now.
     pub async fn place(self) -> Result<(), StoreError> {
+        self.place_then(|| ()).await
+    }
+
+    /// The same, and calls `placed` once the file is there; else that is dropped. So what belongs to the file stays or goes with
+    /// it, also where this future is dropped, or an error comes after the file.
+    pub async fn place_then(self, placed: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let Self { unplaced, path } = self;
-        blocking(move || unplaced.place().map_err(|failure| about(&path, refused(&failure)))).await
+        blocking(move || unplaced.place(placed).map_err(|failure| about(&path, refused(&failure)))).await
     }
 }
 
@@ -154,12 +171,15 @@ fn copy_space<S: Snapshot>(view: &View<S>, group: &mut impl Group, space: Space)
         // Their rows are not copied either.
         return Ok(());
     }
+    let mut entries = 0;
     view.snapshot.scan(space, ALL, |key, value| {
         match space {
             Space::Rows(_) => StoredRow::checked(space, key, value).map(drop)?,
             _ => unsealed(space, key, value).map(drop)?,
         }
         group.put(space, key, value)?;
+        entries += 1;
         Ok(ControlFlow::Continue(()))
-    })
+    })?;
+    check_count(view, space, entries)
 }

@@ -75,7 +75,7 @@ impl Blob {
 
     /// A value that is read while it is uploaded, 8 MiB at a time, when its entity is written.
     ///
-    /// A stream can be read once. Where the write fails after it (`Conflict`, `AlreadyExists`), writing the same `Blob`
+    /// A stream can be read once, also where the `Blob` stands in several fields. Where the write fails after it (`Conflict`, `AlreadyExists`), writing the same `Blob`
     /// again takes what was uploaded, as long as that was not collected. Where the stream itself or the upload failed,
     /// the `Blob` is spent: make it anew.
     ///
@@ -181,6 +181,18 @@ impl Blob {
         locked(&self.0.stream).take()
     }
 
+    /// Gives back what the stream held, where that was not uploaded: it can be read once more.
+    pub(crate) fn give_back(&self, content: Bytes) {
+        if self.0.bytes.is_none() {
+            *locked(&self.0.stream) = Some(futures_util::stream::iter([Ok(content)]).boxed());
+        }
+    }
+
+    /// Whether both are one handle.
+    pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Length and checksum of the content.
     fn digest(&self) -> Option<(u64, u64)> {
         match &self.0.bytes {
@@ -246,7 +258,7 @@ impl Default for Blob {
 
 impl PartialEq for Blob {
     fn eq(&self, other: &Self) -> bool {
-        if Arc::ptr_eq(&self.0, &other.0) {
+        if self.is_clone_of(other) {
             return true;
         }
         match (&self.0.bytes, &other.0.bytes) {

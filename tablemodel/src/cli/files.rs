@@ -17,6 +17,16 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
+/// What is in a folder; nothing where there is no folder.
+pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries
+            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+            .map_err(|error| Failure::file("list", folder, &error)),
+    }
+}
+
 /// Writes a file beside its place, and then puts it there.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_beside(path, text)?;
@@ -90,12 +100,7 @@ impl Together {
     }
 
     fn modules(&self, folder: &Path) -> Result<BTreeSet<String>, Failure> {
-        let there = match fs::read_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            entries => entries
-                .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>())
-                .map_err(|error| Failure::file("list", folder, &error))?,
-        };
+        let there = list(folder)?;
         let written = self.first.iter().map(|(path, _)| path).filter(|path| path.parent() == Some(folder));
         let all = there.iter().chain(written).filter(|path| !self.gone.contains(path));
         let name = |path: &PathBuf| path.file_name()?.to_string_lossy().strip_suffix(".rs").map(str::to_owned);

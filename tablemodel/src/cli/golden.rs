@@ -1,7 +1,7 @@
 //! Golden rows: real rows of each version, taken from a store into a folder beside the program, and read by each later version.
 //! What is there already is left as it is: a golden row does not change.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::json;
 
@@ -52,11 +52,8 @@ pub(super) fn write(folder: &Path, sampled: &Sampled) -> Result<Outcome, Failure
 
 /// How many golden rows of each version the program reads; or else what it does not.
 pub(super) fn check(project: &Project, models: &[Model]) -> Result<Checked, Failure> {
-    let folder = project.golden();
-    let Ok(entries) = fs::read_dir(&folder) else { return Ok(Ok(BTreeMap::new())) };
     let (mut read, mut found) = (BTreeMap::new(), Vec::new());
-    for entry in entries {
-        let path = entry.map_err(|error| Failure::file("list", &folder, &error))?.path();
+    for path in files::list(&project.golden())? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !name.ends_with(".jsonl") {
             continue;

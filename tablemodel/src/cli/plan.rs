@@ -3,7 +3,7 @@
 
 mod read;
 
-use std::{collections::BTreeMap, fmt::Write, fs};
+use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 
 pub(super) use self::read::Written;
 
@@ -231,12 +231,8 @@ pub(super) fn all(project: &Project) -> Result<Vec<(String, Fingerprint)>, Failu
 
 fn read(project: &Project) -> Result<Vec<Found>, Failure> {
     let folder = project.migrations();
-    let Ok(entries) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
-    let mut ids = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(|error| Failure::file("list", &folder, &error))?.file_name();
-        ids.extend(name.to_string_lossy().strip_suffix(".toml").map(str::to_owned));
-    }
+    let id = |path: PathBuf| path.file_name()?.to_string_lossy().strip_suffix(".toml").map(str::to_owned);
+    let mut ids: Vec<_> = files::list(&folder)?.into_iter().filter_map(id).collect();
     ids.sort_unstable();
     let found = |id: String| {
         let text = files::read(&folder.join(format!("{id}.toml")))?.unwrap_or_default();

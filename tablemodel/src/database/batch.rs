@@ -104,7 +104,7 @@ impl<'a> WriteBatch<'a> {
         });
         let change = sets.collect::<Result<Vec<_>>>().and_then(|sets| {
             let key = path.query().exact_key()?;
-            Ok(Change::Patch { schema, key, sets })
+            Ok(Change::Patch { schema, key, sets, named: None })
         });
         self.add(schema, change, None)
     }

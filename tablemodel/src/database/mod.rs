@@ -174,6 +174,20 @@ impl Database {
         }
     }
 
+    /// The same, of one that is to be read: where what is found `rests_on_states`, by those that were looked at not long ago.
+    pub(crate) async fn readable(
+        &self,
+        schema: &'static EntitySchema,
+        rests_on_states: bool,
+    ) -> Result<Arc<Registered>> {
+        let registered = self.kept(schema).await?;
+        if !rests_on_states || !self.may_have_moved() {
+            return Ok(registered);
+        }
+        Box::pin(self.look_at_states()).await?;
+        self.registered(schema)
+    }
+
     /// The same, of one that is to be written.
     pub(crate) async fn writable(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
         let mut registered = self.kept(schema).await?;
@@ -216,11 +230,11 @@ impl Database {
     ///
     /// As those of any [path](crate::Path).
     pub async fn get<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
-        self.kept(E::SCHEMA).await?;
         self.read_primary(key).await
     }
 
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
+        self.readable(E::SCHEMA, E::SCHEMA.moves()).await?;
         self.primary_rows(E::SCHEMA, key).await?.map(Stored::read).transpose()
     }
 }

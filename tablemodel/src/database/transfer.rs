@@ -148,9 +148,10 @@ impl Database {
         let rows = embedded.prepare_backup(to.as_ref()).await?;
         #[cfg(feature = "blob")]
         let blobs = blobs.copied().await?;
-        rows.place().await?;
         #[cfg(feature = "blob")]
-        blobs.keep();
+        rows.place_then(|| blobs.keep()).await?;
+        #[cfg(not(feature = "blob"))]
+        rows.place().await?;
         Ok(())
     }
 
@@ -168,9 +169,10 @@ impl Database {
         let rows = store.prepare_backup(to.as_ref()).await?;
         #[cfg(feature = "blob")]
         let blobs = blobs.copied().await?;
-        rows.place().await?;
         #[cfg(feature = "blob")]
-        blobs.keep();
+        rows.place_then(|| blobs.keep()).await?;
+        #[cfg(not(feature = "blob"))]
+        rows.place().await?;
         Ok(store.close().await?)
     }
 }

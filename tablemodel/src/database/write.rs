@@ -18,6 +18,7 @@ use crate::{
         image::{self, Image},
     },
     property::Property,
+    read,
     rooms::aggregate,
     stored::Stored,
 };
@@ -108,7 +109,7 @@ impl Database {
 
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
     ///
-    /// Cost: one point read and one batch a round, at most 17 attempts. `change` may run several times.
+    /// Cost: one point read, on an index path two, and one batch a round, at most 17 attempts. `change` may run several times.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -122,7 +123,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `NotFound`, whatever `change` returns, and those of [`Database::save`]; `Conflict` after the last round.
+    /// `NotFound`, also where an index names an entity that no longer has what it says; whatever `change` returns, and those of
+    /// [`Database::save`]; `Conflict` after the last round.
     pub async fn update<P>(
         &self,
         path: P,
@@ -132,11 +134,13 @@ impl Database {
         P: Path,
         P::State: Complete,
     {
-        let key = path.primary_key(self).await?;
+        let query = path.into_query();
         let mut round = 0;
         loop {
-            let Some(mut entity) = self.read_primary::<EntityOf<P>>(&key).await? else {
-                return Err(not_found::<EntityOf<P>>().at_key(key));
+            // An index is read anew too: another entity may have the value by now.
+            let Some(mut entity) = read::one::<Stored<EntityOf<P>>>(self, query.clone()).await? else {
+                let error = not_found::<EntityOf<P>>();
+                return Err(query.exact_key().into_iter().fold(error, Error::at_key));
             };
             change(&mut entity)?;
             match self.save(&mut entity).await {
@@ -163,7 +167,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `NotFound`; `UnknownVersion` for a row of a newer version; `UpgradeFailed`; `Invalid` for a value that cannot be stored.
+    /// `NotFound`, as of [`Database::update`]; `UnknownVersion` for a row of a newer version; `UpgradeFailed`; `Invalid` for a
+    /// value that cannot be stored.
     pub async fn patch<P>(&self, path: P, patch: Patch<EntityOf<P>>) -> Result<()>
     where
         P: Path,
@@ -176,8 +181,8 @@ impl Database {
             Ok((property, value))
         });
         let sets = sets.collect::<Result<Vec<_>>>()?;
-        let key = path.primary_key(self).await?;
-        self.write_one(&registered, Change::Patch { schema, key, sets }).await.map(drop)
+        let (key, named) = read::primary_key(self, path.into_query()).await?;
+        self.write_one(&registered, Change::Patch { schema, key, sets, named }).await.map(drop)
     }
 
     /// What the sources of an aggregate come to, whether the entity that holds it is there or not: a view of the sources
@@ -193,8 +198,8 @@ impl Database {
         T: Property,
     {
         let schema = <EntityOf<P>>::SCHEMA;
+        let (key, _) = read::primary_key(self, path.into_query()).await?;
         let registered = self.registered(schema)?;
-        let key = path.primary_key(self).await?;
         let into = aggregate::held(schema, &key.row).find(|into| into.property.property == field.property());
         let into = into.ok_or_else(|| Error::unsupported("the field holds no aggregate").of(schema.entity_type))?;
         if let Some(aggregate) = self.not_kept(schema, field.property(), false)? {

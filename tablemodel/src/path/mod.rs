@@ -19,9 +19,6 @@ mod args;
 
 use std::{future::Future, pin::Pin};
 
-use futures_core::Stream;
-use tablemodel_store::RowKey;
-
 pub use self::{
     args::{Fixed, KeyForm, OrderedArg, Other, PrefixOf, RangeArg, Text, Unordered},
     explain::{CostClass, Explain},
@@ -45,6 +42,7 @@ use crate::{
     plan::{change::Change, group::Group},
     read::{Reader, load_limit},
 };
+use futures_core::Stream;
 
 /// What the terminals of a path give.
 type FoundBy<P> = <P as Path>::Found;
@@ -295,16 +293,6 @@ pub trait Path: Sized + Send + 'static {
     /// ```
     fn explain(&self) -> Explain {
         self.query().explain()
-    }
-
-    /// The primary key of the entity at a full key; on an index path, by one point read.
-    #[doc(hidden)]
-    fn primary_key(self, db: &Database) -> Running<RowKey>
-    where
-        Self::State: Complete,
-    {
-        let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { crate::read::primary_key(&db, query).await })
     }
 }
 

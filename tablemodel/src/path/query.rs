@@ -276,7 +276,7 @@ impl PathQuery {
     /// Whether it is read right only as long as the states of the entity are as they were seen: by an index, or of an entity that
     /// moves.
     pub(crate) fn rests_on_states(&self) -> bool {
-        self.index.is_some() || self.schema.moves_to.is_some() || self.schema.moved_from.is_some()
+        self.index.is_some() || self.schema.moves()
     }
 
     /// That the path's index is complete.

@@ -61,7 +61,10 @@ impl<M: TableModel> ModelRows<M> {
     /// Every entity in the range, in key order. Cost: one request per 1,000 rows; derived rows in the range are read
     /// and left out.
     pub async fn all(self, db: &Database) -> Result<Vec<M>> {
-        let registered = db.registered(self.schema)?;
+        for schema in moving::<M>(self.schema.table) {
+            db.readable(schema, true).await?;
+        }
+        let registered = db.readable(self.schema, false).await?;
         let asked = self.rows.clone();
         // The parts of the last entity stand behind it, perhaps among others that are not asked for.
         let rows = RowRange { lower: self.rows.lower.clone(), upper: part::with_parts(self.rows).upper };
@@ -102,6 +105,11 @@ fn known<M: TableModel>(table: &str, entity: &str) -> Option<&'static EntitySche
     M::ENTITIES.iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
 }
 
+/// The entities of the table that move: what is there of each is all of it, or none.
+fn moving<M: TableModel>(table: &str) -> impl Iterator<Item = &'static EntitySchema> {
+    M::ENTITIES.iter().copied().filter(move |schema| schema.moves() && schema.table.eq_ignore_ascii_case(table))
+}
+
 fn is_known_part<M: TableModel>(table: &str, row: &Row) -> bool {
     matches!(system::kind(&row.properties), RowKind::Part { entity, .. } if known::<M>(table, entity).is_some())
 }
@@ -110,7 +118,7 @@ async fn read<M: TableModel>(db: &Database, full: &str, table: &str, rows: Group
     let known = |entity: &str| known::<M>(table, entity);
     let schema = match system::kind(&rows.head.properties) {
         RowKind::Primary { entity, version } => match known(entity) {
-            Some(schema) if schema.moved_from.is_some() || schema.moves_to.is_some() => {
+            Some(schema) if schema.moves() => {
                 db.kept(schema).await?;
                 if schema.is_of_other_form(version) {
                     return Ok(None); // what the entity is in that form the other row tells

@@ -100,7 +100,7 @@ impl<E: TableEntity> Scan<E> {
         if let Some(test) = &self.test {
             check(E::SCHEMA, test)?;
         }
-        let mut rows = read::groups_of(db, self.plan()?)?;
+        let mut rows = read::groups_of(db, self.plan()?).await?;
         let mut found = Vec::new();
         while found.len() < n {
             let Some(row) = rows.next(usize::MAX).await? else { break };

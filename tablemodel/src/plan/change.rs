@@ -36,6 +36,7 @@ use crate::{
     rooms::{
         aggregate::{self, Contribution},
         copy,
+        index::Named,
         rekey::{Move, is_reserved},
     },
     schema::{Cover, EntitySchema},
@@ -63,8 +64,9 @@ pub(crate) enum Change {
     Arrive(Box<Move>),
     /// A source of another partition adds to an aggregate, otherwise than before, or no more.
     Contribute(Contribution),
-    /// Some properties are set; no key and no derived row is made from them.
-    Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)> },
+    /// Some properties are set; no key and no derived row is made from them. Where an index row `named` the entity, it must want
+    /// that row.
+    Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)>, named: Option<Named> },
     /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
     /// its derived rows are read, since one was found missing.
     Recopy { schema: &'static EntitySchema, key: RowKey, repair: bool },
@@ -164,7 +166,7 @@ pub(crate) fn plan(change: &Change, before: &dyn Before, setting: &Setting, cont
         Change::Leave { old, to } => planner.leave(old, to),
         Change::Arrive(to) => planner.arrive(to),
         Change::Contribute(contribution) => planner.contribute(contribution),
-        Change::Patch { schema, key, sets } => planner.patch(schema, key, sets),
+        Change::Patch { schema, key, sets, named } => planner.patch(schema, key, sets, named.as_ref()),
         Change::Recopy { schema, key, .. } => planner.recopy(schema, key),
         Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }

@@ -79,7 +79,7 @@ pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Res
         // What an upgrade makes of a property is new to those who copied it.
         (_, [old, new]) if !old.is_current() && old.key == new.key => vec![new.key.row.clone()],
         (Change::Refresh { sets, .. }, _) if !sets.iter().any(|set| is_copied(set.0, setting)) => Vec::new(),
-        (Change::Patch { schema, key, sets }, _) => match known.get(&key.row) {
+        (Change::Patch { schema, key, sets, .. }, _) => match known.get(&key.row) {
             Some(Some(row)) if is_patched(schema, row, sets, setting) => vec![key.row.clone()],
             _ => Vec::new(),
         },

@@ -11,11 +11,12 @@ use crate::{
     plan::{
         change::{Planned, PlannedRow, Planner, Role, is_primary, next_sequence},
         copies::is_patched,
-        image::Image,
+        image::{self, Image},
         shape::{self, Laid},
         system,
         version::{Old, check_writable, is_current},
     },
+    rooms::index::Named,
     schema::EntitySchema,
 };
 
@@ -26,9 +27,10 @@ impl Planner<'_> {
         schema: &'static EntitySchema,
         key: &RowKey,
         sets: &[(&'static str, Option<Value>)],
+        named: Option<&Named>,
     ) -> Result<Planned> {
         let row = match self.before.row(&key.row) {
-            Some(Some(row)) if is_primary(schema, &row) => row,
+            Some(Some(row)) if is_primary(schema, &row) && self.is_named(schema, &row, named)? => row,
             _ => {
                 return Err(Error::new(ErrorKind::NotFound, "no such entity")
                     .of(schema.entity_type)
@@ -60,6 +62,13 @@ impl Planner<'_> {
         let copied = self.copied(key, system::sequence(&after)).filter(|_| is_patched).into_iter().collect();
         let rows = vec![PlannedRow { row: key.row.clone(), action, role: Role::Primary }];
         Ok(Planned { rows, copied, after: Some(after), ..Planned::default() })
+    }
+
+    /// Whether the entity wants the row of an index by which it was found.
+    fn is_named(&self, schema: &'static EntitySchema, head: &Row, named: Option<&Named>) -> Result<bool> {
+        let Some(named) = named else { return Ok(true) };
+        let rows = shape::known(schema, head.clone(), self.before)?;
+        named.is_wanted(&image::Stored::of(schema, &rows)?)
     }
 
     /// As `patch`, of a row of an older version, or one that has to show older programs what it is: written as a whole, with

@@ -31,7 +31,7 @@ use crate::{
         query::PathQuery,
     },
     plan::{group::Group, image},
-    rooms,
+    rooms::{self, index::Named},
     schema::EntitySchema,
     stored::Stored,
 };
@@ -197,19 +197,18 @@ impl Reader {
 
 /// The entity as the store keeps it; that the query's index is readable, by states that were looked at not long ago.
 async fn readable(db: &Database, query: &PathQuery) -> Result<Arc<Registered>> {
-    let registered = db.kept(query.schema()).await?;
-    let is_ready = query.check_ready(&registered.setting.states);
-    if !query.rests_on_states() || (is_ready.is_ok() && !db.may_have_moved()) {
-        return is_ready.map(|()| registered);
+    let registered = db.readable(query.schema(), query.rests_on_states()).await?;
+    if query.check_ready(&registered.setting.states).is_ok() {
+        return Ok(registered);
     }
     db.look_at_states().await?;
     let registered = db.registered(query.schema())?;
     query.check_ready(&registered.setting.states).map(|()| registered)
 }
 
-/// The entities of a plan that was made elsewhere.
-pub(crate) fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
-    let registered = db.registered(plan.schema)?;
+/// The entities of a plan that was made elsewhere, and not over an index.
+pub(crate) async fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
+    let registered = db.readable(plan.schema, plan.schema.moves()).await?;
     Ok(Groups::new(db.clone(), &registered, plan))
 }
 
@@ -279,17 +278,19 @@ pub(crate) fn stream<F: Found>(db: Database, query: PathQuery) -> impl Stream<It
         .try_flatten()
 }
 
-/// The primary key behind a full key: the key itself, or the owner of the index row.
-pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<RowKey> {
+/// The primary key behind a full key: the key itself; or the owner of the index row, with what that row says.
+pub(crate) async fn primary_key(db: &Database, query: PathQuery) -> Result<(RowKey, Option<Named>)> {
     let schema = query.schema();
     let mut reader = Reader::new(db, query.clone()).await?;
     match (reader.index, reader.rows.plan().point()) {
-        (None, Some(key)) => Ok(key),
-        (None, None) if reader.rows.plan().is_cut() => query.exact_key(),
-        _ => match reader.rows.next(1).await? {
-            Some(row) if reader.index.is_some() => found::owner(schema, &row.head),
-            Some(row) => Ok(row.head.key),
-            None => Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
+        (None, Some(key)) => Ok((key, None)),
+        (None, None) if reader.rows.plan().is_cut() => Ok((query.exact_key()?, None)),
+        (index, _) => match (reader.rows.next(1).await?, index) {
+            (Some(row), Some(index)) => {
+                Ok((found::owner(schema, &row.head)?, Some(Named { index, row: row.head.key })))
+            }
+            (Some(row), None) => Ok((row.head.key, None)),
+            (None, _) => Err(Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type)),
         },
     }
 }

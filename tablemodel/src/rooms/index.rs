@@ -2,7 +2,7 @@
 //!
 //! In this module nothing is read or written: it only says what is to be.
 
-use tablemodel_store::{Properties, PropertyName, ValueRef};
+use tablemodel_store::{Properties, PropertyName, RowKey, ValueRef};
 
 use crate::{
     entity::FieldError,
@@ -14,6 +14,21 @@ use crate::{
     },
     schema::{Cover, IndexSchema, SYSTEM_PROPERTIES},
 };
+
+/// The row of an index by which an entity was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    /// The position of the index in the schema.
+    pub(crate) index: usize,
+    pub(crate) row: RowKey,
+}
+
+impl Named {
+    /// Whether the entity with these fields wants the row.
+    pub(crate) fn is_wanted(&self, fields: &impl Fields) -> Result<bool> {
+        wants(fields, self.index, &self.row.partition, &self.row.row)
+    }
+}
 
 /// Adds the rows that the index at this position of the schema wants for the image; none while its condition does not
 /// hold or a part of its key is `None`; with `each`, one for every different element.

@@ -114,6 +114,12 @@ impl EntitySchema {
         }
     }
 
+    /// Whether the entity is of one of the two forms of a move.
+    #[inline]
+    pub(crate) const fn moves(&self) -> bool {
+        self.moves_to.is_some() || self.moved_from.is_some()
+    }
+
     /// Whether rows of this version are of the other form, where the entity moves.
     #[inline]
     pub(crate) fn is_of_other_form(&self, version: u32) -> bool {
@@ -172,6 +178,6 @@ impl EntitySchema {
 
     /// Whether some of its writes may leave an outbox row.
     pub(crate) fn has_outbox(&self) -> bool {
-        self.has_rows_elsewhere() || self.moves_to.is_some() || self.moved_from.is_some()
+        self.has_rows_elsewhere() || self.moves()
     }
 }

@@ -60,3 +60,17 @@ fn a_shape_that_no_constant_shows_is_found_by_a_golden_row() {
     let others = told(folder.answer::<others::Model>(&["check"]));
     assert!(others.contains("golden/thing_v1.jsonl") && others.contains("Tags"), "{others}");
 }
+
+#[test]
+fn a_folder_that_cannot_be_listed_is_not_an_empty_one() {
+    for name in ["tablemodel/golden", "tablemodel/migrations"] {
+        let folder = Folder::new();
+        assert_eq!(folder.run::<then::Model>("init"), 0);
+        let path = folder.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "no folder").unwrap();
+        let outcome = folder.answer::<then::Model>(&["check"]);
+        assert_eq!(outcome.code, 1, "{name}: {outcome:?}");
+        assert!(outcome.lines.join("\n").contains("cannot list"), "{name}: {outcome:?}");
+    }
+}

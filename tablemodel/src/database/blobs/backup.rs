@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use tablemodel_store::clock::Clock;
+use tablemodel_store::{DateTime, clock::Clock};
 
 use super::failed;
 use crate::{
@@ -29,9 +29,30 @@ const CONCURRENT: usize = 4;
 pub(in crate::database) struct FolderCopy {
     from: PathBuf,
     to: PathBuf,
-    /// Until when, by the monotonic clock, nothing can have been collected that the copied rows link.
-    until: Option<(Arc<dyn Clock>, Duration)>,
+    /// How long nothing can be collected that the copied rows link.
+    grace: Option<Grace>,
+    /// Whether the folder is this copy's own, and nothing is beside it yet.
     is_unkept: bool,
+}
+
+/// A time that began, by both clocks: while the machine is suspended the monotonic one stands still, and the other may be set.
+struct Grace {
+    clock: Arc<dyn Clock>,
+    monotonic: Duration,
+    now: DateTime,
+    length: Duration,
+}
+
+impl Grace {
+    fn new(clock: Arc<dyn Clock>, length: Duration) -> Self {
+        Self { monotonic: clock.monotonic(), now: clock.now(), clock, length }
+    }
+
+    fn is_over(&self) -> bool {
+        let ticks = self.clock.now().ticks().saturating_sub(self.now.ticks());
+        let told = Duration::from_nanos(u64::try_from(ticks).unwrap_or(0).saturating_mul(100));
+        self.clock.monotonic().saturating_sub(self.monotonic).max(told) >= self.length
+    }
 }
 
 impl Database {
@@ -39,10 +60,9 @@ impl Database {
     /// for before the rows are copied: what they link stays for a grace period from then on.
     pub(in crate::database) fn blobs_to(&self, to: &Path) -> Result<FolderCopy> {
         let Some(beside) = &self.0.beside else { return FolderCopy::new(PathBuf::new(), to) };
-        let clock = self.environment().clock.clone();
-        let until = clock.monotonic().saturating_add(beside.grace);
+        let grace = Grace::new(self.environment().clock.clone(), beside.grace);
         let mut copy = FolderCopy::new(beside.folder.clone(), to)?;
-        copy.until = Some((clock, until));
+        copy.grace = Some(grace);
         Ok(copy)
     }
 
@@ -57,9 +77,19 @@ impl FolderCopy {
     fn new(from: PathBuf, beside: &Path) -> Result<Self> {
         let to = folder_beside(beside);
         match to.exists() {
-            true => Err(Error::new(ErrorKind::Denied, format!("{} exists", to.display()))),
-            false => Ok(Self { from, to, until: None, is_unkept: false }),
+            true => Err(exists(&to)),
+            false => Ok(Self { from, to, grace: None, is_unkept: false }),
         }
+    }
+
+    /// Makes the folder: who made it alone writes it, or takes it away.
+    fn claim(&mut self) -> Result<()> {
+        std::fs::create_dir(&self.to).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => exists(&self.to),
+            _ => Error::new(ErrorKind::Denied, format!("{} cannot be made", self.to.display())).caused_by(error),
+        })?;
+        self.is_unkept = true;
+        Ok(())
     }
 
     /// The same, once all is copied. After the rows were.
@@ -67,10 +97,9 @@ impl FolderCopy {
         if !self.from.is_dir() {
             return Ok(self);
         }
-        let to = local(&self.to)?;
-        self.is_unkept = true;
-        copy(local(&self.from)?, to).await?;
-        if self.until.as_ref().is_some_and(|(clock, until)| clock.monotonic() >= *until) {
+        self.claim()?;
+        copy(local(&self.from)?, local(&self.to)?).await?;
+        if self.grace.as_ref().is_some_and(Grace::is_over) {
             let detail =
                 "copying the blobs took longer than the grace period, and some may have been collected meanwhile";
             return Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")));
@@ -90,6 +119,10 @@ impl Drop for FolderCopy {
             let _ = std::fs::remove_dir_all(&self.to); // no file stands beside it
         }
     }
+}
+
+fn exists(folder: &Path) -> Error {
+    Error::new(ErrorKind::Denied, format!("{} exists; give another path, or move it away", folder.display()))
 }
 
 async fn copy(from: Arc<dyn ObjectStore>, to: Arc<dyn ObjectStore>) -> Result<()> {

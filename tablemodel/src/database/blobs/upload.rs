@@ -40,6 +40,22 @@ struct Task {
     linked: Option<String>,
 }
 
+/// A blob that has its place, and since when it may be waiting for its row.
+type Settled = (Task, Placed, DateTime);
+
+/// The tasks, those of one handle together: what one of them reads of its stream, the others find uploaded.
+fn by_handle(tasks: Vec<Task>) -> Vec<Vec<Task>> {
+    let mut handles: Vec<Vec<Task>> = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let is_same = |other: &Task| other.pending.blob.is_clone_of(&task.pending.blob);
+        match handles.iter_mut().find(|tasks| tasks.first().is_some_and(is_same)) {
+            Some(tasks) => tasks.push(task),
+            None => handles.push(vec![task]),
+        }
+    }
+    handles
+}
+
 impl Database {
     /// Settles the blobs of the changes: uploads those that are new, and puts links into the images.
     ///
@@ -59,14 +75,13 @@ impl Database {
         for (number, change) in changes.iter().enumerate() {
             tasks.extend(self.tasks(number, change).await?);
         }
-        let mut settled =
-            stream::iter(tasks.into_iter().map(|task| self.settle_blob(task))).buffer_unordered(CONCURRENT);
-        while let Some((task, placed, began)) = settled.try_next().await? {
+        let settled = by_handle(tasks).into_iter().map(|tasks| self.settle_blobs(tasks));
+        let settled: Vec<_> = stream::iter(settled).buffer_unordered(CONCURRENT).try_collect().await?;
+        for (task, placed, began) in settled.into_iter().flatten() {
             until = until.min(after(began, self.place()?.grace / 2));
             let Some(image) = changes.get_mut(task.change).and_then(image_mut) else { continue };
             placed.put(task.pending.names, &mut image.fields);
         }
-        drop(settled);
         changes.iter_mut().filter_map(image_mut).for_each(|image| image.blobs.clear());
         Ok(Some((changes, until)))
     }
@@ -159,8 +174,17 @@ impl Database {
         Ok(image.blobs.iter().map(task).collect())
     }
 
+    /// Settles blobs one after the other.
+    async fn settle_blobs(&self, tasks: Vec<Task>) -> Result<Vec<Settled>> {
+        let mut settled = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            settled.push(self.settle_blob(task).await?);
+        }
+        Ok(settled)
+    }
+
     /// Settles one blob, and tells since when it may be waiting for its row.
-    async fn settle_blob(&self, task: Task) -> Result<(Task, Placed, DateTime)> {
+    async fn settle_blob(&self, task: Task) -> Result<Settled> {
         let now = self.environment().clock.now();
         let (placed, began) = match self.as_uploaded(&task, now)? {
             Some((link, began)) => (Ok(Placed::Link(link)), began),
@@ -205,7 +229,9 @@ impl Database {
         let mut parts = Parts { source, sum: Sum::new(), length: 0, ended: false };
         let first = parts.next().await?;
         if parts.ended && parts.length < task.pending.inline_below as u64 {
-            return Ok(Placed::Value(first.concat()));
+            let content = Bytes::from(first.concat());
+            blob.give_back(content.clone());
+            return Ok(Placed::Value(content.into()));
         }
         let link = self.upload(task, first, parts).await?;
         if is_own {

@@ -206,9 +206,11 @@ impl Run<'_> {
 
     pub(super) fn typed(&self, error: StoreError, plan: &BatchPlan) -> Error {
         let failed = failed_row(&error, plan);
+        let is_too_large = error.kind() == StoreErrorKind::TooLarge;
         let typed = Error::from(error);
         match failed {
             Some(row) => typed.of(row.schema.entity_type).at_key(self.key(&row.planned.row)).in_operation(row.change),
+            None if is_too_large => plan.away.iter().find_map(|away| away.check().err()).unwrap_or(typed),
             None => typed,
         }
     }

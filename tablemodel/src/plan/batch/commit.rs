@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tablemodel_store::{Action, Batch, Operation, limits, size};
+use tablemodel_store::{Action, Batch, Operation, RowKey, limits, size, validate};
 
 use super::{BatchAway, BatchPlan, Missing};
 use crate::{
@@ -33,9 +33,23 @@ impl BatchPlan {
         if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
+        if !(self.outgoing.is_empty() && self.staged.is_empty()) {
+            self.check_rows(partition)?;
+        }
         let batches = self.all_batches(table, partition, prefix, missing, claims)?;
         batches.iter().try_for_each(check_size)?;
         Ok(batches)
+    }
+
+    /// That a store takes each row: asked where something is written before them.
+    fn check_rows(&self, partition: &str) -> Result<()> {
+        let rows = self.rows.iter().filter_map(|row| Some((row, row.planned.action.properties()?)));
+        rows.into_iter().try_for_each(|(row, properties)| {
+            validate::row(partition, &row.planned.row, properties).map_err(|error| {
+                let key = RowKey::new(partition, row.planned.row.clone());
+                Error::from(error).of(row.schema.entity_type).at_key(key).in_operation(row.change)
+            })
+        })
     }
 
     /// The batches to commit, whatever their size; the first is that of the entities.

@@ -2,16 +2,18 @@
 //!
 //! Nothing is delivered here.
 
-use tablemodel_store::Action;
+use std::borrow::Cow;
+
+use tablemodel_store::{Action, RowKey, validate};
 
 use super::{BatchAway, BatchPlan, BatchRow, is_live};
 use crate::{
-    error::Result,
+    error::{Error, Result},
     plan::{
         change::{Context, Planned, PlannedRow, Role},
         copies::Guard,
         known::Known,
-        outbox::{Intent, intents, look_again},
+        outbox::{AwayRow, Intent, intents, look_again},
         shadow,
         system::{self, RowKind},
     },
@@ -37,6 +39,20 @@ impl Later {
     }
 }
 
+impl BatchAway {
+    /// That a store takes the row: what follows later could never come.
+    pub(crate) fn check(&self) -> Result<()> {
+        let AwayRow { index, away, row, want, .. } = &self.row;
+        let Some(properties) = want else { return Ok(()) };
+        validate::row(&away.partition, row, properties).map_err(|error| {
+            let name = self.schema.derived(*index).map_or(Cow::Borrowed(""), |kind| kind.name);
+            let within = format!("a row of `{name}` in table `{}` cannot be stored; let it keep less", away.table);
+            let key = RowKey::new(away.partition.clone(), row.clone());
+            Error::from(error).within(&within).of(self.schema.entity_type).at_key(key).in_operation(self.change)
+        })
+    }
+}
+
 impl BatchPlan {
     /// Puts an outbox row beside the entity for the rows elsewhere that are to follow, and for the entities whose copies may
     /// have to.
@@ -49,6 +65,7 @@ impl BatchPlan {
         known: &Known,
         context: Context,
     ) -> Result<()> {
+        away.iter().try_for_each(BatchAway::check)?;
         let mut intents = intents(schema, away.iter().map(|away| &away.row), copied);
         if let Some((owner, sequence)) = later.looks_again {
             look_again(&mut intents, owner, sequence);

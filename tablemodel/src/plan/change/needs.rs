@@ -121,7 +121,7 @@ pub(in crate::plan) fn known_images(change: &Change, known: &Known) -> Result<Ve
             Some(old) => Old::of(schema, &old)?.into_images(),
             None => Vec::new(),
         },
-        Change::Patch { schema, key, sets } => match live(schema, key)? {
+        Change::Patch { schema, key, sets, .. } => match live(schema, key)? {
             Some(old) => patched(&Old::of(schema, &old)?, sets),
             None => Vec::new(),
         },

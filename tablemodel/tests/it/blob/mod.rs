@@ -1,5 +1,6 @@
 //! Large values as blobs: a row never links what is not there, a live blob is never deleted, nothing is fetched unasked.
 
+mod backups;
 mod collecting;
 mod crashes;
 pub(crate) mod faulty;

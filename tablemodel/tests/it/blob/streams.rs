@@ -136,6 +136,39 @@ async fn a_stream_outlives_a_refused_write() {
 }
 
 #[tokio::test]
+async fn one_handle_may_be_in_several_fields_and_entities() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::open::<People>(folder.path().join("db")).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    for length in [3, 1_000] {
+        let (one, two) = (format!("one{length}"), format!("two{length}"));
+        let handle = Blob::from_stream(pieces(length, 1));
+        let with = |name: &str| Person { portrait: handle.clone(), film: Some(handle.clone()), ..person(name, b"") };
+        let mut batch = db.batch(Person::in_partition("A"));
+        batch.insert(&with(&one)).insert(&with(&two));
+        batch.commit().await.unwrap_or_else(|error| panic!("{length}: {error:?}"));
+        for name in [&one, &two] {
+            let stored = read(&db, name).await;
+            for blob in [&stored.portrait, stored.film.as_ref().unwrap()] {
+                assert_eq!(blob.bytes(&db).await.unwrap().len(), length, "{name}");
+            }
+        }
+    }
+    assert!(db.verify().await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_short_stream_outlives_a_refused_write_too() {
+    let db = database().await;
+    let there = db.insert(&person("a", b"")).await.unwrap();
+    let entity = Person { portrait: Blob::from_stream(pieces(3, 1)), ..person("a", b"") };
+    assert_eq!(db.insert(&entity).await.unwrap_err().kind(), &ErrorKind::AlreadyExists);
+    db.delete(there).await.unwrap();
+    db.insert(&entity).await.unwrap();
+    assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
 async fn a_stream_of_another_blob_can_be_written() {
     let db = database().await;
     let one = db.insert(&person("one", &large(1))).await.unwrap();

@@ -9,6 +9,7 @@ mod blobs;
 mod colliding;
 mod crashes;
 mod flights;
+mod late;
 mod oversized;
 mod random;
 mod sabotage;

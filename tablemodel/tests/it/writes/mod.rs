@@ -17,6 +17,7 @@ mod concurrency;
 mod costs;
 mod drift;
 mod faults;
+mod named;
 mod operations;
 mod oracle;
 mod script;

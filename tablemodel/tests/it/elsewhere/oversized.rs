@@ -1,0 +1,92 @@
+//! Rows that no store takes: an entity that wants one elsewhere is refused before anything is written.
+
+use tablemodel::{
+    Consistency, ErrorKind,
+    prelude::*,
+    store::{limits, size},
+    testing::TestDatabase,
+};
+
+use super::rows_in;
+
+/// Of which the index holds a whole copy, and whose it is.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Shelf", entity_type = "Book", partition = "{shelf}", row = "b_{title}")]
+#[table(index(by_topic, table = "Topics", partition = "{topic}", row = "{shelf}_{title}"))]
+#[table(index(by_number, table = "Numbers", partition = "{number}", row = "number", unique, keys_only))]
+struct Book {
+    shelf: String,
+    title: String,
+    topic: String,
+    number: Option<u32>,
+    #[table(flatten)]
+    pages: [String; 16],
+    rest: String,
+}
+
+#[derive(TableModel)]
+enum Model {
+    Book(Book),
+}
+
+const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
+
+async fn database(mode: Consistency) -> TestDatabase {
+    match mode {
+        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
+        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
+    }
+}
+
+/// A book without a topic, of so many more letters than 16 pages have.
+fn book(title: &str, rest: usize) -> Book {
+    let pages = std::array::from_fn(|_| "p".repeat(32_000));
+    Book { shelf: "A".into(), title: title.into(), topic: "t".into(), number: None, pages, rest: "r".repeat(rest) }
+}
+
+/// The letters that a row has room for beside the book's.
+async fn room(mode: Consistency) -> usize {
+    let db = database(mode).await;
+    let stored = db.insert(&book("a", 0)).await.unwrap();
+    let row = db.store().get("Shelf", stored.key()).await.unwrap().unwrap();
+    (limits::MAX_ROW_BYTES - size::row_bytes("A", &row.key.row, &row.properties)) / 2
+}
+
+async fn assert_empty(db: &TestDatabase, told: &str) {
+    for table in ["Shelf", "Topics", "Numbers"] {
+        let rows = rows_in(&*db.store(), table).await;
+        assert!(rows.is_empty(), "{told}: {:?}", rows.keys());
+    }
+}
+
+#[tokio::test]
+async fn an_entity_whose_row_elsewhere_could_never_follow_is_refused() {
+    for mode in MODES {
+        let (db, room) = (database(mode).await, room(mode).await);
+        let error = db.insert(&book("b", room)).await.unwrap_err();
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::TooLarge, Some("Book")), "{mode:?}: {error}");
+        assert!(error.to_string().contains("`by_topic`"), "{mode:?}: {error}");
+        assert_empty(&db, &format!("{mode:?}")).await;
+        if mode == Consistency::Azure {
+            assert_eq!(db.tally().commits, 0, "{}", db.tally());
+        }
+        let mut stored = db.insert(&book("b", room - 200)).await.expect("there is room for the copy too");
+        stored.rest = "r".repeat(room);
+        let error = db.save(&mut stored).await.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::TooLarge, "{mode:?}: {error}");
+        assert!(db.verify().await.unwrap().is_clean());
+    }
+}
+
+#[tokio::test]
+async fn of_an_entity_too_large_for_its_row_no_value_is_claimed() {
+    for mode in MODES {
+        let (db, room) = (database(mode).await, room(mode).await);
+        let error = db.insert(&Book { number: Some(7), ..book("b", room + 1_000) }).await.unwrap_err();
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::TooLarge, Some("Book")), "{mode:?}: {error}");
+        assert_empty(&db, &format!("{mode:?}")).await;
+        if mode == Consistency::Azure {
+            assert_eq!(db.tally().commits, 0, "{}", db.tally());
+        }
+    }
+}
