@@ -1,4 +1,5 @@
-//! What entities cost to compile: `cargo check` of generated crates, beside serde's two derives on the same structs.
+//! What entities cost to compile: `cargo check` of generated crates, beside serde's two derives on the same structs; and what it
+//! costs that they are compared with `tablemodel.lock`.
 //!
 //! The crates are written below the target directory; their dependencies are built before the clock starts.
 
@@ -18,16 +19,23 @@ const ENTITIES: u32 = 50;
 /// Types of the fields of a generated entity, beside those of its keys.
 const FIELD_TYPES: [&str; 7] = ["String", "String", "u8", "i64", "bool", "f64", "Option<String>"];
 
-/// Measures all three crates, in turn.
+/// The library with what its command line takes: the gate is the same with it.
+const CLI: &str = "features = [\"cli\"]";
+
+/// Measures all crates, in turn.
 pub(crate) fn measure(quick: bool) -> Result<Compile> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile");
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the crate has no workspace")?;
     let tablemodel = format!("tablemodel = {{ path = {:?} }}", env!("CARGO_MANIFEST_DIR"));
     let serde = "serde = { version = \"1\", features = [\"derive\"] }";
+    let with_cli = format!("tablemodel = {{ path = {:?}, {CLI} }}", env!("CARGO_MANIFEST_DIR"));
+    let model = [entities(), model()].concat();
     let crates = [
         Crate::write(&directory, workspace, "ours", &tablemodel, &entities())?,
         Crate::write(&directory, workspace, "with_serde", serde, &serde_structs())?,
         Crate::write(&directory, workspace, "empty", &tablemodel, "")?,
+        Crate::write(&directory, workspace, "unlocked", &with_cli, &model)?,
+        Crate::write(&directory, workspace, "locked", &with_cli, &model)?.locked()?,
     ];
     for it in &crates {
         eprintln!("building the dependencies of {}", it.name);
@@ -35,14 +43,15 @@ pub(crate) fn measure(quick: bool) -> Result<Compile> {
     }
     let mut rounds = Vec::new();
     for _ in 0..if quick { 1 } else { 11 } {
-        let [ours, serde, empty] = crates.each_ref().map(Crate::check);
-        rounds.push((ours?, serde?, empty?));
+        let [ours, serde, empty, unlocked, locked] = crates.each_ref().map(Crate::check);
+        rounds.push([ours?, serde?, empty?, locked? - unlocked?]);
     }
     Ok(Compile {
-        ours: median(rounds.iter().map(|(ours, ..)| *ours)),
-        serde: median(rounds.iter().map(|(_, serde, _)| *serde)),
-        empty: median(rounds.iter().map(|(.., empty)| *empty)),
-        ratio: median(rounds.iter().map(|(ours, serde, _)| ours / serde)),
+        ours: median(rounds.iter().map(|[ours, ..]| *ours)),
+        serde: median(rounds.iter().map(|[_, serde, ..]| *serde)),
+        empty: median(rounds.iter().map(|[_, _, empty, _]| *empty)),
+        ratio: median(rounds.iter().map(|[ours, serde, ..]| ours / serde)),
+        gate: median(rounds.iter().map(|[.., gate]| gate * 1_000.0 / f64::from(ENTITIES))),
     })
 }
 
@@ -56,6 +65,9 @@ struct Crate {
 impl Crate {
     fn write(directory: &Path, workspace: &Path, name: &'static str, dependency: &str, body: &str) -> Result<Self> {
         let path = directory.join(name);
+        if path.exists() {
+            fs::remove_dir_all(&path)?; // with a lock of what was generated then
+        }
         fs::create_dir_all(path.join("src"))?;
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n\n[workspace]\n"
@@ -67,20 +79,37 @@ impl Crate {
         Ok(Self { name, path, target: directory.join("target") })
     }
 
+    /// The same, with the lock that its own command line writes.
+    fn locked(self) -> Result<Self> {
+        eprintln!("writing the lock of {}", self.name);
+        let bin = self.path.join("src/bin");
+        fs::create_dir_all(&bin)?;
+        fs::write(bin.join("tablemodel.rs"), format!("tablemodel::cli!({}::Model);\n", self.name))?;
+        self.cargo(&["run", "--bin", "tablemodel", "--features", "tablemodel/ungated"], &["--", "init"])?;
+        fs::remove_dir_all(bin)?;
+        Ok(self)
+    }
+
     /// Seconds of a `cargo check` in which only this crate is compiled.
     fn check(&self) -> Result<f64> {
         let source = self.path.join("src/lib.rs");
         fs::write(&source, fs::read(&source)?)?; // younger than what was compiled
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["check", "--quiet", "--offline", "--target-dir"]).arg(&self.target).current_dir(&self.path);
-        cargo.env_remove("RUSTFLAGS").stdin(Stdio::null());
         let begun = Instant::now();
+        self.cargo(&["check"], &[])?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+
+    /// Runs cargo, with what comes behind its own options.
+    fn cargo(&self, words: &[&str], behind: &[&str]) -> Result<()> {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(words).args(["--quiet", "--offline", "--target-dir"]).arg(&self.target).args(behind);
+        cargo.current_dir(&self.path).env_remove("RUSTFLAGS").stdin(Stdio::null());
         let output = cargo.output()?;
-        let seconds = begun.elapsed().as_secs_f64();
         if output.status.success() {
-            return Ok(seconds);
+            return Ok(());
         }
-        Err(format!("crate `{}` does not compile:\n{}", self.name, String::from_utf8_lossy(&output.stderr)).into())
+        let (name, said) = (self.name, String::from_utf8_lossy(&output.stderr));
+        Err(format!("crate `{name}`: cargo {} failed:\n{said}", words.join(" ")).into())
     }
 }
 
@@ -95,6 +124,12 @@ fn entities() -> String {
         )
     };
     structs(attributes)
+}
+
+/// The model of the entities.
+fn model() -> String {
+    let variants = (0..ENTITIES).map(|number| format!("    Entity{number}(Entity{number}),\n"));
+    format!("#[derive(tablemodel::TableModel)]\npub enum Model {{\n{}}}\n", variants.collect::<String>())
 }
 
 /// The same structs with serde's two derives.

@@ -337,12 +337,12 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
     report
 }
 
-/// Whether each entity of the batch would meet the same error, or may have been written.
 /// Whether fewer entities at a time may do better: rows of others that go with them kept changing.
 fn is_crowded(error: &Error, together: bool) -> bool {
     together && *error.kind() == ErrorKind::Unavailable
 }
 
+/// Whether each entity of the batch would meet the same error, or may have been written.
 fn concerns_all(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied | ErrorKind::Unavailable)
 }

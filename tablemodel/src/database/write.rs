@@ -186,11 +186,11 @@ impl Database {
     }
 
     /// What the sources of an aggregate come to, whether the entity that holds it is there or not: a view of the sources
-    /// alone. Cost: one point read, of the aggregate's cell.
+    /// alone. Cost: one point read, of the aggregate's cell; by an index, its row and the entity before that.
     ///
     /// # Errors
     ///
-    /// `IndexNotReady` until an aggregate that was added later is built; `Corrupt` if the cell cannot be read; `Overflow` never, since such a write was refused.
+    /// `NotFound` where an index names no entity, or one that no longer has what it says; `IndexNotReady` until an aggregate that was added later is built; `Corrupt` if the cell cannot be read; `Overflow` never, since such a write was refused.
     pub async fn total<P, T>(&self, path: P, field: Field<EntityOf<P>, T, Aggregated>) -> Result<T>
     where
         P: Path,
@@ -198,8 +198,15 @@ impl Database {
         T: Property,
     {
         let schema = <EntityOf<P>>::SCHEMA;
-        let (key, _) = read::primary_key(self, path.into_query()).await?;
+        let (key, named) = read::primary_key(self, path.into_query()).await?;
         let registered = self.registered(schema)?;
+        if let Some(named) = named {
+            let there = self.read_entity(schema, &registered.table, &key).await?;
+            let there = there.ok_or_else(|| not_found::<EntityOf<P>>().at_key(key.clone()))?;
+            if !named.is_wanted(&image::Stored::of(schema, &there)?)? {
+                return Err(not_found::<EntityOf<P>>().at_key(key));
+            }
+        }
         let into = aggregate::held(schema, &key.row).find(|into| into.property.property == field.property());
         let into = into.ok_or_else(|| Error::unsupported("the field holds no aggregate").of(schema.entity_type))?;
         if let Some(aggregate) = self.not_kept(schema, field.property(), false)? {

@@ -20,15 +20,27 @@ struct Guest {
     seat: Option<u32>,
     city: String,
     drinks: u32,
+    #[table(aggregate, default)]
+    orders: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Hall", partition = "{hall}", row = "o_{number:04}")]
+#[table(count(Guest, key(hall = hall, id = guest), into = orders))]
+struct Order {
+    hall: String,
+    number: u32,
+    guest: u32,
 }
 
 #[derive(TableModel)]
 enum Model {
     Guest(Guest),
+    Order(Order),
 }
 
 fn guest(id: u32) -> Guest {
-    Guest { hall: "A".into(), id, seat: Some(id), city: "Rome".into(), drinks: 0 }
+    Guest { hall: "A".into(), id, seat: Some(id), city: "Rome".into(), drinks: 0, orders: 0 }
 }
 
 async fn find(db: &Database, id: u32) -> Stored<Guest> {
@@ -55,11 +67,14 @@ async fn an_index_row_that_is_behind_names_nobody() {
     db.forget_calls();
     let updated = db.update(behind(), |guest| Ok(guest.drinks += 1)).await.unwrap_err();
     let patched = db.patch(behind(), Guest::DRINKS.set(1)).await.unwrap_err();
-    assert_eq!([updated.kind(), patched.kind()], [&ErrorKind::NotFound; 2]);
+    let counted = db.total(behind(), Guest::ORDERS).await.unwrap_err();
+    assert_eq!([updated.kind(), patched.kind(), counted.kind()], [&ErrorKind::NotFound; 3]);
     assert_eq!(db.tally().commits, 0, "{}", db.tally());
     db.clock().advance(std::time::Duration::from_secs(60));
     db.relay().drain().await.unwrap();
+    db.insert(&Order { hall: "A".into(), number: 1, guest: 1 }).await.unwrap();
     let now = || Guest::by_city().city("Oslo").hall("A").id(1);
+    assert_eq!(db.total(now(), Guest::ORDERS).await.unwrap(), 1);
     db.update(now(), |guest| Ok(guest.drinks += 1)).await.unwrap();
     db.patch(now(), Guest::DRINKS.set(2)).await.unwrap();
     assert_eq!(find(&db, 1).await.drinks, 2);
