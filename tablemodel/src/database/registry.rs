@@ -85,7 +85,7 @@ impl Database {
             if batch.operations.is_empty() {
                 return Ok(());
             }
-            match self.commit_store(&[batch], attempt).await {
+            match self.commit_unleased(&[batch], attempt).await {
                 Ok(_) => return Ok(()),
                 // Another program registered it at the same moment, or a reply was lost: look again.
                 Err(error) if error.kind() == StoreErrorKind::RowExists => {}

@@ -273,21 +273,26 @@ pub(crate) async fn programs(mode: Consistency) -> Programs {
     first.reopen::<v3::Model>().await.unwrap().ensure_tables().await.unwrap();
     let built = ["by_last_name", "by_mail", "ids_by_town"].map(|index| (index, "readable"));
     // No rows were rewritten, as a store of one program is where it is small: all three go on writing.
-    for (index, state) in built.into_iter().chain([("~@2", "absent"), ("~@3", "absent")]) {
-        let state: Properties =
-            [("EntityType", Value::from("~index@1")), ("_seq", Value::from(1_i64)), ("State", Value::from(state))]
-                .into_iter()
-                .collect();
-        let row = format!("index|Employee|{index}");
-        let batch = Batch::new("tmschema", "s").with(row, Action::InsertOrReplace(state));
-        first.store().commit(&[batch]).await.unwrap();
-    }
+    tell(&first, built.into_iter().chain([("~@2", "absent"), ("~@3", "absent")])).await;
     let v1 = first.reopen::<v1::Model>().await.unwrap();
     let v2 = first.reopen::<v2::Model>().await.unwrap();
     let v3 = first.reopen::<v3::Model>().await.unwrap();
     let sales = v1::Department { name: "Sales".into(), boss: Some(1), manager: None, employees: 0, oldest: None };
     v1.insert(&sales).await.unwrap();
     Programs { v1, v2, v3 }
+}
+
+/// Has the store say of indexes and rewrites how far they are.
+pub(crate) async fn tell(db: &TestDatabase, states: impl IntoIterator<Item = (&str, &str)>) {
+    for (index, state) in states {
+        let state: Properties =
+            [("EntityType", Value::from("~index@1")), ("_seq", Value::from(1_i64)), ("State", Value::from(state))]
+                .into_iter()
+                .collect();
+        let row = format!("index|Employee|{index}");
+        let batch = Batch::new("tmschema", "s").with(row, Action::InsertOrReplace(state));
+        db.store().commit(&[batch]).await.unwrap();
+    }
 }
 
 pub(crate) const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
