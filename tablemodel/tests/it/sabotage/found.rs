@@ -11,8 +11,7 @@ use tablemodel::{
 
 use super::{Place, Planted, Rows, copied, damages::Saboteur, healthy, stage, write};
 
-/// Fewer where nothing is optimised: `cargo test --release` takes them all.
-const ENTITIES: u32 = if cfg!(debug_assertions) { 4_000 } else { 10_000 };
+const ENTITIES: u32 = 10_000;
 
 /// Longer than anything is left alone for.
 const LONG: Duration = Duration::from_secs(4_000);
