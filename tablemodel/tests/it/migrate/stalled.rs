@@ -4,19 +4,19 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use tablemodel::{
-    Consistency, DateTime,
+    Consistency, DateTime, ErrorKind,
     migrations::MigrationStatus,
     prelude::*,
     store::clock::{Clock, ManualClock},
 };
 
-use super::{Club, Passing, assert_built, assert_clean, filled, first, next, program};
+use super::{Club, Passing, assert_built, assert_clean, filled, first, next, program, unique};
 use crate::stall::Program;
 
 #[tokio::test]
@@ -49,6 +49,40 @@ async fn a_rollback_that_stalls_takes_nothing_of_what_was_built_anew() {
             assert_clean(&db, &told).await; // it began after the others were through
         }
     }
+}
+
+/// The third release begins a migration while the first, which has none of the indexes, takes away those of the second.
+#[tokio::test]
+async fn what_takes_away_indexes_takes_no_migration_that_another_began() {
+    let whole = filled(Consistency::Azure, 2, 5).await;
+    next::<Club>(&whole).await.migrations().apply().await.expect("applied");
+    whole.clock().advance(Duration::from_secs(130));
+    let mut met = 0;
+    for at in 0.. {
+        let store = whole.fork().expect("in memory");
+        let other = next::<unique::Club>(&store).await;
+        let (began, beginner) = (Arc::new(AtomicBool::new(false)), other.clone());
+        let has_begun = began.clone();
+        let meanwhile = async move {
+            let stopped = beginner.migrations().stop_when(|| true).apply().await.expect_err("it is to stop at once");
+            assert_eq!(*stopped.kind(), ErrorKind::Stopped, "{stopped:?}");
+            let status = beginner.migrations().status().await.expect("read").expect("that of the second");
+            has_begun.store(status.steps.iter().any(|step| step.index == "by_badge"), Ordering::Relaxed);
+        };
+        let stalled = Program::sleeping::<first::Club>(&store, at, Box::pin(meanwhile)).await;
+        let contracted = stalled.db.migrations().contract().await;
+        if !stalled.has_stalled() {
+            break;
+        }
+        if began.load(Ordering::Relaxed) {
+            let status = other.migrations().status().await.expect("read").expect("it began");
+            let told = format!("stalled at call {at}: {contracted:?}, {status:?}");
+            assert!(status.finished.is_none(), "{told}");
+            assert!(status.steps.iter().any(|step| step.index == "by_badge"), "{told}");
+            met += 1;
+        }
+    }
+    assert!(met > 3, "{met}");
 }
 
 #[tokio::test]
