@@ -2,7 +2,7 @@
 
 use tablemodel::{Consistency, ErrorKind, IndexState, ViolationKind, prelude::*, testing::TestDatabase};
 
-use super::{MODES, assert_clean, next, states};
+use super::{MODES, assert_clean, next, states, store_of};
 
 mod before {
     use tablemodel::prelude::*;
@@ -61,11 +61,7 @@ const NOTES: u32 = 210;
 
 /// Two whose title has no room in a key, two whose hours cannot be added.
 async fn filled(mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<before::Notes>().await,
-        Consistency::Atomic => TestDatabase::atomic::<before::Notes>().await,
-    };
-    let db = db.expect("a database in memory");
+    let db = store_of::<before::Notes>(mode).await;
     let note = |id| before::Note {
         club: "c".into(),
         id,
@@ -126,20 +122,9 @@ async fn what_cannot_be_indexed_or_added_is_told_and_can_be_written_put_right_an
     }
 }
 
-/// The book alone.
-mod books {
-    use tablemodel::prelude::*;
-
-    #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Notes", partition = "{club}", row = "book")]
-    pub(super) struct Book {
-        pub(super) club: String,
-    }
-
-    #[derive(Debug, Clone, PartialEq, TableModel)]
-    pub(super) enum Notes {
-        Book(Book),
-    }
+#[derive(TableModel)]
+enum Books {
+    Book(before::Book),
 }
 
 #[tokio::test]
@@ -150,7 +135,7 @@ async fn what_is_set_aside_of_an_entity_that_the_program_does_not_have_is_still_
         let applied = db.migrations().apply().await.expect("applied");
         assert_eq!(applied.failed, 2, "{mode:?}: {applied:?}");
         drop(db);
-        let other = next::<books::Notes>(&store).await;
+        let other = next::<Books>(&store).await;
         assert_eq!(other.migrations().retry_failures().await.expect("tried"), 2, "{mode:?}");
     }
 }

@@ -8,7 +8,7 @@ use tablemodel::{
     testing::{Fault, Script, TestDatabase},
 };
 
-use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next, program};
+use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next, program, store_of};
 
 /// 210 persons: too many to be migrated when tables are ensured.
 async fn built(mode: Consistency) -> TestDatabase {
@@ -197,11 +197,7 @@ async fn an_index_that_a_new_version_drops_is_not_read_by_programs_of_the_old_on
     use dropped::{first, second, third};
     for mode in MODES {
         let told = format!("{mode:?}");
-        let store = match mode {
-            Consistency::Azure => TestDatabase::new::<first::Club>().await,
-            Consistency::Atomic => TestDatabase::atomic::<first::Club>().await,
-        };
-        let store = store.expect("a database in memory");
+        let store = store_of::<first::Club>(mode).await;
         let person = |id| first::Person { club: "c0".into(), id, city: "Oslo".into() };
         let all = store.bulk().insert_all(futures_util::stream::iter((0..210).map(person))).await.expect("written");
         assert!(all.failed.is_empty(), "{told}");

@@ -135,9 +135,14 @@ pub(crate) const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Ato
 
 /// An empty store of the first release.
 pub(crate) async fn store(mode: Consistency) -> TestDatabase {
+    store_of::<first::Club>(mode).await
+}
+
+/// An empty store of a model.
+pub(crate) async fn store_of<M: TableModel>(mode: Consistency) -> TestDatabase {
     let made = match mode {
-        Consistency::Azure => TestDatabase::new::<first::Club>().await,
-        Consistency::Atomic => TestDatabase::atomic::<first::Club>().await,
+        Consistency::Azure => TestDatabase::new::<M>().await,
+        Consistency::Atomic => TestDatabase::atomic::<M>().await,
     };
     made.expect("a database in memory")
 }

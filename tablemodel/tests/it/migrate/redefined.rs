@@ -1,8 +1,8 @@
 //! Indexes that a new version of their entity has otherwise: they are read once every row is of a version that has them so.
 
-use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
+use tablemodel::{Consistency, ErrorKind, prelude::*};
 
-use super::{MODES, assert_clean, first, next, program};
+use super::{MODES, assert_clean, first, next, program, store_of};
 
 /// What the first release has.
 mod narrow {
@@ -115,7 +115,7 @@ mod wide {
 async fn an_index_that_shows_more_than_before_is_read_once_all_is_rewritten() {
     for mode in MODES {
         let told = format!("{mode:?}");
-        let store = of::<narrow::Club>(mode).await;
+        let store = store_of::<narrow::Club>(mode).await;
         let old = program::<narrow::Club>(&store).await;
         for id in 0..210 {
             let first::Person { club, name, city, badge, visits, .. } = first::person("c0", id);
@@ -139,20 +139,12 @@ async fn an_index_that_shows_more_than_before_is_read_once_all_is_rewritten() {
     }
 }
 
-async fn of<M: TableModel>(mode: Consistency) -> TestDatabase {
-    let store = match mode {
-        Consistency::Azure => TestDatabase::new::<M>().await,
-        Consistency::Atomic => TestDatabase::atomic::<M>().await,
-    };
-    store.expect("a database in memory")
-}
-
 #[tokio::test]
 async fn an_index_whose_part_was_optional_is_read_once_all_is_rewritten() {
     use badges::{optional, required};
     for mode in MODES {
         let told = format!("{mode:?}");
-        let store = of::<optional::Club>(mode).await;
+        let store = store_of::<optional::Club>(mode).await;
         let old = program::<optional::Club>(&store).await;
         for id in 0..210 {
             let badge = (id % 3 == 0).then_some(id);
