@@ -3,6 +3,7 @@
 //! An intent says "this entity changed, these rows may be affected", never "write this": whoever delivers it reads the
 //! entity and makes the rows match. Pure; delivery is `database::outbox`'s.
 
+mod named;
 mod progress;
 mod target;
 
@@ -22,6 +23,7 @@ use crate::{
 };
 
 pub(crate) use self::{
+    named::check as check_names,
     progress::{Progress, delivered, failed},
     target::{Target, targets},
 };
@@ -208,8 +210,7 @@ impl Intent {
             self.sequence,
             None,
         );
-        let entries: Json = self.entries.iter().map(AwayKey::to_json).collect::<Vec<_>>().into();
-        properties.insert(PropertyName::from_static(ENTRIES), entries.to_string());
+        named::write(&self.entries, &mut properties);
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.owner.clone());
         properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
         properties.insert(PropertyName::from_static(DUE), due);
@@ -221,12 +222,7 @@ impl Intent {
 
     /// The intent of an outbox row.
     pub(crate) fn read(row: &Row) -> Result<Self> {
-        let entries = match row.properties.get(ENTRIES) {
-            Some(ValueRef::String(text)) => serde_json::from_str::<Vec<Json>>(text).ok(),
-            _ => None,
-        };
-        let entries = entries.and_then(|list| list.iter().map(AwayKey::from_json).collect::<Option<Vec<_>>>());
-        match (entries, system::owner_row(&row.properties)) {
+        match (named::read(&row.properties), system::owner_row(&row.properties)) {
             (Some(entries), Some(owner)) => {
                 let is_set = |name| matches!(row.properties.get(name), Some(ValueRef::Boolean(true)));
                 let (owner, sequence) = (owner.to_owned(), system::sequence(&row.properties));

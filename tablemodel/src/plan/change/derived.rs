@@ -11,7 +11,7 @@ use crate::{
     plan::{
         entries::{Entry, Told, told},
         image::Image,
-        outbox::AwayRow,
+        outbox::{AwayRow, check_names},
         shadow,
         states::IndexState,
         system::{self},
@@ -46,6 +46,9 @@ impl Planner<'_> {
         let (Told { entries: mut old_entries, untold }, Told { entries: mut new_entries, untold: refused }) =
             (told(old), told(new));
         self.check_told(refused, &untold)?;
+        if let (true, Some(new)) = (self.setting.deferred, new) {
+            check_names(old, new)?;
+        }
         if self.setting.moving {
             // Of one that cannot be upgraded there is no shadow.
             old.map(|old| shadow::add_entries(old, &mut old_entries)).transpose().ok();

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod delivery;
+mod many;
 mod oversized;
 mod reads;
 mod rows;
