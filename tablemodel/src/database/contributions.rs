@@ -13,6 +13,7 @@ use crate::{
         calls::{ATTEMPTS, Haste, is_transient},
         execute::Run,
         registry::Generation,
+        turns::Meeting,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -103,16 +104,22 @@ impl Database {
                 self.check_held(since)?;
             }
             self.hold_lease().await?;
+            run.wait_where_crowded(&batches).await;
+            let mut met = None;
             match self.commit_planned(states, &batches, attempt, Haste::Now).await {
                 Ok(_) => {
+                    drop(run);
                     self.deliver_boxed(partition, &plan).await;
                     return Ok(());
                 }
                 // What was written tells by its sequence number that it was.
                 Err(error) if is_transient(&error) => run = Run::new(self, &registered, partition),
-                Err(error) => drop(run.after_failure(error, &plan, &[]).await.map_err(Error::alone)?),
+                Err(error) => {
+                    met = Meeting::of(&error, &batches);
+                    drop(run.after_failure(error, &plan, &[]).await.map_err(Error::alone)?);
+                }
             }
-            self.pause(attempt).await;
+            run.wait(met, attempt).await;
         }
         let detail = "an aggregate keeps changing";
         Err(Error::new(ErrorKind::Unavailable, detail).of(registered.entity_type).at_key(first.key().clone()))

@@ -32,6 +32,7 @@ use crate::{
         registry::Generation,
         shadows::guarded,
         staging::Staging,
+        turns::{Meeting, Turn},
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -173,6 +174,8 @@ pub(super) struct Run<'a> {
     pub(super) places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
+    /// Once it met others of this program in a row.
+    turn: Option<Turn<'a>>,
     /// No attempt is made after this.
     #[cfg(feature = "blob")]
     pub(super) until: Option<DateTime>,
@@ -202,6 +205,7 @@ impl<'a> Run<'a> {
             hosted: Places::new(),
             places: Vec::new(),
             staging: Staging::default(),
+            turn: None,
             #[cfg(feature = "blob")]
             until: None,
         }
@@ -237,26 +241,53 @@ impl<'a> Run<'a> {
                     Next::Again | Next::Later => continue,
                 }
             }
+            self.wait_where_crowded(&batches).await;
             let outcomes = match self.db.commit_planned(&states, &batches, attempt, self.asked.haste).await {
                 Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),
-                Err(error) => match Box::pin(self.after(error, &plan, &follows, own)).await? {
-                    Next::Again => {
-                        self.held.clear(); // what is planned anew is claimed anew
-                        continue;
+                Err(error) => {
+                    let met = Meeting::of(&error, &batches);
+                    match Box::pin(self.after(error, &plan, &follows, own)).await? {
+                        Next::Again => {
+                            self.held.clear(); // what is planned anew is claimed anew
+                            self.take_turn(met).await;
+                            continue;
+                        }
+                        Next::Later => {
+                            self.wait(met, attempt).await;
+                            continue;
+                        }
+                        Next::Done(outcomes) => outcomes,
                     }
-                    Next::Later => {
-                        self.db.pause(attempt).await;
-                        continue;
-                    }
-                    Next::Done(outcomes) => outcomes,
-                },
+                }
             };
+            self.turn = None;
             self.db.deliver_written(self.partition, &plan).await;
             return Ok(outcomes.into_iter().take(changes.len()).collect());
         }
         Err(self.exhausted())
+    }
+
+    /// Waits before it commits to a row where others are already.
+    pub(super) async fn wait_where_crowded(&mut self, batches: &[Batch]) {
+        if self.turn.is_none() {
+            self.turn = self.db.turn_in(batches).await;
+        }
+    }
+
+    /// Waits for its turn where it met others, unless it has one; whether it did.
+    async fn take_turn(&mut self, met: Option<Meeting>) -> bool {
+        let Some(met) = met.filter(|_| self.turn.is_none()) else { return false };
+        self.turn = Box::pin(self.db.turn(met)).await;
+        self.turn.is_some()
+    }
+
+    /// Waits before the next attempt: for its turn, or a while.
+    pub(super) async fn wait(&mut self, met: Option<Meeting>, attempt: u32) {
+        if !self.take_turn(met).await {
+            self.db.pause(attempt).await;
+        }
     }
 
     /// The states of indexes that an attempt is planned on, held until it is over.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tablemodel_store::TableStore;
 
-use super::{Database, Inner, traffic::Traffic};
+use super::{Database, Inner, traffic::Traffic, turns::Turns};
 use crate::environment::Environment;
 
 impl Database {
@@ -28,6 +28,7 @@ impl Database {
             consistency: own.consistency,
             fence: own.fence,
             markers: own.markers.forked(),
+            turns: Turns::default(),
             read_only: own.read_only,
             #[cfg(feature = "blob")]
             blobs: own.blobs.clone(),

@@ -34,6 +34,7 @@ mod staging;
 mod tables;
 mod traffic;
 mod transfer;
+mod turns;
 mod upgrade;
 mod verify;
 mod write;
@@ -88,6 +89,7 @@ struct Inner {
     consistency: Consistency,
     fence: Duration,
     markers: outbox::Markers,
+    turns: turns::Turns,
     read_only: bool,
     #[cfg(feature = "blob")]
     blobs: Option<crate::blob::Place>,

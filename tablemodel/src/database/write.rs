@@ -5,7 +5,7 @@
 use tablemodel_store::RowKey;
 
 use crate::{
-    database::Database,
+    database::{Database, turns::Meeting},
     entity::{FieldError, TableEntity},
     error::{Error, ErrorKind, Result},
     path::{
@@ -135,18 +135,28 @@ impl Database {
         P::State: Complete,
     {
         let query = path.into_query();
-        let mut round = 0;
+        let (mut round, mut turn) = (0, None);
         loop {
             // An index is read anew too: another entity may have the value by now.
             let Some(mut entity) = read::one::<Stored<EntityOf<P>>>(self, query.clone()).await? else {
                 let error = not_found::<EntityOf<P>>();
                 return Err(query.exact_key().into_iter().fold(error, Error::at_key));
             };
+            let meeting = Meeting::of_updates(<EntityOf<P>>::SCHEMA.table, entity.key());
+            if turn.is_none() {
+                turn = self.turn_where_crowded(meeting).await;
+                if turn.is_some() {
+                    continue; // those who were there before have changed it
+                }
+            }
             change(&mut entity)?;
             match self.save(&mut entity).await {
                 Ok(()) => return Ok(entity),
                 Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && round < UPDATE_ROUNDS => round += 1,
                 Err(error) => return Err(error),
+            }
+            if turn.is_none() {
+                turn = self.turn(meeting).await;
             }
         }
     }

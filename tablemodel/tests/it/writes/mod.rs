@@ -26,6 +26,7 @@ mod sequences;
 mod states;
 mod steps;
 mod tombstones;
+mod turns;
 mod txn;
 mod unknown;
 mod verify;

@@ -1,0 +1,123 @@
+//! Turns: writers of this program that met in a row go one after the other, so that none of them loses it again and again.
+//!
+//! Politeness, and nothing else: a write without its turn is as right as one that has it. Nobody waits for one longer than a
+//! second, so that two who wait for each other go on; and nothing is known of the writers of other programs.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::future::{Either, select};
+use tablemodel_store::{Batch, RowKey, StoreError};
+use tokio::sync::OwnedMutexGuard;
+use twox_hash::XxHash3_64;
+
+use crate::database::{Database, outbox::is_race};
+
+/// How long a turn is waited for.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Where writers meet: a row, or those who change it by what they read of it. Two that are taken for one only wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Meeting(u64);
+
+impl Meeting {
+    /// At a row that a commit writes.
+    pub(super) fn at(table: &str, partition: &str, row: &str) -> Self {
+        Self(XxHash3_64::oneshot(format!("{table}\0{partition}\0{row}").as_bytes()))
+    }
+
+    /// Of those who read an entity, change it, and save it: each of their saves may meet others in its rows besides.
+    pub(super) fn of_updates(table: &str, key: &RowKey) -> Self {
+        Self(XxHash3_64::oneshot(format!("{table}\0{}\0{}\0", key.partition, key.row).as_bytes()))
+    }
+
+    /// Where a commit met another, if that is why it was refused.
+    pub(super) fn of(error: &StoreError, batches: &[Batch]) -> Option<Self> {
+        let at = error.failed_at().filter(|_| is_race(error.kind()))?;
+        let batch = batches.get(at.batch)?;
+        Some(Self::at(&batch.table, &batch.partition, &batch.operations.get(at.operation)?.row))
+    }
+}
+
+type Lane = tokio::sync::Mutex<()>;
+
+/// Where writers have met, as long as one of them is there.
+#[derive(Debug, Default)]
+pub(super) struct Turns(Mutex<HashMap<Meeting, Arc<Lane>>>);
+
+impl Turns {
+    fn lanes(&self) -> MutexGuard<'_, HashMap<Meeting, Arc<Lane>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a place in the row of those who wait.
+    fn queue(&self, at: Meeting) -> Turn<'_> {
+        let lane = Arc::clone(self.lanes().entry(at).or_default());
+        Turn { turns: self, at, lane, held: None }
+    }
+}
+
+/// A turn, or the wait for one; over once it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'a> {
+    turns: &'a Turns,
+    at: Meeting,
+    lane: Arc<Lane>,
+    held: Option<OwnedMutexGuard<()>>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.held = None;
+        let mut lanes = self.turns.lanes();
+        // The map's and this one.
+        if Arc::strong_count(&self.lane) <= 2 {
+            lanes.remove(&self.at);
+        }
+    }
+}
+
+impl Database {
+    /// Waits for a turn; none where that takes too long.
+    pub(super) async fn turn(&self, at: Meeting) -> Option<Turn<'_>> {
+        let mut turn = self.0.turns.queue(at);
+        let held = Box::pin(Arc::clone(&turn.lane).lock_owned());
+        match select(held, self.environment().sleep.sleep(LONGEST)).await {
+            Either::Left((held, _)) => turn.held = Some(held),
+            Either::Right(((), waiting)) => {
+                drop(waiting);
+                return None;
+            }
+        }
+        Some(turn)
+    }
+
+    /// The same, only where others are already there.
+    pub(super) async fn turn_where_crowded(&self, at: Meeting) -> Option<Turn<'_>> {
+        if !self.0.turns.lanes().contains_key(&at) {
+            return None;
+        }
+        self.turn(at).await
+    }
+
+    /// The same, at a row of these batches.
+    pub(super) async fn turn_in(&self, batches: &[Batch]) -> Option<Turn<'_>> {
+        self.turn(self.0.turns.crowded(batches)?).await
+    }
+}
+
+impl Turns {
+    /// Where others are at a row of these batches.
+    fn crowded(&self, batches: &[Batch]) -> Option<Meeting> {
+        let lanes = self.lanes();
+        if lanes.is_empty() {
+            return None;
+        }
+        let rows = batches.iter().flat_map(|batch| batch.operations.iter().map(move |operation| (batch, operation)));
+        let mut meetings = rows.map(|(batch, operation)| Meeting::at(&batch.table, &batch.partition, &operation.row));
+        meetings.find(|at| lanes.contains_key(at))
+    }
+}

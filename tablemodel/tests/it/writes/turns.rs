@@ -1,0 +1,172 @@
+//! Many tasks of one program that meet in a row: they take turns, and none is told that the store was busy.
+//!
+//! On one thread, with every call of the store taking several steps: so that all have read before the first of them writes.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tablemodel::{
+    Consistency,
+    prelude::*,
+    store::{
+        MemoryStore, TableStore,
+        clock::Sleep,
+        fault::{Call, Fault, FaultPlan, FaultStore},
+    },
+};
+use tokio::task::JoinSet;
+
+const TASKS: u32 = 60;
+const MODES: [Consistency; 2] = [Consistency::Atomic, Consistency::Azure];
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Orders", partition = "{shop}", row = "o_{id:06}")]
+#[table(count(Shop, key(name = shop), into = orders))]
+#[table(count(Town, key(name = town), into = orders))]
+#[table(list(of_day, row = "day_{day}"))]
+struct Order {
+    shop: String,
+    id: u32,
+    town: String,
+    day: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Orders", partition = "{name}", row = "shop")]
+struct Shop {
+    name: String,
+    visits: i64,
+    motto: String,
+    #[table(aggregate)]
+    orders: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Towns", partition = "{name}", row = "town")]
+struct Town {
+    name: String,
+    #[table(aggregate)]
+    orders: i64,
+}
+
+#[derive(TableModel)]
+enum Model {
+    Order(Order),
+    Shop(Shop),
+    Town(Town),
+}
+
+/// Each call takes a while.
+struct Slow;
+
+impl FaultPlan for Slow {
+    fn fault(&mut self, _: &Call<'_>) -> Option<Fault> {
+        Some(Fault::Delay(Duration::from_millis(1)))
+    }
+}
+
+/// A while is three steps of the others; a second, for which a turn is waited for, and ten, for which a reply is, never pass.
+struct Steps;
+
+#[async_trait]
+impl Sleep for Steps {
+    async fn sleep(&self, time: Duration) {
+        if time == Duration::from_secs(1) || time >= Duration::from_secs(10) {
+            std::future::pending::<()>().await;
+        }
+        for _ in 0..3 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+async fn database(mode: Consistency) -> Database {
+    let store: Arc<dyn TableStore> = Arc::new(FaultStore::new(Arc::new(MemoryStore::new()), Slow).sleeping(Steps));
+    let builder = Database::builder().sleep(Arc::new(Steps)).consistency(mode);
+    let db = builder.with_store::<Model>(store).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let shop = Shop { name: "A".into(), visits: 0, motto: String::new(), orders: 0 };
+    db.insert(&shop).await.unwrap();
+    db
+}
+
+/// All at once; each has to succeed.
+async fn together<F>(db: &Database, told: &str, write: impl Fn(Database, u32) -> F)
+where
+    F: Future<Output = tablemodel::Result<()>> + Send + 'static,
+{
+    let mut tasks = JoinSet::new();
+    for task in 0..TASKS {
+        tasks.spawn(write(db.clone(), task));
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.expect("no task panics").unwrap_or_else(|error| panic!("{told}: {error}"));
+    }
+    assert!(db.verify().await.unwrap().is_clean(), "{told}");
+}
+
+fn order(shop: &str, id: u32, town: &str, day: &str) -> Order {
+    Order { shop: shop.into(), id, town: town.into(), day: day.into() }
+}
+
+#[tokio::test]
+async fn those_who_meet_in_a_total_beside_them_all_count() {
+    for mode in MODES {
+        let db = database(mode).await;
+        let insert = |db: Database, id: u32| async move {
+            db.insert(&order("A", id, &format!("t{id}"), &format!("d{id}"))).await.map(drop)
+        };
+        together(&db, &format!("{mode:?}"), insert).await;
+        let shop = Shop::find().name("A").one(&db).await.unwrap().unwrap();
+        assert_eq!(shop.orders, i64::from(TASKS));
+    }
+}
+
+#[tokio::test]
+async fn those_who_meet_in_a_total_elsewhere_all_count() {
+    for mode in MODES {
+        let db = database(mode).await;
+        let insert = |db: Database, id: u32| async move {
+            db.insert(&order(&format!("s{id}"), id, "Rome", "monday")).await.map(drop)
+        };
+        together(&db, &format!("{mode:?}"), insert).await;
+        // In the second mode each was delivered by its writer, and none left to a relay.
+        assert_eq!(db.total(Town::find().name("Rome"), Town::ORDERS).await.unwrap(), i64::from(TASKS), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn those_who_meet_in_a_list_all_stand_in_it() {
+    let db = database(Consistency::Atomic).await;
+    let insert =
+        |db: Database, id: u32| async move { db.insert(&order("s0", id, &format!("t{id}"), "monday")).await.map(drop) };
+    together(&db, "list", insert).await;
+    assert_eq!(Order::of_day().shop("s0").day("monday").keys(&db).await.unwrap().len(), TASKS as usize);
+}
+
+#[tokio::test]
+async fn those_who_update_one_entity_all_change_it() {
+    for mode in MODES {
+        let db = database(mode).await;
+        let visit = |db: Database, _| async move {
+            let visited = db.update(Shop::find().name("A"), |shop| {
+                shop.visits += 1;
+                Ok(())
+            });
+            visited.await.map(drop)
+        };
+        together(&db, &format!("{mode:?}"), visit).await;
+        assert_eq!(Shop::find().name("A").one(&db).await.unwrap().unwrap().visits, i64::from(TASKS));
+    }
+}
+
+#[tokio::test]
+async fn those_who_patch_one_entity_all_do() {
+    for mode in MODES {
+        let db = database(mode).await;
+        let patch = |db: Database, task: u32| async move {
+            db.patch(Shop::find().name("A"), Shop::MOTTO.set(format!("m{task}"))).await
+        };
+        together(&db, &format!("{mode:?}"), patch).await;
+    }
+}
