@@ -176,6 +176,8 @@ pub(super) struct Run<'a> {
     pub(super) staging: Staging,
     /// Once it met others of this program in a row.
     turn: Option<Turn<'a>>,
+    /// It planned before it had the turn: what it reads now, others leave as it is.
+    behind: bool,
     /// No attempt is made after this.
     #[cfg(feature = "blob")]
     pub(super) until: Option<DateTime>,
@@ -206,6 +208,7 @@ impl<'a> Run<'a> {
             places: Vec::new(),
             staging: Staging::default(),
             turn: None,
+            behind: false,
             #[cfg(feature = "blob")]
             until: None,
         }
@@ -273,6 +276,7 @@ impl<'a> Run<'a> {
     pub(super) async fn wait_where_crowded(&mut self, batches: &[Batch]) {
         if self.turn.is_none() {
             self.turn = self.db.turn_in(batches).await;
+            self.behind = self.turn.is_some();
         }
     }
 
@@ -285,7 +289,7 @@ impl<'a> Run<'a> {
 
     /// Waits before the next attempt: for its turn, or a while.
     pub(super) async fn wait(&mut self, met: Option<Meeting>, attempt: u32) {
-        if !self.take_turn(met).await {
+        if !(std::mem::take(&mut self.behind) || self.take_turn(met).await) {
             self.db.pause(attempt).await;
         }
     }
