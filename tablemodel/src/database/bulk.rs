@@ -266,7 +266,7 @@ impl Writing<'_> {
     fn guarded(&self, change: &Change) -> Vec<u64> {
         let is_guarded =
             |source: &Source| self.bulk.db.is_atomic() || source.is_beside(change.schema(), &change.key().partition);
-        let sources = sources(change, &self.registered.setting, &Known::new()).unwrap_or_default();
+        let sources = sources(change, &self.registered.setting, &Known::new(), false).unwrap_or_default();
         let hash = |source: Source| self.hasher.hash_one((source.schema.table, source.key));
         sources.into_iter().filter(is_guarded).map(hash).collect()
     }

@@ -3,7 +3,10 @@
 //! What a copy holds is decided in `rooms::copy` and planned in `plan::copies`. Back-references are read before the source
 //! that they belong to is written, and after the row that its write rests on.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 
 use tablemodel_store::{Batch, Row, RowKey, limits};
 
@@ -151,8 +154,8 @@ impl Run<'_> {
 
     /// Reads the sources that the changes copy, after the entities themselves.
     pub(super) async fn read_sources(&mut self, changes: &[Change]) -> Result<()> {
-        for change in changes {
-            for source in sources(change, &self.registered(change)?.setting, &self.known)? {
+        for (change, is_again) in in_turn(changes) {
+            for source in sources(change, &self.registered(change)?.setting, &self.known, is_again)? {
                 self.read_row(change.schema(), source.schema, &source.key).await?;
             }
         }
@@ -346,6 +349,12 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// The changes, each with whether an earlier one is of the same entity.
+pub(super) fn in_turn(changes: &[Change]) -> impl Iterator<Item = (&Change, bool)> {
+    let mut seen = HashSet::new();
+    changes.iter().map(move |change| (change, !seen.insert(change.key())))
 }
 
 /// Whether the batch writes the holder in any case.

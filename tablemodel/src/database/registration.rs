@@ -10,6 +10,7 @@ use crate::{
     database::{
         calls::{ATTEMPTS, is_transient},
         execute::Run,
+        followers::in_turn,
         outbox::{is_race, later},
     },
     error::{Error, ErrorKind, Result},
@@ -34,7 +35,7 @@ impl Run<'_> {
         if self.db.is_atomic() {
             return Ok(());
         }
-        for change in changes {
+        for (change, is_again) in in_turn(changes) {
             if change.schema().copies.is_empty() {
                 continue;
             }
@@ -42,7 +43,7 @@ impl Run<'_> {
                 continue;
             };
             let registered = self.registered(change)?;
-            let sources = sources(change, &registered.setting, &self.known)?;
+            let sources = sources(change, &registered.setting, &self.known, is_again)?;
             for entry in entries(image)? {
                 if registered.setting.of(entry.index) < IndexState::WriteOnly {
                     continue; // nobody counts on it yet

@@ -101,8 +101,8 @@ pub(crate) struct BatchPlan {
     pub(crate) staged: Vec<PlannedRow>,
     /// Parts to delete after it.
     pub(crate) swept: Vec<PlannedRow>,
-    /// Entities taken away, with their sequence numbers.
-    gone: Vec<(String, i64)>,
+    /// Entities taken away, with their sequence numbers, and by which change.
+    gone: Vec<(String, i64, usize)>,
     /// Keys of lists, to be put into blobs before the batch.
     #[cfg(feature = "blob")]
     pub(crate) contents: Vec<crate::rooms::list::Content>,
@@ -134,11 +134,16 @@ impl Before for Earlier<'_> {
 
     fn gone(&self, row: &str) -> i64 {
         let mut gone = self.plan.gone.iter().rev();
-        gone.find(|(gone, _)| gone == row).map_or(0, |(_, sequence)| *sequence)
+        gone.find(|(gone, ..)| gone == row).map_or(0, |(_, sequence, _)| *sequence)
     }
 
     fn known(&self) -> &Known {
         self.known
+    }
+
+    fn put_under(&self, prefix: &str) -> Vec<Cow<'_, Row>> {
+        let keys = self.plan.rows.iter().map(|row| row.planned.row.as_str()).filter(|row| row.starts_with(prefix));
+        keys.filter_map(|row| self.row(row).flatten()).collect()
     }
 
     fn is_blank(&self) -> bool {
@@ -160,6 +165,7 @@ impl BatchPlan {
         let (schema, key) = (change.schema(), change.key());
         let change = self.over_earlier(change).map_err(|error| error.in_operation(number))?;
         let taken = taken(&change);
+        let is_new = is_new(&change, &Earlier { known, plan: self, partition: &key.partition });
         let claims = !matches!(*change, Change::Arrive(_)); // what arrives has claimed its values before it left
         let planned = if number == 0 {
             change::plan(&change, known, setting, context)
@@ -169,7 +175,8 @@ impl BatchPlan {
         };
         let planned = planned.map_err(|error| error.in_operation(number))?;
         let primary = planned.rows.iter().find(|row| row.role == Role::Primary && row.row == key.row);
-        let born = primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
+        let born = is_new
+            || primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.map_or(key.row.as_str(), |(row, _)| row);
         let (properties, parts) =
@@ -178,7 +185,7 @@ impl BatchPlan {
             self.claims.retain(|away| away.change != number);
         }
         let gone = taken.filter(|(row, _)| *row != key.row || properties.is_none());
-        self.gone.extend(gone.map(|(row, sequence)| (row.to_owned(), sequence)));
+        self.gone.extend(gone.map(|(row, sequence)| (row.to_owned(), sequence, number)));
         self.left.push(Left { row: key.row.clone(), properties, parts, born });
         Ok(())
     }
@@ -229,6 +236,13 @@ impl BatchPlan {
         self.left.iter().rev().find(|left| left.row == row)
     }
 
+    /// Whether an earlier change took the entity of this row away, and none put one there since.
+    fn is_gone(&self, row: &str) -> bool {
+        let Some((.., gone)) = self.gone.iter().rev().find(|(gone, ..)| gone == row) else { return false };
+        let put = self.left.iter().rposition(|left| left.row == row && left.properties.is_some());
+        put.is_none_or(|put| put < *gone)
+    }
+
     /// What the last change that wrote this row, a head or a part, left in it.
     fn left_in(&self, row: &str) -> Option<&Properties> {
         let mut lefts = self.left.iter().rev();
@@ -253,11 +267,16 @@ impl BatchPlan {
     fn over_earlier<'c>(&self, change: &'c Change) -> Result<Cow<'c, Change>> {
         let as_it_is = Ok(Cow::Borrowed(change));
         let (Change::Save { old, .. } | Change::Delete { old, .. }) = change else { return as_it_is };
+        let stale = |detail| {
+            let error = Error::new(ErrorKind::Conflict { current: None }, detail);
+            Err(error.of(change.schema().entity_type).at_key(old.key().clone()))
+        };
+        if self.is_gone(&old.key().row) {
+            return stale("an earlier change of the batch takes the entity away");
+        }
         let Some(left) = self.left_at(&old.key().row) else { return as_it_is };
         if left.born {
-            let detail = "an earlier change of the batch inserts the entity; what was read before is not current";
-            let error = Error::new(ErrorKind::Conflict { current: None }, detail);
-            return Err(error.of(change.schema().entity_type).at_key(old.key().clone()));
+            return stale("an earlier change of the batch inserts the entity; what was read before is not current");
         }
         let Some(properties) = left.properties.clone() else { return as_it_is };
         let old = Group::of(Row { properties, ..old.head.clone() }, left.parts.clone());
@@ -292,6 +311,19 @@ impl BatchPlan {
 
 /// Rows of other partitions that were looked for in vain.
 pub(crate) type Missing = HashSet<(Away, String)>;
+
+/// Whether no entity was there before the change: what a caller read of one cannot be this one.
+fn is_new(change: &Change, before: &dyn Before) -> bool {
+    match change {
+        Change::Insert(_) | Change::Arrive(_) => true,
+        Change::Save { old, new } => old.key().row != new.key.row,
+        Change::Upsert(image) => {
+            let there = before.row(&image.key.row);
+            there.is_some_and(|row| !row.is_some_and(|row| change::is_primary(image.schema, &row)))
+        }
+        _ => false,
+    }
+}
 
 /// The entity that the change takes away or moves: its row, and its sequence number.
 fn taken(change: &Change) -> Option<(&str, i64)> {

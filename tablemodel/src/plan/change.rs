@@ -83,6 +83,11 @@ pub(crate) trait Before {
     /// What was read before the batch.
     fn known(&self) -> &Known;
 
+    /// The rows that earlier changes of the batch put under keys that begin so.
+    fn put_under(&self, _prefix: &str) -> Vec<Cow<'_, Row>> {
+        Vec::new()
+    }
+
     /// Whether nothing is known of any row.
     fn is_blank(&self) -> bool;
 }

@@ -38,8 +38,9 @@ pub(crate) struct Place {
     pub(crate) row: String,
 }
 
-/// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known.
-pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Source>> {
+/// The sources of copies that must be read before the change can be planned, once the rows that it [`needs`] are known; all of
+/// them, if it is `planned_over` what an earlier change of its batch leaves.
+pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known, planned_over: bool) -> Result<Vec<Source>> {
     let copies = change.schema().copies;
     if copies.is_empty() {
         return Ok(Vec::new());
@@ -53,7 +54,7 @@ pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known) -> Resu
     };
     let mut sources = Vec::new();
     for (at, copy) in copies.iter().enumerate() {
-        if !setting.copies(new.schema, at) || !is_registered(copy, old, new)? {
+        if planned_over || !setting.copies(new.schema, at) || !is_registered(copy, old, new)? {
             sources.extend(copy::source(new, copy)?);
         }
     }
@@ -199,9 +200,13 @@ impl Planner<'_> {
 
     /// That no entity copies this one that would not let it go.
     pub(super) fn check_unheld(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
+        if !self.setting.copied.iter().any(|by| by.copy.on_delete == OnDelete::Restrict) {
+            return Ok(());
+        }
         let known = self.before.known();
-        for row in known.references.get(&key.row).into_iter().flatten() {
-            let Some(reference) = copy::read(row, &self.setting.copied) else { continue };
+        let stored = known.references.get(&key.row).into_iter().flatten().map(Cow::Borrowed);
+        for row in stored.chain(self.before.put_under(&copy::references_to(&key.row))) {
+            let Some(reference) = copy::read(&row, &self.setting.copied) else { continue };
             if reference.by.copy.on_delete != OnDelete::Restrict || reference.is_dead {
                 continue;
             }

@@ -309,15 +309,20 @@ impl Database {
         let Some(there) = there.filter(|row| owner_as(&entry.index, row).as_ref() == Some(owner)) else {
             return Ok(());
         };
-        if self.is_atomic() {
-            return match self.uncount(&there).await? {
-                true => Ok(()),
-                false => self.remove_row(&table, &there).await,
-            };
+        if self.is_atomic() && entry.claimed(schema).is_some() {
+            let since = self.environment().clock.monotonic();
+            return self.settle_claim(schema, owner, &entry, since).await;
         }
         let primary = self.get_row(&registered.table, owner).await?.filter(|row| is_primary(schema, row));
         if primary.is_some() {
             return self.touch(schema, owner, vec![entry]).await;
+        }
+        if self.is_atomic() {
+            // Read before the entity: one that comes now writes the row anew.
+            return match self.uncount(&there).await? {
+                true => Ok(()),
+                false => self.remove_row(&table, &there).await,
+            };
         }
         self.mark_dirty(schema, &owner.partition).await?;
         let row = self.put_release(schema, owner, sequence, &entry).await?;

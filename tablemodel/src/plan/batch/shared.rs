@@ -51,6 +51,10 @@ impl Before for WithParts<'_> {
         self.earlier.known()
     }
 
+    fn put_under(&self, prefix: &str) -> Vec<Cow<'_, Row>> {
+        self.earlier.put_under(prefix)
+    }
+
     fn is_blank(&self) -> bool {
         self.earlier.is_blank()
     }

@@ -213,3 +213,39 @@ async fn a_holder_that_keeps_its_copy_moves_without_its_source() {
         assert_clean(&db, &format!("{mode:?}")).await;
     }
 }
+
+/// What restricts a deletion may have been written by the very batch that deletes.
+#[tokio::test]
+async fn a_batch_cannot_take_away_what_an_earlier_change_of_it_must_have() {
+    for mode in MODES {
+        let db = prepared(mode).await;
+        db.insert(&employee("A", 2)).await.unwrap();
+        let lead = |number| Lead { department: "A".into(), number, id: 2, who: Name { first_name: String::new() } };
+        let restricted = |result: Result<()>, told: &str| {
+            let error = result.expect_err(told);
+            assert!(matches!(error.kind(), ErrorKind::Restricted { .. }), "{mode:?}, {told}: {error}");
+        };
+        let found = async || at!("A", 2).one(&db).await.unwrap().unwrap();
+        let mut batch = db.batch(Employee::in_partition("A"));
+        batch.insert(&lead(7)).delete(found().await);
+        restricted(batch.commit().await, "inserted");
+
+        let mut pointed = Lead::find().department("A").number(1).one(&db).await.unwrap().unwrap();
+        pointed.id = 2;
+        let mut batch = db.batch(Employee::in_partition("A"));
+        batch.save(&mut pointed).delete(found().await);
+        restricted(batch.commit().await, "pointed there");
+
+        let mut moved = found().await;
+        moved.id = 3;
+        let mut batch = db.batch(Employee::in_partition("A"));
+        batch.upsert(&lead(7)).save(&mut moved);
+        restricted(batch.commit().await, "moved away");
+
+        let inserted = db.insert(&lead(7)).await.unwrap();
+        let mut batch = db.batch(Employee::in_partition("A"));
+        batch.delete(inserted).delete(found().await);
+        batch.commit().await.expect("nothing holds it any more");
+        assert!(db.verify().await.unwrap().is_clean());
+    }
+}

@@ -213,3 +213,25 @@ async fn what_is_deleted_leaves_nothing_once_the_fence_has_passed() {
         assert_eq!(left, [], "{mode:?}");
     }
 }
+
+#[tokio::test]
+async fn a_holder_that_a_batch_points_elsewhere_and_back_keeps_its_copy() {
+    for mode in MODES {
+        let db = database(mode).await;
+        for id in 1..=2 {
+            db.insert(&employee("A", id)).await.unwrap();
+        }
+        db.insert(&department("A", 1, 1)).await.unwrap();
+        db.insert(&desk(1, 1)).await.unwrap();
+        let mut batch = db.batch(super::Employee::in_partition("A"));
+        batch.upsert(&department("A", 1, 2)).upsert(&department("A", 1, 1));
+        batch.commit().await.unwrap_or_else(|error| panic!("{mode:?}: {error}"));
+        let there = desk(1, 1);
+        let mut batch = db.batch(Desk::in_partition(there.room.as_str()));
+        batch.upsert(&desk(1, 2)).upsert(&there);
+        batch.commit().await.unwrap_or_else(|error| panic!("{mode:?}: {error}"));
+        assert_exact(&db, &format!("{mode:?}")).await;
+        let department = Department::find().name("A").number(1).one(&db).await.unwrap().unwrap();
+        assert_eq!(department.manager.as_ref().map(|card| card.id), Some(1), "{mode:?}");
+    }
+}

@@ -186,3 +186,46 @@ async fn verification_finds_a_list_that_is_not_as_it_should_be() {
     db.store().commit(&[Batch::new("Company", "A").with("n_Jones", Action::Delete(Condition::Exists))]).await.unwrap();
     assert_eq!(of_lists(&db.verify().await.unwrap()).len(), 1);
 }
+
+/// In either mode, whether a deletion leaves a tombstone or nothing.
+#[tokio::test]
+async fn what_a_batch_took_away_or_made_anew_it_cannot_go_on_with_as_it_was_read() {
+    for mode in [Consistency::Azure, Consistency::Atomic] {
+        let db = database(mode).await;
+        let read = db.insert(&worker(1)).await.unwrap();
+        let before = rows_in(&*db.store(), "Company").await;
+        let conflicts = async |batch: tablemodel::WriteBatch<'_>, told: &str| {
+            let error = batch.commit().await.expect_err(told);
+            assert!(matches!(error.kind(), ErrorKind::Conflict { .. }), "{mode:?}, {told}: {error}");
+            assert_eq!(rows_in(&*db.store(), "Company").await, before, "{mode:?}, {told}");
+        };
+        let mut changed = Stored::clone(&read);
+        changed.age += 1;
+        let mut batch = db.batch(Worker::in_partition("A"));
+        batch.delete(read.clone()).save(&mut changed);
+        conflicts(batch, "saved after it was deleted").await;
+        let mut batch = db.batch(Worker::in_partition("A"));
+        batch.delete(read.clone()).delete(read.clone());
+        conflicts(batch, "deleted twice").await;
+        let (mut moved, mut changed) = (read.clone(), read.clone());
+        moved.id = 2;
+        changed.age += 1;
+        let mut batch = db.batch(Worker::in_partition("A"));
+        batch.save(&mut moved).save(&mut changed);
+        conflicts(batch, "saved after it was moved").await;
+        let mut changed = read.clone();
+        changed.age += 1;
+        let mut batch = db.batch(Worker::in_partition("A"));
+        batch.delete(read.clone()).insert(&worker(1)).save(&mut changed);
+        conflicts(batch, "saved over one that was inserted").await;
+        let mut changed = read.clone();
+        changed.age += 1;
+        let mut batch = db.batch(Worker::in_partition("A"));
+        batch.delete(read.clone()).upsert(&worker(1)).save(&mut changed);
+        conflicts(batch, "saved over one that was upserted").await;
+        let mut batch = db.batch(Worker::in_partition("A"));
+        batch.delete(read).insert(&worker(1)).upsert(&Worker { age: 31, ..worker(1) });
+        batch.commit().await.expect("these ask for nothing that was read");
+        assert_exact(&db, "made anew").await;
+    }
+}
