@@ -344,7 +344,11 @@ fn is_crowded(error: &Error, together: bool) -> bool {
 
 /// Whether each entity of the batch would meet the same error, or may have been written.
 fn concerns_all(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Denied | ErrorKind::Unavailable)
+    match error.kind() {
+        ErrorKind::OutcomeUnknown | ErrorKind::Denied => true,
+        ErrorKind::Unavailable => error.operation().is_none(), // else another is busy with what that one asks for
+        _ => false,
+    }
 }
 
 /// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.

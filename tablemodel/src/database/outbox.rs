@@ -116,10 +116,17 @@ impl Database {
         let marker = marker(schema.table, partition);
         let clock = &self.environment().clock;
         // Asked again after each write: one that took too long is none to rely on.
-        while !self.0.markers.is_fresh(&marker, clock.monotonic()) {
+        for _ in 0..ATTEMPTS {
+            if self.0.markers.is_fresh(&marker, clock.monotonic()) {
+                return Ok(());
+            }
             self.write_marker(&marker).await?;
         }
-        Ok(())
+        let detail = format!(
+            "a write of the store takes longer than half the fence, {:?}: open with a longer one",
+            self.0.fence
+        );
+        Err(Error::new(ErrorKind::Unavailable, detail).at_key(marker))
     }
 
     /// A relay goes by the time at which the store wrote the marker, so that of two markers the later one counts, whatever

@@ -137,12 +137,17 @@ pub(crate) fn read(index: &IndexSchema, row: &Row) -> Option<Claim> {
     if !is_derived || !system::is_of_type(&row.properties, index.discriminator) || system::is_dead(&row.properties) {
         return None;
     }
-    let expires = match row.properties.get(system::EXPIRES) {
+    let stage = expires(&row.properties).map_or(Stage::Confirmed, Stage::Pending);
+    Some(Claim { owner: system::owner(row)?, stage })
+}
+
+/// Until when a claim that is not confirmed holds the value for its entity.
+pub(crate) fn expires(claim: &Properties) -> Option<DateTime> {
+    let expires = match claim.get(system::EXPIRES) {
         Some(ValueRef::DateTime(expires)) => expires,
         _ => DateTime::MIN,
     };
-    let stage = if system::is_pending(&row.properties) { Stage::Pending(expires) } else { Stage::Confirmed };
-    Some(Claim { owner: system::owner(row)?, stage })
+    system::is_pending(claim).then_some(expires)
 }
 
 /// The properties of a claim that is not confirmed yet: whose it is, and until when.

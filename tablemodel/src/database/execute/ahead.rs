@@ -37,7 +37,7 @@ impl Run<'_> {
             if !cleared {
                 return Ok(());
             }
-            self.learn(&key.row).await?;
+            self.learn_entity(schema, &key.row).await?;
         }
         Err(Error::new(ErrorKind::Unavailable, "the key keeps changing").of(schema.entity_type).at_key(key.clone()))
     }

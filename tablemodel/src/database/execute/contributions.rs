@@ -39,7 +39,8 @@ impl Run<'_> {
                 self.known.insert(row.key.row.clone(), Some(row));
             }
             match page.continuation.filter(|_| live <= changes) {
-                Some(next) => query.continuation = Some(next),
+                // Many are gone, and only wait to be swept.
+                Some(next) => (query.limit, query.continuation) = (limits::MAX_PAGE_ROWS, Some(next)),
                 None => break,
             }
         }

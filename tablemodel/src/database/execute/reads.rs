@@ -37,7 +37,7 @@ impl Run<'_> {
     pub(in crate::database) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         self.look_at_clock();
         self.read_holders(changes).await?;
-        for change in changes {
+        for (number, change) in changes.iter().enumerate() {
             if matches!(change, Change::Recopy { .. }) {
                 self.known.is_of_copies(&change.key().row);
             }
@@ -59,7 +59,7 @@ impl Run<'_> {
                 }
             }
             if !self.known.is_blank() {
-                self.clear_way(change).await?;
+                self.clear_way(change).await.map_err(|error| error.in_operation(number))?;
             }
         }
         self.read_sources(changes).await

@@ -32,7 +32,8 @@ impl Database {
         (leaving.copying.plans_each, arriving.copying.plans_each) = (true, true);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
         let moved = self.commit_move(registered, (&mut leaving, &leave), (&mut arriving, &arrive), &key, until).await;
-        let moved = moved.map(|rows| arriving.staging.noted(vec![rows]));
+        let moved =
+            moved.map(|rows| arriving.staging.noted(vec![rows])).map_err(|error| arriving.settled(error).alone());
         leaving.clean_up(&moved).await;
         arriving.clean_up(&moved).await;
         moved?.into_iter().next().flatten().ok_or_else(no_row)

@@ -48,15 +48,16 @@ impl Relay {
                 self.db.remove_row(&table, &there).await?;
             }
         }
-        if others.is_empty() {
-            let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
-            let is_left = |row: &Row| {
-                let is_ours = is_tombstone(row) && !is_reserved(row);
-                is_ours && system::sequence(&row.properties) <= outgoing.intent.sequence
-            };
-            if let Some(primary) = primary.filter(is_left) {
-                self.db.remove_row(&outgoing.table, &primary).await?;
+        let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
+        let is_left = |row: &Row| {
+            let is_ours = is_tombstone(row) && !is_reserved(row);
+            is_ours && system::sequence(&row.properties) <= outgoing.intent.sequence
+        };
+        if let Some(primary) = primary.filter(is_left) {
+            if !others.is_empty() {
+                return Ok(()); // theirs are older: none but this one takes the entity's tombstone away
             }
+            self.db.remove_row(&outgoing.table, &primary).await?;
         }
         self.db.remove_row(&outgoing.table, row).await
     }

@@ -28,7 +28,7 @@ use crate::{
         states::IndexState,
         system,
     },
-    rooms::{copy, rekey::is_reserved},
+    rooms::{copy, rekey::is_reserved, unique},
     schema::EntitySchema,
 };
 
@@ -116,11 +116,23 @@ impl Database {
                 None => return Ok(None),
             },
         };
-        if self.is_pending(wanted.schema, &wanted.owner).await? {
+        if self.is_pending(wanted.schema, &wanted.owner).await? || self.is_brought(wanted, there.as_ref()).await? {
             return Ok(None);
         }
         let (table, key) = (away.table.to_owned(), away.key.clone());
         Ok(Some(Violation { table, key, kind, detail, mend }))
+    }
+
+    /// Whether the row is the claim that the entity has at the key from which it has just come, and is about to take over; or
+    /// has taken over, and is about to confirm.
+    async fn is_brought(&self, wanted: &Wanted, row: Option<&Row>) -> Result<bool> {
+        let Some(row) = row.filter(|_| wanted.kind.unique) else { return Ok(false) };
+        let Some(owner) = system::owner(row) else { return Ok(false) };
+        if owner == wanted.owner {
+            return Ok(unique::expires(&row.properties).is_some_and(|expires| self.environment().clock.now() < expires));
+        }
+        let moves = self.moves_of(wanted.schema, &owner).await?;
+        Ok(moves.iter().any(|moving| moving.to.key == wanted.owner))
     }
 
     /// Whether the row is the claim of another entity, which has the value.
@@ -277,9 +289,10 @@ impl Database {
         Ok(page.continuation.is_some() || page.rows.iter().any(|row| !system::is_dead(&row.properties)))
     }
 
-    /// Whether what the entity wants elsewhere is still on its way.
+    /// Whether what the entity wants elsewhere is still on its way, or itself, from this key to another.
     pub(super) async fn is_pending(&self, schema: &'static EntitySchema, owner: &RowKey) -> Result<bool> {
-        self.has_outbox_rows(schema, owner, |row| Progress::of(row).delivered.is_none()).await
+        let is_left = self.has_outbox_rows(schema, owner, |row| Progress::of(row).delivered.is_none()).await?;
+        Ok(is_left || !self.moves_of(schema, owner).await?.is_empty())
     }
 
     async fn has_outbox_rows(

@@ -118,3 +118,24 @@ async fn a_fault_at_any_store_call_leaves_old_or_new_and_the_claims_of_it() {
     }
     assert!(points > 700, "{points} points");
 }
+
+#[tokio::test]
+async fn of_a_bulk_only_that_fails_whose_value_another_is_about_to_take() {
+    let db = database(Consistency::Azure).await;
+    let busy = Member { badge: None, email: Some("busy@x".into()), ..member("B", 8) };
+    db.fail(|call: &tablemodel::store::fault::Call<'_>| match call.request {
+        tablemodel::store::fault::Request::Commit(batches) if batches[0].table == "Club" => Some(Fault::CrashBefore),
+        _ => None,
+    });
+    let _ = db.insert(&busy).await;
+    db.fail(Script::new());
+    let db = db.reopen::<Model>().await.unwrap();
+    let all = (1..=20).map(|id| match id {
+        7 => Member { email: busy.email.clone(), ..member("A", id) },
+        _ => member("A", id),
+    });
+    let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.unwrap();
+    assert_eq!((report.written, report.failed.len()), (19, 1), "{:?}", report.failed);
+    assert_eq!(report.failed[0].kind(), &tablemodel::ErrorKind::Unavailable);
+    assert_eq!(members(&db).await.len(), 19);
+}

@@ -249,3 +249,29 @@ async fn a_batch_cannot_take_away_what_an_earlier_change_of_it_must_have() {
         assert!(db.verify().await.unwrap().is_clean());
     }
 }
+
+/// The move may have happened: that it did not cannot be said.
+#[tokio::test]
+async fn a_move_in_one_commit_whose_reply_is_lost_before_the_store_goes_says_so() {
+    use tablemodel::{
+        store::{
+            StoreErrorKind,
+            fault::{Call, Request},
+        },
+        testing::Fault,
+    };
+    for kind in KINDS {
+        let db = prepared(Consistency::Atomic).await;
+        let mut is_lost = false;
+        db.fail(move |call: &Call<'_>| match call.request {
+            Request::Commit(_) if !is_lost => {
+                is_lost = true;
+                Some(Fault::LostReply)
+            }
+            _ if is_lost => Some(Fault::error(StoreErrorKind::Unavailable)),
+            _ => None,
+        });
+        let error = run(&db, kind).await.expect_err("nothing can be read");
+        assert_eq!(error.kind(), &ErrorKind::OutcomeUnknown, "{kind:?}: {error}");
+    }
+}

@@ -194,3 +194,28 @@ async fn a_write_that_is_recognised_though_the_clock_moved_is_current_and_delive
     stored.age += 1;
     db.save(&mut stored).await.expect("current");
 }
+
+/// An outbox row whose sweep failed once is the last one of its entity; the tombstone goes with the one that outlives it.
+#[tokio::test]
+async fn a_sweep_that_fails_once_leaves_no_tombstone_behind() {
+    use tablemodel::store::fault::{Call, Request};
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let mut stored = db.insert(&worker("A", 1)).await.unwrap();
+    stored.city = "Oslo".into();
+    db.save(&mut stored).await.unwrap();
+    db.delete(stored).await.unwrap();
+    db.clock().advance(std::time::Duration::from_secs(601));
+    let mut is_met = false;
+    db.fail(move |call: &Call<'_>| match call.request {
+        Request::Get("Cities", key) if key.partition == "Rome" && !std::mem::replace(&mut is_met, true) => {
+            Some(Fault::error(tablemodel::store::StoreErrorKind::Denied))
+        }
+        _ => None,
+    });
+    assert_eq!(db.relay().run_once().await.unwrap().failed, 1, "the sweep of the first one");
+    for _ in 0..5 {
+        db.clock().advance(std::time::Duration::from_secs(700));
+        db.relay().run_once().await.unwrap();
+    }
+    assert_eq!(super::leftovers(&db).await, []);
+}

@@ -3,6 +3,7 @@
 mod crashes;
 mod delivery;
 mod many;
+mod meanwhile;
 mod oversized;
 mod reads;
 mod rows;

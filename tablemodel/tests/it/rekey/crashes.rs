@@ -142,3 +142,38 @@ pub(super) fn left() -> impl tablemodel::testing::FaultPlan {
         _ => None,
     }
 }
+
+/// Dies before the commit with this number after the one that carries the intent.
+fn after_leaving(commits: usize) -> impl tablemodel::testing::FaultPlan {
+    use tablemodel::store::fault::{Call, Request};
+    let mut since = None;
+    move |call: &Call<'_>| match call.request {
+        Request::Commit(_) if since == Some(commits) => Some(Fault::CrashBefore),
+        Request::Commit(batches) => {
+            let leaves = batches[0].operations.iter().any(|o| o.row.starts_with("~~move|"));
+            since = since.map(|since| since + 1).or(leaves.then_some(0));
+            None
+        }
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn what_an_entity_on_its_way_still_has_is_no_damage() {
+    for commits in 0.. {
+        let db = prepared(Consistency::Azure, Kind::Member).await;
+        db.fail(after_leaving(commits));
+        let moved = run(&db, Kind::Member).await;
+        let is_over = moved.is_ok();
+        db.fail(Script::new());
+        let db = db.reopen::<Model>().await.unwrap();
+        let verified = db.verify().await.unwrap();
+        assert!(verified.is_clean(), "{commits} commits after it left: {:?}", verified.violations);
+        if is_over {
+            assert!(commits > 2, "{commits}");
+            break;
+        }
+        let repaired = db.repair().await.unwrap();
+        assert_eq!((repaired.repaired, repaired.left.len()), (0, 0), "{commits} commits after it left");
+    }
+}

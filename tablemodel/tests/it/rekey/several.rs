@@ -208,3 +208,17 @@ async fn a_part_that_is_lost_on_the_way_is_told_of_and_nothing_arrives_without_i
     assert_eq!(books(&db).await, [None, Some(book("B", 90_000))]);
     assert_exact(&db, "put back").await;
 }
+
+#[tokio::test]
+async fn who_writes_over_an_entity_on_its_way_there_knows_all_its_rows() {
+    let db = prepared(Consistency::Azure, 70_000).await;
+    db.fail(left());
+    assert!(run(&db, 70_000).await.is_err());
+    db.fail(Script::new());
+    let db = db.reopen::<Library>().await.unwrap();
+    db.upsert(&book("B", 80_000)).await.expect("it arrives first, and is then written over");
+    settle(&db).await;
+    assert_eq!(find(&db, "B").await.unwrap().text.len(), 80_000);
+    assert!(find(&db, "A").await.is_none());
+    assert!(db.verify().await.unwrap().is_clean());
+}

@@ -177,3 +177,23 @@ async fn what_a_cell_cannot_hold_is_set_aside_and_delivered_once_it_can() {
     assert_eq!((error.kind(), error.operation()), (&ErrorKind::Overflow, None), "{error}");
     assert_exact(&atomic, "refused").await;
 }
+
+/// Contributions that were taken away stand before it, until they are swept.
+#[tokio::test]
+async fn the_next_least_one_is_found_with_few_reads_however_many_went_before_it() {
+    let db = database(Consistency::Azure).await;
+    db.insert(&shop(1)).await.unwrap();
+    let mut orders = Vec::new();
+    for id in 1..=120 {
+        orders.push(db.insert(&order("c", id)).await.unwrap());
+    }
+    let mut calls = Vec::new();
+    for order in orders.into_iter().take(110) {
+        db.forget_calls();
+        db.delete(order).await.unwrap();
+        calls.push(db.calls().len());
+    }
+    let (first, last) = (calls[1], calls[109]);
+    assert!(last <= first + 4, "{first} calls at first, {last} at last");
+    assert!(db.verify().await.unwrap().is_clean());
+}
