@@ -7,7 +7,7 @@ use syn::{Attribute, LitInt, LitStr, Meta, Path, Token, ext::IdentExt, parse::Pa
 use crate::errors::{Errors, unknown};
 
 /// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 10] = ["count", "expires", "latest", "list", "max", "min", "series", "shard", "slice", "sum"];
+const LATER: [&str; 4] = ["expires", "latest", "series", "slice"];
 
 /// One word.
 #[derive(Debug, Clone)]

@@ -47,6 +47,9 @@ pub(super) struct Diff {
     /// A property, by stored names: `Qty=Quantity`, `Order.Qty=Quantity`; or `was = "Qty"` on the field
     #[arg(long, value_name = "[ENTITY.]OLD=NEW", value_parser = pair)]
     pub(super) rename: Vec<(String, String)>,
+    /// No property has another name now, but those of `--rename`: what is gone is removed, what is new is added
+    #[arg(long)]
+    pub(super) no_rename: bool,
     /// Allow a change that is refused, with the reason: `TM107="the old rows are gone"`
     #[arg(long, value_name = "CODE=REASON", value_parser = pair)]
     pub(super) allow: Vec<(String, String)>,

@@ -36,6 +36,8 @@ struct Evolution<'a> {
     changes: Vec<Change>,
     /// What it copies that its source stores otherwise now.
     copied: Vec<String>,
+    /// What may be a rename that nobody spoke of.
+    unsaid: Vec<(String, String)>,
 }
 
 impl Evolution<'_> {
@@ -65,7 +67,8 @@ pub(super) fn run(project: &Project, models: &[Model], arguments: &Diff, asks: b
             "`diff` touches no store: only `diff --amend` asks one, whether the plan was applied".to_owned(),
         ));
     }
-    let evolutions = evolutions(project, &lock, &Asked { renames: &arguments.rename, asks })?;
+    let evolutions =
+        evolutions(project, &lock, &Asked { renames: &arguments.rename, no_more: arguments.no_rename, asks })?;
     finish(project, lock, &chain, arguments, &evolutions)
 }
 
@@ -88,7 +91,8 @@ fn amend(
     {
         return Ok(refused(&why));
     }
-    let evolutions = evolutions(project, &taken.lock, &Asked { renames: &taken.arguments.rename, asks })?;
+    let asked = Asked { renames: &taken.arguments.rename, no_more: taken.arguments.no_rename, asks };
+    let evolutions = evolutions(project, &taken.lock, &asked)?;
     if let Some(why) = taken.misfit(&evolutions) {
         return Ok(refused(&why));
     }
@@ -113,6 +117,11 @@ fn finish(
     let new = evolutions.iter().filter(|evolution| evolution.old.is_none()).map(|evolution| &evolution.new);
     let returned = plan::returned(project, new)?;
     let mut lines = told(evolutions);
+    let unsaid: Vec<String> = evolutions.iter().flat_map(unsaid).collect();
+    if !unsaid.is_empty() {
+        lines.extend(unsaid.iter().cloned());
+        return Ok(Outcome { code: DRIFTED, lines, data: json!({ "error": unsaid.join("\n"), "steps": [] }) });
+    }
     lines.extend(returned.iter().map(|step| format!("  {} {:<9} {}", step.code, step.class.word(), step.change)));
     lines.extend(gone.iter().map(|name| {
         format!("entity {name}\n  TM206 unsafe    - entity {name} ({})", entities::hint(project, &lock, name))
@@ -178,7 +187,14 @@ fn evolution<'a>(
     let mut new = entity.format.clone();
     let Some(section) = lock.newest(&new.entity_type) else {
         renames::written(entity, lock)?;
-        return Ok(Some(Evolution { entity, old: None, new, changes: Vec::new(), copied: Vec::new() }));
+        return Ok(Some(Evolution {
+            entity,
+            old: None,
+            new,
+            changes: Vec::new(),
+            copied: Vec::new(),
+            unsaid: Vec::new(),
+        }));
     };
     let old = section.format.clone();
     if new.version < old.version {
@@ -189,6 +205,7 @@ fn evolution<'a>(
         )));
     }
     let properties = asked.renames(&old, &new, renames::written(entity, lock)?)?;
+    let unsaid = asked.unsaid(&old, &new, &properties);
     let renames = Renames { properties, retired: retired(lock, &old) };
     let differs = |new: &Format| diff(&old, new, &renames);
     let copied = copied::otherwise(project, lock, &new);
@@ -197,13 +214,24 @@ fn evolution<'a>(
     }
     let changes = differs(&new)?;
     let has_moved = section.crate_name != "*" && section.crate_name != entity.crate_name;
-    Ok((has_moved || !changes.is_empty()).then_some(Evolution { entity, old: Some(old), new, changes, copied }))
+    Ok((has_moved || !changes.is_empty()).then_some(Evolution { entity, old: Some(old), new, changes, copied, unsaid }))
 }
 
 /// The names that versions before the newest one used, and that it does not use any more.
 pub(super) fn retired(lock: &Lock, newest: &Format) -> BTreeSet<String> {
     let used = lock.versions(&newest.entity_type).flat_map(|section| section.format.names());
     used.filter(|name| !newest.names().any(|own| own == *name)).map(str::to_owned).collect()
+}
+
+/// What is refused until somebody says whether it is a rename.
+fn unsaid(evolution: &Evolution<'_>) -> Vec<String> {
+    let name = &evolution.new.entity_type;
+    let line = |(from, to): &(String, String)| {
+        format!(
+            "refused: was {from} of {name} renamed to {to}? say `--rename {name}.{from}={to}`; or `--no-rename`, and the values of {from} are lost"
+        )
+    };
+    evolution.unsaid.iter().map(line).collect()
 }
 
 fn steps(evolutions: &[Evolution<'_>]) -> Vec<Step> {

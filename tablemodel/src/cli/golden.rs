@@ -11,13 +11,18 @@ use super::{
     outcome::{DONE, Failure, Outcome},
     project::Project,
 };
-use crate::{Database, Result, cli::Model, schema::EntitySchema, testing::check_golden};
+use crate::{Database, Error, ErrorKind, Result, cli::Model, schema::EntitySchema, testing::check_golden};
 
 /// Rows of each version, by the names of their files.
 type Sampled = Vec<(String, Vec<String>)>;
 
 /// Takes them from the store.
 pub(super) async fn sample(db: &Database, entity: Option<&str>, rows: usize) -> Result<Sampled> {
+    if let Some(entity) = entity.filter(|entity| db.model().iter().all(|schema| schema.entity_type != *entity)) {
+        let known: Vec<_> = db.model().iter().map(|schema| schema.entity_type).collect();
+        let detail = format!("the model has no entity `{entity}`: it has {}", known.join(", "));
+        return Err(Error::new(ErrorKind::NotFound, detail));
+    }
     let mut sampled = Vec::new();
     let wanted = |schema: &&&'static EntitySchema| entity.is_none_or(|entity| entity == schema.entity_type);
     for schema in db.model().iter().filter(wanted) {

@@ -60,13 +60,17 @@ fn write_alias(package: &Package) -> Result<String, Failure> {
 
 /// The configuration with the alias; none if it has one. Or the alias alone, where it has others that are no table of lines.
 pub(super) fn with_alias(text: &str, package: &str) -> Result<Option<String>, String> {
-    let has_alias = |line: &str| {
-        line.trim_start().strip_prefix("tablemodel").is_some_and(|rest| rest.trim_start().starts_with('='))
-    };
-    if text.lines().any(has_alias) {
-        return Ok(None);
-    }
     let alias = alias(package);
+    if let Some(there) = alias_of(text) {
+        let mut words = there.split(|c: char| c.is_whitespace() || c == '"').skip_while(|word| *word != "--package");
+        // One that the user wrote for himself names no package, or says it otherwise.
+        let is_of_another = words.nth(1).is_some_and(|other| other != package);
+        return if is_of_another {
+            Err(format!("tablemodel-of-{}", alias.replacen("tablemodel", package, 1)))
+        } else {
+            Ok(None)
+        };
+    }
     let mut lines: Vec<&str> = text.lines().collect();
     let is_inline = |line: &&str| {
         line.trim_start().strip_prefix("alias").is_some_and(|rest| rest.trim_start().starts_with(['=', '.']))
@@ -84,6 +88,18 @@ pub(super) fn with_alias(text: &str, package: &str) -> Result<Option<String>, St
         None => lines.extend(["", "[alias]", &alias]),
     }
     Ok(Some(lines.join("\n") + "\n"))
+}
+
+/// The line of the alias among the others.
+fn alias_of(text: &str) -> Option<&str> {
+    let mut section = String::new();
+    text.lines().find(|line| {
+        let line = line.trim_start();
+        if line.starts_with('[') {
+            section = line.split_once('#').map_or(line, |(line, _)| line).split_whitespace().collect();
+        }
+        section == "[alias]" && line.strip_prefix("tablemodel").is_some_and(|rest| rest.trim_start().starts_with('='))
+    })
 }
 
 fn write_program(package: &Package) -> Result<String, Failure> {

@@ -165,12 +165,14 @@ pub(super) fn chain(project: &Project, lock: &Lock) -> Result<Result<Chain, Stri
     let mut before = NONE.to_owned();
     let plans = read(project)?;
     let locked = lock.plan.as_ref().map(|plan| format!("{} {}", plan.id, plan.fingerprint)).unwrap_or_default();
-    if let Some(stray) = stray(&plans, &locked) {
+    let strays = strays(&plans, &locked);
+    if !strays.is_empty() {
+        let files: Vec<_> = strays.iter().map(|plan| format!("tablemodel/migrations/{}.toml", plan.id)).collect();
+        let last = lock.plan.as_ref().map_or("no plan", |plan| &plan.id);
         return Ok(Err(format!(
-            "TM701: plan {0} is not among those that tablemodel.lock ends with, `{locked}`: it was left by a `diff` that was cut off, \
-             or by a merge: delete tablemodel/migrations/{0}.toml, and run `cargo tablemodel diff`; or restore the lock that has it \
-             from version control",
-            stray.id
+            "TM701: {0} is not among the plans that tablemodel.lock ends with ({last}): left by a `diff` that was cut off, or by a \
+             merge: delete {0}, and run `cargo tablemodel diff`; or restore the lock that has it from version control",
+            files.join(" and ")
         )));
     }
     for plan in &plans {
@@ -193,17 +195,19 @@ pub(super) fn chain(project: &Project, lock: &Lock) -> Result<Result<Chain, Stri
     Ok(Ok(Chain { last: lock.plan.clone(), length: plans.len() }))
 }
 
-/// The only plan that the lock's last does not go back to, if all that it does go back to are there.
-fn stray<'a>(plans: &'a [Found], locked: &str) -> Option<&'a Found> {
+/// The plans that the lock's last does not go back to, if all that it does go back to are there.
+fn strays<'a>(plans: &'a [Found], locked: &str) -> Vec<&'a Found> {
     let (mut link, mut known) = (locked, Vec::new());
     while let Some(plan) = plans.iter().find(|plan| plan.link() == link) {
         known.push(plan.id.as_str());
         link = &plan.parent;
     }
-    let mut others = plans.iter().filter(|plan| !known.contains(&plan.id.as_str()));
-    let (stray, more) = (others.next()?, others.next());
-    let follows = stray.parent == NONE || plans.iter().any(|plan| plan.link() == stray.parent);
-    (link == NONE && more.is_none() && follows).then_some(stray)
+    let others: Vec<_> = plans.iter().filter(|plan| !known.contains(&plan.id.as_str())).collect();
+    let follows = |other: &Found| other.parent == NONE || plans.iter().any(|plan| plan.link() == other.parent);
+    match link == NONE && others.iter().all(|other| follows(other)) {
+        true => others,
+        false => Vec::new(),
+    }
 }
 
 /// Of these entities, which are new to the lock, those that return in a version that a plan took out of it, or in an older one.

@@ -196,11 +196,16 @@ fn init_writes_what_is_missing_and_leaves_what_is_there() {
 
 #[test]
 fn an_alias_goes_among_the_others() {
-    let with = |text| super::init::with_alias(text, "stock");
-    let written = |text| with(text).unwrap().unwrap();
+    let with = |text: &str| super::init::with_alias(text, "stock");
+    let written = |text: &str| with(text).unwrap().unwrap();
     assert!(written("[alias]\nb = \"build\"\n").starts_with("[alias]\ntablemodel = \"run"));
     assert!(written("[net]\noffline = true\n").contains("\n\n[alias]\ntablemodel"));
     assert_eq!(with("[alias]\ntablemodel = \"mine\"\n"), Ok(None));
+    assert!(written("[patch.crates-io]\ntablemodel = { path = \"..\" }\n").contains("\n\n[alias]\ntablemodel = \"run"));
+    let of = |package| super::init::with_alias("", package).unwrap().unwrap();
+    assert_eq!(with(&of("stock")), Ok(None));
+    let beside = with(&of("other")).unwrap_err();
+    assert!(beside.starts_with("tablemodel-of-stock = \"run") && beside.contains("--package stock"), "{beside}");
     assert!(written("[ alias ] # mine\nb = \"build\"\n").starts_with("[ alias ] # mine\ntablemodel = \"run"));
     for inline in ["alias = { b = \"build\" }\n", "alias.b = \"build\"\n"] {
         assert!(with(inline).unwrap_err().starts_with("tablemodel = \"run"), "a second table would not be read");
@@ -234,6 +239,28 @@ fn nothing_is_planned_where_nothing_changed() {
     assert_eq!(folder.files(), before);
 }
 
+#[test]
+fn what_may_be_a_rename_is_refused_until_it_is_said_where_values_would_be_lost() {
+    use releases::{rated, scored};
+    let folder = Folder::new();
+    assert_eq!(folder.run::<rated::Model>("init"), 0);
+    let before = folder.files();
+    let told = folder.answer::<scored::Model>(&["diff"]);
+    assert_eq!(told.code, 2, "{:?}", told.lines);
+    let lines = told.lines.join("\n");
+    assert!(lines.contains("--rename Item.Stars=Score") && lines.contains("--no-rename"), "{lines}");
+    assert_eq!(folder.files(), before);
+    assert_eq!(folder.run::<scored::Model>("diff --no-rename"), 0);
+    let plan = folder.read("tablemodel/migrations/0001_change.toml");
+    assert!(plan.contains("TM103") && plan.contains("TM101"), "{plan}");
+    let folder = Folder::new();
+    assert_eq!(folder.run::<rated::Model>("init"), 0);
+    assert_eq!(folder.run::<scored::Model>("diff --rename Item.Stars=Score --no-rename"), 0);
+    let plan = folder.read("tablemodel/migrations/0001_change.toml");
+    assert!(plan.contains("TM104") && !plan.contains("TM103"), "{plan}");
+}
+
+/// It has to be computed: whoever writes the upgrade sees what is gone.
 #[test]
 fn a_rename_that_is_not_said_is_a_removal_and_an_addition() {
     let folder = Folder::begun();
@@ -339,4 +366,16 @@ fn several_models_share_a_lock_unless_they_share_a_name() {
     assert_eq!(run(&[super::Model::of::<first::Model>(), super::Model::of::<none::Model>()]), 0);
     let lock = folder.read("tablemodel.lock");
     assert!(lock.contains("entity Item@1 ") && lock.contains("entity Thing@1 "), "{lock}");
+}
+
+/// As git gives it on some machines, or as people write it.
+#[test]
+fn an_upgrade_is_pointed_elsewhere_whatever_its_lines_end_with() {
+    let written = "use x;\n\nimpl tablemodel::Upgrade<ItemV1> for crate::Item {\n    // mine\n}\n";
+    let retargeted = |text: &str| super::upgrade::retargeted(text, "Item", 1, "super::ItemV2");
+    let wanted = written.replace("crate::Item", "super::ItemV2");
+    assert_eq!(retargeted(written), Some(wanted.clone()));
+    assert_eq!(retargeted(&written.replace('\n', "\r\n")), Some(wanted.clone()));
+    assert_eq!(retargeted(&written.replace("tablemodel::Upgrade", "Upgrade")), Some(wanted));
+    assert_eq!(retargeted("impl Upgrade<ItemV2> for crate::Item {\n}\n"), None);
 }

@@ -37,7 +37,10 @@ fn start(entity_type: &str, from: u32) -> String {
 
 /// The same implementation for another target; none where its first line is not as it was written.
 pub(super) fn retargeted(text: &str, entity_type: &str, from: u32, target: &str) -> Option<String> {
-    let (before, rest) = text.split_once(&start(entity_type, from))?;
+    let text = text.replace("\r\n", "\n");
+    let written = start(entity_type, from);
+    let short = written.replacen("tablemodel::", "", 1); // with `use tablemodel::Upgrade`
+    let (before, rest) = text.split_once(&written).or_else(|| text.split_once(&short))?;
     let (_, rest) = rest.split_once(" {\n")?;
     Some(format!("{before}{}\n{rest}", head(entity_type, from, target)))
 }

@@ -310,9 +310,32 @@ impl fmt::Display for Change {
     }
 }
 
+/// What differs of the place of an index's rows.
+fn keys(from: &IndexFormat, to: &IndexFormat) -> String {
+    let mut told = Vec::new();
+    if from.row != to.row {
+        told.push(format!("keys \"{}\" -> \"{}\"", from.row, to.row));
+    }
+    if let (Some(from), Some(to)) = (&from.elsewhere, &to.elsewhere) {
+        if from.partition != to.partition {
+            told.push(format!("partition \"{}\" -> \"{}\"", from.partition, to.partition));
+        }
+        if from.table != to.table {
+            told.push(format!("table {} -> {}", from.table, to.table));
+        }
+    }
+    if from.each != to.each {
+        told.push("what it has a row for each of".to_owned());
+    }
+    if from.cover.is_list() != to.cover.is_list() {
+        told.push(if to.cover.is_list() { "an index -> a list" } else { "a list -> an index" }.to_owned());
+    }
+    told.join(", ")
+}
+
 fn aspect(code: Code, from: &IndexFormat, to: &IndexFormat) -> String {
     match code {
-        Code::TM403 => format!("keys \"{}\" -> \"{}\"", from.row, to.row),
+        Code::TM403 => keys(from, to),
         Code::TM404 => "what it keeps".to_owned(),
         Code::TM405 if to.elsewhere.is_some() => "beside the entity -> another partition (eventual)".to_owned(),
         Code::TM405 => "another partition -> beside the entity (atomic)".to_owned(),

@@ -9,6 +9,8 @@ use crate::format::{Change, Format};
 pub(super) struct Asked<'a> {
     /// `[ENTITY.]OLD`, `NEW`.
     pub(super) renames: &'a [(String, String)],
+    /// Whether there are no others.
+    pub(super) no_more: bool,
     /// Whether someone is there to answer.
     pub(super) asks: bool,
 }
@@ -36,10 +38,21 @@ impl Asked<'_> {
                 renames.push(rename);
             }
         }
-        if self.asks {
+        if self.asks && !self.no_more {
             ask(old, new, &mut renames)?;
         }
         Ok(renames)
+    }
+
+    /// What may be a rename that nobody spoke of: a property that is gone, and a new one that is stored alike and would read as
+    /// absent. Where the new one has to be computed, whoever writes the upgrade sees what is gone.
+    pub(super) fn unsaid(&self, old: &Format, new: &Format, told: &[(String, String)]) -> Vec<(String, String)> {
+        if self.asks || self.no_more {
+            return Vec::new();
+        }
+        let mut pairs = alike(old, new, told);
+        pairs.retain(|(_, to)| new.properties.get(to).is_some_and(|property| property.may_be_absent()));
+        pairs
     }
 
     /// That every flag was of use.
@@ -58,15 +71,23 @@ impl Asked<'_> {
 
 /// Asks of each pair that is stored alike.
 fn ask(old: &Format, new: &Format, renames: &mut Vec<(String, String)>) -> Result<(), Failure> {
-    for (from, was) in old.properties.iter().filter(|(name, _)| !new.properties.contains_key(*name)) {
-        for (to, is) in new.properties.iter().filter(|(name, _)| !old.properties.contains_key(*name)) {
-            let is_told = renames.iter().any(|(old, new)| old == from || new == to);
-            if !is_told && was.codec == is.codec && answer(&new.entity_type, from, to)? {
-                renames.push((from.clone(), to.clone()));
-            }
+    for (from, to) in alike(old, new, renames) {
+        let is_told = renames.iter().any(|(old, new)| *old == from || *new == to);
+        if !is_told && answer(&new.entity_type, &from, &to)? {
+            renames.push((from, to));
         }
     }
     Ok(())
+}
+
+/// The pairs of a property that is gone and a new one that are stored alike, but for those told of.
+fn alike(old: &Format, new: &Format, told: &[(String, String)]) -> Vec<(String, String)> {
+    let gone = old.properties.iter().filter(|(name, _)| !new.properties.contains_key(*name));
+    let pairs = gone.flat_map(|(from, was)| {
+        let added = new.properties.iter().filter(|(name, _)| !old.properties.contains_key(*name));
+        added.filter(|(_, is)| was.codec == is.codec).map(move |(to, _)| (from.clone(), to.clone()))
+    });
+    pairs.filter(|(from, to)| told.iter().all(|(old, new)| old != from && new != to)).collect()
 }
 
 fn answer(entity: &str, from: &str, to: &str) -> Result<bool, Failure> {

@@ -138,6 +138,8 @@ fn failed(error: &Error) -> Outcome {
         | ErrorKind::UnknownVersion
         | ErrorKind::PlanMismatch { .. }
         | ErrorKind::NotFound
+        | ErrorKind::Moved { .. }
+        | ErrorKind::NotSwitched { .. }
         | ErrorKind::IndexNotReady { .. } => DRIFTED,
         ErrorKind::Unavailable | ErrorKind::LeaseExpired | ErrorKind::MigrationRunning { .. } => WAITING,
         ErrorKind::Stopped => STOPPED,

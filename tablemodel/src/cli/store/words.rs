@@ -170,8 +170,12 @@ pub(in crate::cli) struct Golden {
     #[arg(long, value_name = "ENTITY")]
     pub(super) entity: Option<String>,
     /// So many entities of each version, the first by their keys
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = some)]
     pub(super) rows: usize,
+}
+
+fn some(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|rows| *rows > 0).ok_or_else(|| "at least one".to_owned())
 }
 
 fn limit(text: &str) -> Result<Limit, String> {

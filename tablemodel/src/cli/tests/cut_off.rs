@@ -49,3 +49,19 @@ fn a_plan_that_the_lock_does_not_know_is_named_and_what_to_do_about_it() {
     stray(&folder, "0001_quantity");
     assert_eq!(folder.run::<first::Model>("check"), 0);
 }
+
+/// The other branch planned twice.
+#[test]
+fn all_plans_of_a_branch_that_the_lock_does_not_know_are_named() {
+    let folder = Folder::begun();
+    let lock = folder.read("tablemodel.lock");
+    assert_eq!(folder.run::<second::Model>(RENAMED), 0);
+    assert_eq!(folder.run::<third::Model>("diff --name price --allow TM107=old"), 0);
+    fs::write(folder.path("tablemodel.lock"), lock).unwrap();
+    let outcome = folder.answer::<first::Model>(&["diff"]);
+    let both = ["0001_quantity", "0002_price"].map(|plan| format!("tablemodel/migrations/{plan}.toml"));
+    let wanted = format!("delete {}, and run", both.join(" and "));
+    assert!(outcome.code == 2 && outcome.lines[0].contains(&wanted), "{:?}", outcome.lines);
+    both.iter().for_each(|plan| fs::remove_file(folder.path(plan)).unwrap());
+    assert_eq!(folder.run::<first::Model>("check"), 0);
+}

@@ -369,7 +369,9 @@ fn golden_rows_are_taken_from_a_store_and_read_by_every_later_version() {
     assert_eq!(rows.lines().count(), 7);
     assert!(store.text::<old::Club>(DONE, "golden --rows 9").starts_with("kept "));
     assert_eq!(folder.read(golden), rows, "golden rows do not change");
-    assert!(store.text::<old::Club>(DONE, "golden --entity Nobody").contains("no rows of these"));
+    assert!(store.text::<old::Club>(DRIFTED, "golden --entity Nobody").contains("it has Person"));
+    let none = <super::Arguments as clap::Parser>::try_parse_from(["cargo tablemodel", "golden", "--rows", "0"]);
+    assert!(none.is_err_and(|error| error.to_string().contains("at least one")));
 
     assert_eq!(folder.run::<unique::Club>("diff --name unique_badges"), DONE);
     let checked = folder.answer::<unique::Club>(&["check"]);

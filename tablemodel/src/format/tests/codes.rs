@@ -178,3 +178,19 @@ fn a_change_says_who_may_run_beside_it() {
         assert_eq!(both(&a, &b), (true, false), "{a} to {b}");
     }
 }
+
+#[test]
+fn what_differs_of_the_place_of_index_rows_is_told() {
+    let of = |rest: &[&str]| format(&index("i_{A:u8}_{Id:u32}", rest));
+    let told = |a: &Format, b: &Format| {
+        diff(a, b, &Renames::default()).unwrap().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let there = of(&["cover keys", "table Other", "partition \"{A:u8}\""]);
+    let table = of(&["cover keys", "table More", "partition \"{A:u8}\""]);
+    let both = of(&["cover keys", "table More", "partition \"x_{A:u8}\""]);
+    assert_eq!(told(&there, &table), ["index i: table Other -> More"]);
+    assert_eq!(told(&there, &both), ["index i: partition \"{A:u8}\" -> \"x_{A:u8}\", table Other -> More"]);
+    assert_eq!(told(&of(&["cover keys"]), &of(&["cover list"])), ["index i: an index -> a list"]);
+    let keys = format(&index("j_{A:u8}_{Id:u32}", &["cover keys"]));
+    assert_eq!(told(&of(&["cover keys"]), &keys), ["index i: keys \"i_{A:u8}_{Id:u32}\" -> \"j_{A:u8}_{Id:u32}\""]);
+}
