@@ -21,7 +21,7 @@ use crate::{StoreError, StoreErrorKind};
 
 pub(crate) use self::{
     error::disk_failure,
-    open::{Access, open_backend, open_file},
+    open::{Access, open_backend, open_file, unopened},
 };
 
 /// A redb database.
