@@ -58,6 +58,7 @@ use self::{
 pub(crate) use self::{
     numbers::NumbersOf,
     packed::{Packed, PackedIter},
+    redb_engine::was_not_closed_cleanly,
     sight::{Kept, Sight},
 };
 pub use redb::StorageBackend;
