@@ -20,7 +20,7 @@ use super::engine::{Applied, Engine, Space, Sync};
 use crate::{StoreError, StoreErrorKind};
 
 pub(crate) use self::{
-    error::{disk_failure, was_not_closed_cleanly},
+    error::{disk_failure, was_not_closed_cleanly, words_of},
     open::{Access, open_backend, open_file, unopened},
 };
 
