@@ -21,8 +21,8 @@ use std::{
 
 use async_trait::async_trait;
 use tablemodel_store::{
-    Batch, Capabilities, Continuation, MemoryStore, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError,
-    TableStore,
+    Action, Batch, Capabilities, Continuation, MemoryStore, Page, Properties, Query, Receipts, Row, RowKey, RowState,
+    Shown, StoreError, TableStore,
     conformance::{CLAUSES, Clause},
 };
 
@@ -247,4 +247,25 @@ fn each_clause_catches_a_planted_bug() {
     let caught: BTreeSet<_> = bugs::BUGS.iter().flat_map(|bug| bug.caught_by).copied().collect();
     let idle: Vec<_> = CLAUSES.iter().map(Clause::path).filter(|path| !caught.contains(path.as_str())).collect();
     assert!(idle.is_empty(), "{idle:#?}");
+}
+
+#[test]
+fn no_clause_touches_a_table_that_was_there() {
+    let names: Vec<_> = (0..10).map(|end| format!("Cf{end}")).collect();
+    for clause in CLAUSES {
+        let store = MemoryStore::new();
+        run(async {
+            for name in &names {
+                store.create_table(name).await.unwrap();
+                let row = Batch::new(name, "p").with("r", Action::Insert(Properties::new()));
+                store.commit(&[row]).await.unwrap();
+            }
+            clause.check(Arc::new(store.clone())).await.unwrap_or(Ok(())).unwrap();
+            assert_eq!(store.list_tables().await.unwrap(), names, "{}", clause.path());
+            for name in &names {
+                let row = store.get(name, &RowKey::new("p", "r")).await.unwrap();
+                assert!(row.is_some(), "{} deleted {name}", clause.path());
+            }
+        });
+    }
 }
