@@ -40,6 +40,11 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::ShownPage(shown_without_the_last),
     ),
     bug(
+        "a page shown goes on after it is told to stop",
+        &["pages::a_page_shown_ends_at_the_row_where_it_is_told_to"],
+        Twist::ShownOn,
+    ),
+    bug(
         "an insert replaces",
         &["actions::an_insert_needs_a_missing_row", "concurrency::one_of_many_inserts_wins"],
         Twist::Batches(insert_replaces),

@@ -56,6 +56,8 @@ enum Twist {
     Shown(fn(&mut Row)),
     /// Of what is shown: pages, each as the rows that it should hold.
     ShownPage(fn(&mut Vec<Row>)),
+    /// A page goes on being shown where it is told to stop.
+    ShownOn,
     Query(fn(&mut Query)),
     Pages(for<'a> fn(&'a MemoryStore, &'a Query) -> Answer<'a, Page>),
     Page(fn(&Query, &mut Page)),
@@ -150,13 +152,20 @@ impl TableStore for Sabotaged {
         query: &Query,
         see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
     ) -> Option<Result<Option<Continuation>, StoreError>> {
-        let Twist::ShownPage(twist) = self.twist else { return None };
+        let (twist, stops): (fn(&mut Vec<Row>), _) = match self.twist {
+            Twist::ShownPage(twist) => (twist, true),
+            Twist::ShownOn => (|_| (), false),
+            _ => return None,
+        };
         let Poll::Ready(page) = self.inner.query(query).as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
             return None;
         };
         Some(page.map(|mut page| {
             twist(&mut page.rows);
-            let _ = page.rows.iter().try_for_each(|row| see(&Shown::new(row)));
+            let _ = page.rows.iter().try_for_each(|row| match see(&Shown::new(row)) {
+                ControlFlow::Break(()) if stops => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            });
             page.continuation
         }))
     }
