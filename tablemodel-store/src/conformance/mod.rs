@@ -210,6 +210,8 @@ macro_rules! __conformance_clauses {
                 a_missing_table_undoes_the_others_and_is_named,
                 a_row_may_come_once_over_all_batches,
                 a_partition_may_come_in_several_batches,
+                one_of_many_inserts_over_partitions_wins,
+                commits_over_partitions_do_not_mix,
             }
             single SingleBatch {
                 several_batches_are_unsupported_and_write_nothing,

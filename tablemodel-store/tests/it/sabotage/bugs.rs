@@ -163,6 +163,11 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::Batches(first_batch_only),
     ),
     bug(
+        "several batches are checked together and committed apart",
+        &["across::one_of_many_inserts_over_partitions_wins", "across::commits_over_partitions_do_not_mix"],
+        Twist::Commit(check_all_then_one_by_one),
+    ),
+    bug(
         "several batches are cut to one where one is the limit",
         &["single::several_batches_are_unsupported_and_write_nothing"],
         Twist::OneBatchOnly(first_batch_only),
