@@ -33,7 +33,7 @@ pub struct EmbeddedStats {
     pub file_bytes: u64,
     /// The tables, in order of their names in lower case.
     pub tables: Vec<TableStats>,
-    /// Deleted tables whose rows are still being freed.
+    /// Deleted tables whose rows are still being freed. One that is damaged stays, and takes room: a backup has none.
     pub tables_being_freed: u64,
     /// Whether opening it took a walk through the whole file, after a crash amid writes (see [`Durability`]).
     ///

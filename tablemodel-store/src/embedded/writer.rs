@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{
     aside::Aside,
-    engine::{Engine, Sync},
+    engine::{Applied, Engine, Sync},
     pace::Pace,
     records,
     redb_engine::words_of,
@@ -169,7 +169,8 @@ impl<E: Engine> Writer<E> {
         let sync = self.pace.sync_for(bytes, flush, Instant::now());
         let (work, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(split).unzip();
         self.owed.waiting = waiting;
-        let replies = self.hold_view(&work).and_then(|()| self.group(work, bytes, sync)).and_then(|replies| {
+        let begun = self.hold_view(&work).and_then(|()| self.reclaim_beside());
+        let replies = begun.and_then(|()| self.group(work, bytes, sync)).and_then(|replies| {
             if (flush || self.state.is_ahead_of_disk()) && self.pace.is_unsynced() {
                 self.sync(Sync::Disk)?;
             }
@@ -213,12 +214,35 @@ impl<E: Engine> Writer<E> {
         let now = Instant::now();
         if self.state.is_reclaiming() {
             let sync = self.pace.sync_for(0, false, now);
-            self.group(Vec::new(), 0, sync)?;
+            self.reclaim(sync)?;
             self.views.renew(&self.state.catalogue);
             return Ok(());
         }
         let idle = self.pace.is_idle(now);
         self.sync(if idle { Sync::RecoveryPoint } else { Sync::Disk })
+    }
+
+    /// Frees some rows of dropped tables where work never ends; the commit that follows brings that to the disk.
+    fn reclaim_beside(&mut self) -> Result<(), StoreError> {
+        if self.state.is_reclaiming() { self.reclaim(Sync::Deferred) } else { Ok(()) }
+    }
+
+    /// Frees some rows of a dropped table. One that is damaged takes room, and harms nobody: it is left to the next opening.
+    fn reclaim(&mut self, sync: Sync) -> Result<(), StoreError> {
+        let (state, mut done) = (&mut self.state, false);
+        let applied = self.engine.apply(sync, |group| {
+            state.reclaim(group)?;
+            done = true;
+            Ok(())
+        });
+        match applied {
+            Ok(Applied { committed: true, .. }) => self.note(0, sync),
+            Ok(_) => {}
+            // If the commit failed, it is not the table.
+            Err(error) if error.kind() == StoreErrorKind::Corrupt && !done => self.state.leave(),
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     fn sync(&mut self, sync: Sync) -> Result<(), StoreError> {
