@@ -169,8 +169,8 @@ fn who_closes_the_store_is_told_that_what_was_acknowledged_did_not_reach_the_dis
         let (mut writer, names) = writer(queue, durability);
         let row = Batch::new("People", "p").with("r", Action::InsertOrReplace(Properties::new()));
         // The first commits wait for the disk, since no stamps are recorded ahead yet.
-        let works = [Work::CreateTable("People".into()), Work::Commit(prepare(&[row.clone()], &names))];
-        for work in works.into_iter().chain([Work::Commit(prepare(&[row], &names))]) {
+        let commit = || Work::Commit(prepare(std::slice::from_ref(&row), &names));
+        for work in [Work::CreateTable("People".into()), commit(), commit()] {
             let (message, mut answer) = asked(work);
             sender.send(message).unwrap();
             writer.step().unwrap();
