@@ -4,7 +4,7 @@
 
 use std::{fmt, str::FromStr};
 
-use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 /// Ticks (100 ns) from 0001-01-01 to 1970-01-01, as .NET counts them.
 const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
@@ -92,7 +92,23 @@ impl FromStr for DateTime {
     fn from_str(text: &str) -> Result<Self, DateTimeError> {
         OffsetDateTime::parse(text, &Rfc3339)
             .ok()
-            .and_then(|at| Self::from_unix_nanos(at.to_offset(UtcOffset::UTC).unix_timestamp_nanos()))
+            .and_then(|at| Self::from_unix_nanos(at.unix_timestamp_nanos()))
             .ok_or_else(|| DateTimeError(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ETag;
+
+    #[test]
+    fn a_time_that_is_beyond_the_last_year_in_utc_is_refused_like_any_other() {
+        let beyond = "9999-12-31T23:59:59-01:00";
+        assert_eq!(beyond.parse::<DateTime>(), Err(DateTimeError(beyond.to_owned())));
+        let etag = "W/\"datetime'9999-12-31T23%3A59%3A59-01%3A00'\"";
+        assert_eq!(ETag::parse(etag).to_string(), etag);
+        let within = "9999-12-31T23:59:59+01:00".parse::<DateTime>().unwrap();
+        assert_eq!(within.to_string(), "9999-12-31T22:59:59Z");
     }
 }

@@ -92,6 +92,13 @@ impl StoreError {
         self.kind
     }
 
+    /// Whether an embedded store could not be opened read-only because it was not closed cleanly: opened once for writing, it
+    /// can be.
+    #[cfg(feature = "embedded")]
+    pub fn is_not_closed_cleanly(&self) -> bool {
+        self.source.as_deref().is_some_and(|source| crate::embedded::was_not_closed_cleanly(source))
+    }
+
     /// Which operation of a commit failed, where one did.
     pub const fn failed_at(&self) -> Option<FailedAt> {
         self.at

@@ -4,10 +4,10 @@
 
 use super::{
     Broken,
-    bench::{Bench, n},
+    bench::{Bench, Table, n, together},
     broken::{ensure, ensure_eq, refused_at},
 };
-use crate::{Action, Condition, StoreErrorKind::*};
+use crate::{Action, Condition, Properties, Receipts, StoreError, StoreErrorKind::*};
 
 type Checked = Result<(), Broken>;
 
@@ -92,5 +92,48 @@ pub(super) async fn a_partition_may_come_in_several_batches(bench: &Bench) -> Ch
     }
     ensure!(other.get("p", "a").await?.is_some(), "the same key in another table is another row");
     ensure!(table.get("q", "a").await?.is_some(), "the same row key in another partition is another row");
+    Ok(())
+}
+
+/// Lets writers put the same rows of two partitions, each with its number, at once; every second in the other order.
+async fn written_at_once(
+    bench: &Bench,
+    table: &Table<'_>,
+    action: fn(Properties) -> Action,
+) -> Vec<Result<Vec<Receipts>, StoreError>> {
+    const WRITERS: i32 = 16;
+    let write = |writer: i32| {
+        let mut batches = ["p", "q"].map(|partition| table.batch(partition).with("r", action(n(writer))));
+        if writer % 2 == 1 {
+            batches.reverse();
+        }
+        async move { bench.store().commit(&batches).await }
+    };
+    together((0..WRITERS).map(write).collect()).await
+}
+
+pub(super) async fn one_of_many_inserts_over_partitions_wins(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let outcomes = written_at_once(bench, &table, Action::Insert).await;
+    let winners: Vec<_> = (0..).zip(&outcomes).filter(|(_, outcome)| outcome.is_ok()).map(|(i, _)| i).collect();
+    let &[winner] = &*winners else {
+        return Err(Broken::new(format!("exactly one writer must win, but these did: {winners:?}")));
+    };
+    for error in outcomes.into_iter().filter_map(Result::err) {
+        ensure_eq!(error.kind(), RowExists, "how the other writers fail");
+    }
+    for partition in ["p", "q"] {
+        ensure_eq!(table.properties(partition, "r").await?, Some(n(winner)), "the row in `{partition}`, the winner's");
+    }
+    Ok(())
+}
+
+pub(super) async fn commits_over_partitions_do_not_mix(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    for outcome in written_at_once(bench, &table, Action::InsertOrReplace).await {
+        outcome?;
+    }
+    let [one, other] = [table.row("p", "r").await?, table.row("q", "r").await?];
+    ensure_eq!(one.properties, other.properties, "the row in `p`, against that in `q`: one commit wrote both last");
     Ok(())
 }

@@ -139,6 +139,22 @@ impl Table<'_> {
         }
     }
 
+    /// How many rows the store shows, if it does, where it is told at this one to stop.
+    pub(super) fn shown_until(&self, query: &Query, stop: usize) -> Result<Option<usize>, StoreError> {
+        let (mut query, mut seen) = (query.clone(), 0);
+        loop {
+            let see = &mut |_: &Shown<'_>| {
+                seen += 1;
+                if seen < stop { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            let Some(next) = self.store.show_page(&query, see).transpose()? else { return Ok(None) };
+            query.continuation = next;
+            if seen >= stop || query.continuation.is_none() {
+                return Ok(Some(seen));
+            }
+        }
+    }
+
     /// One row that must be there.
     pub(super) async fn row(&self, partition: &str, row: &str) -> Result<Row, Broken> {
         let found = self.get(partition, row).await?;

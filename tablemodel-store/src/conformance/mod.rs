@@ -210,6 +210,8 @@ macro_rules! __conformance_clauses {
                 a_missing_table_undoes_the_others_and_is_named,
                 a_row_may_come_once_over_all_batches,
                 a_partition_may_come_in_several_batches,
+                one_of_many_inserts_over_partitions_wins,
+                commits_over_partitions_do_not_mix,
             }
             single SingleBatch {
                 several_batches_are_unsupported_and_write_nothing,
@@ -287,6 +289,7 @@ macro_rules! __conformance_clauses {
                 a_continuation_of_another_query_is_refused,
                 a_continuation_of_nobody_is_refused,
                 pages_shown_hold_the_rows,
+                a_page_shown_ends_at_the_row_where_it_is_told_to,
             }
             etags Nothing {
                 every_write_gives_a_new_etag,

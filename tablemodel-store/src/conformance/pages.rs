@@ -185,3 +185,16 @@ pub(super) async fn pages_shown_hold_the_rows(bench: &Bench) -> Checked {
     }
     Ok(())
 }
+
+pub(super) async fn a_page_shown_ends_at_the_row_where_it_is_told_to(bench: &Bench) -> Checked {
+    let table = filled(bench).await?;
+    let first = Filter::compare("RowKey", Comparison::Less, "11");
+    for query in [table.query(KeyRange::table()), table.query(KeyRange::partition("p")).filtered(first)] {
+        for stop in [1, 3, 10] {
+            if let Some(shown) = table.shown_until(&query, stop)? {
+                ensure_eq!(shown, stop, "how many rows are shown up to the one at which it is told to stop");
+            }
+        }
+    }
+    Ok(())
+}

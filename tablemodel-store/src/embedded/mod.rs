@@ -53,11 +53,12 @@ use self::{
     redb_engine::RedbEngine,
     state::{Reply, State, Work},
     view::{Views, closed},
-    writer::{Haste, Message, Request, Writer},
+    writer::{Haste, Message, Owed, Request, Writer},
 };
 pub(crate) use self::{
     numbers::NumbersOf,
     packed::{Packed, PackedIter},
+    redb_engine::was_not_closed_cleanly,
     sight::{Kept, Sight},
 };
 pub use redb::StorageBackend;
@@ -89,7 +90,7 @@ const SHARE_BYTES: usize = 1024;
 /// - Limits are Azure's, so that what runs here runs there.
 ///
 /// If the disk fails while it commits, all waiting callers get the error (`OutcomeUnknown` only where the commit may
-/// have reached the disk), and the store stops: later calls get `Closed` until it is opened again.
+/// have reached the disk), and the store stops: later calls get `Closed` until it is opened again. By then its file is closed.
 ///
 /// ```
 /// use tablemodel_store::{Action, Batch, EmbeddedStore, Properties, RowKey, TableStore};
@@ -152,6 +153,9 @@ impl EmbeddedStore {
     ///
     /// All handles are closed with it: their calls get `Closed` from now on. Dropping the last handle does the same,
     /// but cannot tell of a failure, and waits on the thread that drops it.
+    ///
+    /// Errors: what kept an acknowledged commit from the disk (only [`Durability::Relaxed`] and [`Durability::Bulk`] have such), or
+    /// `Closed`, where the store stopped after a failure before.
     pub async fn close(&self) -> Result<(), StoreError> {
         let Some(writer) = &self.0.writer else {
             self.0.views.close(None);
@@ -234,6 +238,7 @@ impl EmbeddedStore {
             pace: Pace::new(durability),
             queue,
             aside: Aside::default(),
+            owed: Owed::default(),
         };
         let thread = thread::Builder::new().name("tablemodel-writer".to_owned()).spawn(move || writer.run());
         let thread = thread.map_err(|error| {

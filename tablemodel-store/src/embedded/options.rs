@@ -140,7 +140,7 @@ impl EmbeddedStoreBuilder {
 
 /// Lets an empty store appear at `path`, whole or not at all, unless another process was faster.
 fn create(path: &Path) -> Result<(), StoreError> {
-    let unplaced = Unplaced::new(path);
+    let unplaced = Unplaced::new(path).map_err(|failure| redb_engine::unopened(path, &failure))?;
     let engine = redb_engine::open_file(unplaced.path(), Access::Create, CREATION_CACHE_BYTES)?;
     initialise(&engine)?;
     drop(engine);

@@ -4,10 +4,10 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
+    hash::{BuildHasher, Hasher, RandomState},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 /// A file being written beside the path at which it will appear; removed unless it does.
@@ -17,13 +17,21 @@ pub(super) struct Unplaced {
 }
 
 impl Unplaced {
-    /// A file for `path`, under a name of its own in the same directory. Nothing is created yet.
-    pub(super) fn new(path: &Path) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    /// An empty file for `path`, under a name of its own in the same directory.
+    ///
+    /// What another process left there, or is writing, is never taken: numbers of processes and counters repeat, as in
+    /// containers, so the name is a random one.
+    pub(super) fn new(path: &Path) -> io::Result<Self> {
+        Self::named(path, RandomState::new().build_hasher().finish())
+    }
+
+    /// `AlreadyExists` if there is a file of this name: that one stays.
+    fn named(path: &Path, random: u64) -> io::Result<Self> {
         let mut partial = OsString::from(path);
-        partial.push(format!(".{}-{number}.partial", std::process::id()));
-        Self { path: partial.into(), destination: path.to_owned() }
+        partial.push(format!(".{random:016x}.partial"));
+        let partial = PathBuf::from(partial);
+        OpenOptions::new().write(true).create_new(true).open(&partial)?;
+        Ok(Self { path: partial, destination: path.to_owned() })
     }
 
     /// Where to write it.
@@ -52,7 +60,7 @@ impl Unplaced {
 
 impl Drop for Unplaced {
     fn drop(&mut self) {
-        // It may never have been created, or have been renamed.
+        // It may have been renamed.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -71,7 +79,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         for is_first in [true, false] {
-            let unplaced = Unplaced::new(&path);
+            let unplaced = Unplaced::new(&path).unwrap();
             fs::write(unplaced.path(), "text").unwrap();
             let mut told = false;
             let result = unplaced.place(|| told = path.exists());
@@ -80,11 +88,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_somebody_else_writes_is_neither_taken_nor_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let theirs = Unplaced::named(&path, 7).unwrap();
+        fs::write(theirs.path(), "theirs").unwrap();
+        assert_eq!(Unplaced::named(&path, 7).err().map(|error| error.kind()), Some(ErrorKind::AlreadyExists));
+        assert_eq!(fs::read_to_string(theirs.path()).unwrap(), "theirs");
+        assert_ne!(Unplaced::new(&path).unwrap().path(), Unplaced::new(&path).unwrap().path());
+    }
+
+    #[test]
     fn a_file_appears_once_and_leaves_nothing_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let place = |text: &str| {
-            let unplaced = Unplaced::new(&path);
+            let unplaced = Unplaced::new(&path).unwrap();
             fs::write(unplaced.path(), text).unwrap();
             unplaced.place(|| ())
         };

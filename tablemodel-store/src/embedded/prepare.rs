@@ -10,7 +10,7 @@ use super::{
     keys::put_key,
     property::BodyWriter,
 };
-use crate::{Action, Batch, Operation, Properties, key::order_bytes};
+use crate::{Action, Batch, Operation, Properties, ValueRef, key::order_bytes};
 
 /// A batch, ready for the writer thread.
 pub(super) struct PreparedBatch {
@@ -40,8 +40,18 @@ pub(super) fn prepare(batches: &[Batch], names: &Dictionary) -> Vec<PreparedBatc
 /// About how many bytes of memory prepared batches take.
 pub(super) fn bytes_of(batches: &[PreparedBatch]) -> usize {
     let operations = batches.iter().flat_map(|batch| &batch.operations);
-    let unencoded = operations.map(|it| 64 + it.action.properties().map_or(0, |properties| 64 * properties.len()));
+    let unencoded = operations.map(|it| 64 + it.action.properties().map_or(0, memory_of));
     unencoded.sum::<usize>() + batches.iter().map(|batch| batch.bytes.len()).sum::<usize>()
+}
+
+/// About how many bytes of memory properties take.
+fn memory_of(properties: &Properties) -> usize {
+    let texts = properties.iter().map(|(_, value)| match value {
+        ValueRef::String(text) => text.len(),
+        ValueRef::Binary(bytes) => bytes.len(),
+        _ => 0,
+    });
+    64 * properties.len() + texts.sum::<usize>()
 }
 
 impl PreparedBatch {
@@ -80,4 +90,22 @@ fn ready<'b>(
         action @ (Action::Merge(..) | Action::InsertOrMerge(_) | Action::Delete(_)) => (action.clone(), None),
     };
     PreparedOperation { key, action, encoded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    #[test]
+    fn a_merge_takes_the_memory_of_its_texts_and_binaries() {
+        const BYTES: usize = 60_000;
+        let large = [Value::String("x".repeat(BYTES)), Value::Binary(vec![7; BYTES])];
+        let own = Properties::from_iter(["Text", "Picture"].into_iter().zip(large));
+        let actions = [Action::InsertOrMerge(own.clone()), Action::Insert(own)];
+        for action in actions {
+            let prepared = prepare(&[Batch::new("People", "p").with("r", action)], &Dictionary::new([]));
+            assert!((2 * BYTES..3 * BYTES).contains(&bytes_of(&prepared)), "{}", bytes_of(&prepared));
+        }
+    }
 }

@@ -121,14 +121,24 @@ impl State {
         }
     }
 
-    /// Ends a group: frees some rows of dropped tables, and records what the group used.
-    pub(super) fn settle(&mut self, group: &mut impl Group) -> Result<(), StoreError> {
+    /// Frees some rows of a table that was dropped, in a group of its own.
+    pub(super) fn reclaim(&mut self, group: &mut impl Group) -> Result<(), StoreError> {
         if let Some(id) = self.dropped.front().copied()
             && group.shrink(Space::Rows(id), RECLAIMED)?
         {
             records::forget_dropped(group, id)?;
             self.dropped.pop_front();
         }
+        Ok(())
+    }
+
+    /// Leaves the table whose rows are being freed to the next opening of the store.
+    pub(super) fn leave(&mut self) {
+        self.dropped.pop_front();
+    }
+
+    /// Ends a group: records what it used.
+    pub(super) fn settle(&mut self, group: &mut impl Group) -> Result<(), StoreError> {
         if self.counters != self.settled_counters {
             self.recorded_stamp = self.counters.last_stamp.saturating_add(self.reserve);
             records::put_counters(group, Counters { last_stamp: self.recorded_stamp, ..self.counters })?;

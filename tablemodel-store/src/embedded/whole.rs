@@ -33,7 +33,7 @@ pub struct EmbeddedStats {
     pub file_bytes: u64,
     /// The tables, in order of their names in lower case.
     pub tables: Vec<TableStats>,
-    /// Deleted tables whose rows are still being freed.
+    /// Deleted tables whose rows are still being freed. One that is damaged stays, and takes room: a backup has none.
     pub tables_being_freed: u64,
     /// Whether opening it took a walk through the whole file, after a crash amid writes (see [`Durability`]).
     ///
@@ -135,7 +135,7 @@ fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<Unplaced, StoreErro
     if path.exists() {
         return Err(taken());
     }
-    let unplaced = Unplaced::new(path);
+    let unplaced = Unplaced::new(path).map_err(|failure| redb_engine::unopened(path, &failure))?;
     let engine = redb_engine::open_file(unplaced.path(), Access::Create, BACKUP_CACHE_BYTES)?;
     copy(view, &engine)?;
     drop(engine);
@@ -158,6 +158,10 @@ fn about(path: &Path, error: StoreError) -> StoreError {
 }
 
 fn copy<S: Snapshot>(view: &View<S>, engine: &RedbEngine) -> Result<(), StoreError> {
+    // What it held would be in the copy too.
+    if !engine.snapshot()?.is_empty()? {
+        return Err(StoreError::new(StoreErrorKind::Denied, "the file being written is in use elsewhere; try again"));
+    }
     let rows = view.catalogue.sorted().into_iter().map(|(_, table)| Space::Rows(table.id));
     let spaces = Space::SYSTEM.into_iter().chain(rows);
     engine.apply(Sync::RecoveryPoint, |group| spaces.clone().try_for_each(|space| copy_space(view, group, space)))?;
@@ -182,4 +186,27 @@ fn copy_space<S: Snapshot>(view: &View<S>, group: &mut impl Group, space: Space)
         Ok(ControlFlow::Continue(()))
     })?;
     check_count(view, space, entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+    use crate::embedded::{catalogue::Catalogue, dictionary::Dictionary, engine::TableId, records};
+
+    #[test]
+    fn a_view_is_copied_to_an_empty_file_only() {
+        let empty = || redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let source = empty();
+        source.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
+        let snapshot = source.snapshot().unwrap();
+        let view = View { snapshot, catalogue: Arc::new(Catalogue::default()), names: Arc::new(Dictionary::new([])) };
+        let used = empty();
+        used.apply(Sync::Disk, |group| group.create(Space::Rows(TableId(1)))).unwrap();
+        assert_eq!(copy(&view, &used).unwrap_err().kind(), StoreErrorKind::Denied);
+        copy(&view, &empty()).unwrap();
+    }
 }

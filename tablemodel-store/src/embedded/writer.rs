@@ -3,6 +3,7 @@
 //! The only thread that writes. What a request does is `state`'s; when the disk is waited for is `pace`'s.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError, TryRecvError},
@@ -14,9 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{
     aside::Aside,
-    engine::{Engine, Sync},
+    engine::{Applied, Engine, Sync},
     pace::Pace,
     records,
+    redb_engine::words_of,
     state::{Reply, State, Work},
     view::Views,
 };
@@ -61,53 +63,54 @@ pub(super) struct Writer<E: Engine> {
     pub(super) pace: Pace,
     pub(super) queue: Receiver<Message>,
     pub(super) aside: Aside,
+    pub(super) owed: Owed,
 }
 
-/// Some requests, and whether the store is to be closed after them.
+/// Whom an answer is owed: if the writer ends, they get it once the file is closed.
 #[derive(Default)]
-struct Intake {
-    requests: Vec<Request>,
+pub(super) struct Owed {
+    /// Those whose work is being done.
+    waiting: Vec<Waiting>,
+    /// Who closes the store.
     close: Option<oneshot::Sender<Reply>>,
 }
 
 impl<E: Engine> Writer<E> {
     /// Works until the store is closed, all its handles are gone, or the disk fails.
     pub(super) fn run(mut self) {
-        let ended = loop {
-            match self.step() {
-                Ok(None) => {}
-                Ok(Some(close)) => break Ok(close),
-                Err(failure) => break Err(failure),
-            }
-        };
-        let Self { engine, views, pace, queue, .. } = self;
-        match ended {
-            Ok(close) => {
-                let flushed = if pace.is_unsynced() { engine.sync(Sync::Disk) } else { Ok(()) };
-                views.close(None);
-                drop((queue, engine));
-                // Whoever closed the store may have gone away.
-                let _ = close.reply.map(|reply| reply.send(flushed.map(|()| Vec::new())));
-            }
-            Err(failure) => views.close(Some(stopped(&failure))),
+        let ended =
+            catch_unwind(AssertUnwindSafe(|| self.work())).unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+        let Self { engine, views, owed, .. } = self;
+        // The file is closed before anybody is told, who may open it again at once.
+        drop(engine);
+        views.close(ended.as_ref().err().map(stopped));
+        if let Err(failure) = &ended {
+            owed.waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
         }
+        // Whoever closed the store may have gone away.
+        let _ = owed.close.map(|reply| reply.send(ended.map(|()| Vec::new())));
     }
 
-    /// Waits for requests or for time to pass, and does what is due; the end if there is one.
-    fn step(&mut self) -> Result<Option<Ending>, StoreError> {
-        let Intake { requests, close } = match self.next() {
+    fn work(&mut self) -> Result<(), StoreError> {
+        while self.step()? {}
+        self.end()
+    }
+
+    /// Waits for requests or for time to pass, and does what is due; whether there may be more.
+    fn step(&mut self) -> Result<bool, StoreError> {
+        let requests = match self.next() {
             Ok(first) => self.take(first),
-            Err(RecvTimeoutError::Timeout) => return self.see_to_what_is_due().map(|()| None),
-            Err(RecvTimeoutError::Disconnected) => return self.end(None).map(Some),
+            Err(RecvTimeoutError::Timeout) => return self.see_to_what_is_due().map(|()| true),
+            Err(RecvTimeoutError::Disconnected) => return Ok(false),
         };
         if !requests.is_empty() {
             self.commit(requests)?;
         }
-        close.map(|reply| self.end(Some(reply))).transpose()
+        Ok(self.owed.close.is_none())
     }
 
-    /// Commits what still waits, and records that stamps were not used.
-    fn end(&mut self, reply: Option<oneshot::Sender<Reply>>) -> Result<Ending, StoreError> {
+    /// Commits what still waits, records that stamps were not used, and brings all to the disk.
+    fn end(&mut self) -> Result<(), StoreError> {
         while self.aside.deadline().is_some() {
             let requests = self.aside.up_to(MAX_GROUP_BYTES);
             self.commit(requests)?;
@@ -116,7 +119,7 @@ impl<E: Engine> Writer<E> {
             self.engine.apply(Sync::Disk, |group| records::put_counters(group, counters))?;
             self.note(0, Sync::Disk);
         }
-        Ok(Ending { reply })
+        if self.pace.is_unsynced() { self.sync(Sync::Disk) } else { Ok(()) }
     }
 
     fn next(&self) -> Result<Message, RecvTimeoutError> {
@@ -132,57 +135,51 @@ impl<E: Engine> Writer<E> {
         }
     }
 
-    /// What waits in the queue now, up to a group, with some of those in no hurry.
-    fn take(&mut self, first: Message) -> Intake {
-        let mut intake = Intake::default();
+    /// What waits in the queue now, up to a group or to whoever closes the store, with some of those in no hurry.
+    fn take(&mut self, first: Message) -> Vec<Request> {
+        let mut requests = Vec::new();
         let mut bytes = 0;
         let mut next = Some(first);
         while let Some(message) = next {
             match message {
                 Message::Close(reply) => {
-                    intake.close = Some(reply);
+                    self.owed.close = Some(reply);
                     break;
                 }
                 Message::Request(request) if request.haste == Haste::None => self.aside.add(request, Instant::now()),
                 Message::Request(request) => {
                     bytes += request.bytes;
-                    intake.requests.push(request);
+                    requests.push(request);
                 }
             }
-            let is_full = intake.requests.len() >= MAX_GROUP_REQUESTS || bytes >= MAX_GROUP_BYTES;
+            let is_full = requests.len() >= MAX_GROUP_REQUESTS || bytes >= MAX_GROUP_BYTES;
             next = if is_full { None } else { self.queue.try_recv().ok() };
         }
-        if !intake.requests.is_empty() {
+        if !requests.is_empty() {
             let due = self.aside.due(MAX_GROUP_BYTES, Instant::now());
-            intake.requests.extend(if due.is_empty() { self.aside.along() } else { due });
+            requests.extend(if due.is_empty() { self.aside.along() } else { due });
         }
-        intake
+        requests
     }
 
-    /// Commits a group and answers its requests. An error has been answered to all of them, and ends the store.
+    /// Commits a group and answers its requests. An error ends the store, and is answered then.
     fn commit(&mut self, requests: Vec<Request>) -> Result<(), StoreError> {
         let bytes = requests.iter().map(|request| request.bytes).sum();
         let flush = requests.iter().any(|request| matches!(request.work, Work::Flush));
         let sync = self.pace.sync_for(bytes, flush, Instant::now());
         let (work, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(split).unzip();
-        let committed = self.hold_view(&work).and_then(|()| self.group(work, bytes, sync)).and_then(|replies| {
+        self.owed.waiting = waiting;
+        let begun = self.hold_view(&work).and_then(|()| self.reclaim_beside());
+        let replies = begun.and_then(|()| self.group(work, bytes, sync)).and_then(|replies| {
             if (flush || self.state.is_ahead_of_disk()) && self.pace.is_unsynced() {
                 self.sync(Sync::Disk)?;
             }
             Ok(replies)
-        });
-        match committed {
-            Ok(replies) => {
-                self.views.renew(&self.state.catalogue);
-                waiting.into_iter().zip(replies).for_each(|(waiting, reply)| waiting.answer(reply));
-                Ok(())
-            }
-            Err(failure) => {
-                self.views.close(Some(stopped(&failure)));
-                waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
-                Err(failure)
-            }
-        }
+        })?;
+        self.views.renew(&self.state.catalogue);
+        let waiting = std::mem::take(&mut self.owed.waiting);
+        waiting.into_iter().zip(replies).for_each(|(waiting, reply)| waiting.answer(reply));
+        Ok(())
     }
 
     /// Where tables come or go, readers share the view of before until the commit has its own: a snapshot that they took in
@@ -217,12 +214,35 @@ impl<E: Engine> Writer<E> {
         let now = Instant::now();
         if self.state.is_reclaiming() {
             let sync = self.pace.sync_for(0, false, now);
-            self.group(Vec::new(), 0, sync)?;
+            self.reclaim(sync)?;
             self.views.renew(&self.state.catalogue);
             return Ok(());
         }
         let idle = self.pace.is_idle(now);
         self.sync(if idle { Sync::RecoveryPoint } else { Sync::Disk })
+    }
+
+    /// Frees some rows of dropped tables where work never ends; the commit that follows brings that to the disk.
+    fn reclaim_beside(&mut self) -> Result<(), StoreError> {
+        if self.state.is_reclaiming() { self.reclaim(Sync::Deferred) } else { Ok(()) }
+    }
+
+    /// Frees some rows of a dropped table. One that is damaged takes room, and harms nobody: it is left to the next opening.
+    fn reclaim(&mut self, sync: Sync) -> Result<(), StoreError> {
+        let (state, mut done) = (&mut self.state, false);
+        let applied = self.engine.apply(sync, |group| {
+            state.reclaim(group)?;
+            done = true;
+            Ok(())
+        });
+        match applied {
+            Ok(Applied { committed: true, .. }) => self.note(0, sync),
+            Ok(_) => {}
+            // If the commit failed, it is not the table.
+            Err(error) if error.kind() == StoreErrorKind::Corrupt && !done => self.state.leave(),
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     fn sync(&mut self, sync: Sync) -> Result<(), StoreError> {
@@ -238,11 +258,6 @@ impl<E: Engine> Writer<E> {
             self.state.synced();
         }
     }
-}
-
-/// The store is to be closed, and who wants to know.
-struct Ending {
-    reply: Option<oneshot::Sender<Reply>>,
 }
 
 /// A request whose work is being done.
@@ -264,6 +279,13 @@ fn split(request: Request) -> (Work, Waiting) {
     (work, Waiting { reply, share })
 }
 
+/// A panic ends the store as a failure of the disk does.
+fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
+    let detail =
+        format!("the writer of the store panicked ({}); open it again and read what it holds", words_of(panic));
+    StoreError::new(StoreErrorKind::OutcomeUnknown, detail)
+}
+
 /// What all callers get after `failure` stopped the store.
 fn stopped(failure: &StoreError) -> StoreError {
     let detail = format!("the store stopped after a failure ({failure}); open it again");
@@ -271,105 +293,4 @@ fn stopped(failure: &StoreError) -> StoreError {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::{Mutex, mpsc::channel};
-
-    use redb::backends::InMemoryBackend;
-
-    use super::*;
-    use crate::{
-        Action, Batch, Properties, RowKey,
-        clock::SystemClock,
-        embedded::{
-            dictionary::Dictionary,
-            engine::{Applied, Snapshot, Space},
-            pace::Durability,
-            prepare::prepare,
-            redb_engine::{RedbEngine, open_backend},
-        },
-    };
-
-    /// An engine where somebody looks right after each commit, before the writer goes on.
-    struct Watched {
-        engine: RedbEngine,
-        look: Mutex<Option<Box<dyn FnMut() + Send>>>,
-    }
-
-    impl Engine for Watched {
-        type Snapshot = <RedbEngine as Engine>::Snapshot;
-        type Group<'t> = <RedbEngine as Engine>::Group<'t>;
-
-        fn snapshot(&self) -> Result<Self::Snapshot, StoreError> {
-            self.engine.snapshot()
-        }
-
-        fn apply<T>(
-            &self,
-            sync: Sync,
-            work: impl FnOnce(&mut Self::Group<'_>) -> Result<T, StoreError>,
-        ) -> Result<Applied<T>, StoreError> {
-            let applied = self.engine.apply(sync, work);
-            if let Some(look) = self.look.lock().unwrap().as_mut() {
-                look();
-            }
-            applied
-        }
-
-        fn sync(&self, sync: Sync) -> Result<(), StoreError> {
-            self.engine.sync(sync)
-        }
-
-        fn was_repaired(&self) -> bool {
-            false
-        }
-
-        fn file_bytes(&self) -> Result<u64, StoreError> {
-            self.engine.file_bytes()
-        }
-    }
-
-    fn writer(queue: Receiver<Message>) -> (Writer<Watched>, Arc<Dictionary>) {
-        let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
-        engine.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
-        let records::Loaded { counters, catalogue, dropped, names } =
-            records::load(&engine.snapshot().unwrap()).unwrap();
-        let (catalogue, names) = (Arc::new(catalogue), Arc::new(names));
-        let engine = Arc::new(Watched { engine, look: Mutex::new(None) });
-        let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
-        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, 0, Arc::new(SystemClock));
-        let pace = Pace::new(Durability::Durable);
-        (Writer { engine, views, state, pace, queue, aside: Aside::default() }, names)
-    }
-
-    #[test]
-    fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
-        let (sender, queue) = channel();
-        let (mut writer, names) = writer(queue);
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let (views, noted) = (Arc::clone(&writer.views), Arc::clone(&seen));
-        let look = move || {
-            let view = views.current().unwrap();
-            let recorded = view.snapshot.len(Space::Tables).unwrap() as usize;
-            assert_eq!(recorded, view.catalogue.sorted().len(), "a backup would lack a table, or have one too many");
-            let found = view.get("People", &RowKey::new("p", "r"));
-            noted.lock().unwrap().push(found.map(|row| row.is_some()).map_err(|error| error.kind()));
-        };
-        *writer.engine.look.lock().unwrap() = Some(Box::new(look));
-        let row = Batch::new("People", "p").with("r", Action::Insert(Properties::new()));
-        let prepared = prepare(&[row], &names);
-        let works = [
-            Work::CreateTable("People".into()),
-            Work::Commit(prepared),
-            Work::DeleteTable("People".into()),
-            Work::Flush,
-        ];
-        for work in works {
-            let (reply, _) = oneshot::channel();
-            sender.send(Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None })).unwrap();
-            writer.step().unwrap();
-        }
-        let missing = StoreErrorKind::TableNotFound;
-        assert_eq!(seen.lock().unwrap()[..3], [Err(missing), Ok(true), Ok(true)]);
-        assert_eq!(seen.lock().unwrap().last(), Some(&Err(missing)));
-    }
-}
+mod tests;

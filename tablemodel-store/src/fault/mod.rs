@@ -41,6 +41,8 @@ struct State {
     plan: Box<dyn FaultPlan>,
     calls: usize,
     crashed: bool,
+    /// How often it crashed.
+    crashes: usize,
 }
 
 /// How the store treats a call that a plan let through in some way.
@@ -56,7 +58,7 @@ enum Course {
 impl FaultStore {
     /// The faults of `plan` around `inner`. A delay takes no time (see [`sleeping`](Self::sleeping)).
     pub fn new(inner: Arc<dyn TableStore>, plan: impl FaultPlan) -> Self {
-        let state = State { plan: Box::new(plan), calls: 0, crashed: false };
+        let state = State { plan: Box::new(plan), calls: 0, crashed: false, crashes: 0 };
         Self { inner, sleep: Arc::new(NoSleep), state: Arc::new(Mutex::new(state)) }
     }
 
@@ -90,7 +92,7 @@ impl FaultStore {
     }
 
     async fn begin(&self, request: Request<'_>) -> Result<Course, StoreError> {
-        let fault = self.lock().next_fault(request)?;
+        let (fault, crashes) = self.lock().next_fault(request)?;
         Ok(match fault {
             None => Course::Plain,
             Some(Fault::Error(error)) => return Err(error),
@@ -102,6 +104,10 @@ impl FaultStore {
             Some(Fault::ShortPage { rows }) => Course::Short(rows.max(1)),
             Some(Fault::Delay(delay)) => {
                 self.sleep.sleep(delay).await;
+                // What a process was about to do when it died, it does not do after another took its place.
+                if self.lock().crashes != crashes {
+                    return Err(closed());
+                }
                 Course::Plain
             }
         })
@@ -119,7 +125,8 @@ impl FaultStore {
     }
 
     fn crash(&self) -> StoreError {
-        self.lock().crashed = true;
+        let mut state = self.lock();
+        (state.crashed, state.crashes) = (true, state.crashes + 1);
         closed()
     }
 
@@ -135,13 +142,14 @@ impl FaultStore {
 }
 
 impl State {
-    fn next_fault(&mut self, request: Request<'_>) -> Result<Option<Fault>, StoreError> {
+    /// What goes wrong with a call, and how often the store had crashed before it.
+    fn next_fault(&mut self, request: Request<'_>) -> Result<(Option<Fault>, usize), StoreError> {
         if self.crashed {
             return Err(closed());
         }
         let call = Call { number: self.calls, request };
         self.calls += 1;
-        Ok(self.plan.fault(&call))
+        Ok((self.plan.fault(&call), self.crashes))
     }
 }
 
@@ -196,7 +204,8 @@ impl TableStore for FaultStore {
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let course = self.begin(Request::Commit(batches)).await?;
         if let Course::Tear(operations) = course {
-            self.inner.commit(&torn(batches, operations)).await?;
+            // Whatever the store inside says, nobody is there to hear it.
+            let _ = self.inner.commit(&torn(batches, operations)).await;
             return Err(self.crash());
         }
         let result = self.inner.commit(batches).await;

@@ -1,13 +1,16 @@
 //! The fault store does what its plan says, and nothing else.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use tablemodel_store::{
     Action, Batch, Capabilities, DateTime, KeyRange, MemoryStore, Page, Properties, Query, RowKey, StoreError,
     StoreErrorKind,
     StoreErrorKind::*,
     TableStore,
-    clock::{Clock, ManualClock},
+    clock::{Clock, ManualClock, Sleep},
     conformance,
     fault::{Call, Chances, Fault, FaultStore, Request, Script},
 };
@@ -134,6 +137,13 @@ async fn a_torn_commit_leaves_its_first_operations() {
 }
 
 #[tokio::test]
+async fn a_torn_commit_whose_first_operations_are_refused_is_a_crash_too() {
+    let (_, store) = filled(Script::new().at(0, Fault::Torn { operations: 1 })).await;
+    assert_eq!(kind(store.commit(&[batch("0").with("new", insert())]).await), Closed);
+    assert!(store.is_crashed());
+}
+
+#[tokio::test]
 async fn an_empty_page_goes_on_where_it_would_have_begun() {
     let script = Script::new().at(0, Fault::EmptyPage).at(2, Fault::EmptyPage).at(3, Fault::EmptyPage);
     let (inner, store) = filled(script).await;
@@ -161,6 +171,36 @@ async fn a_delay_sleeps_as_it_was_told_to() {
     let store = store.sleeping(clock.clone());
     store.list_tables().await.unwrap();
     assert_eq!(Some(clock.now()), DateTime::from_unix_seconds(5));
+}
+
+/// A wait in which the process dies of another call, and a new one may take its place.
+struct Dying {
+    store: Arc<OnceLock<FaultStore>>,
+    revives: bool,
+}
+
+#[async_trait::async_trait]
+impl Sleep for Dying {
+    async fn sleep(&self, _: Duration) {
+        let store = self.store.get().unwrap();
+        assert_eq!(kind(store.list_tables().await), Closed);
+        if self.revives {
+            store.revive();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_delayed_before_a_crash_is_not_carried_out_after_it() {
+    for revives in [true, false] {
+        let script = Script::new().at(0, Fault::Delay(Duration::from_secs(5))).at(1, Fault::CrashBefore);
+        let (inner, store) = filled(script).await;
+        let itself = Arc::new(OnceLock::new());
+        let store = store.sleeping(Dying { store: itself.clone(), revives });
+        assert!(itself.set(store.clone()).is_ok());
+        assert_eq!(kind(store.commit(&[batch("new")]).await), Closed);
+        assert!(!exists(&inner, "new").await);
+    }
 }
 
 #[tokio::test]

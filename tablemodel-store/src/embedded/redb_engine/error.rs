@@ -112,6 +112,11 @@ fn database(error: DatabaseError) -> StoreError {
     StoreError::new(kind, detail).caused_by(error)
 }
 
+/// Whether this is what redb says where only an opening for writing can go on.
+pub(crate) fn was_not_closed_cleanly(source: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(source.downcast_ref(), Some(DatabaseError::RepairAborted))
+}
+
 fn storage(error: StorageError) -> StoreError {
     let (kind, detail) = match &error {
         StorageError::Corrupted(what) => return damaged(what).caused_by(error),

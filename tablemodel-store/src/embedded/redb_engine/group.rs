@@ -10,7 +10,11 @@ use std::{
 
 use redb::{CursorError, ReadableTable, Table, WriteTransaction};
 
-use super::{Definition, error::Failure, table_name};
+use super::{
+    Definition,
+    error::{Failure, guarded},
+    table_name,
+};
 use crate::{
     StoreError,
     embedded::engine::{Amount, Group, Space},
@@ -33,8 +37,18 @@ impl<'t> RedbGroup<'t> {
     }
 
     /// Closes the tables; whether anything was written.
-    pub(super) fn finish(self) -> bool {
-        self.changes > 0
+    ///
+    /// One at a time: after a panic of redb each may panic again, and two at once would end the process.
+    pub(super) fn finish(mut self) -> Result<bool, StoreError> {
+        let mut closed = Ok(());
+        while let Some((_, table)) = self.opened.pop_first() {
+            let this = guarded(|| {
+                drop(table);
+                Ok(())
+            });
+            closed = closed.and(this);
+        }
+        closed.map(|()| self.changes > 0)
     }
 
     fn table(&mut self, space: Space) -> Result<&mut OpenTable<'t>, Failure> {
@@ -147,4 +161,73 @@ fn insert_run<'e>(
         }
     }
     Ok(inserted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
+
+    use redb::{StorageBackend, backends::InMemoryBackend};
+
+    use super::*;
+    use crate::{
+        StoreErrorKind,
+        embedded::{
+            engine::{Engine, Sync, TableId},
+            redb_engine::open_backend,
+        },
+    };
+
+    /// Memory of which a read may panic, as redb does on a damaged page.
+    #[derive(Debug)]
+    struct Damaged {
+        inner: InMemoryBackend,
+        panics: Arc<AtomicBool>,
+    }
+
+    impl StorageBackend for Damaged {
+        fn len(&self) -> io::Result<u64> {
+            self.inner.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            assert!(!self.panics.load(Ordering::Relaxed), "planted");
+            self.inner.read(offset, out)
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.inner.set_len(len)
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.inner.sync_data()
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.inner.write(offset, data)
+        }
+    }
+
+    #[test]
+    fn a_panic_while_several_tables_are_open_is_an_error_and_ends_nothing_else() {
+        let panics = Arc::new(AtomicBool::new(false));
+        let backend = Damaged { inner: InMemoryBackend::new(), panics: Arc::clone(&panics) };
+        let engine = open_backend(Box::new(backend), 0).unwrap();
+        let spaces = (1..200).map(|id| Space::Rows(TableId(id)));
+        engine.apply(Sync::Disk, |group| spaces.clone().try_for_each(|space| group.create(space))).unwrap();
+        let applied = engine.apply(Sync::Disk, |group| {
+            spaces.clone().take(4).try_for_each(|space| group.put(space, b"k", b"v"))?;
+            panics.store(true, Ordering::Relaxed);
+            group.create(Space::Rows(TableId(199)))
+        });
+        let error = applied.err().unwrap();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+        assert!(error.to_string().contains("planted"), "{error}");
+    }
 }

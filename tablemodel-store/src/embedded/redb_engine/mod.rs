@@ -20,8 +20,8 @@ use super::engine::{Applied, Engine, Space, Sync};
 use crate::{StoreError, StoreErrorKind};
 
 pub(crate) use self::{
-    error::disk_failure,
-    open::{Access, open_backend, open_file},
+    error::{disk_failure, was_not_closed_cleanly, words_of},
+    open::{Access, open_backend, open_file, unopened},
 };
 
 /// A redb database.
@@ -113,12 +113,12 @@ impl Engine for RedbEngine {
         let mut group = RedbGroup::new(&transaction);
         // A panic of redb on a damaged page must not end the thread; the transaction is given up.
         let result = error::guarded(|| Ok(work(&mut group))).flatten();
-        let changed = group.finish();
-        match result {
-            Ok(result) if changed => self.commit(transaction).map(|()| Applied { result, committed: true }),
+        let closed = group.finish();
+        match result.and_then(|result| Ok((result, closed?))) {
+            Ok((result, true)) => self.commit(transaction).map(|()| Applied { result, committed: true }),
             unchanged => {
-                error::guarded(|| Ok(transaction.abort()?))?;
-                unchanged.map(|result| Applied { result, committed: false })
+                let aborted = error::guarded(|| Ok(transaction.abort()?));
+                unchanged.and_then(|(result, _)| aborted.map(|()| Applied { result, committed: false }))
             }
         }
     }

@@ -88,7 +88,7 @@ fn is_empty(file: &File) -> bool {
 }
 
 /// The error for a path at which no file could be opened.
-fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
+pub(crate) fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
     use std::io::ErrorKind;
     let denied = |detail: &str| StoreError::new(StoreErrorKind::Denied, detail);
     let parent_is_missing = path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.exists());

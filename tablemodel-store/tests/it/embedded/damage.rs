@@ -4,7 +4,9 @@
 
 use std::{collections::BTreeMap, fs};
 
-use tablemodel_store::{EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreError, StoreErrorKind, TableStore};
+use tablemodel_store::{
+    Durability, EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreError, StoreErrorKind, TableStore,
+};
 
 use super::{fill, numbered, place, put};
 use crate::disk::{Disk, Random};
@@ -134,4 +136,38 @@ async fn a_flipped_bit_gives_an_error_or_the_right_data() {
     }
     println!("{right} read rightly, {errors} told, {hidden} told by the check alone");
     assert!(errors > 0 && right > 0 && hidden > 0);
+}
+
+#[tokio::test]
+async fn damage_to_a_table_that_was_deleted_harms_no_other() {
+    silence_redb();
+    let (_directory, path) = place();
+    let store = EmbeddedStore::builder().durability(Durability::Bulk).open(&path).unwrap();
+    for (table, rows) in [("Kept", ROWS), ("Deleted", 50 * ROWS)] {
+        store.create_table(table).await.unwrap();
+        fill(&store, table, rows).await;
+    }
+    store.delete_table("Deleted").await.unwrap();
+    store.close().await.unwrap();
+    let freed = async |store: &EmbeddedStore| {
+        for number in 0..200 {
+            put(store, "Kept", "000001", number).await.unwrap();
+        }
+        store.stats().unwrap().tables_being_freed == 0
+    };
+    let mut bytes = fs::read(&path).unwrap();
+    let key = format!("{:06}", 25 * ROWS);
+    let places: Vec<_> = bytes.windows(key.len()).enumerate().filter(|(_, it)| *it == key.as_bytes()).collect();
+    let pages: Vec<_> = places.into_iter().map(|(at, _)| at / 4096 * 4096).collect();
+    assert!(!pages.is_empty());
+    pages.into_iter().for_each(|page| bytes[page + 2..page + 4].fill(0xff));
+    fs::write(&path, bytes).unwrap();
+    for _ in 0..3 {
+        let store = EmbeddedStore::open(&path).unwrap();
+        assert!(!freed(&store).await, "the damage was not met");
+        assert_eq!(store.check().await.unwrap(), ROWS as u64);
+        store.create_table("New").await.unwrap();
+        store.delete_table("New").await.unwrap();
+        store.close().await.unwrap();
+    }
 }

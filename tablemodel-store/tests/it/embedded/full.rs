@@ -69,3 +69,17 @@ async fn a_failed_sync_leaves_the_outcome_unknown_and_the_batch_whole_or_absent(
     let rows = store.check().await.unwrap() as i64;
     assert!(rows == ROWS || rows == 2 * ROWS, "{rows}");
 }
+
+#[tokio::test]
+async fn who_closes_a_store_whose_disk_fails_is_told_so() {
+    let disk = Disk::<()>::new();
+    let store = EmbeddedStore::builder().durability(Durability::Bulk).open_backend(disk.clone()).unwrap();
+    store.create_table("Table").await.unwrap();
+    for number in 0..3 {
+        store.commit(&[batch(number)]).await.unwrap();
+    }
+    disk.fail_syncs();
+    for _ in 0..2 {
+        store.close().await.unwrap_err();
+    }
+}

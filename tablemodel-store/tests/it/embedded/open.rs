@@ -25,6 +25,7 @@ async fn a_second_opener_in_the_process_is_refused_until_the_first_closes() {
     let store = EmbeddedStore::open(&path).unwrap();
     refused(&path, EmbeddedStore::open(&path), StoreErrorKind::Denied, "open elsewhere");
     let read_only = EmbeddedStore::builder().read_only(true).open(&path);
+    assert!(!read_only.as_ref().is_err_and(StoreError::is_not_closed_cleanly));
     refused(&path, read_only, StoreErrorKind::Denied, "open elsewhere");
     store.create_table("Table").await.unwrap();
     store.close().await.unwrap();
@@ -187,6 +188,7 @@ async fn a_crash_needs_no_repair_once_the_store_was_idle() {
     let crash = async |expected| {
         fs::copy(&path, &crashed).unwrap();
         let read_only = EmbeddedStore::builder().read_only(true).open(&crashed);
+        assert!(read_only.as_ref().is_err_and(StoreError::is_not_closed_cleanly));
         refused(&crashed, read_only, StoreErrorKind::Denied, "not closed cleanly");
         let store = EmbeddedStore::open(&crashed).unwrap();
         assert_eq!(number(&store, "Table", "r").await, Some(expected));

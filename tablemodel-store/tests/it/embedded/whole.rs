@@ -4,7 +4,7 @@
 
 use std::{fs, sync::Arc};
 
-use tablemodel_store::{EmbeddedStore, StoreErrorKind, TableStore};
+use tablemodel_store::{Action, Batch, Condition, EmbeddedStore, StoreErrorKind, TableStore};
 
 use super::{fill, number, place, put};
 
@@ -30,6 +30,31 @@ async fn a_backup_holds_the_store_as_it_was_and_is_a_store() {
     drop(restored);
     assert!(fs::metadata(&copy).unwrap().len() < fs::metadata(&path).unwrap().len());
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "something was left beside the stores");
+}
+
+#[tokio::test]
+async fn a_backup_holds_nothing_of_one_that_was_cut_short() {
+    let (directory, path) = place();
+    let [old, copy] = ["old", "copy"].map(|name| directory.path().join(name));
+    let store = EmbeddedStore::open(&path).unwrap();
+    for table in ["Kept", "Dropped"] {
+        store.create_table(table).await.unwrap();
+        put(&store, table, "r", 1).await.unwrap();
+    }
+    put(&store, "Kept", "deleted", 2).await.unwrap();
+    store.backup_to(&old).await.unwrap();
+    // What processes of this number, as all are in containers, left when they were killed just before the end.
+    for count in 0..1_000 {
+        let left = format!("{}.{}-{count}.partial", copy.display(), std::process::id());
+        fs::hard_link(&old, left).unwrap();
+    }
+    store.delete_table("Dropped").await.unwrap();
+    let delete = Action::Delete(Condition::Exists);
+    store.commit(&[Batch::new("Kept", "p").with("deleted", delete)]).await.unwrap();
+    store.backup_to(&copy).await.unwrap();
+    let restored = EmbeddedStore::open(&copy).unwrap();
+    assert_eq!(restored.list_tables().await.unwrap(), ["Kept"]);
+    assert_eq!(restored.check().await.unwrap(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -40,6 +40,11 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::ShownPage(shown_without_the_last),
     ),
     bug(
+        "a page shown goes on after it is told to stop",
+        &["pages::a_page_shown_ends_at_the_row_where_it_is_told_to"],
+        Twist::ShownOn,
+    ),
+    bug(
         "an insert replaces",
         &["actions::an_insert_needs_a_missing_row", "concurrency::one_of_many_inserts_wins"],
         Twist::Batches(insert_replaces),
@@ -156,6 +161,11 @@ pub(super) const BUGS: &[Bug] = &[
             "across::a_partition_may_come_in_several_batches",
         ],
         Twist::Batches(first_batch_only),
+    ),
+    bug(
+        "several batches are checked together and committed apart",
+        &["across::one_of_many_inserts_over_partitions_wins", "across::commits_over_partitions_do_not_mix"],
+        Twist::Commit(check_all_then_one_by_one),
     ),
     bug(
         "several batches are cut to one where one is the limit",

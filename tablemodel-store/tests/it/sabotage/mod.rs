@@ -21,8 +21,8 @@ use std::{
 
 use async_trait::async_trait;
 use tablemodel_store::{
-    Batch, Capabilities, Continuation, MemoryStore, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError,
-    TableStore,
+    Action, Batch, Capabilities, Continuation, MemoryStore, Page, Properties, Query, Receipts, Row, RowKey, RowState,
+    Shown, StoreError, TableStore,
     conformance::{CLAUSES, Clause},
 };
 
@@ -56,6 +56,8 @@ enum Twist {
     Shown(fn(&mut Row)),
     /// Of what is shown: pages, each as the rows that it should hold.
     ShownPage(fn(&mut Vec<Row>)),
+    /// A page goes on being shown where it is told to stop.
+    ShownOn,
     Query(fn(&mut Query)),
     Pages(for<'a> fn(&'a MemoryStore, &'a Query) -> Answer<'a, Page>),
     Page(fn(&Query, &mut Page)),
@@ -150,13 +152,20 @@ impl TableStore for Sabotaged {
         query: &Query,
         see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
     ) -> Option<Result<Option<Continuation>, StoreError>> {
-        let Twist::ShownPage(twist) = self.twist else { return None };
+        let (twist, stops): (fn(&mut Vec<Row>), _) = match self.twist {
+            Twist::ShownPage(twist) => (twist, true),
+            Twist::ShownOn => (|_| (), false),
+            _ => return None,
+        };
         let Poll::Ready(page) = self.inner.query(query).as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
             return None;
         };
         Some(page.map(|mut page| {
             twist(&mut page.rows);
-            let _ = page.rows.iter().try_for_each(|row| see(&Shown::new(row)));
+            let _ = page.rows.iter().try_for_each(|row| match see(&Shown::new(row)) {
+                ControlFlow::Break(()) if stops => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            });
             page.continuation
         }))
     }
@@ -247,4 +256,25 @@ fn each_clause_catches_a_planted_bug() {
     let caught: BTreeSet<_> = bugs::BUGS.iter().flat_map(|bug| bug.caught_by).copied().collect();
     let idle: Vec<_> = CLAUSES.iter().map(Clause::path).filter(|path| !caught.contains(path.as_str())).collect();
     assert!(idle.is_empty(), "{idle:#?}");
+}
+
+#[test]
+fn no_clause_touches_a_table_that_was_there() {
+    let names: Vec<_> = (0..10).map(|end| format!("Cf{end}")).collect();
+    for clause in CLAUSES {
+        let store = MemoryStore::new();
+        run(async {
+            for name in &names {
+                store.create_table(name).await.unwrap();
+                let row = Batch::new(name, "p").with("r", Action::Insert(Properties::new()));
+                store.commit(&[row]).await.unwrap();
+            }
+            clause.check(Arc::new(store.clone())).await.unwrap_or(Ok(())).unwrap();
+            assert_eq!(store.list_tables().await.unwrap(), names, "{}", clause.path());
+            for name in &names {
+                let row = store.get(name, &RowKey::new("p", "r")).await.unwrap();
+                assert!(row.is_some(), "{} deleted {name}", clause.path());
+            }
+        });
+    }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use tablemodel_store::{
     Action, Batch, Condition, DateTime, ETag, MemoryStore, Operation, Properties, Receipts, RowKey, StoreError,
-    StoreErrorKind, TableStore, Value, Written, validate,
+    StoreErrorKind, TableStore, Value, Written, clock::SystemClock, validate,
 };
 
 use super::{Answer, values::rebuilt};
@@ -188,6 +188,20 @@ pub(super) fn one_by_one<'a>(store: &'a MemoryStore, batches: &'a [Batch]) -> An
                 step_aside().await;
             }
             all.push(receipts);
+        }
+        Ok(all)
+    })
+}
+
+/// Several batches are checked together, and then committed one after the other.
+pub(super) fn check_all_then_one_by_one<'a>(store: &'a MemoryStore, batches: &'a [Batch]) -> Answer<'a, Vec<Receipts>> {
+    Box::pin(async move {
+        let [_, _, ..] = batches else { return store.commit(batches).await };
+        store.fork(SystemClock).commit(batches).await?;
+        let mut all = Vec::new();
+        for batch in batches {
+            step_aside().await;
+            all.extend(store.commit(std::slice::from_ref(batch)).await?);
         }
         Ok(all)
     })

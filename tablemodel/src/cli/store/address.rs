@@ -126,11 +126,20 @@ async fn open_embedded(
         return Err(Error::new(ErrorKind::Denied, detail));
     }
     check_blobs(place, entities, path)?;
-    if read_only && let Ok(db) = builder(place).read_only().open_file(entities, path, false).await {
-        return Ok(db);
+    if read_only {
+        match builder(place).read_only().open_file(entities, path, false).await {
+            // It has to be opened for writing first.
+            Err(error) if is_not_closed_cleanly(&error) => {}
+            opened => return opened,
+        }
     }
-    // One that was not closed cleanly has to be opened for writing first.
     builder(place).open_file(entities, path, false).await
+}
+
+#[cfg(feature = "embedded")]
+fn is_not_closed_cleanly(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    source.is_some_and(tablemodel_store::StoreError::is_not_closed_cleanly)
 }
 
 #[cfg(not(feature = "embedded"))]

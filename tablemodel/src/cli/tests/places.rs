@@ -55,3 +55,31 @@ fn blobs_are_looked_for_where_they_are_said_to_be_and_nowhere_else_in_silence() 
     let given = folder.answer::<album::Album>(&["diff", "--blobs", &blobs]);
     assert_eq!(given.code, 1, "`diff` touches no store: {:?}", given.lines);
 }
+
+#[test]
+fn a_command_that_only_reads_makes_no_folder_for_blobs_that_are_not_there() {
+    let folder = Folder::new();
+    let path = folder.path("album.tablemodel");
+    fill(&path, &format!("file://{}", folder.path("elsewhere").display()));
+    let mistyped = folder.path("elsewhre");
+    let blobs = format!("file://{}", mistyped.display());
+    let refused = folder.answer::<album::Album>(&["verify", "--store", path.to_str().unwrap(), "--blobs", &blobs]);
+    assert!(refused.code != DONE && refused.lines[0].contains("no such folder"), "{:?}", refused.lines);
+    assert!(!mistyped.exists());
+}
+
+#[test]
+fn a_command_that_only_reads_takes_a_store_that_was_not_closed_cleanly() {
+    let folder = Folder::new();
+    let [path, crashed] = ["album.tablemodel", "crashed.tablemodel"].map(|name| folder.path(name));
+    let blobs = format!("file://{}", folder.path("elsewhere").display());
+    fill(&path, &blobs);
+    within(async {
+        let db = Database::builder().blobs_at(&blobs).open::<album::Album>(&path).await.unwrap();
+        std::fs::copy(&path, &crashed).unwrap();
+        db.close().await.unwrap();
+    });
+    let words = ["verify", "--store", crashed.to_str().unwrap(), "--blobs", &blobs];
+    let verified = folder.answer::<album::Album>(&words);
+    assert_eq!(verified.code, DONE, "{:?}", verified.lines);
+}

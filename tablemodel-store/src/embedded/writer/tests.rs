@@ -1,0 +1,214 @@
+//! The writer on an engine that is watched.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Mutex, Weak,
+        atomic::{AtomicBool, Ordering},
+        mpsc::channel,
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use redb::backends::InMemoryBackend;
+
+use super::*;
+use crate::{
+    Action, Batch, Properties, RowKey,
+    clock::SystemClock,
+    embedded::{
+        dictionary::Dictionary,
+        engine::{Applied, Snapshot, Space},
+        pace::Durability,
+        prepare::prepare,
+        redb_engine::{RedbEngine, open_backend},
+    },
+};
+
+/// An engine where somebody looks right after each commit, before the writer goes on.
+struct Watched {
+    engine: RedbEngine,
+    look: Mutex<Option<Box<dyn FnMut() + Send>>>,
+    /// Whether its disk takes no more.
+    fails: AtomicBool,
+}
+
+impl Watched {
+    fn disk(&self) -> Result<(), StoreError> {
+        let failure = || StoreError::new(StoreErrorKind::Closed, "the disk failed");
+        if self.fails.load(Ordering::Relaxed) { Err(failure()) } else { Ok(()) }
+    }
+}
+
+impl Engine for Watched {
+    type Snapshot = <RedbEngine as Engine>::Snapshot;
+    type Group<'t> = <RedbEngine as Engine>::Group<'t>;
+
+    fn snapshot(&self) -> Result<Self::Snapshot, StoreError> {
+        self.engine.snapshot()
+    }
+
+    fn apply<T>(
+        &self,
+        sync: Sync,
+        work: impl FnOnce(&mut Self::Group<'_>) -> Result<T, StoreError>,
+    ) -> Result<Applied<T>, StoreError> {
+        if sync != Sync::Deferred {
+            self.disk()?;
+        }
+        let applied = self.engine.apply(sync, work);
+        if let Some(look) = self.look.lock().unwrap().as_mut() {
+            look();
+        }
+        applied
+    }
+
+    fn sync(&self, sync: Sync) -> Result<(), StoreError> {
+        self.disk()?;
+        self.engine.sync(sync)
+    }
+
+    fn was_repaired(&self) -> bool {
+        false
+    }
+
+    fn file_bytes(&self) -> Result<u64, StoreError> {
+        self.engine.file_bytes()
+    }
+}
+
+fn writer(queue: Receiver<Message>, durability: Durability) -> (Writer<Watched>, Arc<Dictionary>) {
+    let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+    engine.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
+    let records::Loaded { counters, catalogue, dropped, names } = records::load(&engine.snapshot().unwrap()).unwrap();
+    let (catalogue, names) = (Arc::new(catalogue), Arc::new(names));
+    let engine = Arc::new(Watched { engine, look: Mutex::new(None), fails: AtomicBool::new(false) });
+    let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
+    let state =
+        State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), Arc::new(SystemClock));
+    let pace = Pace::new(durability);
+    (Writer { engine, views, state, pace, queue, aside: Aside::default(), owed: Owed::default() }, names)
+}
+
+#[test]
+fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
+    let (sender, queue) = channel();
+    let (mut writer, names) = writer(queue, Durability::Durable);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (views, noted) = (Arc::clone(&writer.views), Arc::clone(&seen));
+    let look = move || {
+        let view = views.current().unwrap();
+        let recorded = view.snapshot.len(Space::Tables).unwrap() as usize;
+        assert_eq!(recorded, view.catalogue.sorted().len(), "a backup would lack a table, or have one too many");
+        let found = view.get("People", &RowKey::new("p", "r"));
+        noted.lock().unwrap().push(found.map(|row| row.is_some()).map_err(|error| error.kind()));
+    };
+    *writer.engine.look.lock().unwrap() = Some(Box::new(look));
+    let row = Batch::new("People", "p").with("r", Action::Insert(Properties::new()));
+    let prepared = prepare(&[row], &names);
+    let works =
+        [Work::CreateTable("People".into()), Work::Commit(prepared), Work::DeleteTable("People".into()), Work::Flush];
+    for work in works {
+        let (reply, _) = oneshot::channel();
+        sender.send(Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None })).unwrap();
+        writer.step().unwrap();
+    }
+    let missing = StoreErrorKind::TableNotFound;
+    assert_eq!(seen.lock().unwrap()[..3], [Err(missing), Ok(true), Ok(true)]);
+    assert_eq!(seen.lock().unwrap().last(), Some(&Err(missing)));
+}
+
+/// Whoever waits for an answer: notes, at the moment that it comes, whether the engine was closed before.
+struct Waiter {
+    engine: Weak<Watched>,
+    closed_before: Mutex<Option<bool>>,
+}
+
+impl Wake for Waiter {
+    fn wake(self: Arc<Self>) {
+        *self.closed_before.lock().unwrap() = Some(self.engine.strong_count() == 0);
+    }
+}
+
+/// Runs a writer on these messages until it ends: the answers, and for each whether the engine was closed before it.
+fn ended(writer: Writer<Watched>, answers: Vec<oneshot::Receiver<Reply>>) -> Vec<(Reply, bool)> {
+    let waiters: Vec<_> = (answers.into_iter())
+        .map(|mut answer| {
+            let engine = Arc::downgrade(&writer.engine);
+            let waiter = Arc::new(Waiter { engine, closed_before: Mutex::new(None) });
+            let waker = Waker::from(Arc::clone(&waiter));
+            assert!(Pin::new(&mut answer).poll(&mut Context::from_waker(&waker)).is_pending());
+            (answer, waiter)
+        })
+        .collect();
+    writer.run();
+    let told = |(mut answer, waiter): (oneshot::Receiver<Reply>, Arc<Waiter>)| {
+        let Poll::Ready(Ok(reply)) = Pin::new(&mut answer).poll(&mut Context::from_waker(Waker::noop())) else {
+            panic!("no answer came");
+        };
+        let closed_before = waiter.closed_before.lock().unwrap().unwrap();
+        (reply, closed_before)
+    };
+    waiters.into_iter().map(told).collect()
+}
+
+/// A request for this work, and where its answer comes.
+fn asked(work: Work) -> (Message, oneshot::Receiver<Reply>) {
+    let (reply, answer) = oneshot::channel();
+    (Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None }), answer)
+}
+
+fn kinds(told: Vec<(Reply, bool)>) -> Vec<(Option<StoreErrorKind>, bool)> {
+    told.into_iter().map(|(reply, closed)| (reply.err().map(|error| error.kind()), closed)).collect()
+}
+
+#[test]
+fn who_closes_the_store_is_told_that_what_was_acknowledged_did_not_reach_the_disk() {
+    for durability in [Durability::Relaxed, Durability::Bulk] {
+        let (sender, queue) = channel();
+        let (mut writer, names) = writer(queue, durability);
+        let row = Batch::new("People", "p").with("r", Action::InsertOrReplace(Properties::new()));
+        // The first commits wait for the disk, since no stamps are recorded ahead yet.
+        let commit = || Work::Commit(prepare(std::slice::from_ref(&row), &names));
+        for work in [Work::CreateTable("People".into()), commit(), commit()] {
+            let (message, mut answer) = asked(work);
+            sender.send(message).unwrap();
+            writer.step().unwrap();
+            answer.try_recv().unwrap().unwrap();
+        }
+        assert!(writer.pace.is_unsynced());
+        writer.engine.fails.store(true, Ordering::Relaxed);
+        let (reply, answer) = oneshot::channel();
+        sender.send(Message::Close(reply)).unwrap();
+        let views = Arc::clone(&writer.views);
+        assert_eq!(kinds(ended(writer, vec![answer])), [(Some(StoreErrorKind::Closed), true)]);
+        assert!(views.failure().is_some(), "others who close it are told as well");
+    }
+}
+
+#[test]
+fn who_is_told_of_a_failure_finds_the_file_closed() {
+    let (sender, queue) = channel();
+    let (writer, _) = writer(queue, Durability::Durable);
+    writer.engine.fails.store(true, Ordering::Relaxed);
+    let (message, answer) = asked(Work::CreateTable("People".into()));
+    let (reply, closed) = oneshot::channel();
+    sender.send(message).unwrap();
+    sender.send(Message::Close(reply)).unwrap();
+    let told = kinds(ended(writer, vec![answer, closed]));
+    assert_eq!(told, [(Some(StoreErrorKind::Closed), true); 2]);
+}
+
+#[test]
+fn a_panic_of_the_writer_closes_the_store_and_leaves_the_outcome_unknown() {
+    let (sender, queue) = channel();
+    let (writer, _) = writer(queue, Durability::Durable);
+    *writer.engine.look.lock().unwrap() = Some(Box::new(|| panic!("planted")));
+    let views = Arc::clone(&writer.views);
+    let (message, answer) = asked(Work::CreateTable("People".into()));
+    sender.send(message).unwrap();
+    assert_eq!(kinds(ended(writer, vec![answer])), [(Some(StoreErrorKind::OutcomeUnknown), true)]);
+    let after = views.current().err().unwrap();
+    assert_eq!(after.kind(), StoreErrorKind::Closed);
+    assert!(after.to_string().contains("planted"), "{after}");
+}
