@@ -16,6 +16,11 @@ use crate::{
     rooms::rekey::is_reserved,
 };
 
+/// Whether `other` is as new as the tombstone, and is swept after this outbox row: whatever relays do at once, the last one stays.
+fn is_after(other: &Row, row: &Row, tombstone: &Row) -> bool {
+    system::sequence(&other.properties) >= system::sequence(&tombstone.properties) && other.key.row > row.key.row
+}
+
 impl Relay {
     /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
     pub(super) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
@@ -54,10 +59,11 @@ impl Relay {
             is_ours && system::sequence(&row.properties) <= outgoing.intent.sequence
         };
         if let Some(primary) = primary.filter(is_left) {
-            if !others.is_empty() {
-                return Ok(()); // theirs are older: none but this one takes the entity's tombstone away
+            if others.is_empty() {
+                self.db.remove_row(&outgoing.table, &primary).await?;
+            } else if !others.iter().any(|other| is_after(other, row, &primary)) {
+                return Ok(()); // none of them would take the entity's tombstone away
             }
-            self.db.remove_row(&outgoing.table, &primary).await?;
         }
         self.db.remove_row(&outgoing.table, row).await
     }
