@@ -10,6 +10,7 @@ mod doubt;
 mod outcome;
 mod reads;
 mod sizes;
+mod waits;
 
 pub(crate) use self::outcome::Outcome;
 use self::{
@@ -272,28 +273,6 @@ impl<'a> Run<'a> {
         Err(self.exhausted())
     }
 
-    /// Waits before it commits to a row where others are already.
-    pub(super) async fn wait_where_crowded(&mut self, batches: &[Batch]) {
-        if self.turn.is_none() {
-            self.turn = self.db.turn_in(batches).await;
-            self.behind = self.turn.is_some();
-        }
-    }
-
-    /// Waits for its turn where it met others, unless it has one; whether it did.
-    async fn take_turn(&mut self, met: Option<Meeting>) -> bool {
-        let Some(met) = met.filter(|_| self.turn.is_none()) else { return false };
-        self.turn = Box::pin(self.db.turn(met)).await;
-        self.turn.is_some()
-    }
-
-    /// Waits before the next attempt: for its turn, or a while.
-    pub(super) async fn wait(&mut self, met: Option<Meeting>, attempt: u32) {
-        if !(std::mem::take(&mut self.behind) || self.take_turn(met).await) {
-            self.db.pause(attempt).await;
-        }
-    }
-
     /// The states of indexes that an attempt is planned on, held until it is over.
     async fn enter(&mut self) -> Result<Arc<Generation>> {
         self.db.hold_lease().await?;
@@ -391,34 +370,6 @@ impl<'a> Run<'a> {
         let failed = error.failed_at().and_then(|at| batches.get(at.batch));
         let is_own = failed.is_some_and(|b| b.partition == self.partition && b.table == self.registered.table);
         self.asked.together && !self.ambiguous && is_own
-    }
-
-    /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.
-    pub(super) fn settled(&self, error: Error) -> Error {
-        if self.ambiguous && *error.kind() != ErrorKind::OutcomeUnknown { self.unknown() } else { error }
-    }
-
-    fn unknown(&self) -> Error {
-        let detail = "a reply of the store was lost, and whether the write happened cannot be told; read the entity before writing again";
-        let error = Error::new(ErrorKind::OutcomeUnknown, detail);
-        match &self.last {
-            Some(last) => error.caused_by(last.clone()),
-            None => error,
-        }
-    }
-
-    pub(super) fn exhausted(&self) -> Error {
-        if self.ambiguous {
-            return self.unknown();
-        }
-        let error = Error::new(
-            ErrorKind::Unavailable,
-            format!("gave up after {ATTEMPTS} attempts; the store is busy or the rows keep changing"),
-        );
-        match &self.last {
-            Some(last) => error.caused_by(last.clone()),
-            None => error,
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A plan is a list of writes to rows of one partition; nothing is read or written here.
 
+mod before;
 mod derived;
 mod moves;
 mod needs;
@@ -15,6 +16,7 @@ use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, Row, RowKe
 
 pub(super) use self::needs::known_images;
 pub(crate) use self::{
+    before::Before,
     needs::needs,
     planned::{Planned, PlannedRow, Role},
     refused::{reserved, violation},
@@ -26,7 +28,6 @@ use crate::{
         entries::{Entry, entries, told},
         group::Group,
         image::Image,
-        known::Known,
         outbox::AwayKey,
         shape::{self, Cut, Laid, Layout},
         states::Setting,
@@ -70,44 +71,6 @@ pub(crate) enum Change {
     /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
     /// its derived rows are read, since one was found missing.
     Recopy { schema: &'static EntitySchema, key: RowKey, repair: bool },
-}
-
-/// The rows that a change is planned over.
-pub(crate) trait Before {
-    /// What is known of the row: absent, or as it is before the change.
-    fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>>;
-
-    /// The sequence number of an entity that an earlier change of the batch took away from this row; 0 if none.
-    fn gone(&self, row: &str) -> i64;
-
-    /// What was read before the batch.
-    fn known(&self) -> &Known;
-
-    /// The rows that earlier changes of the batch put under keys that begin so.
-    fn put_under(&self, _prefix: &str) -> Vec<Cow<'_, Row>> {
-        Vec::new()
-    }
-
-    /// Whether nothing is known of any row.
-    fn is_blank(&self) -> bool;
-}
-
-impl Before for Known {
-    fn row(&self, row: &str) -> Option<Option<Cow<'_, Row>>> {
-        Some(self.get(row)?.as_ref().map(Cow::Borrowed))
-    }
-
-    fn gone(&self, _: &str) -> i64 {
-        0
-    }
-
-    fn known(&self) -> &Known {
-        self
-    }
-
-    fn is_blank(&self) -> bool {
-        Self::is_blank(self)
-    }
 }
 
 /// What planning is told beside the change.
