@@ -26,7 +26,7 @@ pub struct StoreCall {
     pub error: Option<StoreErrorKind>,
 }
 
-/// A hook that is called after each store call: for counters.
+/// A hook that is called after each point read, query and commit of the store: for counters. Calls on tables are not told.
 pub trait Observer: Send + Sync + 'static {
     /// The call has ended. Must not block.
     fn called(&self, call: &StoreCall);

@@ -78,7 +78,11 @@ pub(crate) fn from_line(line: &str) -> Result<(String, Row), String> {
             Some(_) => return Err(format!("the type of `{name}` is not text")),
             None => None,
         };
-        let value = from_json(json, annotation).ok_or_else(|| format!("`{name}` cannot be read as its type"))?;
+        let value = from_json(json, annotation).ok_or_else(|| {
+            let edm =
+                annotation.map_or_else(|| "text, truth value or 32-bit integer".to_owned(), |edm| edm.to_string());
+            format!("`{name}` is not of its type: {edm}")
+        })?;
         properties.insert(name.as_str(), value);
     }
     let key = RowKey { partition, row };

@@ -114,7 +114,8 @@ impl Database {
         &self.0.store
     }
 
-    /// Ends the database: what it holds back is on the disk, and the file is free for others. Clones are closed too.
+    /// Ends the database: what it holds back is on the disk, and the file is free for others. Clones over a file are closed too;
+    /// over another store they go on.
     ///
     /// On a store that others may write too, migrations no longer wait for this program. Dropping the last clone closes the file
     /// as well, without telling of failures; other programs then wait for this one's lease to end.

@@ -128,7 +128,7 @@ impl DatabaseBuilder {
         self
     }
 
-    /// A hook that is called after each store call, for counters. Without one, and without a `tracing` subscriber for the
+    /// A hook that is called after each point read, query and commit of the store, for counters; not after calls on tables. Without one, and without a `tracing` subscriber for the
     /// target `tablemodel::store` at level debug, nothing is put together.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observed = Observed(Some(observer));
