@@ -35,7 +35,7 @@ impl DateTime {
         self.0
     }
 
-    /// From nanoseconds since 1970-01-01T00:00:00Z, cut to a whole tick (toward the past).
+    /// From nanoseconds since 1970-01-01T00:00:00Z, cut to a whole tick (towards the past).
     ///
     /// `None` outside [`DateTime::MIN`]..=[`DateTime::MAX`].
     pub fn from_unix_nanos(nanos: i128) -> Option<Self> {

@@ -105,7 +105,8 @@ pub enum ErrorKind {
     Unsupported,
     /// The caller's own code said no, in an [`update`](crate::Database::update): see [`Error::refused`].
     Refused,
-    /// A value cannot be stored: a time out of range, `NaN` in a key, a character that a raw key cannot hold.
+    /// A value cannot be stored: a time out of range, `NaN` in a key, a character that a raw key cannot hold. Or an argument
+    /// means nothing: a cursor of another query, a page of 0, a rate that is not above 0.
     Invalid,
 }
 

@@ -1,4 +1,4 @@
-//! Denormalized copy: a department carries its manager's details, so that one point query gives both.
+//! Denormalised copy: a department carries its manager's details, so that one point query gives both.
 //! The copy is filled and kept in step by the framework. Cost: a row that leads from the manager to the department.
 
 use tablemodel::prelude::*;

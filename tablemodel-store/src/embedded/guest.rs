@@ -12,7 +12,7 @@ use std::{
 pub(super) struct Guest(Option<Box<dyn Any + Send>>);
 
 impl Guest {
-    /// Runs the caller's work; nothing if it panicked. What it may have left half done, he sees only with the panic.
+    /// Runs the caller's work; nothing if it panicked. What it may have left half done, the caller sees only with the panic.
     #[inline]
     pub(super) fn run<T>(&mut self, work: impl FnOnce() -> T) -> Option<T> {
         match catch_unwind(AssertUnwindSafe(work)) {

@@ -1,6 +1,6 @@
 //! Rows of one shape: the same names and types, one after the other, as those of a type mostly are.
 //!
-//! A shape is learned from a row that was found to be whole; rows of it need no second look at their names.
+//! A shape is learnt from a row that was found to be whole; rows of it need no second look at their names.
 
 use std::sync::{
     OnceLock,

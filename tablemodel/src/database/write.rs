@@ -48,7 +48,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists`, `UniqueViolation`; `KeyTooLong`, `KeyOverflow`, `Invalid`, `TooLarge` before any I/O.
+    /// `AlreadyExists`, `UniqueViolation`; `NotFound` where a copy that is no `Option` has no source; `KeyTooLong`,
+    /// `KeyOverflow`, `Invalid`, `TooLarge` for values that cannot be stored, `Overflow` for an aggregate; `Unavailable`,
+    /// `LeaseExpired`: nothing was written, and the same call may succeed later; `OutcomeUnknown` if a reply was lost.
     pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.writable(E::SCHEMA).await?;
         let rows = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;

@@ -15,7 +15,8 @@ const FORMAT: u32 = 1;
 /// The formats that a program's rows may have: of each entity the newest, and the frozen ones before it.
 ///
 /// Its text is one section for each version, sorted by name and version, and one line for each fact, sorted; so that two
-/// branches that change different entities merge without conflict. See FORMAT.md.
+/// branches that change different entities merge, but for the line of the last plan, in which they are meant to conflict.
+/// See FORMAT.md.
 ///
 /// ```
 /// use tablemodel::{format::{Format, Lock, Section}, prelude::*};

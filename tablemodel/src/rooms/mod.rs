@@ -1,5 +1,5 @@
-//! The rooms: one modelling pattern each, under the same name in the derive, here, in the docs, the examples and the
-//! tests. `ls rooms/` is the feature list.
+//! The rooms: one modelling pattern each, under the same name here and in the docs, and in the derive, the examples and the
+//! tests where it has code of its own. `ls rooms/` is the feature list.
 //!
 //! A room is pure and never imports another room. One without code of its own is a page.
 

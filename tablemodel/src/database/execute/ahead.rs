@@ -1,4 +1,4 @@
-//! What a run sees to in other partitions before it commits: the values that its entities claim, and that nobody is on his
+//! What a run sees to in other partitions before it commits: the values that its entities claim, and that nobody is on the
 //! way to their keys.
 //!
 //! The claims and moves themselves are `database::claims`' and `database::rekey`'s.

@@ -283,7 +283,7 @@ impl Backfill<'_, '_> {
         }
     }
 
-    /// Waits until so many entities may go; whether the range is still this worker's, and he is not asked to stop.
+    /// Waits until so many entities may go; whether the range is still this worker's, and it is not asked to stop.
     async fn wait(&self, range: &mut Range, entities: u64) -> Result<bool> {
         self.look_around();
         let mut rest = self.throttle.take(entities, self.now());

@@ -26,9 +26,9 @@ use crate::{
     error::{Error, ErrorKind, Result},
 };
 
-/// For how long a range is its worker's, unless he says so again.
+/// For how long a range is its worker's, unless it says so again.
 const OWNED: Duration = Duration::from_secs(30);
-/// What is left of that when he does.
+/// What is left of that when it does.
 const LEFT: Duration = Duration::from_secs(20);
 
 impl Backfill<'_, '_> {

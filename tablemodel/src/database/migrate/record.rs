@@ -37,7 +37,7 @@ pub(super) struct Record {
     pub(super) finished: Option<DateTime>,
     /// Whether the indexes are taken away.
     pub(super) undo: bool,
-    /// Who is at work on it, and until when it is his.
+    /// Who is at work on it, and until when it is theirs.
     pub(super) owner: Option<String>,
     pub(super) lease: DateTime,
     /// Whether its ranges are there, and how many entities they hold.

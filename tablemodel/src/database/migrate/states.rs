@@ -28,9 +28,9 @@ use crate::{
     plan::states::IndexState,
 };
 
-/// For how long a migration is its owner's, unless he says so again.
+/// For how long a migration is its owner's, unless it says so again.
 const OWNED: Duration = Duration::from_secs(60);
-/// How soon he says so again.
+/// How soon it says so again.
 const KEEP: Duration = Duration::from_secs(15);
 
 /// What a program wants to begin: the indexes, and whether to take them away. None: it has nothing to begin.

@@ -4,7 +4,7 @@
 //! form that writes it once it may, a relay and a repair that see to shadows as long as their program takes the old form for the
 //! truth, two who contract, and one who takes the move back. How shadows come to be complete is the family of `building`, and how a state is
 //! left for the next: here all are one; a shadow is written in one step, under its guard. Programs may end, or die, anywhere. Who contracts may
-//! die, give up, or stall and be followed by the other: that he has lost the record, he learns where he would change it. Judged are rows alone:
+//! die, give up, or stall and be followed by the other: that it has lost the record, it learns where it would change it. Judged are rows alone:
 //! whatever dies then, the last write that was acknowledged is what the form that is kept says, and nothing else; of a move that was taken
 //! back nothing is left.
 
@@ -43,7 +43,7 @@ rules! {
         LeavesTombstones,
         /// Tombstones are taken away once nothing is under way to shadows.
         PassesFence,
-        /// Who contracts changes states only while the record is his.
+        /// Who contracts changes states only while the record is its own.
         HoldsTheRecord,
         /// A state is left for the one below it once every live program knows of it.
         WaitsBeforeLowering,
