@@ -2,7 +2,11 @@
 //!
 //! No clock lives here: whoever needs "now" is handed it.
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt,
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -13,7 +17,7 @@ const NANOS_PER_TICK: i64 = 100;
 
 /// A point in time: 100 ns ticks since 0001-01-01T00:00:00Z, as .NET's `DateTime.Ticks`.
 ///
-/// Ordered by time. A store takes [`DateTime::MIN`] to [`DateTime::MAX`].
+/// Ordered by time; in serde's formats RFC 3339 text (feature `serde`, which `tablemodel` switches on). A store takes [`DateTime::MIN`] to [`DateTime::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DateTime(i64);
 
@@ -97,9 +101,87 @@ impl FromStr for DateTime {
     }
 }
 
+/// What the clock of the machine shows, cut to a whole tick (towards the past).
+impl TryFrom<SystemTime> for DateTime {
+    type Error = DateTimeError;
+
+    fn try_from(at: SystemTime) -> Result<Self, DateTimeError> {
+        let nanos = |span: Duration| i128::try_from(span.as_nanos()).ok();
+        let nanos = match at.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(since) => nanos(since),
+            Err(before) => nanos(before.duration()).map(|nanos| -nanos),
+        };
+        nanos.and_then(Self::from_unix_nanos).ok_or_else(|| DateTimeError(format!("{at:?}")))
+    }
+}
+
+/// Fails where the machine's clock cannot show it.
+impl TryFrom<DateTime> for SystemTime {
+    type Error = DateTimeError;
+
+    fn try_from(at: DateTime) -> Result<Self, DateTimeError> {
+        let nanos = at.unix_nanos();
+        let whole = u64::try_from(nanos.unsigned_abs() / 1_000_000_000);
+        let rest = (nanos.unsigned_abs() % 1_000_000_000) as u32; // below a second
+        let span = whole.ok().map(|seconds| Duration::new(seconds, rest));
+        let moved = span.and_then(|span| match nanos < 0 {
+            true => Self::UNIX_EPOCH.checked_sub(span),
+            false => Self::UNIX_EPOCH.checked_add(span),
+        });
+        moved.ok_or_else(|| DateTimeError(at.to_string()))
+    }
+}
+
+/// As RFC 3339 text in UTC; one that no store takes is an error.
+#[cfg(feature = "serde")]
+impl serde::Serialize for DateTime {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.is_storable() {
+            true => serializer.collect_str(self),
+            false => Err(serde::ser::Error::custom(DateTimeError(self.to_string()))),
+        }
+    }
+}
+
+/// From RFC 3339 text, of whatever offset.
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for DateTime {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text: String = serde::Deserialize::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_tick_comes_back_from_the_clock_of_the_machine() {
+        let at = [DateTime::MIN, DateTime::from_ticks(UNIX_EPOCH_TICKS - 1), DateTime::UNIX_EPOCH, DateTime::MAX];
+        for at in at {
+            let clock = SystemTime::try_from(at).unwrap();
+            assert_eq!(DateTime::try_from(clock), Ok(at));
+        }
+        let within = SystemTime::UNIX_EPOCH - Duration::from_nanos(1);
+        assert_eq!(DateTime::try_from(within), Ok(DateTime::from_ticks(UNIX_EPOCH_TICKS - 1)), "towards the past");
+        let beyond = SystemTime::try_from(DateTime::MAX).unwrap() + Duration::from_secs(1);
+        assert!(DateTime::try_from(beyond).is_err());
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn in_json_it_is_its_text_and_what_no_store_takes_is_refused_both_ways() {
+        let at: DateTime = "2014-07-31T18:00:00.0000001Z".parse().unwrap();
+        let text = serde_json::to_string(&at).unwrap();
+        assert_eq!(text, "\"2014-07-31T18:00:00.0000001Z\"");
+        assert_eq!(serde_json::from_str::<DateTime>(&text).unwrap(), at);
+        assert_eq!(serde_json::from_str::<DateTime>("\"2014-07-31T20:00:00.0000001+02:00\"").unwrap(), at);
+        for wrong in ["\"1600-12-31T23:59:59Z\"", "\"soon\"", "7"] {
+            assert!(serde_json::from_str::<DateTime>(wrong).is_err(), "{wrong}");
+        }
+        assert!(serde_json::to_string(&DateTime::from_ticks(0)).is_err());
+    }
     use crate::ETag;
 
     #[test]

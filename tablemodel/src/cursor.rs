@@ -16,7 +16,7 @@ use crate::{
 /// The first byte of a cursor: the version of its form.
 const VERSION: u8 = 1;
 
-/// Where a page stopped: opaque, URL-safe text, good for the query that gave it.
+/// Where a page stopped: opaque, URL-safe text, good for the query that gave it. In serde's formats it is that text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor(String);
 
@@ -83,6 +83,18 @@ impl FromStr for Cursor {
 impl From<&str> for Cursor {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
+    }
+}
+
+impl serde::Serialize for Cursor {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Cursor {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        serde::Deserialize::deserialize(deserializer).map(Self)
     }
 }
 

@@ -4,14 +4,16 @@
 
 use std::{marker::PhantomData, ops::Bound};
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{KeyRange, Query, Row, RowRange};
 
 use crate::{
     database::Database,
     entity::{ModelRow, TableEntity, TableModel},
-    error::Result,
+    error::{Error, Result},
     key::beginning_with,
     path::{
+        Results,
         explain::{CostClass, Explain},
         partition::PartitionOf,
     },
@@ -61,32 +63,38 @@ impl<M: TableModel> ModelRows<M> {
     /// Every entity in the range, in key order. Cost: one request per 1,000 rows; derived rows in the range are read
     /// and left out.
     pub async fn all(self, db: &Database) -> Result<Vec<M>> {
+        let mut running = self.run(db).await?;
+        let mut found = Vec::new();
+        while let Some(mut page) = running.next_page().await? {
+            found.append(&mut page);
+        }
+        Ok(found)
+    }
+
+    /// The entities in the range one by one, in key order; memory holds one page. After an error it ends.
+    pub fn stream(self, db: &Database) -> Results<M> {
+        let db = db.clone();
+        let running = stream::once(async move { self.run(&db).await });
+        let pages = running.map_ok(|running| {
+            stream::try_unfold(running, |mut running| async move {
+                let page = running.next_page().await?;
+                Ok::<_, Error>(page.map(|page| (stream::iter(page.into_iter().map(Ok)), running)))
+            })
+        });
+        pages.try_flatten().try_flatten().boxed()
+    }
+
+    async fn run(self, db: &Database) -> Result<RunningRows<M>> {
         for schema in moving::<M>(self.schema.table) {
             db.readable(schema, true).await?;
         }
-        let registered = db.readable(self.schema, false).await?;
+        let table = db.readable(self.schema, false).await?.table.clone();
         let asked = self.rows.clone();
         // The parts of the last entity stand behind it, perhaps among others that are not asked for.
         let rows = RowRange { lower: self.rows.lower.clone(), upper: part::with_parts(self.rows).upper };
-        let mut query = Query::new(registered.table.clone(), KeyRange::rows(self.partition?, rows));
-        let (mut found, mut assembly) = (Vec::new(), Assembly::default());
-        loop {
-            let page = db.query_page(&query).await.map_err(|error| error.of(self.schema.entity_type))?;
-            let is_last = page.continuation.is_none();
-            let mut complete = Vec::new();
-            for row in page.rows {
-                let is_part = is_known_part::<M>(self.schema.table, &row);
-                complete.extend(assembly.take(row, is_part));
-            }
-            let complete = complete.into_iter().chain(if is_last { assembly.finish() } else { None });
-            for rows in complete.filter(|rows| asked.contains(&rows.head.key.row)) {
-                found.extend(read(db, &registered.table, self.schema.table, rows).await?);
-            }
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(found),
-            }
-        }
+        let query = Query::new(table, KeyRange::rows(self.partition?, rows));
+        let (db, assembly) = (db.clone(), Assembly::default());
+        Ok(RunningRows { db, schema: self.schema, asked, query: Some(query), assembly, model: PhantomData })
     }
 
     /// What running this would read. Reads nothing.
@@ -98,6 +106,43 @@ impl<M: TableModel> ModelRows<M> {
         let whole = matches!((&self.rows.lower, &self.rows.upper), (Bound::Unbounded, Bound::Unbounded));
         let class = if whole { CostClass::PartitionScan } else { CostClass::Range };
         Explain::of_range(self.schema, KeyRange::rows(partition, self.rows.clone()), class)
+    }
+}
+
+/// A query whose rows come.
+struct RunningRows<M> {
+    db: Database,
+    schema: &'static EntitySchema,
+    asked: RowRange,
+    /// What is still to be read.
+    query: Option<Query>,
+    assembly: Assembly,
+    model: PhantomData<fn() -> M>,
+}
+
+impl<M: TableModel> RunningRows<M> {
+    /// The entities that the next request completes, perhaps none; `None` at the end.
+    async fn next_page(&mut self) -> Result<Option<Vec<M>>> {
+        let Some(mut query) = self.query.take() else { return Ok(None) };
+        let (of, home) = (self.schema.entity_type, self.schema.table);
+        let page = self.db.query_page(&query).await.map_err(|error| error.of(of))?;
+        let mut complete = Vec::new();
+        for row in page.rows {
+            let is_part = is_known_part::<M>(home, &row);
+            complete.extend(self.assembly.take(row, is_part));
+        }
+        if page.continuation.is_none() {
+            complete.extend(self.assembly.finish());
+        }
+        let mut found = Vec::new();
+        for rows in complete.into_iter().filter(|rows| self.asked.contains(&rows.head.key.row)) {
+            found.extend(read(&self.db, &query.table, home, rows).await?);
+        }
+        if page.continuation.is_some() {
+            query.continuation = page.continuation;
+            self.query = Some(query);
+        }
+        Ok(Some(found))
     }
 }
 

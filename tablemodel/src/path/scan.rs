@@ -4,13 +4,15 @@
 
 use std::marker::PhantomData;
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Comparison, Filter, KeyRange, Value, ValueRef};
 
 use crate::{
     database::Database,
     entity::TableEntity,
-    error::Result,
+    error::{Error, Result},
     path::{
+        Results,
         explain::Explain,
         field::{Predicate, Test},
         plan::ReadPlan,
@@ -21,7 +23,7 @@ use crate::{
         group::Group,
         image::{self, Fields},
     },
-    read,
+    read::{self, Groups},
     schema::EntitySchema,
     stored::Stored,
 };
@@ -97,18 +99,36 @@ impl<E: TableEntity> Scan<E> {
     ///
     /// Those of [`Scan::all`].
     pub async fn first(self, n: usize, db: &Database) -> Result<Vec<Stored<E>>> {
+        let mut running = self.run(db).await?;
+        let mut found = Vec::new();
+        while found.len() < n {
+            let Some(entity) = running.next().await? else { break };
+            found.push(entity);
+        }
+        Ok(found)
+    }
+
+    /// The entities that match one by one, in key order; memory holds one page.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scan::all`]; after one it ends.
+    pub fn stream(self, db: &Database) -> Results<Stored<E>> {
+        let db = db.clone();
+        let running = stream::once(async move { self.run(&db).await });
+        let one_by_one = running.map_ok(|running| {
+            stream::try_unfold(running, |mut running| async move {
+                Ok::<_, Error>(running.next().await?.map(|entity| (entity, running)))
+            })
+        });
+        one_by_one.try_flatten().boxed()
+    }
+
+    async fn run(self, db: &Database) -> Result<RunningScan> {
         if let Some(test) = &self.test {
             check(E::SCHEMA, test)?;
         }
-        let mut rows = read::groups_of(db, self.plan()?).await?;
-        let mut found = Vec::new();
-        while found.len() < n {
-            let Some(row) = rows.next(usize::MAX).await? else { break };
-            if self.test.as_ref().map_or(Ok(true), |test| matches(E::SCHEMA, &row, test))? {
-                found.push(Stored::read(row)?);
-            }
-        }
-        Ok(found)
+        Ok(RunningScan { rows: read::groups_of(db, self.plan()?).await?, test: self.test })
     }
 
     /// What running this would read. Reads nothing.
@@ -117,6 +137,24 @@ impl<E: TableEntity> Scan<E> {
             Ok(plan) => Explain::of(&plan, None, false),
             Err(error) => Explain::failed(E::SCHEMA, error),
         }
+    }
+}
+
+/// A scan whose rows come.
+struct RunningScan {
+    rows: Groups,
+    test: Option<Test>,
+}
+
+impl RunningScan {
+    /// The next entity that matches.
+    async fn next<E: TableEntity>(&mut self) -> Result<Option<Stored<E>>> {
+        while let Some(row) = self.rows.next(usize::MAX).await? {
+            if self.test.as_ref().map_or(Ok(true), |test| matches(E::SCHEMA, &row, test))? {
+                return Stored::read(row).map(Some);
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Several types in one key range: a query gives its own type only, and a query over the model gives each as itself.
 
+use futures_util::{StreamExt, TryStreamExt};
 use tablemodel::{
     ErrorKind, Properties,
     prelude::*,
@@ -28,7 +29,7 @@ struct Review {
     year: u16,
 }
 
-#[derive(TableModel)]
+#[derive(Debug, PartialEq, TableModel)]
 enum Company {
     Employee(Employee),
     Review(Review),
@@ -147,6 +148,8 @@ async fn a_query_over_the_model_gives_each_row_as_its_type_in_key_order() {
     for paging in [Paging::AsAsked, Paging::OneByOne, Paging::TwoByTwo] {
         paging.apply(&db);
         let rows = Company::rows(Employee::in_partition("Sales")).all(&db).await.unwrap();
+        let streamed: Vec<_> = Company::rows(Employee::in_partition("Sales")).stream(&db).try_collect().await.unwrap();
+        assert_eq!(streamed, rows);
         let told = rows.iter().map(|row| match row {
             Company::Employee(employee) => format!("employee {}", employee.id),
             Company::Review(review) => format!("review {} {}", review.id, review.year),
@@ -186,6 +189,8 @@ async fn an_unknown_row_survives_as_it_is_and_is_an_error_where_the_model_has_no
     let rows = Company::rows(Employee::in_partition("Sales")).row_starts_with("empid_000001y").all(&db).await.unwrap();
     let [Company::Other(row)] = rows.as_slice() else { panic!("one other row") };
     assert_eq!(row.properties.get("Name"), Some(tablemodel::ValueRef::String("planted")));
+    let streamed: Vec<_> = Closed::rows(Employee::in_partition("Sales")).stream(&db).collect().await;
+    assert_eq!(streamed.len(), 1, "it ends with the error: {streamed:?}");
     let error = Closed::rows(Employee::in_partition("Sales")).all(&db).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Unsupported);
     assert_eq!(error.key().map(|key| key.row.as_str()), Some("empid_000001x"));

@@ -37,6 +37,10 @@ async fn a_cursor_is_text_that_fits_a_url_and_is_taken_back_as_text() {
     assert_eq!(ids(page.items), [4, 5, 6, 7]);
     let page = Event::find().room("r").page(4, Some(&text.parse().unwrap()), &db).await.unwrap();
     assert_eq!(ids(page.items), [4, 5, 6, 7]);
+    let json = serde_json::to_string(&Cursor::from(text.as_str())).unwrap();
+    assert_eq!(json, format!("\"{text}\""));
+    let page = Event::find().room("r").page(4, Some(&serde_json::from_str(&json).unwrap()), &db).await.unwrap();
+    assert_eq!(ids(page.items), [4, 5, 6, 7]);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Scans: what the store tests and what is tested after reading give one answer, that of a plain filter.
 
+use futures_util::{StreamExt, TryStreamExt};
 use proptest::prelude::*;
 use tablemodel::{Predicate, prelude::*, testing::TestDatabase};
 
@@ -147,6 +148,8 @@ async fn check(things: Vec<Thing>, tests: Vec<Test>) {
             |scan: tablemodel::Scan<Thing>| tests.iter().fold(scan, |scan, test| scan.matching(test.predicate()));
         let found = plain(scan(Thing::scan_table()).all(&db).await.unwrap());
         assert_eq!(told(&found), told(&expected), "{tests:?}");
+        let streamed: Vec<_> = scan(Thing::scan_table()).stream(&db).try_collect().await.unwrap();
+        assert_eq!(told(&plain(streamed)), told(&expected));
         let first = plain(scan(Thing::scan_table()).first(2, &db).await.unwrap());
         assert_eq!(told(&first), told(&expected[..expected.len().min(2)]));
         for owner in ["a", "b"] {
@@ -187,4 +190,8 @@ async fn what_the_store_can_test_is_tested_there() {
     db.forget_calls();
     assert_eq!(Thing::scan_table().first(0, &db).await.unwrap().len(), 0);
     assert_eq!(db.calls(), []);
+    PAGINGS[2].apply(&db);
+    db.forget_calls();
+    let taken = Thing::scan_table().stream(&db).take(1).count().await;
+    assert_eq!((taken, db.calls().len()), (1, 1), "a page at a time");
 }
