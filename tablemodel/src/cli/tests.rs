@@ -13,6 +13,7 @@ mod generated;
 mod golden;
 mod kill;
 mod lint;
+mod members;
 mod moved;
 mod places;
 mod plans;
@@ -145,7 +146,9 @@ impl Folder {
 
     fn answer_of(&self, models: &[super::Model], words: &[&str]) -> Outcome {
         let arguments = Arguments::try_parse_from(std::iter::once(&"cargo tablemodel").chain(words)).unwrap();
-        answer(&self.package, models, arguments)
+        let outcome = answer(&self.package, models, arguments);
+        members::check(words, &outcome);
+        outcome
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
