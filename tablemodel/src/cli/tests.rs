@@ -186,6 +186,20 @@ impl Folder {
 const RENAMED: &str = "diff --name quantity --rename Qty=Quantity";
 
 #[test]
+fn init_names_the_line_by_which_cargo_run_knows_which_program_is_meant() {
+    let folder = Folder::new();
+    let hint = || folder.answer::<first::Model>(&["init"]).lines.iter().any(|line| line.contains("`default-run = "));
+    let manifest = folder.folder.path().join("Cargo.toml");
+    fs::write(&manifest, "[package]\nname = \"stock\"\n").unwrap();
+    assert!(!hint(), "there is no other program");
+    fs::create_dir_all(folder.folder.path().join("src")).unwrap();
+    fs::write(folder.folder.path().join("src/main.rs"), "fn main() {}\n").unwrap();
+    assert!(hint());
+    fs::write(&manifest, "[package]\nname = \"stock\"\ndefault-run = \"stock\"\n").unwrap();
+    assert!(!hint());
+}
+
+#[test]
 fn init_writes_what_is_missing_and_leaves_what_is_there() {
     let folder = Folder::begun();
     assert_eq!(folder.read("src/bin/tablemodel.rs").lines().last(), Some("tablemodel::cli!(stock::Model);"));
