@@ -16,7 +16,7 @@ use self::asked::Asked;
 use super::{
     args::Diff,
     check::removed,
-    outcome::{DONE, DRIFTED, Failure, Outcome},
+    outcome::{DONE, DRIFTED, Failure, Outcome, with},
     plan::{self, Chain, Step},
     project::{Current, Project},
     renames, store,
@@ -111,7 +111,7 @@ fn finish(
     check_name(name)?;
     let gone: Vec<String> = removed(project, &lock).map(str::to_owned).collect();
     if evolutions.is_empty() && gone.is_empty() {
-        let (lines, data) = (vec!["nothing changed".to_owned()], json!({ "steps": [] }));
+        let (lines, data) = (vec!["nothing changed".to_owned()], json!({ "steps": [], "did": [] }));
         return Ok(Outcome { code: DONE, lines, data });
     }
     let new = evolutions.iter().filter(|evolution| evolution.old.is_none()).map(|evolution| &evolution.new);
@@ -135,8 +135,10 @@ fn finish(
     gone.iter().for_each(|name| lock.remove(name));
     let amends = arguments.amend;
     let next = written::Next { id: chain.next(name), parent: chain.link(), amends, allowed: &arguments.allow };
-    lines.extend(written::write(project, lock, &next, evolutions, &steps)?);
-    Ok(Outcome { code: DONE, lines, data: data(&steps) })
+    let did = written::write(project, lock, &next, evolutions, &steps)?;
+    let data = with(data(&steps), "did", json!(did));
+    lines.extend(did);
+    Ok(Outcome { code: DONE, lines, data })
 }
 
 fn refused(why: &str) -> Outcome {
@@ -149,10 +151,7 @@ fn not_yet(mut lines: Vec<String>, open: &BTreeSet<String>, steps: &[Step]) -> O
         format!("refused: {code} may lose or misread data; if it does not, say why: --allow {code}=\"..\"")
     };
     let why: Vec<String> = open.iter().map(why).collect();
-    let mut data = data(steps);
-    if let Some(data) = data.as_object_mut() {
-        data.insert("error".to_owned(), json!(why.join("\n")));
-    }
+    let data = with(data(steps), "error", json!(why.join("\n")));
     lines.extend(why);
     Outcome { code: DRIFTED, lines, data }
 }

@@ -14,6 +14,7 @@ use crate::format::Section;
 
 pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
     let mut lines = vec![write_alias(&project.package)?, write_program(&project.package)?];
+    lines.extend(default_run(&project.package)?);
     let path = project.lock_path();
     if project.has_lock() {
         project.lock()?; // a damaged one is told
@@ -113,4 +114,19 @@ fn write_program(package: &Package) -> Result<String, Failure> {
     );
     files::write(&path, &text)?;
     Ok(format!("wrote {}", path.display()))
+}
+
+/// What to write so that plain `cargo run` knows which of two programs is meant; nothing where it does.
+fn default_run(package: &Package) -> Result<Option<String>, Failure> {
+    let folder = Path::new(package.folder);
+    let manifest = folder.join("Cargo.toml");
+    let says_so = files::read(&manifest)?
+        .is_none_or(|text| text.lines().any(|line| line.trim_start().starts_with("default-run")));
+    if says_so || !folder.join("src").join("main.rs").exists() {
+        return Ok(None);
+    }
+    let (name, manifest) = (package.name, manifest.display());
+    Ok(Some(format!(
+        "next: write `default-run = \"{name}\"` under [package] in {manifest}: `cargo run` knows two programs now"
+    )))
 }

@@ -65,6 +65,14 @@ impl Outcome {
     }
 }
 
+/// The object with one more member.
+pub(super) fn with(mut object: Json, name: &str, value: Json) -> Json {
+    if let Json::Object(members) = &mut object {
+        members.insert(name.to_owned(), value);
+    }
+    object
+}
+
 /// Why a command could not be carried out, and what to do.
 #[derive(Debug)]
 pub(super) struct Failure(pub(super) String);

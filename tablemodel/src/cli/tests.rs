@@ -13,6 +13,7 @@ mod generated;
 mod golden;
 mod kill;
 mod lint;
+mod members;
 mod moved;
 mod places;
 mod plans;
@@ -145,7 +146,9 @@ impl Folder {
 
     fn answer_of(&self, models: &[super::Model], words: &[&str]) -> Outcome {
         let arguments = Arguments::try_parse_from(std::iter::once(&"cargo tablemodel").chain(words)).unwrap();
-        answer(&self.package, models, arguments)
+        let outcome = answer(&self.package, models, arguments);
+        members::check(words, &outcome);
+        outcome
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -181,6 +184,20 @@ impl Folder {
 }
 
 const RENAMED: &str = "diff --name quantity --rename Qty=Quantity";
+
+#[test]
+fn init_names_the_line_by_which_cargo_run_knows_which_program_is_meant() {
+    let folder = Folder::new();
+    let hint = || folder.answer::<first::Model>(&["init"]).lines.iter().any(|line| line.contains("`default-run = "));
+    let manifest = folder.folder.path().join("Cargo.toml");
+    fs::write(&manifest, "[package]\nname = \"stock\"\n").unwrap();
+    assert!(!hint(), "there is no other program");
+    fs::create_dir_all(folder.folder.path().join("src")).unwrap();
+    fs::write(folder.folder.path().join("src/main.rs"), "fn main() {}\n").unwrap();
+    assert!(hint());
+    fs::write(&manifest, "[package]\nname = \"stock\"\ndefault-run = \"stock\"\n").unwrap();
+    assert!(!hint());
+}
 
 #[test]
 fn init_writes_what_is_missing_and_leaves_what_is_there() {

@@ -176,17 +176,32 @@ impl Database {
         self.settle(StoreErrorKind::TableNotFound, || self.0.store.delete_table(table)).await
     }
 
+    /// The names of all tables of the store; retried while it is busy.
+    pub(super) async fn all_tables(&self) -> Result<Vec<String>> {
+        Ok(self.again(|| self.0.store.list_tables()).await?)
+    }
+
     /// A call that brings about a state; `settled` says that it already is so.
     async fn settle<F>(&self, settled: StoreErrorKind, call: impl Fn() -> F) -> Result<()>
     where
         F: Future<Output = std::result::Result<(), StoreError>> + Send + Unpin,
     {
+        match self.again(call).await {
+            Err(error) if error.kind() == settled => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// A call that may be repeated, until the store is not busy.
+    async fn again<T, F>(&self, call: impl Fn() -> F) -> std::result::Result<T, StoreError>
+    where
+        F: Future<Output = std::result::Result<T, StoreError>> + Send + Unpin,
+    {
         let mut attempt = 0;
         loop {
             match self.by_deadline(StoreErrorKind::Unavailable, call()).await {
-                Err(error) if error.kind() == settled => return Ok(()),
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
-                other => return Ok(other?),
+                other => return other,
             }
             attempt += 1;
         }

@@ -97,7 +97,7 @@ impl Database {
 
     /// The tables of the store that begin with this database's prefix, without it.
     pub async fn list_tables(&self) -> Result<Vec<String>> {
-        let names = self.0.store.list_tables().await?;
+        let names = self.all_tables().await?;
         let prefix = self.0.prefix.as_str();
         let own = names.iter().filter_map(|name| {
             let (head, tail) = name.split_at_checked(prefix.len())?;

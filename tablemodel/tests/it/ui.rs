@@ -46,7 +46,8 @@ fn every_mistake_is_told_under_the_words_it_is_about() {
 #[cfg(not(feature = "ungated"))] // which takes the comparison away
 #[test]
 fn a_format_that_is_not_the_locked_one_does_not_compile() {
-    let package = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild").join("tablemodel");
+    let package =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild").join("tablemodel");
     let lock = include_str!("../ui/versions/tablemodel.lock");
     tablemodel::format::Lock::parse(lock).unwrap_or_else(|error| panic!("{error}"));
     std::fs::create_dir_all(&package).expect("the folder of trybuild");

@@ -97,7 +97,7 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
         return Err(Error::unsupported(detail));
     }
     match command {
-        StoreCommand::Plan(_) => report::plan(tool).await,
+        StoreCommand::Plan(words) => report::plan(tool, words.check).await,
         StoreCommand::Apply(apply) if apply.dry_run => apply::dry_run(tool, apply).await,
         StoreCommand::Apply(apply) => apply::run(tool, apply).await,
         StoreCommand::Status(_) => report::status(tool).await,

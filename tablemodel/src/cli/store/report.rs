@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::{Tool, programs};
 use crate::{
     Result,
-    cli::outcome::{DONE, Outcome},
+    cli::outcome::{DONE, DRIFTED, Outcome},
     migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Rewrite, Step},
     schema::is_move,
 };
@@ -15,13 +15,16 @@ use crate::{
 pub(super) const CANNOT: &str =
     "cannot be built: the property counts other sources until `contract` has taken those away";
 
-pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
+/// What the store lacks; DRIFTED if that is anything for `apply` and was asked.
+pub(super) async fn plan(tool: &Tool, is_asked: bool) -> Result<Outcome> {
     let migrations = tool.migrations();
     migrations.check_plans(&tool.plans).await?;
     let plan = migrations.plan().await?;
     let in_force = migrations.plans().await?;
     let is_applied = |id: &String| in_force.iter().any(|plan| plan.id == *id && plan.finished.is_some());
     let open: Vec<&String> = tool.plans.iter().map(|(id, _)| id).filter(|id| !is_applied(id)).collect();
+    let is_due =
+        !(open.is_empty() && plan.unfinished.is_none() && plan.steps.is_empty() && plan.unsupported.is_empty());
     let mut lines: Vec<String> = open.iter().map(|id| format!("plan {id}: not applied")).collect();
     lines.extend(plan.unfinished.iter().map(|id| format!("migration {id} is not finished: `apply` goes on")));
     lines.extend(plan.steps.iter().map(|step| told(step, due(step))));
@@ -42,6 +45,7 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
         json!({ "entity": entity, "version": version, "older": older, "known": known })
     });
     let data = json!({
+        "due": is_due,
         "rewrites": rewrites.collect::<Vec<_>>(),
         "plans": open,
         "unfinished": plan.unfinished,
@@ -51,7 +55,7 @@ pub(super) async fn plan(tool: &Tool) -> Result<Outcome> {
         "unsupported": steps(&plan.unsupported),
         "programs": programs::json_of(&programs),
     });
-    Ok(Outcome { code: DONE, lines, data })
+    Ok(Outcome { code: if is_due && is_asked { DRIFTED } else { DONE }, lines, data })
 }
 
 pub(super) async fn status(tool: &Tool) -> Result<Outcome> {

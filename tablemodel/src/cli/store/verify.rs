@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::{Tool, progress::Line};
 use crate::{
     Result, Verified, Violation,
-    cli::outcome::{DONE, DRIFTED, Outcome},
+    cli::outcome::{DONE, DRIFTED, Outcome, with},
 };
 
 /// Violations that are told in full; JSON has all.
@@ -73,13 +73,6 @@ fn violation_json(violation: &Violation) -> Json {
 }
 
 /// The object with one more member.
-fn with(mut object: Json, name: &str, value: Json) -> Json {
-    if let Json::Object(members) = &mut object {
-        members.insert(name.to_owned(), value);
-    }
-    object
-}
-
 fn json_of(verified: &Verified) -> Json {
     json!({
         "rows": verified.rows,

@@ -9,7 +9,7 @@ use super::address::VARIABLE;
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum StoreCommand {
     /// Print what the store lacks to be as the program says
-    Plan(Place),
+    Plan(Plan),
     /// Bring the store there, while programs write: build what was added; goes on where it was stopped or killed
     Apply(Apply),
     /// Print how far the last migration is
@@ -37,11 +37,12 @@ pub(in crate::cli) enum StoreCommand {
 impl StoreCommand {
     pub(super) fn place(&self) -> &Place {
         match self {
+            Self::Plan(plan) => &plan.place,
             Self::Apply(apply) => &apply.place,
             Self::Set(set) => &set.place,
             Self::Verify(verify) => &verify.place,
             Self::Golden(golden) => &golden.place,
-            Self::Plan(place) | Self::Status(place) | Self::Pause(place) | Self::Resume(place) => place,
+            Self::Status(place) | Self::Pause(place) | Self::Resume(place) => place,
             Self::Failures(place) | Self::RetryFailures(place) | Self::Rollback(place) | Self::Contract(place) => place,
         }
     }
@@ -111,6 +112,15 @@ pub(super) enum Consistency {
     Atomic,
     /// After it, through the outbox
     Azure,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Plan {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Fail (2) if there is anything for `apply` to do: for scripts that deploy
+    #[arg(long)]
+    pub(super) check: bool,
 }
 
 #[derive(Debug, Args)]

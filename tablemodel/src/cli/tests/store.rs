@@ -91,6 +91,7 @@ fn a_store_is_planned_sized_built_and_verified() {
     let store = Store::with(900);
     let plan = store.text::<new::Club>(DONE, "plan");
     assert_eq!(plan, "Person.by_city  absent  to be built by `apply`\nPerson.by_badge  absent  to be built by `apply`");
+    assert_eq!(store.json::<new::Club>(DRIFTED, "plan --check")["due"], true);
     assert_eq!(store.text::<new::Club>(DONE, "status"), "no migration was ever applied");
 
     let dry = store.json::<new::Club>(DONE, "apply --dry-run --rate 100/s");
@@ -106,7 +107,7 @@ fn a_store_is_planned_sized_built_and_verified() {
         assert!(applied.contains(&format!("{index}  readable")), "{applied}");
     }
     assert_eq!(store.text::<new::Club>(DONE, "apply"), "nothing to do");
-    assert_eq!(store.text::<new::Club>(DONE, "plan"), "nothing to do");
+    assert_eq!(store.text::<new::Club>(DONE, "plan --check"), "nothing to do");
     let status = store.json::<new::Club>(DONE, "status");
     assert_eq!((&status["is"], &status["touched"], &status["failed"]), (&json!("finished"), &json!(900), &json!(0)));
     let verified = store.json::<new::Club>(DONE, "verify");
@@ -125,7 +126,7 @@ fn what_was_built_is_taken_back_and_what_was_dropped_is_taken_away() {
     assert!(store.text::<new::Club>(DRIFTED, "rollback").contains("no migration to take back"));
 
     store.text::<new::Club>(DONE, "apply");
-    let plan = store.text::<old::Club>(DONE, "plan");
+    let plan = store.text::<old::Club>(DONE, "plan --check");
     assert!(plan.contains("Person.by_city  readable  dropped: `contract` takes it away"), "{plan}");
     assert_eq!(store.text::<old::Club>(DONE, "contract").lines().next(), Some("migration 0004: 600 rows deleted"));
     assert_eq!(store.text::<old::Club>(DONE, "contract"), "nothing to take away");

@@ -297,3 +297,14 @@ async fn a_store_that_stays_busy_is_unavailable_after_bounded_attempts() {
     let error = db.insert(&member("A", 3)).await.expect_err("unknown");
     assert_eq!(*error.kind(), ErrorKind::OutcomeUnknown);
 }
+
+#[tokio::test]
+async fn the_tables_are_listed_although_the_store_is_busy_for_a_while() {
+    let db = database().await;
+    let all = db.list_tables().await.unwrap();
+    let busy = || Fault::error(StoreErrorKind::Unavailable);
+    db.fail(Script::new().at(0, busy()).at(1, Fault::LostReply));
+    assert_eq!(db.list_tables().await.unwrap(), all);
+    db.fail((0..100).fold(Script::new(), |script, call| script.at(call, busy())));
+    assert_eq!(*db.list_tables().await.unwrap_err().kind(), ErrorKind::Unavailable);
+}
