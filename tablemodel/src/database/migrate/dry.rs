@@ -157,11 +157,10 @@ impl Dry<'_> {
             let parts = rows.map_or(0, |rows| rows.parts.len() as u64);
             self.report.rows += 1 + parts;
             // The parts are put at once, as a rule, and what they leave is looked for.
-            self.report.requests += if self.db.is_atomic() { 0 } else { 3 + parts.min(1) + u64::from(is_head && is_several) };
+            self.report.requests +=
+                if self.db.is_atomic() { 0 } else { 3 + parts.min(1) + u64::from(is_head && is_several) };
             let place = (String::new(), entry.partition(image).to_owned(), entry.row.clone());
-            if is_head
-                && let Some(first) = self.taken.insert(place, image.key.to_string())
-            {
+            if is_head && let Some(first) = self.taken.insert(place, image.key.to_string()) {
                 self.fail(schema, image.key.clone(), format!("{first} moves to the same key"));
             }
         }

@@ -2,7 +2,9 @@
 //!
 //! Under which keys they stand is told in `plan::shadow`.
 
-use tablemodel_store::{Action, Batch, Condition, KeyRange, Operation, Query, Row, RowKey, StoreError};
+use tablemodel_store::{
+    Action, Batch, Condition, DateTime, KeyRange, Operation, Properties, Query, Row, RowKey, StoreError,
+};
 
 use crate::{
     database::{
@@ -32,17 +34,26 @@ pub(super) fn beside(head: &Action, wants: &[&AwayRow], there: &[Row]) -> Vec<Op
     let marks = head.properties().and_then(Marks::read);
     let is_it = |want: &&&AwayRow| want.want.as_ref().and_then(Marks::read) == marks;
     let new = marks.and_then(|_| wants.iter().find(is_it)).map_or(&[][..], |want| &want.parts);
-    let write = |(row, properties): &(String, _)| {
-        let before = there.iter().find(|part| part.key.row == *row);
-        let properties = tablemodel_store::Properties::clone(properties);
-        let action = match before {
-            Some(before) => Action::Replace(properties, Condition::Match(before.etag.clone())),
-            None => Action::Insert(properties),
+    let write = |(row, properties): &(String, Properties)| {
+        let action = match there.iter().find(|part| part.key.row == *row) {
+            Some(before) => Action::Replace(properties.clone(), Condition::Match(before.etag.clone())),
+            None => Action::Insert(properties.clone()),
         };
         Operation { row: row.clone(), action }
     };
     let leaves = there.iter().filter(|part| !new.iter().any(|(row, _)| *row == part.key.row));
     new.iter().map(write).chain(leaves.map(removal)).collect()
+}
+
+/// The write of a part before its head; none where it is there. One that is older is written anew: it may be taken for nobody's before
+/// its head names it.
+fn staging((row, part): &(String, Properties), there: &[Row], now: DateTime) -> Option<Operation> {
+    let action = match there.iter().find(|before| before.key.row == *row) {
+        None => Action::Insert(part.clone()),
+        Some(before) if before.properties == *part && part::is_fresh(before, now) => return None,
+        Some(before) => Action::Replace(part.clone(), Condition::Match(before.etag.clone())),
+    };
+    Some(Operation { row: row.clone(), action })
 }
 
 fn removal(row: &Row) -> Operation {
@@ -78,6 +89,8 @@ impl Database {
     }
 
     /// Puts the parts of a shadow, before the head that names them. That some are there is a race: whoever puts them puts the same.
+    ///
+    /// Cost: a write for each batch that they take; where some were there, a range read and the writes of the others.
     pub(in crate::database) async fn put_parts(
         &self,
         states: &Generation,
@@ -89,13 +102,10 @@ impl Database {
         }
         let (table, key) = (self.table_name(&target.entry.table), &target.entry.key);
         let there = if attempt == 0 { Vec::new() } else { self.all_rows_at(&table, key).await?.1 };
-        let missing = target.parts.iter().filter(|(row, _)| !there.iter().any(|part| part.key.row == *row));
-        let insert = |(row, part): &(String, _)| Operation {
-            row: row.clone(),
-            action: Action::Insert(tablemodel_store::Properties::clone(part)),
-        };
+        let now = self.environment().clock.now();
         let mut batches = Vec::new();
-        put(missing.map(insert).collect(), &table, &key.partition, &mut batches);
+        let operations = target.parts.iter().filter_map(|part| staging(part, &there, now)).collect();
+        put(operations, &table, &key.partition, &mut batches);
         for batch in batches {
             if let Err(error) = self.commit_planned(states, &[batch], attempt, Haste::Now).await {
                 return Ok(Err(error));
@@ -136,7 +146,8 @@ impl Database {
                 Some(error) => return Err(Error::from(error).at_key(key.clone())),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "the parts of a row of another partition keep changing").at_key(key.clone()))
+        Err(Error::new(ErrorKind::Unavailable, "the parts of a row of another partition keep changing")
+            .at_key(key.clone()))
     }
 
     /// Takes a shadow away if its head is still as it was read, and the parts that this names.
@@ -151,12 +162,9 @@ impl Database {
             let name = part::PartName::read(&part.key.row).map(|(_, name)| name);
             marks.zip(name).is_some_and(|(marks, name)| marks.hold(name))
         };
-        put(vec![removal(head)], table, &head.key.partition, &mut batches);
-        put(parts.iter().filter(is_named).map(removal).collect(), table, &head.key.partition, &mut batches);
-        let result = match self.is_atomic() {
-            true => self.commit_store(&batches, 0).await.map(drop),
-            false => self.commit_each(&batches).await,
-        };
+        let rows = std::iter::once(head).chain(parts.iter().filter(is_named));
+        put(rows.map(removal).collect(), table, &head.key.partition, &mut batches);
+        let result = self.commit_each(&batches).await; // one: so many rows are a batch
         match result {
             Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(head.key.clone())),
             _ => Ok(()),

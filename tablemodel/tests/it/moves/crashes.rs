@@ -14,8 +14,9 @@ use super::{
 };
 
 /// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
-async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
+pub(super) async fn at_every_call<M, W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
 where
+    M: TableModel,
     W: AsyncFn(&Database) -> tablemodel::Result<()>,
     E: AsyncFn(&TestDatabase, &str),
 {
@@ -35,7 +36,7 @@ where
                 result.as_ref().unwrap_or_else(|error| panic!("{told}: {error:?}"));
             }
             store.fail(Script::new());
-            let store = store.reopen::<before::Model>().await.expect("opened");
+            let store = store.reopen::<M>().await.expect("opened");
             store.clock().advance(Duration::from_secs(130));
             end(&store, &told).await;
         }
@@ -46,7 +47,7 @@ where
 #[tokio::test]
 async fn an_application_that_died_anywhere_is_taken_up_by_either_release() {
     for mode in MODES {
-        let calls = at_every_call(
+        let calls = at_every_call::<before::Model, _, _>(
             async || {
                 let store = filled(mode, 1, 3).await;
                 let db = program::<first::Model>(&store).await;
@@ -77,7 +78,7 @@ async fn an_application_that_died_anywhere_is_taken_up_by_either_release() {
 #[tokio::test]
 async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form() {
     for mode in MODES {
-        let calls = at_every_call(
+        let calls = at_every_call::<before::Model, _, _>(
             async || {
                 let store = filled(mode, 1, 4).await;
                 let db = next::<second::Model>(&store).await;
@@ -111,7 +112,7 @@ async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form()
 #[tokio::test]
 async fn a_rollback_that_died_anywhere_is_taken_up() {
     for mode in MODES {
-        at_every_call(
+        at_every_call::<before::Model, _, _>(
             async || {
                 let store = filled(mode, 1, 4).await;
                 let db = next::<first::Model>(&store).await;
@@ -138,7 +139,7 @@ async fn a_rollback_that_died_anywhere_is_taken_up() {
 #[tokio::test]
 async fn a_write_that_died_anywhere_leaves_both_forms_alike() {
     for mode in MODES {
-        at_every_call(
+        at_every_call::<before::Model, _, _>(
             async || {
                 let store = filled(mode, 1, 4).await;
                 let db = next::<first::Model>(&store).await;

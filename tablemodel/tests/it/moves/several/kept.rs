@@ -2,7 +2,7 @@
 //!
 //! Of the forms of the module above.
 
-use tablemodel::prelude::*;
+use tablemodel::{ErrorKind, prelude::*};
 
 use super::Notes;
 use crate::moves::together::Dice;
@@ -114,6 +114,17 @@ pub(super) async fn notes<N: Kept>(db: &Database) -> tablemodel::Result<Notes> {
     Ok(notes)
 }
 
+/// Inserts it. Over what remembers that another was deleted, whether a lost reply was a refusal cannot be told: it is tried again.
+async fn insert<N: Kept>(db: &Database, new: &N) -> tablemodel::Result<()> {
+    match db.insert(new).await {
+        Err(error) if *error.kind() == ErrorKind::OutcomeUnknown => match db.insert(new).await {
+            Err(error) if *error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            other => other.map(drop),
+        },
+        other => other.map(drop),
+    }
+}
+
 /// One operation by chance, and what it means to the model. No other note than those of the model has its titles changed.
 pub(super) async fn step<N: Kept>(db: &Database, dice: &mut Dice, model: &mut Notes) {
     let shelf = super::SHELVES[dice.roll(2) as usize];
@@ -126,7 +137,7 @@ pub(super) async fn step<N: Kept>(db: &Database, dice: &mut Dice, model: &mut No
     let there = N::one(db, (&key.0, key.1), &old_title).await.expect("read");
     assert_eq!(there.as_deref().map(Kept::told), was);
     match (dice.roll(7), there) {
-        (0, None) => drop(db.insert(&new).await.expect("inserted")),
+        (0, None) => insert(db, &new).await.expect("inserted"),
         (1, Some(mut there)) => {
             there.set((old_title, value.1, value.2));
             db.save(&mut there).await.expect("saved");

@@ -7,7 +7,6 @@
 mod crashes;
 mod kept;
 mod large;
-mod linked;
 mod random;
 mod sabotage;
 mod whole;
@@ -261,7 +260,8 @@ async fn rows(db: &Database, version: u32) -> Vec<Row> {
         }
     }
     let is_of_version = |row: &Row| kind(row).ends_with(&format!("@{version}"));
-    let is_of_notes = |row: &Row| kind(row).starts_with("Note") && !["~dead", "~outbox"].iter().any(|of| kind(row).contains(of));
+    let is_of_notes =
+        |row: &Row| kind(row).starts_with("Note") && !["~dead", "~outbox"].iter().any(|of| kind(row).contains(of));
     rows.retain(|row| is_of_version(row) && is_of_notes(row) && row.properties.get("_dead").is_none());
     rows
 }

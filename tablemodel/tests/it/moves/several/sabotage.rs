@@ -21,7 +21,9 @@ async fn table_of(db: &tablemodel::Database, row: &Row) -> &'static str {
 }
 
 async fn damaged<Was: Before, Old: Kept, New: Kept>(mode: Consistency, told: &str) {
-    for planted in ["missing", "altered", "surplus", "surplus under another generation", "head missing", "head nobody's"] {
+    for planted in
+        ["missing", "altered", "surplus", "surplus under another generation", "head missing", "head nobody's"]
+    {
         let told = format!("{told} {mode:?}: {planted}");
         let store = filled::<Was>(mode, 5).await;
         let db = next::<Old::Model>(&store).await;
@@ -61,7 +63,12 @@ async fn damaged<Was: Before, Old: Kept, New: Kept>(mode: Consistency, told: &st
         db.store().commit(&[batch]).await.expect("planted");
         let is_young = found == ViolationKind::Orphan;
         let verified = db.verify().await.expect("verify runs");
-        assert_eq!(verified.is_clean(), is_young, "{told}: a young part may be about to be published: {:#?}", verified.violations);
+        assert_eq!(
+            verified.is_clean(),
+            is_young,
+            "{told}: a young part may be about to be published: {:#?}",
+            verified.violations
+        );
         if is_young {
             store.clock().advance(Duration::from_secs(3_700));
         }
