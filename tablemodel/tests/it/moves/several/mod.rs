@@ -7,6 +7,7 @@
 mod crashes;
 mod kept;
 mod large;
+mod late;
 mod random;
 mod sabotage;
 mod whole;
