@@ -50,17 +50,10 @@ const fn check_new_index(of: &str, index: &IndexSchema) {
     }
 }
 
-/// Fails for what is more than one row and its index rows.
+/// Fails for what is more than the rows of one entity and its index rows.
 #[track_caller]
 const fn check_plain(schema: &EntitySchema) {
     let of = schema.entity_type;
-    if schema.has_parts() {
-        fail(&[
-            "`",
-            of,
-            "` may be several rows (`wide`, `chunked`), and only an entity of one row can move: insert it anew",
-        ])
-    }
     if !schema.copies.is_empty() || !schema.aggregates.is_empty() {
         let remedy = "` keeps copies, or adds to aggregates, and cannot move with them: take them away before, and add them after";
         fail(&["`", of, remedy])

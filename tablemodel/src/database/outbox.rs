@@ -232,7 +232,7 @@ impl Database {
         self.write_outbox(outgoing, action).await
     }
 
-    /// One affected row. Cost: a point read and at most one write, again while others write it.
+    /// One affected row. Cost: a point read and at most one write, again while others write it; of a row with parts, more.
     async fn settle_target(
         &self,
         schema: &'static EntitySchema,
@@ -247,13 +247,20 @@ impl Database {
                 Some(there) if target.is_shadow() => self.shadow_over(schema, target, there).await?,
                 there => target.over(there.as_ref())?,
             };
-            let Some(action) = action else { return Ok(()) };
+            let Some(action) = action else { return self.drop_parts(schema, states, target, None).await };
             self.check_held(since)?;
             let batch =
                 Batch::new(&table, target.entry.key.partition.clone()).with(target.entry.key.row.clone(), action);
             self.hold_lease().await?;
-            match self.commit_planned(states, &[batch], attempt, Haste::Now).await {
-                Ok(_) => return Ok(()),
+            let written = match self.put_parts(states, target, attempt).await? {
+                Ok(()) => {
+                    self.check_held(since)?;
+                    self.commit_planned(states, &[batch], attempt, Haste::Now).await
+                }
+                Err(error) => Err(error),
+            };
+            match written {
+                Ok(_) => return self.drop_parts(schema, states, target, there.as_ref()).await,
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
                 Err(error) if is_race(error.kind()) => {}
                 Err(error) => return Err(Error::from(error).at_key(target.entry.key.clone())),

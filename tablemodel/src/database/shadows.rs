@@ -1,24 +1,26 @@
 //! The keys of shadows: each is one entity's alone. What a commit is about to write there is looked at before, and written under
 //! what was read.
 //!
-//! What a shadow holds is planned in `plan::shadow`.
+//! What a shadow holds is planned in `plan::shadow`; how the parts of one that is several rows come and go is told in `parts`.
+
+mod parts;
 
 #[cfg(feature = "blob")]
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{Action, Batch, Condition, Properties, Row, RowKey};
+use tablemodel_store::{Action, Batch, Condition, Row, RowKey};
 
 #[cfg(feature = "blob")]
 use super::blobs::{LinkPlace, links_of};
 
 use crate::{
     database::Database,
-    error::Result,
+    error::{ErrorKind, Result},
     plan::{
         batch::BatchPlan,
         change::is_primary,
         entries::{Away, wants},
         image::Image,
-        outbox::Target,
+        outbox::{AwayRow, Target},
         shadow, system,
     },
     schema::EntitySchema,
@@ -29,7 +31,7 @@ use crate::{
 const CONCURRENT_LINKS: usize = 8;
 
 /// A primary row of the form that entities move to, which a commit is about to write.
-pub(super) struct Guarded {
+pub(super) struct Guarded<'p> {
     schema: &'static EntitySchema,
     away: Away,
     row: String,
@@ -37,12 +39,14 @@ pub(super) struct Guarded {
     takers: Vec<RowKey>,
     /// Who leaves it with the same commit.
     left: Vec<RowKey>,
+    /// What they want there: one of them is what is written.
+    wants: Vec<&'p AwayRow>,
     /// The blobs that it is to link, each with who links it.
     #[cfg(feature = "blob")]
     links: Vec<(RowKey, String)>,
 }
 
-impl Guarded {
+impl<'p> Guarded<'p> {
     fn at(schema: &'static EntitySchema, away: Away, row: String) -> Self {
         Self {
             schema,
@@ -50,18 +54,21 @@ impl Guarded {
             row,
             takers: Vec::new(),
             left: Vec::new(),
+            wants: Vec::new(),
             #[cfg(feature = "blob")]
             links: Vec::new(),
         }
     }
 
-    fn add(&mut self, owner: RowKey, want: Option<&Properties>) {
+    fn add(&mut self, owner: RowKey, row: &'p AwayRow) {
         #[cfg(feature = "blob")]
-        if let (Some(properties), Some(moved)) = (want, &self.schema.moves_to) {
-            let links = links_of(moved.form(), &owner, properties).into_iter().map(|link| link.blob);
+        if let Some(moved) = &self.schema.moves_to {
+            let rows = row.want.iter().chain(row.parts.iter().map(|(_, part)| part));
+            let links = rows.flat_map(|row| links_of(moved.form(), &owner, row)).map(|link| link.blob);
             self.links.extend(links.map(|blob| (owner.clone(), blob)));
         }
-        match want {
+        self.wants.extend(Some(row).filter(|row| row.want.is_some()));
+        match row.want {
             None => self.left.push(owner),
             Some(_) if self.takers.contains(&owner) => {}
             Some(_) => self.takers.push(owner),
@@ -70,8 +77,8 @@ impl Guarded {
 }
 
 /// Those of these plans, each with its partition.
-pub(super) fn guarded(plans: &[(&str, &BatchPlan)]) -> Vec<Guarded> {
-    let mut guarded: Vec<Guarded> = Vec::new();
+pub(super) fn guarded<'p>(plans: &[(&str, &'p BatchPlan)]) -> Vec<Guarded<'p>> {
+    let mut guarded: Vec<Guarded<'p>> = Vec::new();
     for (partition, plan) in plans {
         for of in plan.away.iter().chain(&plan.shadows).filter(|of| shadow::is_primary(of.schema, of.row.index)) {
             let (schema, away, row) = (of.schema, of.row.away.clone(), of.row.row.clone());
@@ -81,7 +88,7 @@ pub(super) fn guarded(plans: &[(&str, &BatchPlan)]) -> Vec<Guarded> {
                 guarded.len() - 1
             });
             let Some(place) = guarded.get_mut(at) else { continue };
-            place.add(owner, of.row.want.as_ref());
+            place.add(owner, &of.row);
         }
     }
     guarded
@@ -90,13 +97,18 @@ pub(super) fn guarded(plans: &[(&str, &BatchPlan)]) -> Vec<Guarded> {
 impl Database {
     /// That no entity takes the key that another has in the form that both move to; the writes there rest on what was read.
     ///
-    /// Cost: while such a form is written, a point read for each of its primary rows that is written.
-    pub(super) async fn guard_shadows(&self, guarded: Vec<Guarded>, batches: &mut Vec<Batch>) -> Result<()> {
+    /// Cost: while such a form is written, a point read for each of its primary rows that is written; in one commit, a range read
+    /// where the form may be several rows.
+    pub(super) async fn guard_shadows(&self, guarded: Vec<Guarded<'_>>, batches: &mut Vec<Batch>) -> Result<()> {
         #[cfg(feature = "blob")]
         self.record_links(&guarded).await?;
-        for Guarded { schema, away, row, mut takers, left, .. } in guarded {
+        for Guarded { schema, away, row, mut takers, left, wants, .. } in guarded {
             let table = self.table_name(away.table);
-            let there = self.get_row(&table, &RowKey::new(away.partition.clone(), row.clone())).await?;
+            let place = RowKey::new(away.partition.clone(), row.clone());
+            let (there, parts) = match self.is_atomic() && parts::may_be_several(schema) {
+                true => self.all_rows_at(&table, &place).await?,
+                false => (self.get_row(&table, &place).await?, Vec::new()),
+            };
             let owner = there.as_ref().and_then(shadow::owner);
             let is_leaving = owner.is_some_and(|owner| left.contains(&owner));
             takers.retain(|taker| !left.contains(taker));
@@ -109,10 +121,14 @@ impl Database {
                 _ => {}
             }
             let is_there =
-                |batch: &&mut Batch| batch.table.eq_ignore_ascii_case(&table) && batch.partition == away.partition;
-            for batch in batches.iter_mut().filter(is_there) {
+                |batch: &Batch| batch.table.eq_ignore_ascii_case(&table) && batch.partition == away.partition;
+            for batch in batches.iter_mut().filter(|batch| is_there(batch)) {
                 rest_on(batch, &row, there.as_ref(), is_leaving);
             }
+            let written = batches.iter().filter(|batch| is_there(batch)).flat_map(|batch| &batch.operations);
+            let written = written.filter(|operation| operation.row == row).map(|operation| &operation.action).last();
+            let changed = written.map(|head| parts::beside(head, &wants, &parts)).unwrap_or_default();
+            parts::put(changed, &table, &place.partition, batches);
         }
         batches.retain(|batch| !batch.operations.is_empty());
         Ok(())
@@ -120,7 +136,7 @@ impl Database {
 
     /// Records where links to blobs will be once their entities have moved. Before there are any.
     #[cfg(feature = "blob")]
-    async fn record_links(&self, guarded: &[Guarded]) -> Result<()> {
+    async fn record_links(&self, guarded: &[Guarded<'_>]) -> Result<()> {
         let places = guarded.iter().flat_map(|of| {
             let to = LinkPlace::new(&self.table_name(of.away.table), RowKey::new(of.away.partition.clone(), &*of.row));
             let from = self.table_name(of.schema.table);
@@ -139,11 +155,15 @@ impl Database {
         if other == *owner || system::is_dead(&there.properties) {
             return Ok(());
         }
-        let row = self.get_row(&self.table_name(schema.table), &other).await?;
-        let Some(row) = row.filter(|row| is_primary(schema, row)) else { return Ok(()) };
-        let wants = match Image::written(schema, &row.into()) {
-            Ok(image) => wants(&image, schema.first_shadow(), &there.key.partition, &there.key.row)?,
-            Err(_) => true, // it may well
+        let wants = match self.read_entity(schema, &self.table_name(schema.table), &other).await {
+            Err(error) if *error.kind() == ErrorKind::Corrupt => true, // it may well
+            rows => match rows?.filter(|rows| is_primary(schema, &rows.head)) {
+                None => false,
+                Some(rows) => match Image::written(schema, &rows) {
+                    Ok(image) => wants(&image, schema.first_shadow(), &there.key.partition, &there.key.row)?,
+                    Err(_) => true,
+                },
+            },
         };
         if wants { Err(shadow::collision(schema, owner, Some(&other), &there.key)) } else { Ok(()) }
     }

@@ -68,7 +68,7 @@ impl ReadPlan {
             // What an older row says is known once it is upgraded.
             Some(filter) if self.schema.has_ancestors() => of_type.and(filter.clone().or(self.of_another_version())),
             Some(filter) => of_type.and(filter.clone()),
-            None if self.is_cut() => of_type.or(system::part_condition(self.schema.entity_type)),
+            None if self.is_cut() => of_type.or(forms::part_condition(self.schema, self.table())),
             None => of_type,
         })
     }
@@ -99,7 +99,9 @@ impl ReadPlan {
 
     /// Whether a row that was read without a condition is a part of one of the path's entities.
     pub(crate) fn owns_part(&self, row: &Row) -> bool {
-        self.is_cut() && system::is_part_of(&row.properties, self.schema.entity_type)
+        self.is_cut()
+            && system::is_part_of(&row.properties, self.schema.entity_type)
+            && !forms::is_of_other(self.schema, &row.properties)
     }
 
     /// Whether a row, read by its key or without a condition, is one of the path's.

@@ -28,6 +28,14 @@ pub(crate) fn condition(schema: &'static EntitySchema, index: Option<usize>, tab
     kinds.map(is_not).reduce(Filter::and)
 }
 
+/// The same, of the parts of entities.
+pub(crate) fn part_condition(schema: &'static EntitySchema, table: &str) -> Filter {
+    let is_here = |other: &&'static EntitySchema| other.has_parts() && other.table.eq_ignore_ascii_case(table);
+    let of_others = others(schema).into_iter().filter(is_here).map(system::part_type);
+    let is_not = |kind| Filter::compare(system::ENTITY_TYPE, Comparison::NotEqual, kind);
+    of_others.map(is_not).fold(system::part_condition(schema.entity_type), Filter::and)
+}
+
 /// The versions of the other form that the program knows.
 fn others(schema: &'static EntitySchema) -> Vec<&'static EntitySchema> {
     match (&schema.moves_to, schema.moved_from) {

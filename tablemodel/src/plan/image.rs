@@ -109,6 +109,11 @@ impl Image {
         self.latest.derived_by(entry.index, self.schema.version)
     }
 
+    /// The image with these fields of an entity that stands there; what its keys hold need not be among them.
+    pub(super) fn at(schema: &'static EntitySchema, partition: &str, row: &str, fields: Properties) -> Self {
+        Self::with(schema, RowKey::new(partition, row), fields)
+    }
+
     fn with(schema: &'static EntitySchema, key: RowKey, fields: Properties) -> Self {
         Self {
             schema,

@@ -17,6 +17,7 @@ use crate::{
     plan::{
         entries::{Away, Entry},
         image::Image,
+        shadow::{self, ShadowRows},
         system::{self, RowKind},
     },
     schema::{AggregateSchema, EntitySchema, IndexSchema},
@@ -58,6 +59,8 @@ pub(crate) struct AwayRow {
     pub(crate) sequence: i64,
     /// What it is to hold, system properties included; nothing: it is to go.
     pub(crate) want: Option<Properties>,
+    /// Further rows behind it, by their row keys, where it is the head of an entity's new form.
+    pub(crate) parts: Vec<(String, Properties)>,
     /// Whether it is there, if all is as it should be.
     pub(crate) was: bool,
 }
@@ -73,17 +76,24 @@ impl AwayRow {
             owner: owner.to_owned(),
             sequence,
             want: None,
+            parts: Vec::new(),
             was,
         })
     }
 
     /// A row that is to be as the entry says.
-    pub(crate) fn wanted(image: &Image, entry: Entry, sequence: i64, was: bool) -> Option<Self> {
-        let discriminator = image.kind(&entry)?.discriminator;
-        let mut properties = entry.properties;
-        system::stamp(&mut properties, discriminator, sequence, None);
-        let (index, away, row) = (entry.index, entry.away?, entry.row);
-        Some(Self { index, away, row, owner: image.key.row.clone(), sequence, want: Some(properties), was })
+    pub(crate) fn wanted(image: &Image, entry: Entry, sequence: i64, was: bool) -> Result<Option<Self>> {
+        let (Some(kind), Some(away)) = (image.kind(&entry), entry.away.clone()) else { return Ok(None) };
+        let ShadowRows { head, parts } = match shadow::is_primary(image.latest, entry.index) {
+            true => shadow::rows(image.latest, &entry, sequence)?,
+            false => {
+                let mut head = entry.properties;
+                system::stamp(&mut head, kind.discriminator, sequence, None);
+                ShadowRows { head, parts: Vec::new() }
+            }
+        };
+        let (index, row, owner) = (entry.index, entry.row, image.key.row.clone());
+        Ok(Some(Self { index, away, row, owner, sequence, want: Some(head), parts, was }))
     }
 
     /// Whether both are the same row.
@@ -129,7 +139,7 @@ impl AwayKey {
         let index = schema.derived_position(&self.index)?;
         let away = Away { table: schema.derived(index)?.table?, partition: self.key.partition.clone() };
         let (row, owner) = (self.key.row.clone(), owner.to_owned());
-        Some(AwayRow { index, away, row, owner, sequence, want: None, was: false })
+        Some(AwayRow { index, away, row, owner, sequence, want: None, parts: Vec::new(), was: false })
     }
 
     fn to_json(&self) -> Json {

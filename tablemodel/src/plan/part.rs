@@ -190,6 +190,11 @@ pub(crate) fn young_until(part: &Row) -> DateTime {
     DateTime::from_ticks(part.timestamp.ticks().saturating_add(GRACE_TICKS))
 }
 
+/// Whether the part was written so lately that a head which is written soon after it comes in time.
+pub(crate) fn is_fresh(part: &Row, now: DateTime) -> bool {
+    now.ticks().saturating_sub(part.timestamp.ticks()) < GRACE_TICKS / 4
+}
+
 /// What is wrong with the rows of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Torn {

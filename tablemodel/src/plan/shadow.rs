@@ -1,10 +1,14 @@
 //! Shadows: the rows of the form that an entity moves to, derived from the one that it is kept in.
 //!
 //! A shadow is written, delivered, fenced and verified as an index row in another partition is. It names its entity by a property of
-//! its own, since what it is an index row of, or would be, is the new form. Pure.
+//! its own, since what it is an index row of, or would be, is the new form. How one is cut into several rows is told in `rows`. Pure.
+
+mod rows;
 
 use serde_json::Value as Json;
 use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef, validate};
+
+pub(crate) use self::rows::{ShadowRows, is_left_behind, rows, stored};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -18,8 +22,8 @@ use crate::{
     schema::{EntitySchema, is_move},
 };
 
-/// Adds the rows of the new form: its primary row first. Nothing where one of them could not be stored: who delivers them could
-/// tell nobody.
+/// Adds the rows of the new form: its primary row first, which here holds all that its parts will. Nothing where one of them could
+/// not be stored: who delivers them could tell nobody.
 pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
     let Some(moved) = &image.latest.moves_to else { return Ok(()) };
     let new = image.moved(moved)?;
@@ -34,22 +38,34 @@ pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
         shadows.push(shadow(first + 1 + entry.index, away, entry.row, entry.properties, &owner));
     }
     for entry in &shadows {
-        check_row(image, entry)?;
+        check(image, entry)?;
     }
     to.append(&mut shadows);
     Ok(())
 }
 
-/// That a store takes the row, once it says what it is.
-fn check_row(image: &Image, entry: &Entry) -> Result<()> {
+/// That a store takes the rows of the entry, once they say what they are.
+fn check(image: &Image, entry: &Entry) -> Result<()> {
+    let partition = entry.partition(image);
+    let refused = |row: &str, error: Error| {
+        let key = RowKey::new(partition, row);
+        let detail = format!("the row {key} of the form that the entity moves to: {}", error.detail());
+        let refused = Error::new(error.kind().clone(), detail).caused_by(error);
+        refused.of(image.latest.entity_type).at_key(image.key.clone())
+    };
+    let is_stored = |row: &str, properties: &Properties| {
+        validate::row(partition, row, properties).map_err(|error| refused(row, error.into()))
+    };
     let Some(kind) = image.kind(entry) else { return Ok(()) };
+    if is_primary(image.latest, entry.index) {
+        let ShadowRows { head, parts } =
+            rows(image.latest, entry, i64::MAX).map_err(|error| refused(&entry.row, error))?;
+        is_stored(&entry.row, &head)?;
+        return parts.iter().try_for_each(|(row, properties)| is_stored(row, properties));
+    }
     let mut properties = entry.properties.clone();
     system::stamp(&mut properties, kind.discriminator, i64::MAX, None);
-    validate::row(entry.partition(image), &entry.row, &properties).map_err(|error| {
-        let key = RowKey::new(entry.partition(image), entry.row.clone());
-        let within = format!("the row {key} of the form that the entity moves to");
-        Error::from(error).within(&within).of(image.latest.entity_type).at_key(image.key.clone())
-    })
+    is_stored(&entry.row, &properties)
 }
 
 fn shadow(index: usize, away: Away, row: String, mut properties: Properties, owner: &str) -> Entry {

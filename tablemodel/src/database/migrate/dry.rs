@@ -147,16 +147,20 @@ impl Dry<'_> {
     /// The rows of the form that it moves to.
     fn shadows(&mut self, schema: &'static EntitySchema, image: &Image) {
         let mut wanted = Vec::new();
+        let is_several = schema.moves_to.as_ref().is_some_and(|moved| moved.form().shape.is_some());
         if let Err(error) = shadow::add_entries(image, &mut wanted) {
             return self.fail(schema, image.key.clone(), error.to_string());
         }
         for entry in wanted {
-            self.report.rows += 1;
-            self.report.requests += if self.db.is_atomic() { 0 } else { 3 };
+            let is_head = shadow::is_primary(schema, entry.index);
+            let rows = shadow::rows(schema, &entry, i64::MAX).ok().filter(|_| is_head);
+            let parts = rows.map_or(0, |rows| rows.parts.len() as u64);
+            self.report.rows += 1 + parts;
+            // The parts are put at once, as a rule, and what they leave is looked for.
+            self.report.requests +=
+                if self.db.is_atomic() { 0 } else { 3 + parts.min(1) + u64::from(is_head && is_several) };
             let place = (String::new(), entry.partition(image).to_owned(), entry.row.clone());
-            if shadow::is_primary(schema, entry.index)
-                && let Some(first) = self.taken.insert(place, image.key.to_string())
-            {
+            if is_head && let Some(first) = self.taken.insert(place, image.key.to_string()) {
                 self.fail(schema, image.key.clone(), format!("{first} moves to the same key"));
             }
         }

@@ -68,7 +68,8 @@ pub(super) fn claimed(image: &Image) -> Result<Vec<BatchAway>> {
     let schema = image.schema;
     let away = |entry: Entry| {
         let row = AwayRow::wanted(image, entry, 0, false)?;
-        Some(BatchAway { row, change: 0, schema }).filter(|away| away.claimed().is_some())
+        let away = row.map(|row| BatchAway { row, change: 0, schema });
+        Ok(away.filter(|away| away.claimed().is_some()))
     };
-    Ok(entries(image)?.into_iter().filter_map(away).collect())
+    entries(image)?.into_iter().filter_map(|entry| away(entry).transpose()).collect()
 }

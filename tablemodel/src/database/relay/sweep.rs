@@ -50,7 +50,7 @@ impl Relay {
                 && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
                 && !self.db.uncount(&there).await?
             {
-                self.db.remove_row(&table, &there).await?;
+                self.db.remove_shadow(&table, &there).await?;
             }
         }
         let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;

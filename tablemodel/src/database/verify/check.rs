@@ -2,6 +2,7 @@
 //!
 //! Pure. What concerns rows of other partitions is collected for `elsewhere`.
 
+mod shadows;
 mod shared;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
@@ -24,7 +25,7 @@ use crate::{
         group::Group,
         image::Image,
         outbox::OUTBOX,
-        part::{self, Parts, Standing},
+        part::{self, Parts},
         shadow,
         states::{IndexState, Setting},
         system::{self, RowKind},
@@ -92,13 +93,13 @@ impl Check {
         let mut derived = Vec::new();
         let is_part = |row: &Row| match system::kind(&row.properties) {
             RowKind::Part { entity, .. } => {
-                db.model().iter().any(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
+                db.model().iter().any(|s| s.entity_type == entity && shadows::may_have_parts(s, table))
             }
             _ => false,
         };
         let (mut parts, rows) = Parts::apart(rows, is_part);
         for row in rows {
-            let Some(row) = check.shadow(db, row)? else { continue };
+            let Some(row) = check.shadow(db, row, &mut parts)? else { continue };
             let kind = system::kind(&row.properties);
             let schema = kind.entity().and_then(|entity| db.model().iter().copied().find(|s| s.entity_type == entity));
             if schema.is_some_and(|schema| forms::is_of_other(schema, &row.properties)) {
@@ -148,28 +149,6 @@ impl Check {
         check.lists();
         check.aggregates();
         Ok(check)
-    }
-
-    /// A row of the form that an entity moves to; any other is given back.
-    fn shadow(&mut self, db: &Database, row: Row) -> Result<Option<Row>> {
-        let Some((schema, index)) = shadow::kind(&db.model(), &row) else { return Ok(Some(row)) };
-        match system::is_dead(&row.properties) {
-            true => self.tombstones += 1,
-            false => self.derived += 1,
-        }
-        let setting = &db.registered(schema)?.setting;
-        #[cfg(feature = "blob")]
-        if let Some(moved) = &schema.moves_to
-            && shadow::is_primary(schema, index)
-            && setting.is_complete(index, self.strict)
-        {
-            // Once the entity has moved, these links alone hold its blobs.
-            self.links.extend(crate::database::blobs::links_of(moved.form(), &row.key, &row.properties));
-        }
-        if setting.moving {
-            self.guests.push(Guest { schema, index, row });
-        }
-        Ok(None)
     }
 
     /// A row of an index: one of this partition's entities, or a guest.
@@ -261,20 +240,6 @@ impl Check {
         self.pending += 1;
         if let Err(torn) = part::settled(rows) {
             self.report(torn.key, ViolationKind::Corrupt, torn.detail.into_owned(), Mend::No);
-        }
-    }
-
-    /// The parts of entities: each is one that its head names, or one that its writer is about to publish.
-    fn parts(&mut self, db: &Database, parts: &Parts) {
-        let now = db.environment().clock.now();
-        for part in parts.rows.values().flatten() {
-            self.derived += 1;
-            let head = parts.heads.get(part::entity_row(&part.key.row));
-            if part::standing(head, part, now) == Standing::Orphan {
-                let detail = "no head names this part; an interrupted write left it, and it can be deleted";
-                let mend = Mend::RemoveAfter(part.etag.clone(), part::young_until(part));
-                self.report(part.key.clone(), ViolationKind::Orphan, detail.to_owned(), mend);
-            }
         }
     }
 

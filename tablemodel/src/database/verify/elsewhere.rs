@@ -24,6 +24,7 @@ use crate::{
         entries::wants,
         image::Image,
         outbox::{OUTBOX, Progress},
+        part::Torn,
         shadow,
         states::IndexState,
         system,
@@ -102,7 +103,14 @@ impl Database {
     /// A row that an entity wants in another partition.
     async fn check_wanted(&self, away: &WantedAway) -> Result<Option<Violation>> {
         let wanted = &away.wanted;
-        let there = self.get_row(&self.table_name(away.table), &away.key).await?;
+        let table = self.table_name(away.table);
+        let there = match wanted.form() {
+            None => self.get_row(&table, &away.key).await?,
+            Some(form) => match self.whole_shadow(form, &table, &away.key).await?.transpose() {
+                Ok(there) => there,
+                Err(torn) => return self.check_torn(away, torn).await,
+            },
+        };
         let there = there.filter(|row| !system::is_dead(&row.properties));
         let (kind, detail, mend) = match &there {
             None if wanted.required => (ViolationKind::Missing, wanted.missing(), wanted.touch()),
@@ -121,6 +129,17 @@ impl Database {
         }
         let (table, key) = (away.table.to_owned(), away.key.clone());
         Ok(Some(Violation { table, key, kind, detail, mend }))
+    }
+
+    /// A row of several, of which one is missing or altered.
+    async fn check_torn(&self, away: &WantedAway, torn: Torn) -> Result<Option<Violation>> {
+        let WantedAway { table, key, wanted } = away;
+        if self.is_pending(wanted.schema, &wanted.owner).await? {
+            return Ok(None);
+        }
+        let kind = if torn.key == *key { ViolationKind::Stale } else { ViolationKind::Missing };
+        let (table, detail) = ((*table).to_owned(), torn.detail.into_owned());
+        Ok(Some(Violation { table, key: torn.key, kind, detail, mend: wanted.touch() }))
     }
 
     /// Whether the row is the claim that the entity has at the key from which it has just come, and is about to take over; or

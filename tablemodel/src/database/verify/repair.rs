@@ -23,7 +23,8 @@ use crate::{
     plan::{
         change::{Change, is_primary},
         outbox::{AwayKey, Intent},
-        shadow::owner_as,
+        part,
+        shadow::{self, owner_as},
     },
     rooms::aggregate::{Recount, held},
     schema::EntitySchema,
@@ -288,6 +289,9 @@ impl Database {
         if there.etag == *etag && self.uncount(&there).await? {
             return Ok(());
         }
+        if there.etag == *etag && shadow::owner(&there).is_some() && part::has_parts(&there.properties) {
+            return self.remove_shadow(&self.table_name(table), &there).await;
+        }
         let action = Action::Delete(Condition::Match(etag.clone()));
         let batch = Batch::new(self.table_name(table), key.partition.clone()).with(key.row.clone(), action);
         self.commit_store(&[batch], 0).await?;
@@ -321,7 +325,7 @@ impl Database {
             // Read before the entity: one that comes now writes the row anew.
             return match self.uncount(&there).await? {
                 true => Ok(()),
-                false => self.remove_row(&table, &there).await,
+                false => self.remove_shadow(&table, &there).await,
             };
         }
         self.mark_dirty(schema, &owner.partition).await?;

@@ -56,6 +56,13 @@ impl Wanted {
         misfits
     }
 
+    /// The form that the entity moves to, where it is the entity in that form that is wanted.
+    pub(super) fn form(&self) -> Option<&'static EntitySchema> {
+        let number = self.schema.derived_position(&self.kind.name)?;
+        let moved = self.schema.moves_to.as_ref().filter(|_| shadow::is_primary(self.schema, number))?;
+        Some(moved.form())
+    }
+
     pub(super) fn missing(&self) -> String {
         format!("the entity {} wants a row `{}` here", self.owner, self.kind.discriminator)
     }

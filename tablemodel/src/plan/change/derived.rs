@@ -68,7 +68,7 @@ impl Planner<'_> {
             let is_same = before == Some(&entry) && old.is_some_and(|old| old.schema.version == image.schema.version);
             let before = Standing { is_there: before.is_some(), is_same };
             if entry.away.is_some() {
-                derived.away.extend(self.writing_away(image, entry, before, sequence));
+                derived.away.extend(self.writing_away(image, entry, before, sequence)?);
                 continue;
             }
             let owners = [Some(image), old].map(|image| image.map(|image| image.key.row.as_str()));
@@ -137,11 +137,17 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn writing_away(&self, image: &Image, entry: Entry, before: Standing, sequence: i64) -> Option<AwayRow> {
+    pub(super) fn writing_away(
+        &self,
+        image: &Image,
+        entry: Entry,
+        before: Standing,
+        sequence: i64,
+    ) -> Result<Option<AwayRow>> {
         let state = self.setting.of(entry.index);
         match state {
-            IndexState::Absent | IndexState::DeleteOnly => return None,
-            IndexState::Readable if before.is_same => return None,
+            IndexState::Absent | IndexState::DeleteOnly => return Ok(None),
+            IndexState::Readable if before.is_same => return Ok(None),
             IndexState::Readable | IndexState::WriteOnly => {}
         }
         AwayRow::wanted(image, entry, sequence, before.is_there && state == IndexState::Readable)

@@ -26,6 +26,8 @@ pub(crate) struct Target {
     pub(crate) sequence: i64,
     /// What the row is to hold, system properties included: what the entity wants, or a tombstone.
     pub(crate) properties: Properties,
+    /// Further rows behind it, by their row keys, where it is the head of an entity's new form.
+    pub(crate) parts: Vec<(String, Properties)>,
     pub(crate) is_live: bool,
 }
 
@@ -50,15 +52,18 @@ pub(crate) fn targets(
         let index = schema.derived_position(&entry.index);
         let found = wanted.iter().find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
         if found.is_some_and(|wanted| setting.of(wanted.index) < IndexState::WriteOnly) {
-            return None;
+            return Ok(None);
         }
-        let row = found.zip(image.as_ref());
-        let row = row.and_then(|(entry, image)| AwayRow::wanted(image, entry.clone(), sequence, false));
+        let row = match found.zip(image.as_ref()) {
+            Some((entry, image)) => AwayRow::wanted(image, entry.clone(), sequence, false)?,
+            None => None,
+        };
         let is_live = row.is_some();
-        let properties = row.and_then(|row| row.want).unwrap_or_else(|| dead(schema, entry, owner, sequence));
-        Some(Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, is_live })
+        let (want, parts) = row.map(|row| (row.want, row.parts)).unwrap_or_default();
+        let properties = want.unwrap_or_else(|| dead(schema, entry, owner, sequence));
+        Ok(Some(Target { entry: entry.clone(), owner: owner.clone(), sequence, properties, parts, is_live }))
     };
-    Ok(intent.entries.iter().filter_map(target).collect())
+    intent.entries.iter().filter_map(|entry| target(entry).transpose()).collect()
 }
 
 fn is_at(wanted: &Entry, key: &AwayKey) -> bool {

@@ -19,11 +19,26 @@ where
     W: AsyncFn(&Database) -> tablemodel::Result<()>,
     E: AsyncFn(&TestDatabase, &str),
 {
+    at_calls::<before::Model, _, _>((0, 1), made, work, end).await
+}
+
+/// The same at one call of so many, the first after the given one.
+pub(super) async fn at_calls<M, W, E>(
+    (first, step): (usize, usize),
+    made: impl AsyncFn() -> (TestDatabase, Database),
+    work: W,
+    end: E,
+) -> usize
+where
+    M: TableModel,
+    W: AsyncFn(&Database) -> tablemodel::Result<()>,
+    E: AsyncFn(&TestDatabase, &str),
+{
     let (store, db) = made().await;
     store.forget_calls();
     work(&db).await.expect("without a fault");
     let calls = store.calls().len();
-    for call in 0..calls {
+    for call in (first..calls).step_by(step) {
         for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply] {
             let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
             let (store, db) = made().await;
@@ -35,7 +50,7 @@ where
                 result.as_ref().unwrap_or_else(|error| panic!("{told}: {error:?}"));
             }
             store.fail(Script::new());
-            let store = store.reopen::<before::Model>().await.expect("opened");
+            let store = store.reopen::<M>().await.expect("opened");
             store.clock().advance(Duration::from_secs(130));
             end(&store, &told).await;
         }

@@ -22,7 +22,7 @@ pub(crate) async fn filled(mode: Consistency, carriers: u32, flights: u32) -> Te
     db
 }
 
-/// The rows of a table that remember nothing that was.
+/// The rows of a table that remember nothing that was, parts of entities among them.
 pub(crate) async fn live_rows(db: &Database, table: &str) -> Vec<Row> {
     let query = tablemodel::store::Query::new(table, tablemodel::store::KeyRange::table());
     let (mut rows, mut query) = (Vec::new(), query);
@@ -37,7 +37,8 @@ pub(crate) async fn live_rows(db: &Database, table: &str) -> Vec<Row> {
             None => break,
         }
     }
-    let is_live = |row: &Row| !kind(row).contains('~') && row.properties.get("_dead").is_none();
+    let is_of_entity = |row: &Row| !kind(row).replace(".~part@", "@").contains('~');
+    let is_live = |row: &Row| is_of_entity(row) && row.properties.get("_dead").is_none();
     rows.retain(is_live);
     rows
 }

@@ -13,6 +13,7 @@ mod late;
 mod oversized;
 mod random;
 mod sabotage;
+mod several;
 mod stalled;
 mod switching;
 pub(crate) mod together;

@@ -76,14 +76,6 @@ struct Listed {
 upgrade!(Old => Listed);
 
 #[derive(TableEntity)]
-#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, wide, partition = "{p}", row = "t_{id}")]
-struct Wide {
-    p: String,
-    id: u32,
-}
-upgrade!(Old => Wide);
-
-#[derive(TableEntity)]
 #[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, adopt, partition = "{p}", row = "t_{id}")]
 struct Adopted {
     p: String,

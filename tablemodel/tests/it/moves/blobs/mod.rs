@@ -2,8 +2,10 @@
 
 mod beside;
 mod crashes;
+mod of_several;
 mod people;
 mod releases;
+mod to_several;
 mod together;
 mod upgrades;
 mod whole;

@@ -4,6 +4,10 @@
 
 macro_rules! releases {
     ($new:tt) => {
+        releases!($new, [] [] => [] []);
+    };
+    // With further words on the structs of both forms, and on their fields.
+    ($new:tt, [$($old:tt)*] [$($old_field:tt)*] => [$($form:tt)*] [$($field:tt)*]) => {
         /// Where the new form stands.
         const NEW: &str = $new;
 
@@ -12,13 +16,13 @@ macro_rules! releases {
             use tablemodel::prelude::*;
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = "People", entity_type = "Person", partition = "{team}", row = "p_{name}")]
+            #[table(name = "People", entity_type = "Person", partition = "{team}", row = "p_{name}" $($old)*)]
             pub(crate) struct Person {
                 pub(crate) team: String,
                 pub(crate) name: String,
-                #[table(blob(inline_below = 16))]
+                #[table(blob(inline_below = 16) $($old_field)*)]
                 pub(crate) portrait: Blob,
-                #[table(blob(inline_below = 0))]
+                #[table(blob(inline_below = 0) $($old_field)*)]
                 pub(crate) film: Option<Blob>,
             }
 
@@ -33,24 +37,24 @@ macro_rules! releases {
             use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = "People", partition = "{team}", row = "p_{name}", moves_to = PersonV2)]
+            #[table(name = "People", partition = "{team}", row = "p_{name}", moves_to = PersonV2 $($old)*)]
             pub(crate) struct Person {
                 pub(crate) team: String,
                 pub(crate) name: String,
-                #[table(blob(inline_below = 16))]
+                #[table(blob(inline_below = 16) $($old_field)*)]
                 pub(crate) portrait: Blob,
-                #[table(blob(inline_below = 0))]
+                #[table(blob(inline_below = 0) $($old_field)*)]
                 pub(crate) film: Option<Blob>,
             }
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = $new, entity_type = "Person", version = 2, partition = "{name}", row = "m_{team}")]
+            #[table(name = $new, entity_type = "Person", version = 2, partition = "{name}", row = "m_{team}" $($form)*)]
             pub(crate) struct PersonV2 {
                 pub(crate) name: String,
                 pub(crate) team: String,
-                #[table(blob(inline_below = 16))]
+                #[table(blob(inline_below = 16) $($field)*)]
                 pub(crate) image: Blob,
-                #[table(blob(inline_below = 0))]
+                #[table(blob(inline_below = 0) $($field)*)]
                 pub(crate) film: Option<Blob>,
             }
 
@@ -71,24 +75,24 @@ macro_rules! releases {
             use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = "People", entity_type = "Person", frozen, partition = "{team}", row = "p_{name}")]
+            #[table(name = "People", entity_type = "Person", frozen, partition = "{team}", row = "p_{name}" $($old)*)]
             pub(crate) struct PersonV1 {
                 pub(crate) team: String,
                 pub(crate) name: String,
-                #[table(blob(inline_below = 16))]
+                #[table(blob(inline_below = 16) $($old_field)*)]
                 pub(crate) portrait: Blob,
-                #[table(blob(inline_below = 0))]
+                #[table(blob(inline_below = 0) $($old_field)*)]
                 pub(crate) film: Option<Blob>,
             }
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = $new, version = 2, partition = "{name}", row = "m_{team}", moved_from = PersonV1)]
+            #[table(name = $new, version = 2, partition = "{name}", row = "m_{team}", moved_from = PersonV1 $($form)*)]
             pub(crate) struct Person {
                 pub(crate) name: String,
                 pub(crate) team: String,
-                #[table(blob(inline_below = 16))]
+                #[table(blob(inline_below = 16) $($field)*)]
                 pub(crate) image: Blob,
-                #[table(blob(inline_below = 0))]
+                #[table(blob(inline_below = 0) $($field)*)]
                 pub(crate) film: Option<Blob>,
             }
 
@@ -109,13 +113,13 @@ macro_rules! releases {
             use tablemodel::prelude::*;
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = $new, version = 2, partition = "{name}", row = "m_{team}")]
+            #[table(name = $new, version = 2, partition = "{name}", row = "m_{team}" $($form)*)]
             pub(crate) struct Person {
                 pub(crate) name: String,
                 pub(crate) team: String,
-                #[table(blob(inline_below = 16))]
+                #[table(blob(inline_below = 16) $($field)*)]
                 pub(crate) image: Blob,
-                #[table(blob(inline_below = 0))]
+                #[table(blob(inline_below = 0) $($field)*)]
                 pub(crate) film: Option<Blob>,
             }
 

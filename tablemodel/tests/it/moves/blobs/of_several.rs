@@ -1,0 +1,13 @@
+//! The same of entities of several rows, in one table, which become others.
+
+#[path = "people.rs"]
+mod people;
+#[path = "together.rs"]
+mod together;
+#[path = "whole.rs"]
+mod whole;
+
+use self::people::*;
+use super::releases::releases;
+
+releases!("People", [, wide] [, part = "all"] => [, wide] [, part = "pictures"]);

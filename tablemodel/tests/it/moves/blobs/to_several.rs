@@ -1,0 +1,13 @@
+//! The same, of entities that become several rows.
+
+#[path = "people.rs"]
+mod people;
+#[path = "together.rs"]
+mod together;
+#[path = "whole.rs"]
+mod whole;
+
+use self::people::*;
+use super::releases::releases;
+
+releases!("Members", [] [] => [, wide] [, part = "pictures"]);
