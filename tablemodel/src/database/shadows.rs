@@ -126,7 +126,8 @@ impl Database {
                 rest_on(batch, &row, there.as_ref(), is_leaving);
             }
             let written = batches.iter().filter(|batch| is_there(batch)).flat_map(|batch| &batch.operations);
-            let written = written.filter(|operation| operation.row == row).map(|operation| &operation.action).last();
+            let written =
+                written.filter(|operation| operation.row == row).map(|operation| &operation.action).next_back();
             let changed = written.map(|head| parts::beside(head, &wants, &parts)).unwrap_or_default();
             parts::put(changed, &table, &place.partition, batches);
         }

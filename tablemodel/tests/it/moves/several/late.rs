@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tablemodel::{
     Consistency, Row,
-    prelude::*,
     store::{Action, Batch, Condition},
     testing::{Fault, Script, TestDatabase},
 };
