@@ -1,6 +1,6 @@
 //! `lint`: what changed since a commit, and whether old and new programs can run together.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::json;
 
@@ -16,7 +16,10 @@ use super::{
 use crate::format::{Change, Lock, Renames, diff};
 
 pub(super) fn run(project: &Project, arguments: &Lint) -> Result<Outcome, Failure> {
-    let old = lock_at(project, &arguments.against)?;
+    let Some(old) = lock_at(project, &arguments.against)? else {
+        let lines = vec![format!("there was no tablemodel.lock at {}: all is new", arguments.against)];
+        return Ok(Outcome { code: DONE, lines, data: json!({ "changes": [] }) });
+    };
     let mut found = Vec::new();
     for entity in &project.entities {
         found.extend(changed(entity, &old, arguments.level)?);
@@ -73,17 +76,24 @@ fn breaks(change: &Change, is_unread: bool, level: Level) -> bool {
     }
 }
 
-/// The lock of a commit.
-fn lock_at(project: &Project, revision: &str) -> Result<Lock, Failure> {
+/// The lock of a commit; none if it had none.
+fn lock_at(project: &Project, revision: &str) -> Result<Option<Lock>, Failure> {
     if revision.starts_with('-') {
         return Err(Failure(format!("`{revision}` is no revision")));
     }
-    let spec = format!("{revision}:./tablemodel.lock");
-    let output = Command::new("git").arg("-C").arg(&project.folder).args(["show", &spec]).output();
-    let output = output.map_err(|error| Failure(format!("cannot run git: {error}")))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure(format!("git has no tablemodel.lock at `{revision}`: {}", said.trim())));
+    let shown = git(project, &["show", &format!("{revision}:./tablemodel.lock")])?;
+    if shown.status.success() {
+        return Ok(Some(Lock::parse(&String::from_utf8_lossy(&shown.stdout))?));
     }
-    Ok(Lock::parse(&String::from_utf8_lossy(&output.stdout))?)
+    let listed = git(project, &["ls-tree", "--name-only", revision, "./tablemodel.lock"])?;
+    if listed.status.success() && listed.stdout.is_empty() {
+        return Ok(None);
+    }
+    let said = String::from_utf8_lossy(&shown.stderr);
+    Err(Failure(format!("git has no tablemodel.lock at `{revision}`: {}", said.trim())))
+}
+
+fn git(project: &Project, words: &[&str]) -> Result<Output, Failure> {
+    let output = Command::new("git").arg("-C").arg(&project.folder).args(words).output();
+    output.map_err(|error| Failure(format!("cannot run git: {error}")))
 }

@@ -41,6 +41,19 @@ impl Folder {
 }
 
 #[test]
+fn since_a_commit_without_a_lock_all_is_new() {
+    let folder = Folder::new();
+    folder.commit();
+    assert_eq!(folder.run::<first::Model>("init"), 0);
+    let told = folder.answer::<first::Model>(&["lint", "--against", "HEAD", "--level", "full"]);
+    assert_eq!(
+        (told.code, told.lines.as_slice()),
+        (0, &["there was no tablemodel.lock at HEAD: all is new".to_owned()][..])
+    );
+    assert_eq!(folder.run::<first::Model>("lint --against HEAD~1"), 1);
+}
+
+#[test]
 fn lint_compares_with_a_commit() {
     let folder = Folder::begun();
     folder.commit();
