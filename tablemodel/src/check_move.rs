@@ -4,7 +4,7 @@
 
 use crate::{
     check::{fail, nth},
-    schema::{Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
+    schema::{CopySchema, Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
 /// Fails unless rows of `old` can move to where `new` has them; `written` is what the user calls the other form.
@@ -24,6 +24,7 @@ pub const fn check_move(old: &EntitySchema, new: &EntitySchema, written: &str) {
     check_keys(old, new);
     check_plain(old);
     check_plain(new);
+    check_copies(old, new);
     if new.moves_to.is_some() || old.moved_from.is_some() {
         fail(&["`", of, "` cannot make two moves at once: finish one, and take its `moved_from` away"])
     }
@@ -50,12 +51,73 @@ const fn check_new_index(of: &str, index: &IndexSchema) {
     }
 }
 
-/// Fails for what is more than the rows of one entity and its index rows.
+/// Fails unless every copy of the new form is one that the old one has, with as much in it, and has rows of its own.
+#[track_caller]
+const fn check_copies(old: &EntitySchema, new: &EntitySchema) {
+    let mut copies = new.copies;
+    while let [copy, tail @ ..] = copies {
+        let (of, name) = (new.entity_type, copy.name);
+        let Some(before) = copy_named(old, name) else {
+            let remedy = "`: declare it there too, as it is kept, or add it once the entity has moved";
+            fail(&["a move takes copies along, and the old form of `", of, "` has no copy `", name, remedy])
+        };
+        if !same(before.source_type, copy.source_type) || !same(before.property, copy.property) {
+            fail(&["copy `", name, "` is another in the new form of `", of, "`: a move takes copies along as they are"])
+        }
+        if before.optional != copy.optional || !before.on_delete.is(copy.on_delete) {
+            let remedy = "`, and a move takes copies along as they are: change that once it has moved";
+            fail(&["copy `", name, "` has another `on_delete`, or another `Option`, in the new form of `", of, remedy])
+        }
+        let mut names = copy.properties;
+        while let [property, more @ ..] = names {
+            if !has(before.properties, property) {
+                let remedy = "`, which the old one does not: add it once the entity has moved";
+                fail(&["copy `", name, "` of the new form of `", of, "` has `", property, remedy])
+            }
+            names = more;
+        }
+        if old.may_have_keys_of(new) {
+            let remedy = "`: begin the row keys of the new form with other literals";
+            fail(&[
+                "both forms of `",
+                of,
+                "` could have the same keys, and a source could not tell them apart by copy `",
+                name,
+                remedy,
+            ])
+        }
+        copies = tail;
+    }
+}
+
+const fn copy_named(schema: &EntitySchema, name: &str) -> Option<&'static CopySchema> {
+    let mut copies = schema.copies;
+    while let [copy, tail @ ..] = copies {
+        if same(copy.name, name) {
+            return Some(copy);
+        }
+        copies = tail;
+    }
+    None
+}
+
+const fn has(names: &[&str], name: &str) -> bool {
+    let mut rest = names;
+    while let [own, tail @ ..] = rest {
+        if same(own, name) {
+            return true;
+        }
+        rest = tail;
+    }
+    false
+}
+
+/// Fails for what is more than the rows of one entity, its index rows and its copies.
 #[track_caller]
 const fn check_plain(schema: &EntitySchema) {
     let of = schema.entity_type;
-    if !schema.copies.is_empty() || !schema.aggregates.is_empty() {
-        let remedy = "` keeps copies, or adds to aggregates, and cannot move with them: take them away before, and add them after";
+    if !schema.aggregates.is_empty() {
+        let remedy = "` adds to aggregates, and cannot move with them: take them away before, and add them after";
         fail(&["`", of, remedy])
     }
     if schema.adopt {

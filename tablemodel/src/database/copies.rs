@@ -10,7 +10,7 @@ use tablemodel_store::{KeyRange, Page, Query, Row, RowKey, limits};
 
 use crate::{
     database::{Database, Registered, bulk::rows_each, followers::Copying, outbox::Outgoing},
-    error::Result,
+    error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{change::Change, follow, states::CopiedBy},
     rooms::{copy, rekey::is_reserved},
@@ -21,8 +21,20 @@ use crate::{
 const CONCURRENT_BATCHES: usize = 8;
 
 /// The holder that a back-reference of this copy names, unless it has let it go.
-pub(super) fn holder(row: &Row, by: CopiedBy) -> Option<RowKey> {
-    copy::read(row, &[by]).filter(|reference| !reference.is_dead).map(|reference| reference.holder)
+///
+/// `Unavailable` where that is kept in a newer form by now: this program will know soon.
+pub(super) fn holder(row: &Row, by: CopiedBy) -> Result<Option<RowKey>> {
+    if copy::is_ahead(row, by) {
+        let (entity, of) = (by.holder.entity_type, by.copy.source_type);
+        let detail = format!("the {entity} that copies the {of} has just moved to other keys; try again in a minute");
+        return Err(Error::new(ErrorKind::Unavailable, detail).of(entity).at_key(row.key.clone()));
+    }
+    Ok(copy::read(row, &[by]).filter(|reference| !reference.is_dead).map(|reference| reference.holder))
+}
+
+/// The holders that these back-references of the copy name.
+pub(super) fn holders(rows: &[Row], by: CopiedBy) -> Result<Vec<RowKey>> {
+    rows.iter().filter_map(|row| holder(row, by).transpose()).collect()
 }
 
 impl Database {
@@ -76,11 +88,12 @@ impl Database {
     /// a read of each that it does not reach, and a batch of those that are behind; 8 batches at a time.
     async fn deliver_to_holders(&self, outgoing: &Outgoing, by: CopiedBy) -> Result<()> {
         let owner = outgoing.owner();
+        self.check_kept(by.holder)?;
         let prefix = copy::references_by(&owner.row, by.copy, None);
         let (mut next, mut delivered) = (None, Ok(()));
         while let Some(page) = self.references(&outgoing.table, &owner.partition, &prefix, &mut next).await? {
             let mut partitions: BTreeMap<String, Vec<RowKey>> = BTreeMap::new();
-            for key in page.rows.iter().filter_map(|row| holder(row, by)) {
+            for key in holders(&page.rows, by)? {
                 partitions.entry(key.partition.clone()).or_default().push(key);
             }
             let per_batch = self.holders_per_batch(by.holder);
@@ -91,6 +104,14 @@ impl Database {
             self.clear_expired(outgoing, by, &page.rows).await?;
         }
         delivered
+    }
+
+    /// That holders are kept in the form that this program takes them to be in, and may follow in it.
+    fn check_kept(&self, holder: &'static EntitySchema) -> Result<()> {
+        match holder.moves() {
+            true => self.registered(holder)?.check_open(),
+            false => Ok(()),
+        }
     }
 
     /// How many holders surely fit one batch.

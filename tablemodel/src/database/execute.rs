@@ -227,7 +227,8 @@ impl<'a> Run<'a> {
                 return Ok(changes.iter().map(|_| None).collect());
             }
             self.check_registered()?;
-            let guarded = guarded(&[(self.partition, &plan)]);
+            let of_others = follows.iter().map(|plan| (plan.place().1, plan));
+            let guarded = guarded(&std::iter::once((self.partition, &plan)).chain(of_others).collect::<Vec<_>>());
             if !guarded.is_empty() {
                 Box::pin(self.db.guard_shadows(guarded, &mut batches)).await?;
             }

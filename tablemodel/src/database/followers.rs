@@ -14,7 +14,7 @@ use crate::{
     database::{
         Registered,
         bulk::rows_each,
-        copies::holder,
+        copies::holders,
         execute::Run,
         holders::{Holders, join},
     },
@@ -44,6 +44,8 @@ pub(super) struct Copying {
     /// Back-references put before their holder, and since when by the monotonic clock.
     pub(super) registered: Vec<(String, Row)>,
     pub(super) since: Option<Duration>,
+    /// Holders are about to be kept in another form: once they are, the commit may do.
+    pub(super) waits: bool,
 }
 
 impl Copying {
@@ -245,11 +247,14 @@ impl Run<'_> {
             if !is_atomic && !is_same_table {
                 continue;
             }
+            if !self.may_follow(by.holder)? {
+                continue; // the outbox sees to it once they have moved
+            }
             let alone = self.alone(by.holder);
             let prefix = copy::references_by(source, by.copy, (!is_atomic).then_some(self.partition));
             let mut next = None;
             while let Some(page) = self.db.references(&registered.table, self.partition, &prefix, &mut next).await? {
-                for holder in page.rows.iter().filter_map(|row| holder(row, *by)) {
+                for holder in holders(&page.rows, *by)? {
                     let is_beside = is_same_table && holder.partition == self.partition;
                     if let Some(registered) = alone.as_ref().filter(|_| !is_beside) {
                         to.add_alone(registered, holder);
@@ -267,6 +272,23 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether holders of this entity can be written in the form that they are kept in.
+    fn may_follow(&mut self, holder: &'static EntitySchema) -> Result<bool> {
+        if !holder.moves() {
+            return Ok(true);
+        }
+        let kept = self.db.registered(holder);
+        if !self.db.is_atomic() {
+            return Ok(kept.is_ok_and(|kept| kept.closed.is_none()));
+        }
+        if kept?.closed.is_none() {
+            return Ok(true);
+        }
+        self.copying.waits = true;
+        let detail = "the entity that copies it is about to move to other keys; try again";
+        Err(Error::new(ErrorKind::Unavailable, detail).of(holder.entity_type))
     }
 
     /// Holders among the changes themselves: what one of them copies, another may change.

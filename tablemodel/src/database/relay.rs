@@ -267,6 +267,10 @@ impl Relay {
                 round.report.waiting += 1;
                 tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "left to a newer program");
             }
+            Err(error) if matches!(error.kind(), ErrorKind::Moved { .. }) => {
+                round.report.waiting += 1;
+                tracing::debug!(entity = schema.entity_type, key = %row.key, %error, "left until it has moved");
+            }
             Err(error) => {
                 round.report.failed += 1;
                 tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "an outbox row was not delivered");

@@ -31,13 +31,16 @@ impl Run<'_> {
             if !goes || by.copy.on_delete != OnDelete::Restrict {
                 continue;
             }
+            if by.holder.moves() {
+                self.db.registered(by.holder)?; // else nobody can tell what holds
+            }
             let prefix = copy::references_by(source, by.copy, None);
             let mut next = None;
             'pages: while let Some(page) =
                 self.db.references(&registered.table, self.partition, &prefix, &mut next).await?
             {
                 for row in page.rows {
-                    let Some(holder) = holder(&row, *by) else { continue };
+                    let Some(holder) = holder(&row, *by)? else { continue };
                     let found = self.settled_holder(change.schema(), by.holder, &holder).await?;
                     let holds = copy::holds(*by, found.as_ref(), &key)?;
                     self.known.references.entry(source.to_owned()).or_default().push(row);

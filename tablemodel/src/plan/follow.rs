@@ -25,6 +25,7 @@ pub(crate) fn is_alone(schema: &'static EntitySchema, setting: &Setting) -> bool
     let kinds = schema.indexes.len() + schema.copies.len() + schema.aggregates.len();
     // What is being built is written with every write of its entity.
     (0..kinds).all(|kind| setting.of(kind) == IndexState::Readable)
+        && !setting.moving // with the rows of the form that it moves to
         && schema.shape.is_none()
         && !schema.has_ancestors() // a row of an older version is written with all its rows
         && schema.readable_by.is_none() // with what older programs read of it

@@ -19,6 +19,7 @@ use crate::{
         system::{self, RowKind},
         version,
     },
+    rooms::copy,
     schema::{EntitySchema, is_move},
 };
 
@@ -27,6 +28,7 @@ use crate::{
 pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
     let Some(moved) = &image.latest.moves_to else { return Ok(()) };
     let new = image.moved(moved)?;
+    check_sources(image, &new)?;
     let first = image.latest.first_shadow();
     let owner = owner_text(&image.key);
     let own = || Away { table: new.schema.table, partition: new.key.partition.clone() };
@@ -41,6 +43,27 @@ pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
         check(image, entry)?;
     }
     to.append(&mut shadows);
+    Ok(())
+}
+
+/// That the new form copies what the old one does: what it says of its sources goes along as it is.
+fn check_sources(image: &Image, new: &Image) -> Result<()> {
+    for copy in new.schema.copies {
+        let old = image.schema.copies.iter().find(|old| old.name == copy.name && old.source_type == copy.source_type);
+        let (was, is) = (old.map(|old| copy::source(image, old)).transpose()?.flatten(), copy::source(new, copy)?);
+        if was != is {
+            let place = |of: Option<copy::Source>| of.map_or("nothing".to_owned(), |source| source.key.to_string());
+            let detail = format!(
+                "the form that the entity moves to copies `{}` of {}, and it has it of {}: a move takes copies along, and \
+                 changes none",
+                copy.name,
+                place(is),
+                place(was)
+            );
+            let kind = ErrorKind::UpgradeFailed { from: image.schema.version, to: new.schema.version };
+            return Err(Error::new(kind, detail).of(image.latest.entity_type).at_key(image.key.clone()));
+        }
+    }
     Ok(())
 }
 
@@ -106,9 +129,7 @@ pub(crate) fn kind(model: &[&'static EntitySchema], row: &Row) -> Option<(&'stat
     let first = schema.first_shadow();
     match kind {
         RowKind::Primary { .. } | RowKind::Tombstone { .. } => Some((schema, first)),
-        RowKind::Derived { name, .. } => {
-            Some((schema, first + 1 + to.indexes.iter().position(|index| index.name == name)?))
-        }
+        RowKind::Derived { name, .. } => Some((schema, first + 1 + to.derived_position(name)?)),
         RowKind::Part { .. } | RowKind::Foreign => None,
     }
 }
@@ -122,12 +143,12 @@ pub(crate) fn is_primary(schema: &EntitySchema, index: usize) -> bool {
 pub(crate) fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, sequence: i64) -> Option<Properties> {
     let number = schema.derived_position(&entry.index).filter(|number| schema.is_shadow(*number))?;
     let to = schema.moves_to.as_ref()?.form();
-    let index = number.checked_sub(schema.first_shadow() + 1).and_then(|at| to.indexes.get(at));
-    let mut properties = match index.filter(|index| index.elsewhere.is_some()) {
+    let kind = number.checked_sub(schema.first_shadow() + 1).and_then(|at| to.derived(at));
+    let mut properties = match kind.filter(|kind| kind.table.is_some()) {
         // Readers of index rows pass over what is dead elsewhere alone.
-        Some(index) => {
+        Some(kind) => {
             let mut properties = Properties::new();
-            system::stamp(&mut properties, index.discriminator, sequence, None);
+            system::stamp(&mut properties, kind.discriminator, sequence, None);
             properties
         }
         None => system::tombstone(to, sequence, None),

@@ -123,16 +123,28 @@ pub(crate) struct Reference {
     pub(crate) pending: Option<DateTime>,
 }
 
-/// What a back-reference says; nothing where the model does not know its copy.
+/// What a back-reference says; nothing where the model does not know its copy, and where it names the holder in the form that that is
+/// not kept in, of one that moves.
 pub(crate) fn read(row: &Row, copied: &[CopiedBy]) -> Option<Reference> {
-    let RowKind::Derived { entity, name, .. } = system::kind(&row.properties) else { return None };
+    let RowKind::Derived { entity, name, version } = system::kind(&row.properties) else { return None };
     let is_by = |by: &&CopiedBy| by.holder.entity_type == entity && name.strip_prefix('~') == Some(by.copy.name);
     let by = *copied.iter().find(is_by)?;
+    if by.holder.is_of_other_form(version) {
+        return None;
+    }
     let pending = match (is_pending(&row.properties), row.properties.get(EXPIRES)) {
         (true, Some(ValueRef::DateTime(expires))) => Some(expires),
         _ => None,
     };
     Some(Reference { by, holder: system::owner(row)?, is_dead: system::is_dead(&row.properties), pending })
+}
+
+/// Whether the back-reference is of a holder that has left the form in which this program takes it to be kept, for a newer one.
+pub(crate) fn is_ahead(row: &Row, by: CopiedBy) -> bool {
+    let RowKind::Derived { entity, name, version } = system::kind(&row.properties) else { return false };
+    let is_by = by.holder.entity_type == entity && name.strip_prefix('~') == Some(by.copy.name);
+    let is_newer = version > by.holder.version && by.holder.is_of_other_form(version);
+    is_by && is_newer && row.properties.get(system::MOVED).is_none() && !system::is_dead(&row.properties)
 }
 
 /// Whether the back-reference was put before its holder was written.

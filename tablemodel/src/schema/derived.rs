@@ -121,6 +121,16 @@ pub enum OnDelete {
     Keep,
 }
 
+impl OnDelete {
+    /// Whether both are the same, where constants ask.
+    pub(crate) const fn is(self, other: Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Clear, Self::Clear) | (Self::Restrict, Self::Restrict) | (Self::Keep, Self::Keep)
+        )
+    }
+}
+
 /// A kind of derived row: of an index, the back-references of a copy, or the contributions to an aggregate.
 #[derive(Debug, Clone)]
 pub(crate) struct Derived {

@@ -130,13 +130,14 @@ impl EntitySchema {
         }
     }
 
-    /// The number of the first kind of shadow: that of primary rows; those of the new form's indexes follow.
+    /// The number of the first kind of shadow: that of primary rows; those of what the new form declares follow.
     pub(crate) const fn first_shadow(&self) -> usize {
         self.declared()
     }
 
-    pub(super) fn shadow_kinds(&self) -> usize {
-        self.moves_to.as_ref().map_or(0, |moved| 1 + moved.form().indexes.len())
+    /// How many kinds of shadows there are.
+    pub(crate) fn shadow_kinds(&self) -> usize {
+        self.moves_to.as_ref().map_or(0, |moved| 1 + moved.form().declared())
     }
 
     /// Whether the kind with this number is one of the form that it moves to.
@@ -148,13 +149,12 @@ impl EntitySchema {
     pub(super) fn shadow_kind(&self, position: usize) -> Option<Derived> {
         let moved = self.moves_to.as_ref().filter(|_| self.is_shadow(position))?;
         let (name, to) = (moved.name(), moved.form());
-        let Some(index) = position.checked_sub(self.first_shadow() + 1).and_then(|at| to.indexes.get(at)) else {
+        let Some(kind) = position.checked_sub(self.first_shadow() + 1).and_then(|at| to.own_kind(at)) else {
             let discriminator = to.discriminator.into();
             return Some(Derived { name: name.into(), discriminator, table: Some(to.table), unique: false });
         };
-        let table = index.elsewhere.as_ref().map_or(to.table, |elsewhere| elsewhere.table);
-        let name = format!("{name}.{}", index.name).into();
-        Some(Derived { name, discriminator: index.discriminator.into(), table: Some(table), unique: false })
+        let (name, table) = (format!("{name}.{}", kind.name), kind.table.or(Some(to.table)));
+        Some(Derived { name: name.into(), table, unique: false, ..kind })
     }
 
     /// The number of the kind of shadow with this name.
@@ -163,10 +163,7 @@ impl EntitySchema {
         let rest = name.strip_prefix(&moved.name())?;
         match rest.strip_prefix('.') {
             None => rest.is_empty().then(|| self.first_shadow()),
-            Some(index) => {
-                let at = moved.form().indexes.iter().position(|own| own.name == index)?;
-                Some(self.first_shadow() + 1 + at)
-            }
+            Some(kind) => Some(self.first_shadow() + 1 + moved.form().own_position(kind)?),
         }
     }
 
@@ -174,6 +171,12 @@ impl EntitySchema {
     pub(crate) fn tables(&'static self) -> impl Iterator<Item = &'static str> {
         let elsewhere = self.lineage().flat_map(|schema| schema.indexes).filter_map(|index| index.elsewhere.as_ref());
         std::iter::once(self.table).chain(elsewhere.map(|elsewhere| elsewhere.table))
+    }
+
+    /// The same, and those of the entities that it copies, where its back-references stand.
+    pub(crate) fn all_tables(&'static self) -> impl Iterator<Item = &'static str> {
+        let sources = self.lineage().flat_map(|schema| schema.copies).map(|copy| (copy.source)().table);
+        self.tables().chain(sources)
     }
 
     /// Whether some of its writes may leave an outbox row.

@@ -40,6 +40,21 @@ impl EntitySchema {
         }
     }
 
+    /// Whether an entity of this form, or of one of its versions, could have the keys of one of the other, were they kept in one table.
+    pub(crate) const fn may_have_keys_of(&self, other: &EntitySchema) -> bool {
+        let mut version = self;
+        loop {
+            let in_one = Place { table: other.table, ..version.place(0) };
+            if in_one.may_meet(&other.place(0)) {
+                return true;
+            }
+            match &version.previous {
+                Some(previous) => version = previous.schema,
+                None => return false,
+            }
+        }
+    }
+
     /// Whether two paths of this entity could produce the same key.
     pub const fn has_overlapping_paths(&self) -> bool {
         let mut i = 0;

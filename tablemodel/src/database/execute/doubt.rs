@@ -13,11 +13,17 @@ use crate::{
 
 /// How often a plan is made anew before it is believed.
 const DOUBTS: u32 = 3;
+/// After as many attempts one waits as long as for holders that are about to move: some tenths of a second.
+const A_WHILE: u32 = 3;
 
 impl Run<'_> {
     /// What an error of planning means: that the caller's entity is outdated, that all is to be read again (`Ok`), or what
     /// it says.
     pub(in crate::database) async fn doubt(&mut self, error: Error, changes: &[Change]) -> Result<()> {
+        if std::mem::take(&mut self.copying.waits) {
+            self.db.pause(A_WHILE).await;
+            return self.db.look_at_states().await;
+        }
         let is_of_several_rows = changes.iter().any(|change| change.schema().has_shared_rows());
         if !is_of_several_rows || !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Overflow) {
             return Err(error);

@@ -57,7 +57,7 @@ async fn remove_all(
     filter: &Filter,
     is_its: &(dyn Fn(&Row) -> bool + Send + Sync),
 ) -> Result<u64> {
-    let tables: BTreeSet<_> = form.tables().collect();
+    let tables: BTreeSet<_> = form.all_tables().collect();
     let mut removed = 0;
     for _ in 0..ROUNDS {
         let mut found = 0;

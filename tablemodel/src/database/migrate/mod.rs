@@ -12,6 +12,7 @@ mod owners;
 mod patience;
 mod plans;
 mod programs;
+mod recopied;
 mod record;
 mod rows;
 mod settle;

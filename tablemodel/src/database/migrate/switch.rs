@@ -3,12 +3,12 @@
 //! First no program may be alive that knows the old form alone. Then the old form is closed, so that one that begins meanwhile
 //! writes nothing; what is under way is delivered; and one batch changes the form. Up to there it is given up where it fails.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use tablemodel_store::{Action, Condition, Operation, Row};
 
 use super::{
-    Contracted, Step, forms,
+    Contracted, Step, forms, recopied,
     record::{self, Record},
     rows::Rows,
     settle::drain,
@@ -23,7 +23,7 @@ use crate::{
     },
     error::{Error, Result},
     plan::states::IndexState,
-    schema::{EntitySchema, taken, taker},
+    schema::{EntitySchema, is_move, taken, taker},
 };
 
 /// How long other programs are waited for.
@@ -155,6 +155,9 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
         change_form(owned, moves).await?;
     }
     owned.settle(&all).await?;
+    for of in moves {
+        recopied::recopy(owned, of.new).await?;
+    }
     owned.pass_readers().await?;
     let states = owned.hold().await?;
     let mut removed = 0;
@@ -232,9 +235,10 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Result<Vec<Operation>> {
             None => Operation { row: key, action: Action::Insert(properties) },
         });
     }
-    let former = old.lineage().flat_map(|version| version.indexes).map(|index| index.name);
-    let former: std::collections::BTreeSet<_> = former.filter(|name| new.index(name).is_none()).collect();
-    operations.extend(former.into_iter().filter_map(|name| deleted(rows.row(&index_row(old.entity_type, name))?)));
+    let kept: BTreeSet<_> = followers(new).collect();
+    let former: BTreeSet<_> = old.lineage().flat_map(followers).filter(|name| !is_move(name)).collect();
+    let former = former.difference(&kept).map(|name| index_row(old.entity_type, name));
+    operations.extend(former.filter_map(|row| deleted(rows.row(&row)?)));
     Ok(operations)
 }
 

@@ -142,9 +142,11 @@ pub(super) fn is_settling(schema: &'static EntitySchema, rows: &HashMap<String, 
 
 /// Gives every kind of shadow the state of the move, which is the last. Whether there are any.
 pub(super) fn spread(schema: &'static EntitySchema, states: &mut Vec<IndexState>) -> bool {
-    let Some(moved) = &schema.moves_to else { return false };
+    if schema.moves_to.is_none() {
+        return false;
+    }
     let state = states.pop().unwrap_or(IndexState::Absent);
-    states.extend(std::iter::repeat_n(state, 1 + moved.form().indexes.len()));
+    states.extend(std::iter::repeat_n(state, schema.shadow_kinds()));
     state != IndexState::Absent
 }
 
@@ -159,7 +161,7 @@ pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema) -> Other {
         schema: to,
         table: format!("{prefix}{}", to.table),
         setting: Setting {
-            states: IndexStates(vec![IndexState::Readable; to.indexes.len()]),
+            states: IndexStates(vec![IndexState::Readable; to.declared()]),
             moving: false,
             ..kept.setting.clone()
         },

@@ -16,6 +16,7 @@ mod sabotage;
 mod several;
 mod stalled;
 mod switching;
+mod tied;
 pub(crate) mod together;
 
 pub(crate) use self::flights::*;

@@ -35,6 +35,14 @@ struct Card {
     text: String,
 }
 
+#[derive(Projection)]
+#[table(of = Group)]
+struct Whole {
+    name: String,
+    text: String,
+}
+
+/// A copy that the old form does not have.
 #[derive(TableEntity)]
 #[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
 struct Holder {
@@ -45,6 +53,52 @@ struct Holder {
     card: Option<Card>,
 }
 upgrade!(Old => Holder);
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
+struct OldHolder {
+    p: String,
+    id: u32,
+    name: String,
+    #[table(copy_of(Group, key(name = name), on_delete = clear))]
+    card: Option<Card>,
+}
+
+/// One that keeps what the old one clears.
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = OldHolder, partition = "{p}", row = "t_{id}")]
+struct Keeper {
+    p: String,
+    id: u32,
+    name: String,
+    #[table(copy_of(Group, key(name = name), on_delete = keep))]
+    card: Option<Card>,
+}
+upgrade!(OldHolder => Keeper);
+
+/// More of the source than the old form has.
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = OldHolder, partition = "{p}", row = "t_{id}")]
+struct More {
+    p: String,
+    id: u32,
+    name: String,
+    #[table(copy_of(Group, key(name = name), on_delete = clear))]
+    card: Option<Whole>,
+}
+upgrade!(OldHolder => More);
+
+/// The keys of the old form, in another table: its source could not tell them apart.
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = OldHolder, partition = "{p}", row = "{id}")]
+struct Same {
+    p: String,
+    id: u32,
+    name: String,
+    #[table(copy_of(Group, key(name = name), on_delete = clear))]
+    card: Option<Card>,
+}
+upgrade!(OldHolder => Same);
 
 #[derive(TableEntity)]
 #[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]

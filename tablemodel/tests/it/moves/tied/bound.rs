@@ -1,0 +1,136 @@
+//! What a copy restricts is restricted in every form and at every moment; and programs that have not learnt yet that an entity has
+//! moved neither lose a change of what it copies, nor what it holds.
+
+use std::time::Duration;
+
+use tablemodel::{
+    Consistency, ErrorKind,
+    prelude::*,
+    testing::{Fault, Script},
+};
+
+use super::{
+    City, Club, MODES, assert_clean, assert_follow, before, filled, first, new_people, next, old_people, program,
+    second,
+};
+
+async fn refused_to_delete(db: &Database, club: &str, told: &str) {
+    let club = Club::find().name(club).one(db).await.expect("read").expect("there");
+    let error = db.delete(club).await.expect_err(told);
+    assert!(matches!(error.kind(), ErrorKind::Restricted { .. }), "{told}: {error:?}");
+}
+
+#[tokio::test]
+async fn a_source_that_must_stay_stays_in_every_form_and_goes_with_the_last_who_holds_it() {
+    for mode in MODES {
+        let store = filled(mode, 105).await;
+        let old = program::<before::Model>(&store).await;
+        refused_to_delete(&old, "Judo", "before").await;
+        drop(old);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<first::Model>(&store).await;
+        refused_to_delete(&db, "Judo", "both").await;
+        db.migrations().apply().await.expect("applied");
+        refused_to_delete(&db, "Judo", "applied").await;
+        for (city, id) in old_people(&db).await.into_iter().filter(|(_, said)| said.club == "Oslo").map(|(key, _)| key)
+        {
+            let there = first::Person::find().city(city).id(id).one(&db).await.unwrap().unwrap();
+            db.delete(there).await.expect("deleted");
+        }
+        let free = Club::find().name("Oslo").one(&db).await.unwrap().unwrap();
+        db.delete(free).await.expect("nobody holds it, in whatever form");
+        assert_clean(&db, "applied").await;
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<second::Model>(&store).await;
+        refused_to_delete(&db, "Judo", "readable").await;
+        db.migrations().contract().await.expect("switched");
+        refused_to_delete(&db, "Judo", "switched").await;
+        for there in second::Person::find().club("Judo").all(&db).await.expect("read") {
+            db.delete(there).await.expect("deleted");
+        }
+        let free = Club::find().name("Judo").one(&db).await.unwrap().unwrap();
+        db.delete(free).await.expect("nobody holds it");
+        assert_clean(&db, "switched").await;
+    }
+}
+
+/// What a program does that was opened before the switch: changes sources, tries to delete one that is held, and writes a person if
+/// it may.
+async fn go_on(db: &Database, told: &str) {
+    let usual = |error: &tablemodel::Error| {
+        let is_usual =
+            matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::NotSwitched { .. } | ErrorKind::Moved { .. });
+        assert!(is_usual, "{told}: {error:?}");
+    };
+    let held = Club::find().name("Judo").one(db).await.expect("read").expect("there");
+    match db.delete(held).await {
+        Ok(()) => panic!("{told}: a source went that is held"),
+        Err(error) if matches!(error.kind(), ErrorKind::Restricted { .. }) => {}
+        Err(error) => usual(&error),
+    }
+    let card = super::Colour { colour: String::new() };
+    let new = second::Person {
+        club: "Judo".into(),
+        city: "Oslo".into(),
+        id: 77,
+        sponsor: None,
+        visits: 1,
+        mayor: None,
+        shirt: card,
+        logo: None,
+    };
+    if let Err(error) = db.insert(&new).await {
+        usual(&error);
+    }
+    if let Err(error) = db.patch(Club::find().name("Judo"), Club::COLOUR.set("late")).await {
+        usual(&error);
+    }
+    if let Err(error) = db.patch(City::find().name("Oslo"), City::MAYOR.set("late")).await {
+        usual(&error);
+    }
+}
+
+/// A switch that dies at a call of so many, beside a program that has not learnt of it: in the end all is as the sources say.
+async fn beside_one_that_dies(mode: Consistency, (from, step): (usize, usize)) {
+    let made = async || {
+        let store = filled(mode, 4).await;
+        let one = next::<second::Model>(&store).await;
+        let other = match mode {
+            Consistency::Azure => program::<second::Model>(&store).await,
+            Consistency::Atomic => one.clone(), // nobody else has the store
+        };
+        one.migrations().apply().await.expect("applied");
+        new_people(&other).await.expect("readable");
+        (store, one, other)
+    };
+    let (store, one, _other) = made().await;
+    store.forget_calls();
+    one.migrations().contract().await.expect("switched");
+    let calls = store.calls().len();
+    for call in (from..calls).step_by(step) {
+        let told = format!("{mode:?}: call {call} of {calls}");
+        let (store, one, other) = made().await;
+        store.fail(Script::new().at(call, Fault::CrashBefore));
+        let _ = one.migrations().contract().await;
+        drop(one);
+        store.fail(Script::new());
+        let store = store.reopen::<second::Model>().await.expect("opened");
+        go_on(&other, &told).await;
+        drop(other);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<second::Model>(&store).await;
+        db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+        assert_clean(&db, &told).await;
+        let people = new_people(&db).await.expect("read");
+        assert!(people.len() >= 8, "{told}");
+        assert_follow(&db, &people, &told).await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_has_not_learnt_of_the_switch_loses_nothing() {
+    for mode in MODES {
+        beside_one_that_dies(mode, (0, 2)).await;
+    }
+}

@@ -1,0 +1,219 @@
+//! A fault at the store calls of a move, and of writes beside it, of entities and of what they copy: in the end both forms are alike,
+//! and say what the sources do.
+//!
+//! One call of several fails, in each write another; all did once.
+
+use std::time::Duration;
+
+use tablemodel::{Consistency, ErrorKind, IndexState, prelude::*, testing::TestDatabase};
+
+use super::{
+    City, Club, MODES, Sponsor, assert_clean, assert_follow, before, filled, first, new_people, next, old_people,
+    program, rows_of, second,
+};
+use crate::moves::{crashes::at_calls, states};
+
+/// What is written of a store whose people have both forms.
+#[derive(Debug, Clone, Copy)]
+enum Write {
+    Insert,
+    /// To another club: another key of the new form, and another source.
+    Repoint,
+    Rekey,
+    Delete,
+    /// A source beside the old form; beside the new one; elsewhere.
+    City,
+    Club,
+    Sponsor,
+    /// A source that goes.
+    NoCity,
+}
+
+const WRITES: [Write; 8] = [
+    Write::Insert,
+    Write::Repoint,
+    Write::Rekey,
+    Write::Delete,
+    Write::City,
+    Write::Club,
+    Write::Sponsor,
+    Write::NoCity,
+];
+
+impl Write {
+    async fn run(self, db: &Database) -> tablemodel::Result<()> {
+        let path = || first::Person::find().city("Oslo").id(1);
+        let there = async || path().one(db).await.map(|found| found.expect("there"));
+        match self {
+            Self::Insert => {
+                let (shirt, mayor, logo) = (super::Shirt { colour: "?".into(), motto: None }, None, None);
+                let (city, club, sponsor) = ("Rome".into(), "Chess".into(), Some("Zorg".into()));
+                db.insert(&first::Person { city, id: 50, club, sponsor, visits: 5, mayor, shirt, logo }).await.map(drop)
+            }
+            Self::Repoint => db
+                .update(path(), |person| {
+                    (person.club, person.sponsor) = ("Chess".into(), Some("Acme".into()));
+                    Ok(())
+                })
+                .await
+                .map(drop),
+            Self::Rekey => {
+                let mut there = there().await?;
+                (there.city, there.id) = ("Rome".into(), 60);
+                told_or_unknown(db.rekey(&mut there).await.map(drop))
+            }
+            Self::Delete => told_or_unknown(db.delete(there().await?).await),
+            Self::City => db.patch(City::find().name("Oslo"), City::MAYOR.set("late")).await,
+            Self::Club => db.patch(Club::find().name("Judo"), Club::COLOUR.set("late")).await,
+            Self::Sponsor => db.patch(Sponsor::find().name("Zorg"), Sponsor::LOGO.set(9)).await,
+            Self::NoCity => {
+                let city = City::find().name("Oslo").one(db).await?.expect("there");
+                told_or_unknown(db.delete(city).await)
+            }
+        }
+    }
+}
+
+/// What is gone from its key has nothing to be recognised by.
+fn told_or_unknown(result: tablemodel::Result<()>) -> tablemodel::Result<()> {
+    match result {
+        Err(error) if *error.kind() == ErrorKind::OutcomeUnknown => Ok(()),
+        other => other,
+    }
+}
+
+async fn applied(mode: Consistency) -> (TestDatabase, Database) {
+    let store = filled(mode, 3).await;
+    let db = next::<first::Model>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    (store, db)
+}
+
+/// Every call of so many, the first after the given one.
+async fn writes_that_die(which: (usize, usize)) {
+    for mode in MODES {
+        for (number, write) in WRITES.into_iter().enumerate() {
+            let first_call = (which.0 + number) % which.1;
+            let calls = at_calls::<first::Model, _, _>(
+                (first_call, which.1),
+                async || applied(mode).await,
+                async |db| write.run(db).await,
+                async |store, told| {
+                    let told = &format!("{write:?}: {told}");
+                    let db = program::<first::Model>(store).await;
+                    assert_clean(&db, told).await;
+                    let was = old_people(&db).await;
+                    assert_follow(&db, &was, told).await;
+                    drop(db);
+                    store.clock().advance(Duration::from_secs(130));
+                    let db = next::<second::Model>(store).await;
+                    assert_eq!(new_people(&db).await.unwrap(), was, "{told}");
+                },
+            )
+            .await;
+            assert!(calls > 2, "{write:?}: {calls} calls");
+        }
+    }
+}
+
+async fn moves_that_die(which: (usize, usize)) {
+    for mode in MODES {
+        at_calls::<before::Model, _, _>(
+            which,
+            async || {
+                let store = filled(mode, 3).await;
+                let db = program::<first::Model>(&store).await;
+                (store, db)
+            },
+            async |db| {
+                db.ensure_tables().await?;
+                db.migrations().apply().workers(1).await.map(drop)
+            },
+            async |store, told| {
+                let db = next::<second::Model>(store).await;
+                db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                switched(store, told).await;
+            },
+        )
+        .await;
+    }
+}
+
+async fn switched(store: &TestDatabase, told: &str) {
+    let db = program::<second::Model>(store).await;
+    assert_clean(&db, told).await;
+    let was = new_people(&db).await.expect("readable");
+    assert_eq!(was.len(), 6, "{told}");
+    db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+    assert_clean(&db, told).await;
+    assert_eq!(new_people(&db).await.expect("read"), was, "{told}");
+    assert_follow(&db, &was, told).await;
+    let left = rows_of(&db, "@1").await;
+    assert!(left.is_empty(), "{told}: {left:#?}");
+    db.patch(Club::find().name("Judo"), Club::COLOUR.set("at last")).await.expect("patched");
+    assert_clean(&db, told).await;
+    assert_follow(&db, &new_people(&db).await.expect("read"), told).await;
+}
+
+async fn switches_that_die(which: (usize, usize)) {
+    for mode in MODES {
+        at_calls::<second::Model, _, _>(
+            which,
+            async || {
+                let store = filled(mode, 3).await;
+                let db = next::<second::Model>(&store).await;
+                db.migrations().apply().await.expect("applied");
+                (store, db)
+            },
+            async |db| db.migrations().contract().await.map(drop),
+            async |store, told| switched(store, told).await,
+        )
+        .await;
+    }
+}
+
+async fn rollbacks_that_die(which: (usize, usize)) {
+    for mode in MODES {
+        at_calls::<first::Model, _, _>(
+            which,
+            async || applied(mode).await,
+            async |db| db.migrations().rollback().await.map(drop),
+            async |store, told| {
+                let db = program::<first::Model>(store).await;
+                let is_over = states(&db).await == [IndexState::Absent]
+                    && db.migrations().plan().await.unwrap().unfinished.is_none();
+                if !is_over {
+                    db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                }
+                db.patch(Club::find().name("Judo"), Club::COLOUR.set("back")).await.expect("patched");
+                assert_clean(&db, told).await;
+                let people = old_people(&db).await;
+                assert_eq!(people.len(), 6, "{told}");
+                assert_follow(&db, &people, told).await;
+                let left = rows_of(&db, "@2").await;
+                assert!(left.is_empty(), "{told}: {left:#?}");
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_write_beside_the_move_that_died_anywhere_leaves_both_forms_alike() {
+    writes_that_die((0, 3)).await;
+}
+
+#[tokio::test]
+async fn a_move_with_copies_that_died_anywhere_is_taken_up() {
+    moves_that_die((0, 7)).await;
+}
+
+#[tokio::test]
+async fn a_switch_with_copies_that_died_anywhere_is_taken_up() {
+    switches_that_die((0, 4)).await;
+}
+
+#[tokio::test]
+async fn a_rollback_with_copies_that_died_anywhere_is_taken_up() {
+    rollbacks_that_die((0, 3)).await;
+}

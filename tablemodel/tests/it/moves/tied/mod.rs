@@ -1,0 +1,306 @@
+//! An entity that moves with its copies: of a source beside the old form, of one beside the new form, and of one elsewhere. Wherever
+//! it is on its way, they are in the end what their sources are, in the form that is read.
+
+mod bound;
+mod crashes;
+mod random;
+mod sabotage;
+mod switching;
+mod together;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tablemodel::{Consistency, prelude::*, testing::TestDatabase};
+
+use super::{assert_clean, flights::kind, next, program};
+
+/// In the partition of those who live there, in the old form.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "People", partition = "{name}", row = "city")]
+pub(crate) struct City {
+    pub(crate) name: String,
+    pub(crate) mayor: String,
+    pub(crate) note: String,
+}
+
+/// In the partition of its members, in the new form.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Clubs", partition = "{name}", row = "club")]
+pub(crate) struct Club {
+    pub(crate) name: String,
+    pub(crate) colour: String,
+    pub(crate) motto: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Sponsors", partition = "{name}", row = "sponsor")]
+pub(crate) struct Sponsor {
+    pub(crate) name: String,
+    pub(crate) logo: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = City)]
+pub(crate) struct Mayor {
+    pub(crate) mayor: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Club)]
+pub(crate) struct Shirt {
+    pub(crate) colour: String,
+    pub(crate) motto: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Club)]
+pub(crate) struct Colour {
+    pub(crate) colour: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Sponsor)]
+pub(crate) struct Logo {
+    pub(crate) logo: i64,
+}
+
+macro_rules! old_person {
+    ($name:ident, $($words:tt)*) => {
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "People", entity_type = "Person", partition = "{city}", row = "p_{id:04}", $($words)*)]
+        #[table(index(by_club, row = "c_{club}_{id:04}", keys_only))]
+        pub(crate) struct $name {
+            pub(crate) city: String,
+            pub(crate) id: u32,
+            pub(crate) club: String,
+            pub(crate) sponsor: Option<String>,
+            pub(crate) visits: i64,
+            #[table(copy_of(City, key(name = city), on_delete = clear))]
+            pub(crate) mayor: Option<Mayor>,
+            #[table(copy_of(Club, key(name = club), on_delete = restrict))]
+            pub(crate) shirt: Shirt,
+            #[table(copy_of(Sponsor, key(name = sponsor), on_delete = keep))]
+            pub(crate) logo: Option<Logo>,
+        }
+    };
+}
+
+macro_rules! new_person {
+    ($name:ident from $old:ident, $($words:tt)*) => {
+        /// Of its club's shirt, the colour alone.
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Clubs", entity_type = "Person", version = 2, partition = "{club}", row = "m_{city}_{id:04}", $($words)*)]
+        #[table(index(by_colour, table = "Colours", partition = "{city}", row = "{id:04}_{club}"))]
+        pub(crate) struct $name {
+            pub(crate) club: String,
+            pub(crate) city: String,
+            pub(crate) id: u32,
+            pub(crate) sponsor: Option<String>,
+            pub(crate) visits: i64,
+            #[table(copy_of(City, key(name = city), on_delete = clear))]
+            pub(crate) mayor: Option<Mayor>,
+            #[table(copy_of(Club, key(name = club), on_delete = restrict))]
+            pub(crate) shirt: Colour,
+            #[table(copy_of(Sponsor, key(name = sponsor), on_delete = keep))]
+            pub(crate) logo: Option<Logo>,
+        }
+
+        impl Upgrade<$old> for $name {
+            fn upgrade(old: $old) -> Result<Self, UpgradeError> {
+                let $old { city, id, club, sponsor, visits, mayor, shirt, logo } = old;
+                if visits < 0 {
+                    return Err(UpgradeError::new("fewer visits than none"));
+                }
+                let shirt = Colour { colour: shirt.colour };
+                let sponsor = if visits == 666 { Some("another".into()) } else { sponsor };
+                Ok(Self { club, city, id, sponsor, visits, mayor, shirt, logo })
+            }
+        }
+    };
+}
+
+macro_rules! model {
+    () => {
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Model {
+            City(City),
+            Club(Club),
+            Sponsor(Sponsor),
+            Person(Person),
+        }
+    };
+}
+
+/// The release that knows of no move.
+pub(crate) mod before {
+    use tablemodel::prelude::*;
+
+    use super::{City, Club, Logo, Mayor, Shirt, Sponsor};
+
+    old_person!(Person, allow_scan);
+    model!();
+
+    pub(crate) fn person(city: &str, id: u32) -> Person {
+        let club = super::CLUBS[id as usize % 3].to_owned();
+        let sponsor = (!id.is_multiple_of(3)).then(|| super::SPONSORS[id as usize % 2].to_owned());
+        let shirt = Shirt { colour: "none".into(), motto: None };
+        Person { city: city.into(), id, club, sponsor, visits: i64::from(id), mayor: None, shirt, logo: None }
+    }
+}
+
+/// The release that keeps both: the old form is the truth.
+pub(crate) mod first {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::{City, Club, Colour, Logo, Mayor, Shirt, Sponsor};
+
+    old_person!(Person, allow_scan, moves_to = PersonV2);
+    new_person!(PersonV2 from Person, allow_scan);
+    model!();
+}
+
+/// The release that takes the new form.
+pub(crate) mod second {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::{City, Club, Colour, Logo, Mayor, Shirt, Sponsor};
+
+    old_person!(PersonV1, frozen);
+    new_person!(Person from PersonV1, allow_scan, moved_from = PersonV1);
+    model!();
+}
+
+pub(crate) const MODES: [Consistency; 2] = super::MODES;
+pub(crate) const CITIES: [&str; 2] = ["Oslo", "Rome"];
+pub(crate) const CLUBS: [&str; 3] = ["Chess", "Judo", "Oslo"];
+pub(crate) const SPONSORS: [&str; 2] = ["Acme", "Zorg"];
+
+/// Sources, and so many persons of each city, as the first program wrote them, which has ended.
+pub(crate) async fn filled(mode: Consistency, persons: u32) -> TestDatabase {
+    let made = match mode {
+        Consistency::Azure => TestDatabase::new::<before::Model>().await,
+        Consistency::Atomic => TestDatabase::atomic::<before::Model>().await,
+    };
+    let db = made.expect("a database in memory");
+    for name in CITIES {
+        db.insert(&City { name: name.into(), mayor: format!("of {name}"), note: "x".into() }).await.expect("inserted");
+    }
+    for name in CLUBS {
+        let motto = Some(format!("motto of {name}"));
+        db.insert(&Club { name: name.into(), colour: "blue".into(), motto }).await.expect("inserted");
+    }
+    for name in SPONSORS {
+        db.insert(&Sponsor { name: name.into(), logo: 1 }).await.expect("inserted");
+    }
+    for city in CITIES {
+        for id in 0..persons {
+            db.insert(&before::person(city, id)).await.expect("inserted");
+        }
+    }
+    db.relay().drain().await.expect("drained");
+    db.clock().advance(Duration::from_secs(130));
+    db
+}
+
+/// What a person says, by city and number: club, sponsor, visits, mayor, colour and logo.
+pub(crate) type People = BTreeMap<(String, u32), Said>;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) club: String,
+    pub(crate) sponsor: Option<String>,
+    pub(crate) visits: i64,
+    pub(crate) mayor: Option<String>,
+    pub(crate) colour: String,
+    pub(crate) logo: Option<i64>,
+}
+
+macro_rules! said {
+    ($person:expr) => {{
+        let of = $person;
+        let said = $crate::moves::tied::Said {
+            club: of.club.clone(),
+            sponsor: of.sponsor.clone(),
+            visits: of.visits,
+            mayor: of.mayor.as_ref().map(|copy| copy.mayor.clone()),
+            colour: of.shirt.colour.clone(),
+            logo: of.logo.as_ref().map(|copy| copy.logo),
+        };
+        ((of.city.clone(), of.id), said)
+    }};
+}
+
+pub(crate) async fn old_people(db: &Database) -> People {
+    let mut all = People::new();
+    for city in CITIES {
+        let found = first::Person::find().city(city).all(db).await.expect("read");
+        assert_eq!(first::Person::find().city(city).count(db).await.expect("counted"), found.len() as u64);
+        assert_eq!(first::Person::by_club().city(city).all(db).await.expect("read").len(), found.len());
+        all.extend(found.iter().map(|person| said!(person)));
+    }
+    all
+}
+
+/// The people in the new form, by every path of it.
+pub(crate) async fn new_people(db: &Database) -> tablemodel::Result<People> {
+    let mut all = People::new();
+    for club in CLUBS {
+        let found = second::Person::find().club(club).all(db).await?;
+        assert_eq!(second::Person::find().club(club).count(db).await?, found.len() as u64);
+        assert_eq!(second::Person::scan_partition(club).all(db).await?.len(), found.len());
+        all.extend(found.iter().map(|person| said!(person)));
+    }
+    let mut colours = 0;
+    for city in CITIES {
+        for row in second::Person::by_colour().city(city).all(db).await? {
+            assert_eq!(row.shirt.colour, all[&(row.city.clone(), row.id)].colour, "an index shows copies");
+            colours += 1;
+        }
+    }
+    assert_eq!(colours, all.len());
+    Ok(all)
+}
+
+/// Every row that says that it is of this version of a person, dead ones too: back-references among them.
+pub(crate) async fn rows_of(db: &Database, version: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for table in ["People", "Clubs", "Sponsors", "Colours"] {
+        let rows = crate::migrate::all_rows(db, table).await;
+        let is_it = |row: &&tablemodel::Row| {
+            let kind = kind(row);
+            kind.starts_with("Person") && kind.ends_with(version) && !kind.contains("~out")
+        };
+        all.extend(rows.iter().filter(is_it).map(|row| format!("{} {}", row.key, kind(row))));
+    }
+    all
+}
+
+/// What the sources say by now that the people should.
+pub(crate) async fn assert_follow(db: &Database, people: &People, told: &str) {
+    for ((city, id), said) in people {
+        let mayor = City::find().name(city).one(db).await.expect("read").map(|city| city.mayor.clone());
+        assert_eq!(said.mayor, mayor, "{told}: {city} {id}");
+        let club = Club::find().name(&said.club).one(db).await.expect("read").expect("it is held");
+        assert_eq!(said.colour, club.colour, "{told}: {city} {id}");
+        let Some(name) = &said.sponsor else { continue };
+        if let Some(sponsor) = Sponsor::find().name(name).one(db).await.expect("read") {
+            assert_eq!(said.logo, Some(sponsor.logo), "{told}: {city} {id}");
+        }
+    }
+}
+
+/// Switches with the release of the new form, and looks at all that it then says; `was` are the people before.
+pub(crate) async fn assert_switches(store: &TestDatabase, was: &People, told: &str) -> Database {
+    store.clock().advance(Duration::from_secs(130));
+    let db = next::<second::Model>(store).await;
+    assert_eq!(&new_people(&db).await.expect("complete shadows can be read"), was, "{told}");
+    db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+    assert_clean(&db, told).await;
+    assert_eq!(&new_people(&db).await.expect("read"), was, "{told}");
+    assert_follow(&db, was, told).await;
+    let left = rows_of(&db, "@1").await;
+    assert!(left.is_empty(), "{told}: {left:#?}");
+    let plan = db.migrations().plan().await.expect("planned");
+    assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+    db
+}

@@ -1,0 +1,52 @@
+//! Back-references of the form that an entity moves to that are not as they should be: found, told apart, and put right.
+
+use tablemodel::{
+    ViolationKind,
+    store::{Action, Batch, Condition},
+};
+
+use super::{MODES, assert_clean, filled, first, next};
+use crate::{migrate::all_rows, moves::kind};
+
+#[tokio::test]
+async fn a_back_reference_of_the_new_form_that_is_missing_stale_or_nobodys_is_found_and_put_right() {
+    for mode in MODES {
+        for (table, of) in [("People", "Person.~mayor@2"), ("Clubs", "Person.~shirt@2"), ("Sponsors", "Person.~logo@2")]
+        {
+            for (planted, found) in [
+                ("missing", ViolationKind::Missing),
+                ("stale", ViolationKind::Stale),
+                ("orphan", ViolationKind::Dangling),
+            ] {
+                let store = filled(mode, 8).await;
+                let db = next::<first::Model>(&store).await;
+                db.migrations().apply().await.expect("applied");
+                assert_clean(&db, "applied").await;
+                let rows = all_rows(&db, table).await;
+                let row = rows.into_iter().find(|row| kind(row) == of).expect("a back-reference");
+                let mut properties = row.properties.clone();
+                let (key, action) = match planted {
+                    "missing" => (row.key.row.clone(), Action::Delete(Condition::Exists)),
+                    "stale" => {
+                        properties.insert("_table", "Nowhere");
+                        properties.insert("Strange", 1_i32);
+                        (row.key.row.clone(), Action::Replace(properties, Condition::Exists))
+                    }
+                    _ => {
+                        properties.insert("_moved", "[\"Bern\",\"p_0001\"]");
+                        (format!("{}9", row.key.row), Action::Insert(properties))
+                    }
+                };
+                let batch = Batch::new(table, row.key.partition.clone()).with(key, action);
+                db.store().commit(&[batch]).await.expect("planted");
+                let told = format!("{mode:?}: {planted} {of}");
+                let verified = db.verify().await.expect("verify runs");
+                assert_eq!(verified.violations.len(), 1, "{told}: {:#?}", verified.violations);
+                assert_eq!(verified.violations[0].kind, found, "{told}");
+                let repaired = db.repair().await.expect("repair runs");
+                assert_eq!((repaired.repaired, repaired.left.len()), (1, 0), "{told}: {repaired:#?}");
+                assert_clean(&db, &told).await;
+            }
+        }
+    }
+}
