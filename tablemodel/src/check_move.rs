@@ -4,7 +4,7 @@
 
 use crate::{
     check::{fail, nth},
-    schema::{CopySchema, Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
+    schema::{AggregateSchema, CopySchema, Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
 /// Fails unless rows of `old` can move to where `new` has them; `written` is what the user calls the other form.
@@ -25,6 +25,8 @@ pub const fn check_move(old: &EntitySchema, new: &EntitySchema, written: &str) {
     check_plain(old);
     check_plain(new);
     check_copies(old, new);
+    check_aggregates(old, new);
+    check_told_apart(old, new);
     if new.moves_to.is_some() || old.moved_from.is_some() {
         fail(&["`", of, "` cannot make two moves at once: finish one, and take its `moved_from` away"])
     }
@@ -76,17 +78,71 @@ const fn check_copies(old: &EntitySchema, new: &EntitySchema) {
             }
             names = more;
         }
-        if old.may_have_keys_of(new) {
-            let remedy = "`: begin the row keys of the new form with other literals";
+        copies = tail;
+    }
+}
+
+/// Fails unless both forms add to the same aggregates.
+#[track_caller]
+const fn check_aggregates(old: &EntitySchema, new: &EntitySchema) {
+    check_added(old.aggregates, new, "new", "add it once the entity has moved");
+    check_added(new.aggregates, old, "old", "take it away before the entity moves");
+    let mut rest = new.aggregates;
+    while let [aggregate, tail @ ..] = rest {
+        if let Some(before) = aggregate_of(old.aggregates, aggregate)
+            && !before.function.is_as(aggregate.function)
+        {
+            let remedy = "` is another in its new form: a move takes it along as it is";
+            fail(&["what `", new.entity_type, "` adds to `", aggregate.name, remedy])
+        }
+        rest = tail;
+    }
+}
+
+/// Fails unless the schema adds to each of these, which the other form does.
+#[track_caller]
+const fn check_added(mut all: &[AggregateSchema], schema: &EntitySchema, form: &str, remedy: &str) {
+    while let [aggregate, tail @ ..] = all {
+        if aggregate_of(schema.aggregates, aggregate).is_none() {
+            let (of, target) = (schema.entity_type, aggregate.target.entity_type);
             fail(&[
-                "both forms of `",
+                "the ",
+                form,
+                " form of `",
                 of,
-                "` could have the same keys, and a source could not tell them apart by copy `",
-                name,
+                "` adds nothing to `",
+                aggregate.name,
+                "` of `",
+                target,
+                "`, and the other one does: ",
                 remedy,
             ])
         }
-        copies = tail;
+        all = tail;
+    }
+}
+
+const fn aggregate_of<'a>(mut all: &'a [AggregateSchema], of: &AggregateSchema) -> Option<&'a AggregateSchema> {
+    while let [aggregate, tail @ ..] = all {
+        if same(aggregate.target.entity_type, of.target.entity_type) && same(aggregate.into, of.into) {
+            return Some(aggregate);
+        }
+        all = tail;
+    }
+    None
+}
+
+/// Fails if others could not tell the two forms apart by the keys of what they keep of them.
+#[track_caller]
+const fn check_told_apart(old: &EntitySchema, new: &EntitySchema) {
+    let is_tied = !new.copies.is_empty() || !new.aggregates.is_empty();
+    if is_tied && old.may_have_keys_of(new) {
+        let remedy = "`: begin the row keys of the new form with other literals";
+        fail(&[
+            "both forms could have the same keys, by which what they copy and add to knows them, of `",
+            new.entity_type,
+            remedy,
+        ])
     }
 }
 
@@ -112,14 +168,10 @@ const fn has(names: &[&str], name: &str) -> bool {
     false
 }
 
-/// Fails for what is more than the rows of one entity, its index rows and its copies.
+/// Fails for what is more than the rows of one entity, its index rows, its copies and what it adds.
 #[track_caller]
 const fn check_plain(schema: &EntitySchema) {
     let of = schema.entity_type;
-    if !schema.aggregates.is_empty() {
-        let remedy = "` adds to aggregates, and cannot move with them: take them away before, and add them after";
-        fail(&["`", of, remedy])
-    }
     if schema.adopt {
         fail(&["`", of, "` says `adopt`, and rows of other programs cannot be told apart: insert them anew"])
     }

@@ -18,6 +18,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::Change,
+        forms,
         outbox::Target,
         system::{self, RowKind},
     },
@@ -69,7 +70,7 @@ impl Database {
         Ok(())
     }
 
-    /// Takes away a contribution that is as it was read, and what it adds. `false`: the row is none.
+    /// Takes away a contribution that is as it was read, and what it adds. `false`: the row is none, or adds nothing.
     pub(super) async fn uncount(&self, row: &Row) -> Result<bool> {
         let RowKind::Derived { entity, name, .. } = system::kind(&row.properties) else { return Ok(false) };
         let source = self.model().iter().copied().find(|schema| schema.entity_type == entity);
@@ -77,7 +78,8 @@ impl Database {
         let aggregate = source
             .zip(position)
             .and_then(|(schema, position)| schema.aggregate(position).filter(|aggregate| !aggregate.is_beside(schema)));
-        let Some(of) = aggregate.filter(|_| !system::is_dead(&row.properties)) else { return Ok(false) };
+        let adds = !system::is_dead(&row.properties) && !forms::is_of_other_in(&self.model(), &row.properties);
+        let Some(of) = aggregate.filter(|_| adds) else { return Ok(false) };
         let change = Contribution { of, key: row.key.clone(), wish: Wish::Gone(row.etag.clone()) };
         self.hold_lease().await?;
         let states = self.0.registry.enter();

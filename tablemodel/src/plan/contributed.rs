@@ -37,6 +37,11 @@ impl AggregateSchema {
         name.strip_prefix('~').and_then(|name| name.split_once('.')) == Some((self.target.entity_type, self.into))
     }
 
+    /// Whether both are kept in the same property.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.target.entity_type == other.target.entity_type && self.into == other.into
+    }
+
     /// Whether it keeps the least or the greatest value.
     pub(crate) const fn is_extreme(&self) -> bool {
         matches!(self.function, Function::Min(_) | Function::Max(_))

@@ -15,6 +15,12 @@ pub(crate) fn is_of_other(schema: &EntitySchema, properties: &Properties) -> boo
     system::version(properties).is_some_and(|version| schema.is_of_other_form(version))
 }
 
+/// The same, by what the model says of the entity that the row is of.
+pub(crate) fn is_of_other_in(model: &[&'static EntitySchema], properties: &Properties) -> bool {
+    let entity = system::kind(properties).entity();
+    model.iter().find(|schema| Some(schema.entity_type) == entity).is_some_and(|schema| is_of_other(schema, properties))
+}
+
 /// What a store is to test, so that rows of the other form stay away: of the primary rows, or of those of the index with this
 /// number. Nothing where that has none in the table.
 pub(crate) fn condition(schema: &'static EntitySchema, index: Option<usize>, table: &str) -> Option<Filter> {

@@ -1,9 +1,11 @@
 //! Shadows: the rows of the form that an entity moves to, derived from the one that it is kept in.
 //!
 //! A shadow is written, delivered, fenced and verified as an index row in another partition is. It names its entity by a property of
-//! its own, since what it is an index row of, or would be, is the new form. How one is cut into several rows is told in `rows`. Pure.
+//! its own, since what it is an index row of, or would be, is the new form. How one is cut into several rows is told in `rows`, what ties it to
+//! other entities in `ties`. Pure.
 
 mod rows;
+mod ties;
 
 use serde_json::Value as Json;
 use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef, validate};
@@ -19,7 +21,6 @@ use crate::{
         system::{self, RowKind},
         version,
     },
-    rooms::copy,
     schema::{EntitySchema, is_move},
 };
 
@@ -28,7 +29,7 @@ use crate::{
 pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
     let Some(moved) = &image.latest.moves_to else { return Ok(()) };
     let new = image.moved(moved)?;
-    check_sources(image, &new)?;
+    ties::check(image, &new)?;
     let first = image.latest.first_shadow();
     let owner = owner_text(&image.key);
     let own = || Away { table: new.schema.table, partition: new.key.partition.clone() };
@@ -43,27 +44,6 @@ pub(crate) fn add_entries(image: &Image, to: &mut Vec<Entry>) -> Result<()> {
         check(image, entry)?;
     }
     to.append(&mut shadows);
-    Ok(())
-}
-
-/// That the new form copies what the old one does: what it says of its sources goes along as it is.
-fn check_sources(image: &Image, new: &Image) -> Result<()> {
-    for copy in new.schema.copies {
-        let old = image.schema.copies.iter().find(|old| old.name == copy.name && old.source_type == copy.source_type);
-        let (was, is) = (old.map(|old| copy::source(image, old)).transpose()?.flatten(), copy::source(new, copy)?);
-        if was != is {
-            let place = |of: Option<copy::Source>| of.map_or("nothing".to_owned(), |source| source.key.to_string());
-            let detail = format!(
-                "the form that the entity moves to copies `{}` of {}, and it has it of {}: a move takes copies along, and \
-                 changes none",
-                copy.name,
-                place(is),
-                place(was)
-            );
-            let kind = ErrorKind::UpgradeFailed { from: image.schema.version, to: new.schema.version };
-            return Err(Error::new(kind, detail).of(image.latest.entity_type).at_key(image.key.clone()));
-        }
-    }
     Ok(())
 }
 

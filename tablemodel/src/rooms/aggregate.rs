@@ -24,7 +24,9 @@ use crate::{
 };
 
 pub(crate) use self::{
-    contribution::{Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, entries, is_contribution, is_first, rank_behind},
+    contribution::{
+        Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, added, entries, is_contribution, is_first, rank_behind,
+    },
     edit::{Edit, edits},
     rank::Rank,
     totals::{Recount, Totals},

@@ -121,6 +121,19 @@ pub enum OnDelete {
     Keep,
 }
 
+impl Function {
+    /// Whether both keep the same kind of result, where constants ask; of which property is not looked at.
+    pub(crate) const fn is_as(self, other: Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Count, Self::Count)
+                | (Self::Sum(_), Self::Sum(_))
+                | (Self::Min(_), Self::Min(_))
+                | (Self::Max(_), Self::Max(_))
+        )
+    }
+}
+
 impl OnDelete {
     /// Whether both are the same, where constants ask.
     pub(crate) const fn is(self, other: Self) -> bool {

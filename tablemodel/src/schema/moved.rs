@@ -173,10 +173,11 @@ impl EntitySchema {
         std::iter::once(self.table).chain(elsewhere.map(|elsewhere| elsewhere.table))
     }
 
-    /// The same, and those of the entities that it copies, where its back-references stand.
+    /// The same, and those of the entities that it copies and adds to, where its back-references and contributions stand.
     pub(crate) fn all_tables(&'static self) -> impl Iterator<Item = &'static str> {
         let sources = self.lineage().flat_map(|schema| schema.copies).map(|copy| (copy.source)().table);
-        self.tables().chain(sources)
+        let targets = self.lineage().flat_map(|schema| schema.aggregates).map(|aggregate| aggregate.target.table);
+        self.tables().chain(sources).chain(targets)
     }
 
     /// Whether some of its writes may leave an outbox row.

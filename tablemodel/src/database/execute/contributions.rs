@@ -3,7 +3,7 @@
 
 use std::ops::Bound;
 
-use tablemodel_store::{Batch, KeyRange, Operation, Query, RowRange, limits};
+use tablemodel_store::{Batch, KeyRange, Operation, Query, Row, RowRange, limits};
 
 use super::Run;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         batch::{BatchPlan, matched},
         change::Change,
         entries::Away,
-        system,
+        forms, system,
     },
     rooms::aggregate::{FIRST_BEGINS, FIRST_ENDS, rank_behind},
     schema::EntitySchema,
@@ -24,17 +24,19 @@ pub(in crate::database) type Places = Vec<(Away, Vec<Change>)>;
 
 impl Run<'_> {
     /// Learns the first contributions behind `prefix`: one more than the changes of a batch may take away. Those that are
-    /// gone, and only wait to be swept, do not count.
+    /// gone, and only wait to be swept, do not count, nor do those of a form that their source is not kept in.
     pub(super) async fn learn_first(&mut self, prefix: String, changes: usize) -> Result<()> {
         let limit = (changes + 1).min(limits::MAX_PAGE_ROWS);
         let lower = Bound::Included(format!("{prefix}{FIRST_BEGINS}"));
         let upper = Bound::Excluded(format!("{prefix}{FIRST_ENDS}"));
         let range = KeyRange::rows(self.partition, RowRange { lower, upper });
         let (mut query, mut live) = (Query::new(&self.registered.table, range).limited(limit), 0);
+        let model = self.db.model();
         loop {
             let page = self.db.query_page(&query).await?;
+            let is_kept = |row: &Row| !forms::is_of_other_in(&model, &row.properties);
             let found = page.rows.into_iter().filter(|row| rank_behind(&prefix, &row.key.row).is_some());
-            for row in found {
+            for row in found.filter(is_kept) {
                 live += usize::from(!system::is_dead(&row.properties));
                 self.known.insert(row.key.row.clone(), Some(row));
             }

@@ -126,6 +126,13 @@ fn check_complete(rows: &Rows, db: &Database) -> Result<()> {
             );
             return Err(Error::unsupported(detail).of(of.new.entity_type));
         }
+        // What goes along is as complete after it as before it.
+        for name in followers(of.old).filter(|name| name.starts_with('~') && !is_move(name)) {
+            if rows.state(of.new.entity_type, &name)? != IndexState::Readable {
+                let detail = format!("`{name}` is not complete, and goes along as it is: call `apply` first");
+                return Err(Error::unsupported(detail).of(of.new.entity_type));
+            }
+        }
     }
     Ok(())
 }

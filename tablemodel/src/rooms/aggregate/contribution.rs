@@ -83,6 +83,12 @@ pub(crate) fn entries(image: &Image, number: usize, to: &mut Vec<Entry>) -> Resu
     Ok(())
 }
 
+/// What the image adds to the aggregate, and where: the partition and the cell of its target.
+pub(crate) fn added(image: &Image, aggregate: &'static AggregateSchema) -> Result<Option<(Away, String, Term)>> {
+    let Some((into, term)) = term(image, aggregate)? else { return Ok(None) };
+    Ok(Some((place(image, aggregate)?, into.cell(), term)))
+}
+
 /// Where the target stands that the image adds to.
 fn place(image: &Image, aggregate: &'static AggregateSchema) -> Result<Away> {
     let value = |part: &Part| image.fields.get(aggregate.source_of(part.property)?);
