@@ -75,6 +75,7 @@ async fn go_on(db: &Database, told: &str) {
         city: "Oslo".into(),
         id: 77,
         sponsor: None,
+        fund: "Acme".into(),
         visits: 1,
         mayor: None,
         shirt: card,

@@ -48,11 +48,14 @@ impl Write {
             Self::Insert => {
                 let (shirt, mayor, logo) = (super::Shirt { colour: "?".into(), motto: None }, None, None);
                 let (city, club, sponsor) = ("Rome".into(), "Chess".into(), Some("Zorg".into()));
-                db.insert(&first::Person { city, id: 50, club, sponsor, visits: 5, mayor, shirt, logo }).await.map(drop)
+                let fund = "Zorg".into();
+                let new = first::Person { city, id: 50, club, sponsor, fund, visits: 5, mayor, shirt, logo };
+                db.insert(&new).await.map(drop)
             }
             Self::Repoint => db
                 .update(path(), |person| {
                     (person.club, person.sponsor) = ("Chess".into(), Some("Acme".into()));
+                    (person.fund, person.visits) = ("Acme".into(), 0);
                     Ok(())
                 })
                 .await

@@ -1,5 +1,6 @@
-//! An entity that moves with its copies: of a source beside the old form, of one beside the new form, and of one elsewhere. Wherever
-//! it is on its way, they are in the end what their sources are, in the form that is read.
+//! An entity that moves with its copies and with what it adds to aggregates: of and in an entity beside the old form, one beside the
+//! new form, and one elsewhere. Wherever it is on its way, in the end copies are what their sources are, in the form that is read, and
+//! totals what all entities come to.
 
 mod bound;
 mod crashes;
@@ -21,6 +22,10 @@ pub(crate) struct City {
     pub(crate) name: String,
     pub(crate) mayor: String,
     pub(crate) note: String,
+    #[table(aggregate)]
+    pub(crate) visits: i64,
+    #[table(aggregate)]
+    pub(crate) fewest: Option<i64>,
 }
 
 /// In the partition of its members, in the new form.
@@ -30,6 +35,10 @@ pub(crate) struct Club {
     pub(crate) name: String,
     pub(crate) colour: String,
     pub(crate) motto: Option<String>,
+    #[table(aggregate)]
+    pub(crate) members: i64,
+    #[table(aggregate)]
+    pub(crate) most: Option<i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -37,6 +46,10 @@ pub(crate) struct Club {
 pub(crate) struct Sponsor {
     pub(crate) name: String,
     pub(crate) logo: i64,
+    #[table(aggregate)]
+    pub(crate) sponsored: i64,
+    #[table(aggregate)]
+    pub(crate) best: Option<i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Projection)]
@@ -69,11 +82,18 @@ macro_rules! old_person {
         #[derive(Debug, Clone, PartialEq, TableEntity)]
         #[table(name = "People", entity_type = "Person", partition = "{city}", row = "p_{id:04}", $($words)*)]
         #[table(index(by_club, row = "c_{club}_{id:04}", keys_only))]
+        #[table(sum(City, key(name = city), of = visits, into = visits))]
+        #[table(min(City, key(name = city), of = visits, into = fewest))]
+        #[table(count(Club, key(name = club), into = members))]
+        #[table(max(Club, key(name = club), of = visits, into = most))]
+        #[table(count(Sponsor, key(name = fund), into = sponsored))]
+        #[table(max(Sponsor, key(name = fund), of = visits, into = best))]
         pub(crate) struct $name {
             pub(crate) city: String,
             pub(crate) id: u32,
             pub(crate) club: String,
             pub(crate) sponsor: Option<String>,
+            pub(crate) fund: String,
             pub(crate) visits: i64,
             #[table(copy_of(City, key(name = city), on_delete = clear))]
             pub(crate) mayor: Option<Mayor>,
@@ -91,11 +111,18 @@ macro_rules! new_person {
         #[derive(Debug, Clone, PartialEq, TableEntity)]
         #[table(name = "Clubs", entity_type = "Person", version = 2, partition = "{club}", row = "m_{city}_{id:04}", $($words)*)]
         #[table(index(by_colour, table = "Colours", partition = "{city}", row = "{id:04}_{club}"))]
+        #[table(sum(City, key(name = city), of = visits, into = visits))]
+        #[table(min(City, key(name = city), of = visits, into = fewest))]
+        #[table(count(Club, key(name = club), into = members))]
+        #[table(max(Club, key(name = club), of = visits, into = most))]
+        #[table(count(Sponsor, key(name = fund), into = sponsored))]
+        #[table(max(Sponsor, key(name = fund), of = visits, into = best))]
         pub(crate) struct $name {
             pub(crate) club: String,
             pub(crate) city: String,
             pub(crate) id: u32,
             pub(crate) sponsor: Option<String>,
+            pub(crate) fund: String,
             pub(crate) visits: i64,
             #[table(copy_of(City, key(name = city), on_delete = clear))]
             pub(crate) mayor: Option<Mayor>,
@@ -107,13 +134,14 @@ macro_rules! new_person {
 
         impl Upgrade<$old> for $name {
             fn upgrade(old: $old) -> Result<Self, UpgradeError> {
-                let $old { city, id, club, sponsor, visits, mayor, shirt, logo } = old;
+                let $old { city, id, club, sponsor, fund, visits, mayor, shirt, logo } = old;
                 if visits < 0 {
                     return Err(UpgradeError::new("fewer visits than none"));
                 }
                 let shirt = Colour { colour: shirt.colour };
                 let sponsor = if visits == 666 { Some("another".into()) } else { sponsor };
-                Ok(Self { club, city, id, sponsor, visits, mayor, shirt, logo })
+                let visits = if visits == 777 { 7 } else { visits };
+                Ok(Self { club, city, id, sponsor, fund, visits, mayor, shirt, logo })
             }
         }
     };
@@ -144,7 +172,8 @@ pub(crate) mod before {
         let club = super::CLUBS[id as usize % 3].to_owned();
         let sponsor = (!id.is_multiple_of(3)).then(|| super::SPONSORS[id as usize % 2].to_owned());
         let shirt = Shirt { colour: "none".into(), motto: None };
-        Person { city: city.into(), id, club, sponsor, visits: i64::from(id), mayor: None, shirt, logo: None }
+        let fund = super::SPONSORS[id as usize % 2].to_owned();
+        Person { city: city.into(), id, club, sponsor, fund, visits: i64::from(id), mayor: None, shirt, logo: None }
     }
 }
 
@@ -175,6 +204,19 @@ pub(crate) const CITIES: [&str; 2] = ["Oslo", "Rome"];
 pub(crate) const CLUBS: [&str; 3] = ["Chess", "Judo", "Oslo"];
 pub(crate) const SPONSORS: [&str; 2] = ["Acme", "Zorg"];
 
+pub(crate) fn city(name: &str, mayor: &str) -> City {
+    City { name: name.into(), mayor: mayor.into(), note: "x".into(), visits: 0, fewest: None }
+}
+
+pub(crate) fn club(name: &str, colour: &str) -> Club {
+    let motto = Some(format!("motto of {name}"));
+    Club { name: name.into(), colour: colour.into(), motto, members: 0, most: None }
+}
+
+pub(crate) fn sponsor(name: &str, logo: i64) -> Sponsor {
+    Sponsor { name: name.into(), logo, sponsored: 0, best: None }
+}
+
 /// Sources, and so many persons of each city, as the first program wrote them, which has ended.
 pub(crate) async fn filled(mode: Consistency, persons: u32) -> TestDatabase {
     let made = match mode {
@@ -183,14 +225,13 @@ pub(crate) async fn filled(mode: Consistency, persons: u32) -> TestDatabase {
     };
     let db = made.expect("a database in memory");
     for name in CITIES {
-        db.insert(&City { name: name.into(), mayor: format!("of {name}"), note: "x".into() }).await.expect("inserted");
+        db.insert(&city(name, &format!("of {name}"))).await.expect("inserted");
     }
     for name in CLUBS {
-        let motto = Some(format!("motto of {name}"));
-        db.insert(&Club { name: name.into(), colour: "blue".into(), motto }).await.expect("inserted");
+        db.insert(&club(name, "blue")).await.expect("inserted");
     }
     for name in SPONSORS {
-        db.insert(&Sponsor { name: name.into(), logo: 1 }).await.expect("inserted");
+        db.insert(&sponsor(name, 1)).await.expect("inserted");
     }
     for city in CITIES {
         for id in 0..persons {
@@ -202,13 +243,14 @@ pub(crate) async fn filled(mode: Consistency, persons: u32) -> TestDatabase {
     db
 }
 
-/// What a person says, by city and number: club, sponsor, visits, mayor, colour and logo.
+/// What a person says, by city and number.
 pub(crate) type People = BTreeMap<(String, u32), Said>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Said {
     pub(crate) club: String,
     pub(crate) sponsor: Option<String>,
+    pub(crate) fund: String,
     pub(crate) visits: i64,
     pub(crate) mayor: Option<String>,
     pub(crate) colour: String,
@@ -221,6 +263,7 @@ macro_rules! said {
         let said = $crate::moves::tied::Said {
             club: of.club.clone(),
             sponsor: of.sponsor.clone(),
+            fund: of.fund.clone(),
             visits: of.visits,
             mayor: of.mayor.as_ref().map(|copy| copy.mayor.clone()),
             colour: of.shirt.colour.clone(),
@@ -275,8 +318,9 @@ pub(crate) async fn rows_of(db: &Database, version: &str) -> Vec<String> {
     all
 }
 
-/// What the sources say by now that the people should.
+/// What the sources say by now that the people should, and what those come to.
 pub(crate) async fn assert_follow(db: &Database, people: &People, told: &str) {
+    assert_add_up(db, people, told).await;
     for ((city, id), said) in people {
         let mayor = City::find().name(city).one(db).await.expect("read").map(|city| city.mayor.clone());
         assert_eq!(said.mayor, mayor, "{told}: {city} {id}");
@@ -285,6 +329,34 @@ pub(crate) async fn assert_follow(db: &Database, people: &People, told: &str) {
         let Some(name) = &said.sponsor else { continue };
         if let Some(sponsor) = Sponsor::find().name(name).one(db).await.expect("read") {
             assert_eq!(said.logo, Some(sponsor.logo), "{told}: {city} {id}");
+        }
+    }
+}
+
+/// That the totals are what these people come to, who are all.
+pub(crate) async fn assert_add_up(db: &Database, people: &People, told: &str) {
+    let visits = |is_in: &dyn Fn(&(String, u32), &Said) -> bool| -> Vec<i64> {
+        people.iter().filter(|(key, said)| is_in(key, said)).map(|(_, said)| said.visits).collect()
+    };
+    for name in CITIES {
+        let own = visits(&|key, _| key.0 == name);
+        if let Some(city) = City::find().name(name).one(db).await.expect("read") {
+            let want = (own.iter().sum::<i64>(), own.iter().copied().min());
+            assert_eq!((city.visits, city.fewest), want, "{told}: {name}");
+        }
+    }
+    for name in CLUBS {
+        let own = visits(&|_, said| said.club == name);
+        if let Some(club) = Club::find().name(name).one(db).await.expect("read") {
+            let want = (own.len() as i64, own.iter().copied().max());
+            assert_eq!((club.members, club.most), want, "{told}: {name}");
+        }
+    }
+    for name in SPONSORS {
+        let own = visits(&|_, said| said.fund == name);
+        if let Some(sponsor) = Sponsor::find().name(name).one(db).await.expect("read") {
+            let want = (own.len() as i64, own.iter().copied().max());
+            assert_eq!((sponsor.sponsored, sponsor.best), want, "{told}: {name}");
         }
     }
 }

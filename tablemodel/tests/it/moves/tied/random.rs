@@ -18,6 +18,7 @@ fn person(dice: &mut Dice) -> first::Person {
         id: dice.roll(8) as u32,
         club: pick(&CLUBS, dice.roll(3)),
         sponsor: (sponsor < 2).then(|| pick(&SPONSORS, sponsor)),
+        fund: pick(&SPONSORS, dice.roll(2)),
         visits: dice.roll(100) as i64,
         mayor: None,
         shirt: super::Shirt { colour: String::new(), motto: None },
@@ -42,7 +43,14 @@ async fn on_people(db: &Database, dice: &mut Dice) {
     match dice.roll(7) {
         0 => usual(db.insert(&new).await.map(drop)),
         1 => usual(db.upsert(&new).await.map(drop)),
-        2 => usual(db.patch(path(), first::Person::VISITS.set(new.visits)).await),
+        2 => usual(
+            db.update(path(), |there| {
+                there.visits = new.visits;
+                Ok(())
+            })
+            .await
+            .map(drop),
+        ),
         3 => {
             if let Some(there) = path().one(db).await.expect("read") {
                 usual(db.delete(there).await);
@@ -85,18 +93,15 @@ pub(super) async fn on_sources(db: &Database, dice: &mut Dice) -> tablemodel::Re
         2 => db.patch(Sponsor::find().name(sponsor), Sponsor::LOGO.set(number as i64)).await,
         3 => match City::find().name(city).one(db).await? {
             Some(there) => db.delete(there).await,
-            None => {
-                let (mayor, note) = (format!("m{number}"), "y".into());
-                db.insert(&City { name: city.into(), mayor, note }).await.map(drop)
-            }
+            None => db.insert(&super::city(city, &format!("m{number}"))).await.map(drop),
         },
         4 => match Sponsor::find().name(sponsor).one(db).await? {
             Some(there) => db.delete(there).await,
-            None => db.insert(&Sponsor { name: sponsor.into(), logo: number as i64 }).await.map(drop),
+            None => db.insert(&super::sponsor(sponsor, number as i64)).await.map(drop),
         },
         _ => match Club::find().name(club).one(db).await? {
             Some(there) => db.delete(there).await,
-            None => db.insert(&Club { name: club.into(), colour: "new".into(), motto: None }).await.map(drop),
+            None => db.insert(&super::club(club, "new")).await.map(drop),
         },
     }
 }

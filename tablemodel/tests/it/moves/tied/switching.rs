@@ -157,11 +157,22 @@ async fn one_that_would_copy_another_source_is_set_aside() {
         assert_eq!(failures.len(), 1, "{failures:?}");
         let told = format!("{:?}", failures[0]);
         assert!(told.contains("copies `logo` of (another, sponsor), and it has it of (Acme, sponsor)"), "{told}");
-        db.patch(path(), first::Person::VISITS.set(3)).await.expect("patched");
+        let visit = async |visits: i64| {
+            db.update(path(), |there| {
+                there.visits = visits;
+                Ok(())
+            })
+            .await
+            .map(drop)
+        };
+        visit(3).await.expect("updated");
         db.migrations().retry_failures().await.expect("retried");
         assert!(db.migrations().apply().await.expect("applied").is_complete());
-        let refused = db.patch(path(), first::Person::VISITS.set(666)).await.unwrap_err();
-        assert!(matches!(refused.kind(), tablemodel::ErrorKind::UpgradeFailed { from: 1, to: 2 }), "{refused:?}");
+        for (visits, told) in [(666, "copies `logo` of (another, sponsor)"), (777, "adds otherwise to `")] {
+            let refused = visit(visits).await.unwrap_err();
+            let is_it = matches!(refused.kind(), tablemodel::ErrorKind::UpgradeFailed { from: 1, to: 2 });
+            assert!(is_it && refused.to_string().contains(told), "{refused:?}");
+        }
         assert_clean(&db, "applied").await;
     }
 }
