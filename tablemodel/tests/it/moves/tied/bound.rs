@@ -6,13 +6,15 @@ use std::time::Duration;
 use tablemodel::{
     Consistency, ErrorKind,
     prelude::*,
+    store::clock::Sleep,
     testing::{Fault, Script},
 };
 
 use super::{
-    City, Club, MODES, assert_clean, assert_follow, before, filled, first, new_people, next, old_people, program,
-    second,
+    City, Club, MODES, Sponsor, assert_clean, assert_follow, before, filled, first, new_people, next, old_people,
+    program, second,
 };
+use crate::moves::Passing;
 
 async fn refused_to_delete(db: &Database, club: &str, told: &str) {
     let club = Club::find().name(club).one(db).await.expect("read").expect("there");
@@ -55,6 +57,21 @@ async fn a_source_that_must_stay_stays_in_every_form_and_goes_with_the_last_who_
     }
 }
 
+/// A person of the new form.
+fn member(club: &str) -> second::Person {
+    second::Person {
+        club: club.into(),
+        city: "Oslo".into(),
+        id: 77,
+        sponsor: None,
+        fund: "Acme".into(),
+        visits: 1,
+        mayor: None,
+        shirt: super::Colour { colour: String::new() },
+        logo: None,
+    }
+}
+
 /// What a program does that was opened before the switch: changes sources, tries to delete one that is held, and writes a person if
 /// it may.
 async fn go_on(db: &Database, told: &str) {
@@ -69,19 +86,7 @@ async fn go_on(db: &Database, told: &str) {
         Err(error) if matches!(error.kind(), ErrorKind::Restricted { .. }) => {}
         Err(error) => usual(&error),
     }
-    let card = super::Colour { colour: String::new() };
-    let new = second::Person {
-        club: "Judo".into(),
-        city: "Oslo".into(),
-        id: 77,
-        sponsor: None,
-        fund: "Acme".into(),
-        visits: 1,
-        mayor: None,
-        shirt: card,
-        logo: None,
-    };
-    if let Err(error) = db.insert(&new).await {
+    if let Err(error) = db.insert(&member("Judo")).await {
         usual(&error);
     }
     if let Err(error) = db.patch(Club::find().name("Judo"), Club::COLOUR.set("late")).await {
@@ -134,4 +139,50 @@ async fn a_program_that_has_not_learnt_of_the_switch_loses_nothing() {
     for mode in MODES {
         beside_one_that_dies(mode, (0, 2)).await;
     }
+}
+
+/// A switch, and a program that looks whether it may write the new form so often, and does as soon as it may; then what becomes of the
+/// attempt of another, which went on by what it knew, to delete what that holds.
+async fn deleted_after_the_switch(pause: Duration) -> tablemodel::Result<()> {
+    let store = filled(Consistency::Azure, 2).await;
+    let one = next::<second::Model>(&store).await;
+    let (newer, other) = (program::<second::Model>(&store).await, program::<second::Model>(&store).await);
+    one.migrations().apply().await.expect("applied");
+    other.insert(&super::club("Polo", "white")).await.expect("inserted");
+    let time = Passing(store.clock().clone());
+    let watch = async {
+        for number in 0_i64.. {
+            let _ = other.patch(Sponsor::find().name("Zorg"), Sponsor::LOGO.set(number)).await;
+            if newer.insert(&member("Polo")).await.is_ok() {
+                break;
+            }
+            time.sleep(pause).await;
+        }
+        let polo = Club::find().name("Polo").one(&other).await?.expect("there");
+        other.delete(polo).await
+    };
+    let switch = async { one.migrations().contract().await };
+    let deleted = tokio::select! {
+        biased;
+        switched = switch => panic!("nobody could look: {switched:?}"),
+        deleted = watch => deleted,
+    };
+    drop((one, other)); // killed as they are
+    store.clock().advance(Duration::from_secs(130));
+    newer.migrations().contract().await.expect("taken up");
+    assert_clean(&newer, "taken up").await;
+    deleted
+}
+
+#[tokio::test]
+async fn a_program_that_has_not_learnt_of_the_switch_deletes_nothing_that_one_holds_that_has() {
+    let mut held_back = 0;
+    for seconds in 1..=8 {
+        match deleted_after_the_switch(Duration::from_secs(seconds)).await {
+            Ok(()) => panic!("every {seconds} s: a source went that is held"),
+            Err(error) if *error.kind() == ErrorKind::Unavailable => held_back += 1,
+            Err(error) => assert!(matches!(error.kind(), ErrorKind::Restricted { .. }), "{seconds} s: {error:?}"),
+        }
+    }
+    assert!(held_back > 0, "some had not learnt of it");
 }

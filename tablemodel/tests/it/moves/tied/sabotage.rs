@@ -1,18 +1,26 @@
-//! Back-references of the form that an entity moves to that are not as they should be: found, told apart, and put right.
+//! Back-references and contributions of the form that an entity moves to that are not as they should be: found, told apart, and put
+//! right, and no total changes by it.
 
 use tablemodel::{
     ViolationKind,
     store::{Action, Batch, Condition},
 };
 
-use super::{MODES, assert_clean, filled, first, next};
+use super::{MODES, assert_clean, assert_follow, filled, first, next, old_people};
 use crate::{migrate::all_rows, moves::kind};
 
 #[tokio::test]
-async fn a_back_reference_of_the_new_form_that_is_missing_stale_or_nobodys_is_found_and_put_right() {
+async fn what_ties_the_new_form_and_is_missing_stale_or_nobodys_is_found_and_put_right() {
     for mode in MODES {
-        for (table, of) in [("People", "Person.~mayor@2"), ("Clubs", "Person.~shirt@2"), ("Sponsors", "Person.~logo@2")]
-        {
+        for (table, of) in [
+            ("People", "Person.~mayor@2"),
+            ("Clubs", "Person.~shirt@2"),
+            ("Sponsors", "Person.~logo@2"),
+            ("People", "Person.~City.Visits@2"),
+            ("People", "Person.~City.Fewest@2"),
+            ("Clubs", "Person.~Club.Most@2"),
+            ("Sponsors", "Person.~Sponsor.Sponsored@2"),
+        ] {
             for (planted, found) in [
                 ("missing", ViolationKind::Missing),
                 ("stale", ViolationKind::Stale),
@@ -23,12 +31,11 @@ async fn a_back_reference_of_the_new_form_that_is_missing_stale_or_nobodys_is_fo
                 db.migrations().apply().await.expect("applied");
                 assert_clean(&db, "applied").await;
                 let rows = all_rows(&db, table).await;
-                let row = rows.into_iter().find(|row| kind(row) == of).expect("a back-reference");
+                let row = rows.into_iter().find(|row| kind(row) == of).unwrap_or_else(|| panic!("no {of}"));
                 let mut properties = row.properties.clone();
                 let (key, action) = match planted {
                     "missing" => (row.key.row.clone(), Action::Delete(Condition::Exists)),
                     "stale" => {
-                        properties.insert("_table", "Nowhere");
                         properties.insert("Strange", 1_i32);
                         (row.key.row.clone(), Action::Replace(properties, Condition::Exists))
                     }
@@ -46,6 +53,7 @@ async fn a_back_reference_of_the_new_form_that_is_missing_stale_or_nobodys_is_fo
                 let repaired = db.repair().await.expect("repair runs");
                 assert_eq!((repaired.repaired, repaired.left.len()), (1, 0), "{told}: {repaired:#?}");
                 assert_clean(&db, &told).await;
+                assert_follow(&db, &old_people(&db).await, &told).await;
             }
         }
     }
