@@ -85,8 +85,8 @@ const fn check_copies(old: &EntitySchema, new: &EntitySchema) {
 /// Fails unless both forms add to the same aggregates.
 #[track_caller]
 const fn check_aggregates(old: &EntitySchema, new: &EntitySchema) {
-    check_added(old.aggregates, new, "new", "add it once the entity has moved");
-    check_added(new.aggregates, old, "old", "take it away before the entity moves");
+    check_added(old.aggregates, new, "new", "take it away before the entity moves");
+    check_added(new.aggregates, old, "old", "add it once the entity has moved, or declare it there too");
     let mut rest = new.aggregates;
     while let [aggregate, tail @ ..] = rest {
         if let Some(before) = aggregate_of(old.aggregates, aggregate)

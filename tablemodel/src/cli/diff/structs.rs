@@ -112,6 +112,10 @@ fn tell(entity: &Current, old: &Format, new: &Format, is_move: bool, told: &mut 
                 tables.join(", ")
             )
         }));
+        told.next.extend((!new.copies.is_empty() || !new.aggregates.is_empty()).then(|| {
+            let of = &entity.path;
+            format!("      and on `{name}` what `{of}` copies and adds to, as it is there: a move takes that along")
+        }));
         told.next.push("      (a program that others write beside says `moves_to` on the old struct first: see `tablemodel::moves`)".to_owned());
     }
     let path = "#[path = \"../tablemodel/frozen/mod.rs\"] pub mod frozen;";

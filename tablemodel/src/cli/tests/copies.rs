@@ -12,9 +12,9 @@ macro_rules! release {
             #[table(name = "Teams", entity_type = "Team", partition = "{club}", row = "{name}", crate = "crate")]
             #[table(version = $version)]
             pub(super) struct Team {
-                club: String,
-                name: String,
-                colours: $colours,
+                pub(super) club: String,
+                pub(super) name: String,
+                pub(super) colours: $colours,
                 motto: Option<String>,
             }
 
@@ -64,4 +64,38 @@ fn a_source_that_is_stored_otherwise_gives_its_holders_a_version() {
     let before = folder.files();
     assert_eq!(folder.run::<raised::Model>("diff"), 0);
     assert_eq!(folder.files(), before);
+}
+
+/// The members at other keys.
+mod moved {
+    use super::numbered::{Card, Team};
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", entity_type = "Member", partition = "{team}", row = "m_{club}_{id:06}", crate = "crate")]
+    pub(super) struct Member {
+        club: String,
+        id: u32,
+        team: String,
+        #[table(copy_of(Team, key(club = club, name = team), on_delete = clear))]
+        card: Option<Card>,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Model {
+        Team(Team),
+        Member(Member),
+    }
+}
+
+#[test]
+fn a_holder_at_other_keys_is_told_to_take_its_copies_along() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<numbered::Model>("init"), 0);
+    let outcome = folder.answer::<moved::Model>(&["diff"]);
+    let told = outcome.lines.join("\n");
+    assert_eq!(outcome.code, 0, "{told}");
+    assert!(told.contains("moved_from = crate::frozen::MemberV1"), "{told}");
+    assert!(told.contains("and on `MemberV1` what `") && told.contains("copies and adds to"), "{told}");
 }

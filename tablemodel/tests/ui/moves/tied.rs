@@ -111,6 +111,39 @@ struct Counted {
 upgrade!(Old => Counted);
 
 #[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
+#[table(count(Group, key(name = name), into = things))]
+struct OldCounted {
+    p: String,
+    id: u32,
+    name: String,
+    size: i64,
+}
+
+/// Nothing of what the old form adds.
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = OldCounted, partition = "{p}", row = "t_{id}")]
+struct Uncounted {
+    p: String,
+    id: u32,
+    name: String,
+    size: i64,
+}
+upgrade!(OldCounted => Uncounted);
+
+/// Another kind of total in the same property.
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = OldCounted, partition = "{p}", row = "t_{id}")]
+#[table(sum(Group, key(name = name), of = size, into = things))]
+struct Summed {
+    p: String,
+    id: u32,
+    name: String,
+    size: i64,
+}
+upgrade!(OldCounted => Summed);
+
+#[derive(TableEntity)]
 #[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]
 struct Target {
     p: String,
