@@ -1,7 +1,7 @@
 //! Shadows that are not as they should be: found, told apart, and put right.
 
 use tablemodel::{
-    ViolationKind,
+    Database, Row, ViolationKind,
     store::{Action, Batch, Condition},
 };
 
@@ -22,20 +22,7 @@ async fn a_shadow_that_is_missing_stale_or_nobodys_is_found_and_put_right() {
                 assert_clean(&db, "applied").await;
                 let rows = live_rows(&db, table).await;
                 let row = rows.into_iter().find(|row| super::kind(row) == of).expect("a shadow");
-                let mut properties = row.properties.clone();
-                let (key, action) = match planted {
-                    "missing" => (row.key.row.clone(), Action::Delete(Condition::Exists)),
-                    "stale" => {
-                        properties.insert("Strange", 1_i32);
-                        (row.key.row.clone(), Action::Replace(properties, Condition::Exists))
-                    }
-                    _ => {
-                        properties.insert("_moved", "[\"C7\",\"f_00001\"]");
-                        (format!("{}9", row.key.row), Action::Insert(properties))
-                    }
-                };
-                let batch = Batch::new(table, row.key.partition.clone()).with(key, action);
-                db.store().commit(&[batch]).await.expect("planted");
+                plant(&db, table, &row, planted, "[\"C7\",\"f_00001\"]").await;
                 let told = format!("{mode:?}: {planted} {of}");
                 let verified = db.verify().await.expect("verify runs");
                 assert_eq!(verified.violations.len(), 1, "{told}: {:#?}", verified.violations);
@@ -46,4 +33,22 @@ async fn a_shadow_that_is_missing_stale_or_nobodys_is_found_and_put_right() {
             }
         }
     }
+}
+
+/// Takes a shadow away, alters it, or puts one beside it of an entity that is not there, `nobody`.
+pub(super) async fn plant(db: &Database, table: &str, row: &Row, planted: &str, nobody: &str) {
+    let mut properties = row.properties.clone();
+    let (key, action) = match planted {
+        "missing" => (row.key.row.clone(), Action::Delete(Condition::Exists)),
+        "stale" => {
+            properties.insert("Strange", 1_i32);
+            (row.key.row.clone(), Action::Replace(properties, Condition::Exists))
+        }
+        _ => {
+            properties.insert("_moved", nobody);
+            (format!("{}9", row.key.row), Action::Insert(properties))
+        }
+    };
+    let batch = Batch::new(table, row.key.partition.clone()).with(key, action);
+    db.store().commit(&[batch]).await.expect("planted");
 }

@@ -1,13 +1,13 @@
 //! Back-references and contributions of the form that an entity moves to that are not as they should be: found, told apart, and put
 //! right, and no total changes by it.
 
-use tablemodel::{
-    ViolationKind,
-    store::{Action, Batch, Condition},
-};
+use tablemodel::ViolationKind;
 
 use super::{MODES, assert_clean, assert_follow, filled, first, next, old_people};
-use crate::{migrate::all_rows, moves::kind};
+use crate::{
+    migrate::all_rows,
+    moves::{kind, sabotage::plant},
+};
 
 #[tokio::test]
 async fn what_ties_the_new_form_and_is_missing_stale_or_nobodys_is_found_and_put_right() {
@@ -32,20 +32,7 @@ async fn what_ties_the_new_form_and_is_missing_stale_or_nobodys_is_found_and_put
                 assert_clean(&db, "applied").await;
                 let rows = all_rows(&db, table).await;
                 let row = rows.into_iter().find(|row| kind(row) == of).unwrap_or_else(|| panic!("no {of}"));
-                let mut properties = row.properties.clone();
-                let (key, action) = match planted {
-                    "missing" => (row.key.row.clone(), Action::Delete(Condition::Exists)),
-                    "stale" => {
-                        properties.insert("Strange", 1_i32);
-                        (row.key.row.clone(), Action::Replace(properties, Condition::Exists))
-                    }
-                    _ => {
-                        properties.insert("_moved", "[\"Bern\",\"p_0001\"]");
-                        (format!("{}9", row.key.row), Action::Insert(properties))
-                    }
-                };
-                let batch = Batch::new(table, row.key.partition.clone()).with(key, action);
-                db.store().commit(&[batch]).await.expect("planted");
+                plant(&db, table, &row, planted, "[\"Bern\",\"p_0001\"]").await;
                 let told = format!("{mode:?}: {planted} {of}");
                 let verified = db.verify().await.expect("verify runs");
                 assert_eq!(verified.violations.len(), 1, "{told}: {:#?}", verified.violations);
