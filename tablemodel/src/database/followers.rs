@@ -287,7 +287,7 @@ impl Run<'_> {
             return Ok(true);
         }
         self.copying.waits = true;
-        let detail = "the entity that copies it is about to move to other keys; try again";
+        let detail = "the entity that copies it is about to move to other keys; try again, or call `contract` again if it was killed";
         Err(Error::new(ErrorKind::Unavailable, detail).of(holder.entity_type))
     }
 

@@ -40,7 +40,7 @@ fn usual(result: tablemodel::Result<()>) {
 async fn on_people(db: &Database, dice: &mut Dice) {
     let new = person(dice);
     let path = || first::Person::find().city(&new.city).id(new.id);
-    match dice.roll(7) {
+    match dice.roll(8) {
         0 => usual(db.insert(&new).await.map(drop)),
         1 => usual(db.upsert(&new).await.map(drop)),
         2 => usual(
@@ -71,6 +71,13 @@ async fn on_people(db: &Database, dice: &mut Dice) {
                 batch.upsert(one);
             });
             usual(batch.commit().await.map(drop));
+        }
+        6 => {
+            let several: Vec<_> = (0..6).map(|_| person(dice)).collect();
+            let report = db.bulk().upsert_all(futures_util::stream::iter(several)).await.expect("begun");
+            for failed in report.failed {
+                usual(Err(failed));
+            }
         }
         _ => usual(
             db.update(path(), |there| {

@@ -176,3 +176,24 @@ async fn one_that_would_copy_another_source_is_set_aside() {
         assert_clean(&db, "applied").await;
     }
 }
+
+#[tokio::test]
+async fn hundreds_follow_one_source_in_both_forms() {
+    for mode in MODES {
+        let store = filled(mode, 450).await;
+        let db = next::<first::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        db.patch(Club::find().name("Judo"), Club::COLOUR.set("red")).await.expect("patched");
+        db.patch(City::find().name("Oslo"), City::MAYOR.set("late")).await.expect("patched");
+        db.relay().drain().await.expect("drained");
+        let was = old_people(&db).await;
+        assert_eq!(was.values().filter(|said| said.colour == "red").count(), 300);
+        assert_clean(&db, "applied").await;
+        drop(db);
+        let db = assert_switches(&store, &was, &format!("{mode:?}")).await;
+        db.patch(Club::find().name("Judo"), Club::COLOUR.set("green")).await.expect("patched");
+        db.relay().drain().await.expect("drained");
+        let now = new_people(&db).await.expect("read");
+        assert_follow(&db, &now, "switched").await;
+    }
+}
