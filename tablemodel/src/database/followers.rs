@@ -44,8 +44,8 @@ pub(super) struct Copying {
     /// Back-references put before their holder, and since when by the monotonic clock.
     pub(super) registered: Vec<(String, Row)>,
     pub(super) since: Option<Duration>,
-    /// Holders are about to be kept in another form: once they are, the commit may do.
-    pub(super) waits: bool,
+    /// How often it was waited until holders are kept in another form.
+    pub(super) waited: u32,
 }
 
 impl Copying {
@@ -275,20 +275,15 @@ impl Run<'_> {
     }
 
     /// Whether holders of this entity can be written in the form that they are kept in.
-    fn may_follow(&mut self, holder: &'static EntitySchema) -> Result<bool> {
+    fn may_follow(&self, holder: &'static EntitySchema) -> Result<bool> {
         if !holder.moves() {
             return Ok(true);
         }
         let kept = self.db.registered(holder);
-        if !self.db.is_atomic() {
-            return Ok(kept.is_ok_and(|kept| kept.closed.is_none()));
+        match self.db.is_atomic() {
+            true => kept?.check_open().map(|()| true),
+            false => Ok(kept.is_ok_and(|kept| kept.closed.is_none())),
         }
-        if kept?.closed.is_none() {
-            return Ok(true);
-        }
-        self.copying.waits = true;
-        let detail = "the entity that copies it is about to move to other keys; try again, or call `contract` again if it was killed";
-        Err(Error::new(ErrorKind::Unavailable, detail).of(holder.entity_type))
     }
 
     /// Holders among the changes themselves: what one of them copies, another may change.

@@ -1,7 +1,8 @@
 //! Plans that came out wrong since what they rest on is no longer so: told apart from stores that are wrong.
 //!
 //! A cell that says fewer sources than an entity takes away is not read with that entity, nor the head of a list with its chunks:
-//! another program may have changed both in between.
+//! another program may have changed both in between. And a source cannot be written while what copies it, and follows in its commit, is
+//! between two forms.
 
 use tablemodel_store::Row;
 
@@ -15,14 +16,15 @@ use crate::{
 const DOUBTS: u32 = 3;
 /// After as many attempts one waits as long as for holders that are about to move: some tenths of a second.
 const A_WHILE: u32 = 3;
+/// How often.
+const WAITS: u32 = 6;
 
 impl Run<'_> {
     /// What an error of planning means: that the caller's entity is outdated, that all is to be read again (`Ok`), or what
     /// it says.
     pub(in crate::database) async fn doubt(&mut self, error: Error, changes: &[Change]) -> Result<()> {
-        if std::mem::take(&mut self.copying.waits) {
-            self.db.pause(A_WHILE).await;
-            return self.db.look_at_states().await;
+        if self.is_before_a_move(&error, changes) {
+            return self.wait_for_a_move(error).await;
         }
         let is_of_several_rows = changes.iter().any(|change| change.schema().has_shared_rows());
         if !is_of_several_rows || !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Overflow) {
@@ -42,6 +44,30 @@ impl Run<'_> {
         }
         self.known = Known::new();
         Ok(())
+    }
+}
+
+impl Run<'_> {
+    /// Whether those that copy what changes are about to be kept in another form: once they are, they follow in that.
+    fn is_before_a_move(&self, error: &Error, changes: &[Change]) -> bool {
+        if !matches!(error.kind(), ErrorKind::Moved { .. }) || !self.db.is_atomic() {
+            return false;
+        }
+        let is_own = changes.iter().any(|change| Some(change.schema().entity_type) == error.entity());
+        let model = self.db.model();
+        let holder = model.iter().copied().find(|schema| Some(schema.entity_type) == error.entity());
+        !is_own && holder.is_some_and(|holder| self.db.registered(holder).is_ok())
+    }
+
+    async fn wait_for_a_move(&mut self, error: Error) -> Result<()> {
+        self.copying.waited += 1;
+        if self.copying.waited > WAITS {
+            let detail =
+                "what copies it is about to move to other keys: try again, or call `contract` again if it was killed";
+            return Err(Error::new(ErrorKind::Unavailable, detail).caused_by(error));
+        }
+        self.db.pause(A_WHILE).await;
+        self.db.look_at_states().await
     }
 }
 

@@ -186,3 +186,35 @@ async fn a_program_that_has_not_learnt_of_the_switch_deletes_nothing_that_one_ho
     }
     assert!(held_back > 0, "some had not learnt of it");
 }
+
+/// In one commit with its holders, a source waits while they are closed, and says so if nobody goes on.
+#[tokio::test]
+async fn a_source_waits_while_a_switch_is_on_its_way_and_says_who_is_to_go_on() {
+    let (mut held_back, mut call) = (0, 0);
+    loop {
+        let store = filled(Consistency::Atomic, 2).await;
+        let db = next::<second::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        store.fail(Script::new().at(call, Fault::CrashBefore));
+        if db.migrations().contract().await.is_ok() {
+            break;
+        }
+        store.fail(Script::new());
+        let store = store.reopen::<second::Model>().await.expect("opened");
+        match store.patch(Club::find().name("Judo"), Club::COLOUR.set("late")).await {
+            Ok(()) => {}
+            Err(error) => {
+                assert_eq!(error.kind(), &ErrorKind::Unavailable, "call {call}: {error:?}");
+                assert!(error.to_string().contains("call `contract` again"), "call {call}: {error}");
+                held_back += 1;
+            }
+        }
+        let db = program::<second::Model>(&store).await;
+        db.migrations().contract().await.expect("taken up");
+        db.patch(Club::find().name("Judo"), Club::COLOUR.set("later")).await.expect("patched");
+        let people = new_people(&db).await.expect("read");
+        assert_follow(&db, &people, &format!("call {call}")).await;
+        call += 1;
+    }
+    assert!(held_back > 0, "it was closed somewhere in {call} calls");
+}
