@@ -43,8 +43,23 @@ pub const fn gate<const N: usize>(
     let mut room = [0; N];
     write_facts(schema, &mut Lines::new(&mut room));
     // The lines are compared only where their sums differ: that takes three times as long.
-    if sum(&room) != expected && !is_same(&room, locked, is_frozen) {
-        differs(schema, is_frozen, &room, locked);
+    let passed = Passed::of(schema, is_frozen);
+    if sum(&room) != expected && !is_same(&room, locked, passed) {
+        differs(schema, is_frozen, &Compared { facts: &room, locked, passed });
+    }
+}
+
+/// Which lines are not compared: of a frozen struct those that tie it to other entities, as they are the model's of today. One that
+/// declares such ties says them whole: while its entity moves, they are kept as it says.
+#[derive(Clone, Copy)]
+struct Passed {
+    copies: bool,
+    aggregates: bool,
+}
+
+impl Passed {
+    const fn of(schema: &EntitySchema, is_frozen: bool) -> Self {
+        Self { copies: is_frozen && schema.copies.is_empty(), aggregates: is_frozen && schema.aggregates.is_empty() }
     }
 }
 
@@ -83,25 +98,26 @@ const fn sum(text: &[u8]) -> u64 {
     sum
 }
 
-/// Reserved names are not stored; and what ties a frozen struct to others is the model's of today.
-const fn is_remark(line: &[u8], is_frozen: bool) -> bool {
+/// Whether the line is not compared. Reserved names are not stored.
+const fn is_remark(line: &[u8], passed: Passed) -> bool {
     match line {
         [b'r', ..] => true,
-        [b'c', ..] | [b'a', b'g', ..] => is_frozen,
+        [b'c', ..] => passed.copies,
+        [b'a', b'g', ..] => passed.aggregates,
         _ => false,
     }
 }
 
-const fn is_same(facts: &[u8], locked: &[&str], is_frozen: bool) -> bool {
+const fn is_same(facts: &[u8], locked: &[&str], passed: Passed) -> bool {
     let mut expected = 0;
     let mut i = 0;
     while i < locked.len() {
-        expected += !is_remark(at(locked, i).as_bytes(), is_frozen) as usize;
+        expected += !is_remark(at(locked, i).as_bytes(), passed) as usize;
         i += 1;
     }
     let (mut found, mut rest) = (0, facts);
     while let Some((line, tail)) = first_line(rest) {
-        if !is_remark(line, is_frozen) {
+        if !is_remark(line, passed) {
             if !is_among(line, locked) {
                 return false;
             }
@@ -166,13 +182,12 @@ const fn absent(schema: &EntitySchema) -> ! {
 }
 
 #[track_caller]
-const fn differs(schema: &EntitySchema, is_frozen: bool, facts: &[u8], locked: &[&str]) -> ! {
+const fn differs(schema: &EntitySchema, is_frozen: bool, lines: &Compared<'_>) -> ! {
     let mut room = [0; MESSAGE];
     let mut message = Lines::new(&mut room);
     message.texts(&["`", schema.entity_type, "` is stored otherwise than tablemodel.lock says of version "]);
     message.number(schema.version as usize);
     message.texts(&[":\n"]);
-    let lines = Compared { facts, locked, is_frozen };
     let differences = lines.gone(0, &mut message);
     let differences = lines.come(differences, &mut message);
     if differences > SHOWN {
@@ -193,7 +208,7 @@ const fn differs(schema: &EntitySchema, is_frozen: bool, facts: &[u8], locked: &
 struct Compared<'a> {
     facts: &'a [u8],
     locked: &'a [&'a str],
-    is_frozen: bool,
+    passed: Passed,
 }
 
 impl Compared<'_> {
@@ -202,7 +217,7 @@ impl Compared<'_> {
         let mut i = 0;
         while i < self.locked.len() {
             let line = at(self.locked, i).as_bytes();
-            let (mut rest, mut is_there) = (self.facts, is_remark(line, self.is_frozen));
+            let (mut rest, mut is_there) = (self.facts, is_remark(line, self.passed));
             while let Some((own, tail)) = first_line(rest) {
                 is_there |= matches!(order(own, line), Ordering::Equal);
                 rest = tail;
@@ -220,7 +235,7 @@ impl Compared<'_> {
     const fn come(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
         let mut rest = self.facts;
         while let Some((line, tail)) = first_line(rest) {
-            if !is_remark(line, self.is_frozen) && !is_among(line, self.locked) {
+            if !is_remark(line, self.passed) && !is_among(line, self.locked) {
                 show("  + ", line, shown, message);
                 shown += 1;
             }
@@ -254,6 +269,9 @@ const fn fail(room: &[u8], length: usize) -> ! {
 mod tests {
     use super::*;
 
+    const NONE: Passed = Passed { copies: false, aggregates: false };
+    const TIES: Passed = Passed { copies: true, aggregates: true };
+
     fn lines(texts: &[&str]) -> Vec<u8> {
         texts.iter().flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect()
     }
@@ -261,10 +279,10 @@ mod tests {
     #[test]
     fn lines_are_the_same_in_any_order_and_whatever_is_reserved() {
         let locked = ["a", "b", "reserved X", "table T"];
-        assert!(is_same(&lines(&["table T", "a", "b"]), &locked, false));
-        assert!(is_same(&lines(&["b", "reserved Y", "table T", "a"]), &locked, false));
+        assert!(is_same(&lines(&["table T", "a", "b"]), &locked, NONE));
+        assert!(is_same(&lines(&["b", "reserved Y", "table T", "a"]), &locked, NONE));
         for other in [&["a", "b"][..], &["a", "b", "c", "table T"], &["a", "b", "table U"], &[]] {
-            assert!(!is_same(&lines(other), &locked, false), "{other:?}");
+            assert!(!is_same(&lines(other), &locked, NONE), "{other:?}");
         }
     }
 
@@ -283,9 +301,9 @@ mod tests {
     #[test]
     fn a_frozen_struct_says_nothing_of_other_entities() {
         let locked = ["a", "aggregate A.B keeps count", "copy c optional"];
-        assert!(is_same(&lines(&["a"]), &locked, true));
-        assert!(!is_same(&lines(&["a"]), &locked, false));
-        assert!(!is_same(&lines(&["b"]), &locked, true));
+        assert!(is_same(&lines(&["a"]), &locked, TIES));
+        assert!(!is_same(&lines(&["a"]), &locked, NONE));
+        assert!(!is_same(&lines(&["b"]), &locked, TIES));
     }
 
     #[test]
@@ -304,7 +322,7 @@ mod tests {
     fn what_is_gone_and_what_is_new_is_shown() {
         let mut room = [0; 100];
         let mut message = Lines::new(&mut room);
-        let lines = Compared { facts: &lines(&["b", "c"]), locked: &["a", "b"], is_frozen: false };
+        let lines = Compared { facts: &lines(&["b", "c"]), locked: &["a", "b"], passed: NONE };
         let shown = lines.gone(0, &mut message);
         assert_eq!(lines.come(shown, &mut message), 2);
         let length = message.length();

@@ -7,7 +7,8 @@ use tablemodel_store::{KeyRange, PropertyName, Query, Row, RowKey, StoreErrorKin
 
 use super::{states::Owned, undo::rows_of};
 use crate::{
-    error::Result,
+    database::Database,
+    error::{Error, ErrorKind, Result},
     plan::{change::is_primary, system},
     schema::EntitySchema,
 };
@@ -31,7 +32,7 @@ pub(super) async fn recopy(owned: &Owned, form: &'static EntitySchema) -> Result
         page.rows.retain(|row| is_primary(form, row));
         for rows in page.rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
             for rows in rows.chunks(limits::MAX_BATCH_OPERATIONS) {
-                db.recopy(form, keys(rows)).await?;
+                recopy_all(db, form, keys(rows)).await?;
             }
         }
         owned.go_on().await?;
@@ -40,6 +41,38 @@ pub(super) async fn recopy(owned: &Owned, form: &'static EntitySchema) -> Result
             None => return Ok(()),
         }
     }
+}
+
+/// Those of one partition. One that cannot be read, or written as it is, stays so, for `verify` to tell.
+async fn recopy_all(db: &Database, form: &'static EntitySchema, keys: Vec<RowKey>) -> Result<()> {
+    match db.recopy(form, keys.clone()).await {
+        Err(error) if is_of_entity(&error) => {}
+        other => return other,
+    }
+    for key in keys {
+        match db.recopy(form, vec![key.clone()]).await {
+            Err(error) if is_of_entity(&error) => {
+                tracing::warn!(entity = form.entity_type, %key, %error, "what it copies was not looked at");
+            }
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether the entity is as it should not be, and the store well.
+fn is_of_entity(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Corrupt
+            | ErrorKind::Invalid
+            | ErrorKind::KeyOverflow
+            | ErrorKind::KeyTooLong
+            | ErrorKind::Overflow
+            | ErrorKind::TooLarge
+            | ErrorKind::UnknownVersion
+            | ErrorKind::UpgradeFailed { .. }
+    )
 }
 
 fn keys(rows: &[Row]) -> Vec<RowKey> {

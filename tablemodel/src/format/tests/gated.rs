@@ -131,3 +131,62 @@ fn a_version_may_be_ahead_of_the_lock_and_not_behind() {
     assert!(outcome(false, 4, None).unwrap_err().contains("write `version = 4`"));
     assert!(outcome(true, 4, None).unwrap_err().contains("no version 3"));
 }
+
+/// A frozen struct that ties its entity to others, as one that moves has to.
+mod tied {
+    use super::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Teams", partition = "{name}", row = "team", crate = "crate")]
+    pub(super) struct Team {
+        name: String,
+        colour: String,
+        #[table(aggregate)]
+        members: i64,
+    }
+
+    #[derive(Projection)]
+    #[table(of = Team, crate = "crate")]
+    #[expect(dead_code, reason = "it is only compared")]
+    pub(super) struct Shirt {
+        colour: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", partition = "{city}", row = "{id:06}", frozen, crate = "crate")]
+    #[table(count(Team, key(name = team), into = members))]
+    pub(super) struct Member {
+        city: String,
+        id: u32,
+        team: String,
+        #[table(copy_of(Team, key(name = team), on_delete = clear))]
+        shirt: Option<Shirt>,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", entity_type = "Member", partition = "{city}", row = "{id:06}", frozen, crate = "crate")]
+    pub(super) struct Alone {
+        city: String,
+        id: u32,
+        team: String,
+    }
+}
+
+#[test]
+fn a_frozen_struct_says_what_ties_it_whole_or_not_at_all() {
+    const LENGTH: usize = facts_length(tied::Member::SCHEMA);
+    const ALONE: usize = facts_length(tied::Alone::SCHEMA);
+    let lines = Format::of(tied::Member::SCHEMA).unwrap().lines();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let passes = |gate: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(gate)).is_ok();
+    let whole = |lines: &[&str]| passes(&|| gate::<LENGTH>(tied::Member::SCHEMA, true, 1, Some(lines), 0));
+    let alone = |lines: &[&str]| passes(&|| gate::<ALONE>(tied::Alone::SCHEMA, true, 1, Some(lines), 0));
+    assert!(whole(&lines) && alone(&lines));
+    let ties = lines.iter().filter(|line| line.starts_with("copy ") || line.starts_with("aggregate "));
+    assert!(ties.clone().count() >= 2, "{lines:?}");
+    for tie in ties {
+        let less: Vec<&str> = lines.iter().copied().filter(|line| line != tie).collect();
+        assert!(!whole(&less), "{tie}");
+        assert!(alone(&less), "{tie}");
+    }
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tablemodel::{
     Consistency, ErrorKind,
     prelude::*,
-    store::clock::Sleep,
+    store::{Action, Batch, Condition, clock::Sleep},
     testing::{Fault, Script},
 };
 
@@ -145,4 +145,27 @@ async fn what_nobody_had_looked_at_again_before_the_switch_is_looked_at_after_it
         assert_clean(&db, &told).await;
         assert_follow(&db, &new_people(&db).await.expect("read"), &told).await;
     }
+}
+
+/// One that cannot be read is for `verify` to tell, and holds no switch up.
+#[tokio::test]
+async fn a_switch_passes_over_what_cannot_be_read_and_copies_what_can() {
+    let store = filled(Consistency::Azure, 4).await;
+    let db = next::<second::Model>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    db.patch(Sponsor::find().name("Zorg"), Sponsor::LOGO.set(9)).await.expect("patched");
+    let rows = crate::migrate::all_rows(&db, "Clubs").await;
+    let broken = rows.iter().find(|row| row.key.row == "m_Oslo_0001").expect("a shadow");
+    let mut properties = broken.properties.clone();
+    properties.insert("Visits", "many");
+    properties.insert("Logo_Logo", 1_i64);
+    let batch = Batch::new("Clubs", broken.key.partition.clone())
+        .with(broken.key.row.clone(), Action::Replace(properties, Condition::Exists));
+    db.store().commit(&[batch]).await.expect("planted");
+    db.migrations().contract().await.expect("switched");
+    let verified = db.verify().await.expect("verify runs");
+    let of_it = |violation: &tablemodel::Violation| violation.key == broken.key;
+    assert!(verified.violations.iter().any(of_it), "{:#?}", verified.violations);
+    let other = second::Person::find().club("Judo").city("Rome").id(1).one(&db).await.expect("read").expect("there");
+    assert_eq!(other.logo.as_ref().map(|logo| logo.logo), Some(9));
 }
