@@ -53,7 +53,7 @@ const fn check_new_index(of: &str, index: &IndexSchema) {
     }
 }
 
-/// Fails unless every copy of the new form is one that the old one has, with as much in it, and has rows of its own.
+/// Fails unless every copy of the new form is one that the old one has, with as much in it or more.
 #[track_caller]
 const fn check_copies(old: &EntitySchema, new: &EntitySchema) {
     let mut copies = new.copies;

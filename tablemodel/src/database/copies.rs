@@ -107,7 +107,7 @@ impl Database {
     }
 
     /// That holders are kept in the form that this program takes them to be in, and may follow in it.
-    fn check_kept(&self, holder: &'static EntitySchema) -> Result<()> {
+    pub(super) fn check_kept(&self, holder: &'static EntitySchema) -> Result<()> {
         match holder.moves() {
             true => self.registered(holder)?.check_open(),
             false => Ok(()),

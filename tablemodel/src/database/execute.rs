@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
             }
             self.check_registered()?;
             let of_others = follows.iter().map(|plan| (plan.place().1, plan));
-            let guarded = guarded(&std::iter::once((self.partition, &plan)).chain(of_others).collect::<Vec<_>>());
+            let guarded = guarded(std::iter::once((self.partition, &plan)).chain(of_others));
             if !guarded.is_empty() {
                 Box::pin(self.db.guard_shadows(guarded, &mut batches)).await?;
             }

@@ -276,13 +276,10 @@ impl Run<'_> {
 
     /// Whether holders of this entity can be written in the form that they are kept in.
     fn may_follow(&self, holder: &'static EntitySchema) -> Result<bool> {
-        if !holder.moves() {
-            return Ok(true);
-        }
-        let kept = self.db.registered(holder);
+        let kept = self.db.check_kept(holder);
         match self.db.is_atomic() {
-            true => kept?.check_open().map(|()| true),
-            false => Ok(kept.is_ok_and(|kept| kept.closed.is_none())),
+            true => kept.map(|()| true),
+            false => Ok(kept.is_ok()),
         }
     }
 

@@ -77,12 +77,12 @@ impl<'p> Guarded<'p> {
 }
 
 /// Those of these plans, each with its partition.
-pub(super) fn guarded<'p>(plans: &[(&str, &'p BatchPlan)]) -> Vec<Guarded<'p>> {
+pub(super) fn guarded<'p>(plans: impl IntoIterator<Item = (&'p str, &'p BatchPlan)>) -> Vec<Guarded<'p>> {
     let mut guarded: Vec<Guarded<'p>> = Vec::new();
     for (partition, plan) in plans {
         for of in plan.away.iter().chain(&plan.shadows).filter(|of| shadow::is_primary(of.schema, of.row.index)) {
             let (schema, away, row) = (of.schema, of.row.away.clone(), of.row.row.clone());
-            let owner = RowKey::new(*partition, of.row.owner.clone());
+            let owner = RowKey::new(partition, of.row.owner.clone());
             let at = guarded.iter().position(|other| other.row == row && other.away == away).unwrap_or_else(|| {
                 guarded.push(Guarded::at(schema, away, row));
                 guarded.len() - 1

@@ -76,6 +76,13 @@ pub(crate) struct CopiedBy {
     pub(crate) copy: &'static CopySchema,
 }
 
+impl CopiedBy {
+    /// Whether back-references of this kind, `~card` of an entity, are of the copy.
+    pub(crate) fn is_named(&self, entity: &str, name: &str) -> bool {
+        self.holder.entity_type == entity && name.strip_prefix('~') == Some(self.copy.name)
+    }
+}
+
 impl PartialEq for CopiedBy {
     fn eq(&self, other: &Self) -> bool {
         self.copy.discriminator == other.copy.discriminator

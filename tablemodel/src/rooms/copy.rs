@@ -127,8 +127,7 @@ pub(crate) struct Reference {
 /// not kept in, of one that moves.
 pub(crate) fn read(row: &Row, copied: &[CopiedBy]) -> Option<Reference> {
     let RowKind::Derived { entity, name, version } = system::kind(&row.properties) else { return None };
-    let is_by = |by: &&CopiedBy| by.holder.entity_type == entity && name.strip_prefix('~') == Some(by.copy.name);
-    let by = *copied.iter().find(is_by)?;
+    let by = *copied.iter().find(|by| by.is_named(entity, name))?;
     if by.holder.is_of_other_form(version) {
         return None;
     }
@@ -142,9 +141,11 @@ pub(crate) fn read(row: &Row, copied: &[CopiedBy]) -> Option<Reference> {
 /// Whether the back-reference is of a holder that has left the form in which this program takes it to be kept, for a newer one.
 pub(crate) fn is_ahead(row: &Row, by: CopiedBy) -> bool {
     let RowKind::Derived { entity, name, version } = system::kind(&row.properties) else { return false };
-    let is_by = by.holder.entity_type == entity && name.strip_prefix('~') == Some(by.copy.name);
     let is_newer = version > by.holder.version && by.holder.is_of_other_form(version);
-    is_by && is_newer && row.properties.get(system::MOVED).is_none() && !system::is_dead(&row.properties)
+    by.is_named(entity, name)
+        && is_newer
+        && row.properties.get(system::MOVED).is_none()
+        && !system::is_dead(&row.properties)
 }
 
 /// Whether the back-reference was put before its holder was written.

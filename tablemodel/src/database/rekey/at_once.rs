@@ -62,7 +62,7 @@ impl Database {
                     continue;
                 }
             };
-            let guarded = guarded(&[(&from.partition, &first), (&key.partition, &second)]);
+            let guarded = guarded([(from.partition.as_str(), &first), (key.partition.as_str(), &second)]);
             Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
             self.check_blobs(until)?;
