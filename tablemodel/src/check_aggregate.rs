@@ -91,6 +91,11 @@ pub const fn check_aggregates(model: &[&EntitySchema]) {
             }
             fields = rest;
         }
+        let mut sharded = entity.sharded;
+        while let [property, rest @ ..] = sharded {
+            check_sources(entity, property.property, property.field, model);
+            sharded = rest;
+        }
         entities = tail;
     }
 }

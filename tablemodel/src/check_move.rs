@@ -183,6 +183,17 @@ const fn check_plain(schema: &EntitySchema) {
         }
         at += 1;
     }
+    if let [total, ..] = schema.sharded {
+        fail(&["`", of, "` holds an aggregate in `", total.property, "`, and cannot move: take it away before"])
+    }
+    let mut aggregates = schema.aggregates;
+    while let [aggregate, tail @ ..] = aggregates {
+        if aggregate.is_sharded() {
+            let remedy = "`, which is sharded by the keys of its sources, and cannot move: take it away before";
+            fail(&["`", of, "` adds to `", aggregate.name, remedy])
+        }
+        aggregates = tail;
+    }
 }
 
 /// Fails if a row of the old form, or of one of its versions, could have the key of a row of the new one.

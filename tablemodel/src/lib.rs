@@ -105,7 +105,7 @@ pub use crate::{
     path::{
         CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
         VerifiedPath,
-        field::{Aggregated, Field, FieldArray, Patch, Predicate},
+        field::{Aggregated, Field, FieldArray, HoldsAggregate, Patch, Predicate, Sharded},
         found::Found,
         state::{Complete, Ranged},
     },

@@ -30,7 +30,7 @@ pub use crate::{
     path::{
         Component, Fixed, KeyForm, ModelRows, OrderedArg, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg,
         Scan, Text, Unordered,
-        field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Ranked, Summed},
+        field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Ranked, Sharded, Summed},
         list::{ListKind, ListPath, ListState, Listed},
         state::{
             AllowScan, At, Carries, Ended, FullKey, LacksLastAt, More, Partition0, Partition1, Partition2, Partition3,

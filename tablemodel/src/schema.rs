@@ -66,6 +66,8 @@ pub struct EntitySchema {
     pub copies: &'static [CopySchema],
     /// The aggregates that it adds to, in the order they were declared.
     pub aggregates: &'static [AggregateSchema],
+    /// The aggregates whose cells stand in parts beside it. It holds nothing of them itself.
+    pub sharded: &'static [PropertySchema],
     /// Whether rows that other programs wrote (without our system properties) are read as version 1.
     pub adopt: bool,
     /// How the entity is cut into several rows; none for one that is always one row.
@@ -227,6 +229,11 @@ impl EntitySchema {
     /// Whether it stands in lists, or an older version of it did.
     pub(crate) fn has_lists(&self) -> bool {
         self.lineage().flat_map(|schema| schema.indexes).any(|index| index.cover == Cover::List)
+    }
+
+    /// The aggregate in parts that is stored under this name.
+    pub(crate) fn sharded(&self, name: &str) -> Option<&'static PropertySchema> {
+        self.sharded.iter().find(|own| own.property == name)
     }
 
     /// Whether some of its properties hold aggregates.

@@ -41,7 +41,8 @@ pub(crate) fn constants(entity: &Entity) -> TokenStream {
         handles.push(handle);
         is_new
     };
-    entity.fields.iter().filter(|field| is_first(field)).map(|field| constant(entity, field)).collect()
+    let fields = entity.fields.iter().filter(|field| is_first(field)).map(|field| constant(entity, field));
+    fields.chain(entity.sharded.iter().map(|sharded| sharded.constant(entity))).collect()
 }
 
 fn constant(entity: &Entity, field: &Field) -> TokenStream {

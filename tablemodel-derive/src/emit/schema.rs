@@ -12,7 +12,7 @@ use crate::{
         field::{Field, Kind},
         key::{Key, Part, Segment},
     },
-    rooms::{aggregate::Aggregate, blob, wide},
+    rooms::{aggregate::Aggregate, blob, sharded::Sharded, wide},
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -25,6 +25,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let indexes = entity.indexes.iter().map(|index| index.schema(entity));
     let copies = list("copies", entity.copies.iter().map(|copy| copy.schema(entity)));
     let aggregates = list("aggregates", entity.aggregates.iter().map(Aggregate::schema));
+    let sharded = list("sharded", entity.sharded.iter().map(Sharded::schema));
     let reserved = list("reserved", reserved.iter().map(ToTokens::to_token_stream));
     let adopt = adopt.then(|| quote!(adopt: true,));
     let shape = wide::shape(entity).map(|shape| quote!(shape: _tm::Some(#shape),));
@@ -36,7 +37,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             partition: #partition,
             row: #row,
             indexes: &[#(#indexes),*],
-            #copies #aggregates #adopt #shape #reserved
+            #copies #aggregates #sharded #adopt #shape #reserved
             path: ::core::concat!(::core::module_path!(), #name),
             #lineage
             .._tm::EntitySchema::PLAIN

@@ -8,7 +8,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::{LitStr, Visibility};
 
 use super::{
-    field::{Field, Kind, resolve_all},
+    field::{Field, Kind, case_of, resolve_all},
     key::Key,
     lineage::Lineage,
     names, rules,
@@ -20,7 +20,9 @@ use crate::{
         chunked,
         copy::Copy,
         index::{self, Index, is_recoverable},
-        list, wide,
+        list,
+        sharded::{self, Sharded},
+        wide,
     },
     written::{Container, EntityWords, FieldWords, Input, Slot},
 };
@@ -50,6 +52,7 @@ pub(crate) struct Entity {
     pub(crate) indexes: Vec<Index>,
     pub(crate) copies: Vec<Copy>,
     pub(crate) aggregates: Vec<Aggregate>,
+    pub(crate) sharded: Vec<Sharded>,
 }
 
 impl Entity {
@@ -86,10 +89,12 @@ impl Entity {
             indexes,
             copies,
             aggregates,
+            sharded: sharded::resolve(&words.sharded, case_of(&words.rename_all)),
         };
         rules::check(&entity, &words, errors);
         index::check(&entity, errors);
         aggregate::check(&entity, errors);
+        sharded::check(&entity, errors);
         wide::check(&entity, errors);
         chunked::check(&entity, errors);
         names::check(&entity, errors);

@@ -302,6 +302,11 @@ pub(crate) fn look_up(fields: &[Rc<Field>], name: &str, span: Span, errors: &mut
     found.cloned()
 }
 
+/// How the names of fields become stored names.
+pub(crate) fn case_of(rename_all: &Slot<Case>) -> Case {
+    rename_all.get().copied().unwrap_or(Case::Pascal)
+}
+
 /// All fields of a struct.
 pub(crate) fn resolve_all(
     fields: &[syn::Field],
@@ -309,6 +314,6 @@ pub(crate) fn resolve_all(
     rename_all: &Slot<Case>,
     errors: &mut Errors,
 ) -> Vec<Rc<Field>> {
-    let case = rename_all.get().copied().unwrap_or(Case::Pascal);
+    let case = case_of(rename_all);
     fields.iter().filter_map(|field| Field::resolve(field, legal, case, errors)).map(Rc::new).collect()
 }

@@ -7,4 +7,5 @@ pub(crate) mod chunked;
 pub(crate) mod copy;
 pub(crate) mod index;
 pub(crate) mod list;
+pub(crate) mod sharded;
 pub(crate) mod wide;

@@ -8,7 +8,7 @@ use super::{Slot, Word, unknown_word};
 use crate::{
     errors::{Errors, unknown},
     names::Case,
-    rooms::{aggregate::AggregateWords, index::IndexWords, list::ListWords},
+    rooms::{aggregate::AggregateWords, index::IndexWords, list::ListWords, sharded::ShardedWord},
 };
 
 /// `#[table(..)]` on an entity.
@@ -28,6 +28,7 @@ pub(crate) struct EntityWords {
     pub(crate) indexes: Vec<IndexWords>,
     pub(crate) lists: Vec<ListWords>,
     pub(crate) aggregates: Vec<AggregateWords>,
+    pub(crate) sharded: Vec<ShardedWord>,
     pub(crate) rename_all: Slot<Case>,
     pub(crate) adopt: Slot<()>,
     pub(crate) reserved: Slot<Vec<LitStr>>,
@@ -38,7 +39,7 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 25] = [
+const LEGAL: [&str; 26] = [
     "name",
     "entity_type",
     "version",
@@ -56,6 +57,7 @@ const LEGAL: [&str; 25] = [
     "sum",
     "min",
     "max",
+    "sharded",
     "rename_all",
     "wide",
     "adopt",
@@ -92,6 +94,7 @@ impl EntityWords {
             "index" => self.indexes.extend(IndexWords::read(word, errors)),
             "list" => self.lists.extend(ListWords::read(word, errors)),
             "count" | "sum" | "min" | "max" => self.aggregates.extend(AggregateWords::read(word, errors)),
+            "sharded" => self.sharded.extend(ShardedWord::read(word, errors)),
             "rename_all" => self.rename_all.fill(word, rename_all(word, errors), errors),
             "adopt" => self.adopt.fill(word, word.flag(errors), errors),
             "reserved" => self.reserved.fill(word, word.texts(errors), errors),

@@ -32,6 +32,7 @@ mod sample;
 mod shadows;
 mod staging;
 mod tables;
+mod total;
 mod traffic;
 mod transfer;
 mod turns;

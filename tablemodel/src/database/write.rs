@@ -2,24 +2,20 @@
 //!
 //! Each turns its arguments into a change and hands it on; what rows that means is planned elsewhere.
 
-use tablemodel_store::RowKey;
-
 use crate::{
     database::{Database, turns::Meeting},
     entity::{FieldError, TableEntity},
     error::{Error, ErrorKind, Result},
     path::{
         Path,
-        field::{Aggregated, Field, Patch},
+        field::Patch,
         state::{Complete, PathKind, PathState},
     },
     plan::{
         change::Change,
         image::{self, Image},
     },
-    property::Property,
     read,
-    rooms::aggregate,
     stored::Stored,
 };
 
@@ -27,7 +23,7 @@ use crate::{
 const UPDATE_ROUNDS: usize = 16;
 
 /// The entity of a path.
-type EntityOf<P> = <<<P as Path>::State as PathState>::Kind as PathKind>::Entity;
+pub(super) type EntityOf<P> = <<<P as Path>::State as PathState>::Kind as PathKind>::Entity;
 
 impl Database {
     /// Inserts an entity that must not exist yet, with every derived row, in one batch.
@@ -189,47 +185,12 @@ impl Database {
         let schema = <EntityOf<P>>::SCHEMA;
         let registered = self.writable(schema).await?;
         let sets = patch.sets.into_iter().map(|(property, value)| {
-            let value = value.map_err(|error| image::invalid(schema, crate::entity::FieldError { property, error }))?;
+            let value = value.map_err(|error| image::invalid(schema, FieldError { property, error }))?;
             Ok((property, value))
         });
         let sets = sets.collect::<Result<Vec<_>>>()?;
         let (key, named) = read::primary_key(self, path.into_query()).await?;
         self.write_one(&registered, Change::Patch { schema, key, sets, named }).await.map(drop)
-    }
-
-    /// What the sources of an aggregate come to, whether the entity that holds it is there or not: a view of the sources
-    /// alone. Cost: one point read, of the aggregate's cell; by an index, its row and the entity before that.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` where an index names no entity, or one that no longer has what it says; `IndexNotReady` until an aggregate that was added later is built; `Corrupt` if the cell cannot be read; `Overflow` never, since such a write was refused.
-    pub async fn total<P, T>(&self, path: P, field: Field<EntityOf<P>, T, Aggregated>) -> Result<T>
-    where
-        P: Path,
-        P::State: Complete,
-        T: Property,
-    {
-        let schema = <EntityOf<P>>::SCHEMA;
-        let (key, named) = read::primary_key(self, path.into_query()).await?;
-        let registered = self.registered(schema)?;
-        if let Some(named) = named {
-            let there = self.read_entity(schema, &registered.table, &key).await?;
-            let there = there.ok_or_else(|| not_found::<EntityOf<P>>().at_key(key.clone()))?;
-            if !named.is_wanted(&image::Stored::of(schema, &there)?)? {
-                return Err(not_found::<EntityOf<P>>().at_key(key));
-            }
-        }
-        let into = aggregate::held(schema, &key.row).find(|into| into.property.property == field.property());
-        let into = into.ok_or_else(|| Error::unsupported("the field holds no aggregate").of(schema.entity_type))?;
-        if let Some(aggregate) = self.not_kept(schema, field.property(), false)? {
-            let detail = "the aggregate is not built; see `db.migrations()`";
-            let kind = ErrorKind::IndexNotReady { index: aggregate.into };
-            return Err(Error::new(kind, detail).of(schema.entity_type).at_key(key));
-        }
-        let cell = self.get_row(&registered.table, &RowKey::new(key.partition.clone(), into.cell())).await?;
-        let value = into.value(&into.total(cell.as_ref())?).map_err(|error| error.of(schema.entity_type))?;
-        let read = T::from_value(value.as_ref().map(|value| value.as_ref()));
-        read.map_err(|error| image::invalid(schema, FieldError { property: field.property(), error }))
     }
 
     /// Deletes an entity, if it is still as it was read, with every derived row.

@@ -119,11 +119,8 @@ fn aggregate() -> impl Strategy<Value = AggregateFormat> {
         name().prop_map(FunctionFormat::Min),
         name().prop_map(FunctionFormat::Max),
     ];
-    (function, btree_map(name(), name(), 0..3), when()).prop_map(|(function, key, when)| AggregateFormat {
-        function,
-        key,
-        when,
-    })
+    (function, any::<bool>(), btree_map(name(), name(), 0..3), when())
+        .prop_map(|(function, sharded, key, when)| AggregateFormat { function, sharded, key, when })
 }
 
 /// Any format.

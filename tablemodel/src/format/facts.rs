@@ -223,6 +223,10 @@ const fn aggregate(own: &AggregateSchema, to: &mut Lines<'_>) {
         Function::Min(property) => to.line(&[" keeps min ", property]),
         Function::Max(property) => to.line(&[" keeps max ", property]),
     }
+    if own.is_sharded() {
+        to.texts(&start);
+        to.line(&[" sharded"]);
+    }
     let mut key = own.key;
     while let [(target, source), tail @ ..] = key {
         to.texts(&start);

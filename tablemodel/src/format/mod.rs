@@ -167,6 +167,8 @@ pub struct CopyFormat {
 pub struct AggregateFormat {
     /// What is kept.
     pub function: FunctionFormat,
+    /// Whether it is kept in parts.
+    pub sharded: bool,
     /// The properties of the target's key, each with the own property that tells it.
     pub key: BTreeMap<String, String>,
     /// While what the entity counts.

@@ -266,5 +266,6 @@ fn aggregate(facts: &mut Facts<'_>) -> Result<AggregateFormat, FormatError> {
         Some(("max", property)) => FunctionFormat::Max(name(property)?),
         _ => return Err(FormatError::new(format!("`keeps {text}` is not understood"))),
     };
-    Ok(AggregateFormat { function, key: facts.pairs("key")?, when: facts.when()? })
+    let sharded = facts.flag("sharded")?;
+    Ok(AggregateFormat { function, sharded, key: facts.pairs("key")?, when: facts.when()? })
 }

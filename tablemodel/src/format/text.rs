@@ -108,6 +108,7 @@ impl AggregateFormat {
             FunctionFormat::Max(property) => format!("keeps max {property}"),
         };
         let mut facts = vec![function];
+        facts.extend(self.sharded.then(|| "sharded".to_owned()));
         facts.extend(self.key.iter().map(|(target, own)| format!("key {target} = {own}")));
         facts.extend(self.when.iter().map(WhenFormat::text));
         facts

@@ -61,5 +61,10 @@ pub(crate) fn text_of_code(code: &str) -> Option<String> {
     text::decode(code).filter(|text| text_code(text) == code)
 }
 
+/// The bucket of a text, below `buckets`: as `shard(n)` has it.
+pub(crate) fn bucket_of(text: &str, buckets: u16) -> u16 {
+    digest::Framed::new(text.as_bytes()).shard(buckets)
+}
+
 /// Decimal digits of a time's ticks: `DateTime::MAX` has 19.
 const TICK_DIGITS: u8 = 19;

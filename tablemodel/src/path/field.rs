@@ -47,6 +47,10 @@ pub enum Maintained {}
 #[derive(Debug)]
 pub enum Aggregated {}
 
+/// Marks an aggregate in parts: no property of any row, but a sum.
+#[derive(Debug)]
+pub enum Sharded {}
+
 /// A field that an aggregate may be kept in.
 #[diagnostic::on_unimplemented(
     message = "this field does not hold an aggregate",
@@ -56,6 +60,19 @@ pub enum Aggregated {}
 pub trait HoldsAggregate {}
 
 impl HoldsAggregate for Aggregated {}
+impl HoldsAggregate for Sharded {}
+
+/// A field that every row of an entity has.
+#[diagnostic::on_unimplemented(
+    message = "this is the sum of several rows, and no property of one",
+    label = "cannot be compared",
+    note = "ask for it by `db.total(path, ..)`"
+)]
+pub trait InRow {}
+
+impl InRow for Patchable {}
+impl InRow for Maintained {}
+impl InRow for Aggregated {}
 
 /// A type that can be summed.
 #[diagnostic::on_unimplemented(
@@ -199,7 +216,9 @@ impl<E, T: Property, M> Field<E, T, M> {
         let value = value.into_field().to_value();
         Patch { sets: vec![(self.property, value)], entity: PhantomData }
     }
+}
 
+impl<E, T: Property, M: InRow> Field<E, T, M> {
     fn compare(self, comparison: Comparison, value: impl FieldArg<T>) -> Predicate<E> {
         Predicate::new(Test::Compare { property: self.property, comparison, value: value.into_field().to_value() })
     }

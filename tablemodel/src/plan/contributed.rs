@@ -47,6 +47,18 @@ impl AggregateSchema {
         matches!(self.function, Function::Min(_) | Function::Max(_))
     }
 
+    /// Whether it is kept in parts.
+    pub(crate) const fn is_sharded(&self) -> bool {
+        let mut rest = self.target.sharded;
+        while let [own, tail @ ..] = rest {
+            if same(own.property, self.into) {
+                return true;
+            }
+            rest = tail;
+        }
+        false
+    }
+
     /// Whether the target stands in the partition of its sources, by how their keys are written.
     pub(crate) const fn is_beside(&self, source: &EntitySchema) -> bool {
         if !source.table.eq_ignore_ascii_case(self.target.table) {

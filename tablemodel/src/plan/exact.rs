@@ -55,6 +55,16 @@ impl Exact {
         }
     }
 
+    /// With another sum added.
+    pub(crate) fn join(&mut self, other: &Self) {
+        let mut carry = 0_u64;
+        for (limb, other) in self.0.iter_mut().zip(&other.0) {
+            let sum = u64::from(*limb) + u64::from(*other) + carry;
+            *limb = sum as u32; // the low limb; what is above is carried
+            carry = sum >> LIMB_BITS;
+        }
+    }
+
     /// With a float taken away. It must be finite.
     pub(crate) fn sub(&mut self, term: f64) {
         self.add(-term);

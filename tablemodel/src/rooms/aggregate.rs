@@ -5,6 +5,7 @@
 mod contribution;
 mod edit;
 mod rank;
+mod sharded;
 mod totals;
 
 use tablemodel_store::{
@@ -23,12 +24,14 @@ use crate::{
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
 };
 
+use self::contribution::owner_of;
 pub(crate) use self::{
     contribution::{
         Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, added, entries, is_contribution, is_first, rank_behind,
     },
     edit::{Edit, edits},
     rank::Rank,
+    sharded::{kept_in, parts_of},
     totals::{Recount, Totals},
 };
 
@@ -59,6 +62,8 @@ pub(crate) struct Into {
     /// The row key of the target.
     pub(crate) row: String,
     pub(crate) property: &'static PropertySchema,
+    /// Of an aggregate in parts: which one.
+    part: Option<u16>,
 }
 
 /// What the sources of an aggregate come to, exactly.
@@ -101,25 +106,41 @@ impl Term {
 }
 
 impl Into {
-    /// That of an aggregate, in the target with this row key.
-    fn of(aggregate: &'static AggregateSchema, row: String) -> Option<Self> {
-        Some(Self { target: aggregate.target, row, property: aggregate.target.property(aggregate.into)? })
+    /// That of an aggregate, in the target with this row key; `owner` is its source, as contributions name it.
+    fn of(aggregate: &'static AggregateSchema, row: String, owner: impl FnOnce() -> String) -> Option<Self> {
+        let target = aggregate.target;
+        match target.sharded(aggregate.into) {
+            Some(property) => Some(Self { target, row, property, part: Some(sharded::part_of(&owner())) }),
+            None => Some(Self { target, row, property: target.property(aggregate.into)?, part: None }),
+        }
     }
 
-    /// The key of its cell. The target's stands in it as a text does, so that a `!` is what follows a cell's key alone.
-    pub(crate) fn cell(&self) -> String {
+    /// What the keys of its rows begin with: of its cell, or of all its parts. The target's stands in it as a text does, so that
+    /// a `!` is what follows a cell's key alone.
+    fn base(&self) -> String {
         format!("{CELL}{}|{}", text_code(&self.row), self.property.property)
     }
 
-    /// What must be read before it changes: its cell, and its target.
-    pub(crate) fn needs(self) -> [Need; 2] {
+    /// The key of its cell.
+    pub(crate) fn cell(&self) -> String {
+        self.part.map_or_else(|| self.base(), |part| sharded::cell(&self.base(), part))
+    }
+
+    /// Whether the target has a property that says what the cell does.
+    pub(crate) fn is_held(&self) -> bool {
+        self.part.is_none()
+    }
+
+    /// What must be read before it changes: its cell, and the target that holds it.
+    pub(crate) fn needs(self) -> impl Iterator<Item = Need> {
         let cell = Need { row: self.cell(), head: None };
-        [cell, Need { row: self.row, head: Some(self.target) }]
+        let target = self.is_held().then(|| Need { row: self.row, head: Some(self.target) });
+        std::iter::once(cell).chain(target)
     }
 
     /// Whether both are the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        self.row == other.row && self.property.property == other.property.property
+        self.row == other.row && self.property.property == other.property.property && self.part == other.part
     }
 
     fn discriminator(&self) -> String {
@@ -245,6 +266,17 @@ impl Total {
         }
     }
 
+    /// With another part of the same aggregate.
+    pub(crate) fn join(&mut self, part: &Self) {
+        self.sources = self.sources.saturating_add(part.sources);
+        match (&mut self.sum, &part.sum) {
+            (Sum::Int(sum), Sum::Int(part)) => *sum += part,
+            (Sum::Float(sum), Sum::Float(part)) => sum.join(part),
+            // Both are of one property, and so of one kind; and what comes first has no parts.
+            (Sum::Int(_) | Sum::Float(_) | Sum::First(_), _) => {}
+        }
+    }
+
     /// Sets the least or greatest value; of no sources there is none.
     pub(crate) fn set_first(&mut self, value: Option<Value>) {
         self.sum = Sum::First(value.filter(|_| self.sources > 0));
@@ -271,7 +303,7 @@ pub(crate) fn properties(schema: &'static EntitySchema) -> impl Iterator<Item = 
 
 /// The aggregates that an entity holds, for its row key.
 pub(crate) fn held<'r>(schema: &'static EntitySchema, row: &'r str) -> impl Iterator<Item = Into> + 'r {
-    properties(schema).map(move |property| Into { target: schema, row: row.to_owned(), property })
+    properties(schema).map(move |property| Into { target: schema, row: row.to_owned(), property, part: None })
 }
 
 /// What the image adds to the aggregate at this position of its schema; nothing while its condition does not hold, or a
@@ -289,7 +321,7 @@ fn term(image: &Image, aggregate: &'static AggregateSchema) -> Result<Option<(In
     }
     let Some(row) = aggregate.target.row.encode(|part| value(part.property)).map_err(failed)? else { return Ok(None) };
     let Some(term) = number(image, aggregate.function)? else { return Ok(None) };
-    let Some(into) = Into::of(aggregate, row) else { return Ok(None) };
+    let Some(into) = Into::of(aggregate, row, || owner_of(image)) else { return Ok(None) };
     check_length(image, &into, &into.cell())?;
     Ok(Some((into, term)))
 }

@@ -102,6 +102,7 @@ impl EntitySchema {
             indexes: old.indexes,
             copies: old.copies,
             aggregates: old.aggregates,
+            sharded: old.sharded,
             adopt: old.adopt,
             shape: old.shape,
             reserved: old.reserved,

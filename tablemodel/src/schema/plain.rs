@@ -19,6 +19,7 @@ impl EntitySchema {
         indexes: &[],
         copies: &[],
         aggregates: &[],
+        sharded: &[],
         adopt: false,
         shape: None,
         reserved: &[],

@@ -97,8 +97,9 @@ impl Held {
         }
         let Ok(edits) = aggregate::edits(None, Some(image), |_| IndexState::Readable) else { return all };
         let shared = edits.into_iter().flat_map(|edit| {
-            let target = rows_each(edit.into.target);
-            [(edit.into.cell(), 1), (edit.into.row, target)]
+            let target = edit.into.is_held().then(|| rows_each(edit.into.target));
+            let cell = (edit.into.cell(), 1);
+            std::iter::once(cell).chain(target.map(|rows| (edit.into.row, rows)))
         });
         Share { rows: self.rows_each - 2 * image.schema.aggregates.len(), bytes, shared: shared.collect() }
     }

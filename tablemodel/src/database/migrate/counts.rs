@@ -251,6 +251,7 @@ pub(super) async fn clear(owned: &Owned, states: &Generation, entity: &str, name
     let source = db.model().iter().copied().find(|schema| schema.entity_type == entity);
     let aggregate = source.and_then(|schema| schema.aggregate(schema.derived_position(name)?));
     let target = aggregate.and_then(|of| db.model().iter().copied().find(|s| s.entity_type == of.target.entity_type));
+    let aggregate = aggregate.filter(|of| !of.is_sharded()); // of those in parts the target holds nothing
     let (Some(aggregate), Some(target)) = (aggregate, target) else { return Ok(()) };
     let mut query = Query::new(db.table_name(target.table), KeyRange::table());
     loop {

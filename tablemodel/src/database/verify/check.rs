@@ -123,7 +123,8 @@ impl Check {
                     check.derived += 1;
                     // One that the model dropped is another program's to keep, until it is contracted.
                     let property = name.trim_start_matches('~');
-                    let is_held = schema.property(property).is_some_and(|property| property.aggregate);
+                    let is_held = schema.property(property).is_some_and(|property| property.aggregate)
+                        || schema.sharded(property).is_some();
                     if is_held && db.not_kept(schema, property, check.strict)?.is_none() {
                         check.cells.insert(row.key.row.clone(), row);
                     }

@@ -26,7 +26,7 @@ use crate::{
         part,
         shadow::{self, owner_as},
     },
-    rooms::aggregate::{Recount, held},
+    rooms::aggregate::{Recount, kept_in},
     schema::EntitySchema,
 };
 
@@ -245,7 +245,7 @@ impl Database {
     async fn recount(&self, violation: &Violation, recount: &Recount) -> Result<()> {
         let Recount::Cell { entity, row, total, cell, is_live } = recount else { return Ok(()) };
         let schema = self.known(entity)?;
-        let Some(into) = held(schema, row).find(|into| into.cell() == violation.key.row) else { return Ok(()) };
+        let Some(into) = kept_in(schema, row, &violation.key.row) else { return Ok(()) };
         let now = self.environment().clock.now().ticks();
         let action =
             into.write(total, cell.as_ref(), *is_live, now).map_err(|error| error.at_key(violation.key.clone()))?;

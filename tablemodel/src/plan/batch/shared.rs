@@ -104,7 +104,7 @@ impl BatchPlan {
         let cell = known.get(&row).and_then(Option::as_ref);
         let edits: Vec<_> = edits.collect();
         self.shared.insert(row.clone());
-        if !self.is_asked_for(&into.row) {
+        if into.is_held() && !self.is_asked_for(&into.row) {
             // What the target says, or that there is none, was read with the cell, and is true no longer than that.
             self.shared.insert(into.row.clone());
         }
@@ -126,7 +126,8 @@ impl BatchPlan {
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
         let before_batch = Earlier { known, plan: self, partition };
-        let target = before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
+        let target = || before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
+        let target = into.is_held().then(target).flatten();
         let stored = target.map(|head| self.held_by(into, head.into_owned(), &before_batch)).transpose()?;
         if total == before && !comes_or_goes && !is_ranked {
             return Ok(None);

@@ -6,7 +6,7 @@ use tablemodel_store::{Action, Condition, ETag, Properties, PropertyName, Row, R
 use super::{CELL, Edit, Into, Rank, Term, VALUE, check_length, rank::is_code, term};
 use crate::{
     error::{Error, Result},
-    key::{Codec, KeyType, Part, Segment, Template, text_of_code},
+    key::{Codec, KeyType, Part, Segment, Template, text_code, text_of_code},
     plan::{
         change::Need,
         entries::{Away, Entry},
@@ -37,11 +37,11 @@ pub(crate) const FIRST_ENDS: char = ':';
 impl Into {
     /// What the keys of contributions begin with that stand in the order of values.
     pub(crate) fn prefix(&self) -> String {
-        format!("{}|", self.cell())
+        format!("{}|", self.base())
     }
 
     fn contribution(&self, term: &Term, owner: &Template, image: &Image) -> Result<String> {
-        let mut row = self.cell();
+        let mut row = self.base();
         if let Term::Rank(rank) = term {
             row.push('|');
             row.push_str(&rank.code);
@@ -55,6 +55,11 @@ impl Into {
         check_length(image, self, &row)?;
         Ok(row)
     }
+}
+
+/// How a contribution of the entity would name it, in whatever partition it stands.
+pub(super) fn owner_of(image: &Image) -> String {
+    format!("{}!{}", text_code(&image.key.partition), text_code(&image.key.row))
 }
 
 /// Adds the contribution that the aggregate at this position wants for the image.
@@ -173,10 +178,11 @@ impl Contribution {
 
     /// The aggregate that it adds to: the key begins with that of its cell.
     fn added_to(&self) -> Option<Into> {
-        let cell = self.cell()?;
+        let (cell, owner) = self.key.row.strip_prefix(CELL)?.split_once('!')?;
+        owner.split_once('!')?;
         let cell = if self.of.is_extreme() { cell.rsplit_once('|')?.0 } else { cell };
         let (row, property) = cell.rsplit_once('|')?;
-        Into::of(self.of, text_of_code(row)?).filter(|_| property == self.of.into)
+        Into::of(self.of, text_of_code(row)?, || owner.to_owned()).filter(|_| property == self.of.into)
     }
 
     /// The rank in its key.

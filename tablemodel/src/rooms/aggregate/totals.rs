@@ -69,7 +69,7 @@ impl Totals {
                 Ok(_) => None,
                 Err(error) => Some(error.to_string()),
             };
-            let target = targets.get(&into.row);
+            let target = targets.get(&into.row).filter(|_| into.is_held());
             faults.extend(fault.map(|detail| (row.clone(), detail, into.recount(total, cell, target.is_some()))));
             let Some((target, sequence)) = target else { continue };
             if into.value(total).ok() != Some(target.get(into.property.property).map(|value| value.to_value())) {

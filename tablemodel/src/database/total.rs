@@ -1,0 +1,109 @@
+//! What aggregates come to, asked of their cells alone.
+//!
+//! Nothing is written here.
+
+use std::ops::Bound;
+
+use tablemodel_store::{KeyRange, Query, RowKey, RowRange};
+
+use super::{
+    Database,
+    write::{EntityOf, not_found},
+};
+use crate::{
+    entity::{FieldError, TableEntity},
+    error::{Error, ErrorKind, Result},
+    path::{
+        Path,
+        field::{Field, HoldsAggregate},
+        state::Complete,
+    },
+    plan::image,
+    property::Property,
+    read,
+    rooms::aggregate::{self, Into, Total},
+    schema::EntitySchema,
+};
+
+impl Database {
+    /// What the sources of an aggregate come to, whether the entity that holds it is there or not: a view of the sources
+    /// alone. Cost: one point read, of the aggregate's cell; of a `sharded` one a query of 16 rows at most; by an index, its row and
+    /// the entity before that.
+    ///
+    /// Of a `sharded` one, what is written while it is read may be in the sum or not, each source by itself.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where an index names no entity, or one that no longer has what it says; `IndexNotReady` until an aggregate that was added later is built; `Corrupt` if a cell cannot be read;
+    /// `Overflow` where the parts of a `sharded` one come to more than its type holds, and else never, since such a write was refused.
+    pub async fn total<P, T, M>(&self, path: P, field: Field<EntityOf<P>, T, M>) -> Result<T>
+    where
+        P: Path,
+        P::State: Complete,
+        T: Property,
+        M: HoldsAggregate,
+    {
+        let schema = <EntityOf<P>>::SCHEMA;
+        let (key, named) = read::primary_key(self, path.into_query()).await?;
+        let registered = self.registered(schema)?;
+        if let Some(named) = named {
+            let there = self.read_entity(schema, &registered.table, &key).await?;
+            let there = there.ok_or_else(|| not_found::<EntityOf<P>>().at_key(key.clone()))?;
+            if !named.is_wanted(&image::Stored::of(schema, &there)?)? {
+                return Err(not_found::<EntityOf<P>>().at_key(key));
+            }
+        }
+        if let Some(aggregate) = self.not_kept(schema, field.property(), false)? {
+            let detail = "the aggregate is not built; see `db.migrations()`";
+            let kind = ErrorKind::IndexNotReady { index: aggregate.into };
+            return Err(Error::new(kind, detail).of(schema.entity_type).at_key(key));
+        }
+        let (into, total) = self.total_of(schema, &registered.table, &key, field.property()).await?;
+        let value = into.value(&total).map_err(|error| error.of(schema.entity_type).at_key(key))?;
+        let read = T::from_value(value.as_ref().map(|value| value.as_ref()));
+        read.map_err(|error| image::invalid(schema, FieldError { property: field.property(), error }))
+    }
+
+    /// What the aggregate in this property comes to, by its cell or cells.
+    async fn total_of(
+        &self,
+        schema: &'static EntitySchema,
+        table: &str,
+        key: &RowKey,
+        property: &str,
+    ) -> Result<(Into, Total)> {
+        if let Some(parts) = aggregate::parts_of(schema, &key.row, property) {
+            return self.sum_of_parts(table, &key.partition, parts.collect()).await;
+        }
+        let into = aggregate::held(schema, &key.row).find(|into| into.property.property == property);
+        let into = into.ok_or_else(|| no_aggregate(schema))?;
+        let cell = self.get_row(table, &RowKey::new(key.partition.clone(), into.cell())).await?;
+        let total = into.total(cell.as_ref())?;
+        Ok((into, total))
+    }
+
+    async fn sum_of_parts(&self, table: &str, partition: &str, parts: Vec<Into>) -> Result<(Into, Total)> {
+        let (Some(first), Some(last)) = (parts.first().cloned(), parts.last()) else {
+            return Err(Error::unsupported("an aggregate without parts"));
+        };
+        let range = RowRange { lower: Bound::Included(first.cell()), upper: Bound::Included(last.cell()) };
+        let mut query = Query::new(table, KeyRange::rows(partition, range));
+        let mut total = Total::none(first.property);
+        loop {
+            let page = self.query_store(&query).await?;
+            for row in &page.rows {
+                if let Some(part) = parts.iter().find(|part| part.cell() == row.key.row) {
+                    total.join(&part.total(Some(row))?);
+                }
+            }
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => return Ok((first, total)),
+            }
+        }
+    }
+}
+
+fn no_aggregate(schema: &EntitySchema) -> Error {
+    Error::unsupported("the field holds no aggregate").of(schema.entity_type)
+}
