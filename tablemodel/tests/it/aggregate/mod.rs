@@ -30,6 +30,9 @@ use tempfile::TempDir;
 #[table(sum(Team, key(company = department, number = team), of = hours, into = hours))]
 #[table(min(Team, key(company = department, number = team), of = salary, into = least, when = active))]
 #[table(max(Team, key(company = department, number = team), of = hours, into = longest))]
+#[table(count(Team, key(company = department, number = team), into = badges, when = active))]
+#[table(sum(Team, key(company = department, number = team), of = salary, into = wages))]
+#[table(sum(Team, key(company = department, number = team), of = hours, into = worked))]
 pub(super) struct Employee {
     pub(super) department: String,
     pub(super) id: u32,
@@ -59,6 +62,7 @@ pub(super) struct Contractor {
     row = "{company}_{number:02}",
     keep(members, payroll)
 ))]
+#[table(sharded(badges = i64, wages = i64, worked = f64))]
 pub(super) struct Team {
     pub(super) company: String,
     pub(super) number: u8,
@@ -132,9 +136,15 @@ pub(super) async fn teams(db: &TestDatabase) -> Vec<Team> {
 }
 
 pub(super) async fn rows_in(db: &TestDatabase, table: &str) -> BTreeMap<(String, String), Properties> {
-    let page = db.store().query(&Query::new(table, KeyRange::table())).await.expect("the table is read");
-    assert!(page.continuation.is_none());
-    page.rows.into_iter().map(|row| ((row.key.partition, row.key.row), row.properties)).collect()
+    let (mut query, mut rows) = (Query::new(table, KeyRange::table()), BTreeMap::new());
+    loop {
+        let page = db.store().query(&query).await.expect("the table is read");
+        rows.extend(page.rows.into_iter().map(|row| ((row.key.partition, row.key.row), row.properties)));
+        match page.continuation {
+            Some(next) => query.continuation = Some(next),
+            None => return rows,
+        }
+    }
 }
 
 /// What a team should hold, by the people that are there: each value with the number of its sources.
@@ -177,6 +187,38 @@ fn contributions(employee: &Employee) -> Vec<((String, String), Value)> {
     least.into_iter().chain(longest).map(|(row, value)| (("A".to_owned(), row), value)).collect()
 }
 
+/// The part that FORMAT.md has a source counted in.
+pub(super) fn part_of(partition: &str, row: &str) -> u64 {
+    let owner = format!("{partition}!{row}");
+    let framed = [&(owner.len() as u64).to_le_bytes(), owner.as_bytes()].concat();
+    twox_hash::XxHash3_64::oneshot(&framed) % 16
+}
+
+/// The parts of the sharded aggregates, by their keys, with their sources and values.
+fn parts(employees: &[Employee]) -> BTreeMap<(String, String), (i64, Value)> {
+    let mut by_part = BTreeMap::<(u8, u64), Vec<Employee>>::new();
+    for employee in employees {
+        let part = part_of("A", &format!("e_{:04}", employee.id));
+        by_part.entry((employee.team, part)).or_default().push(employee.clone());
+    }
+    let mut parts = BTreeMap::new();
+    for ((team, part), own) in by_part {
+        for (property, sources, value) in expected(team, &own, &[]) {
+            let sharded = match property {
+                "Members" => "Badges",
+                "Payroll" => "Wages",
+                "Hours" => "Worked",
+                _ => continue,
+            };
+            if let Some(value) = value.filter(|_| sources > 0) {
+                let row = format!("~~agg|team_{team:02}|{sharded}|{part:02}");
+                parts.insert(("A".to_owned(), row), (sources, value));
+            }
+        }
+    }
+    parts
+}
+
 /// So many times the float that 0.1 is, rounded once.
 fn exact_tenths(times: usize) -> f64 {
     let tenth = 0.1_f64;
@@ -209,6 +251,19 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
                 assert_eq!(rows[&row].get(property).map(|value| value.to_value()), value, "{told}: {row:?}");
             }
         }
+    }
+    for (row, (sources, value)) in parts(&employees) {
+        let found = rows.get(&row).unwrap_or_else(|| panic!("{told}: no {row:?}"));
+        assert_eq!(found.get("_value").map(|value| value.to_value()), Some(value), "{told}: {row:?}");
+        assert_eq!(found.get("_count"), Some(ValueRef::Int64(sources)), "{told}: {row:?}");
+        cells.push(row);
+    }
+    for number in 0..4 {
+        let path = || Team::find().company("A").number(number);
+        let [members, payroll, hours, ..] = expected(number, &employees, &contractors).map(|(_, _, value)| value);
+        assert_eq!(Some(db.total(path(), Team::BADGES).await.unwrap().into()), members, "{told}: {number}");
+        assert_eq!(Some(db.total(path(), Team::WAGES).await.unwrap().into()), payroll, "{told}: {number}");
+        assert_eq!(Some(db.total(path(), Team::WORKED).await.unwrap().into()), hours, "{told}: {number}");
     }
     let found: Vec<_> = rows.keys().filter(|(_, row)| row.starts_with("~~agg|")).cloned().collect();
     cells.sort();

@@ -38,6 +38,7 @@ use tablemodel::{
 #[table(count(Team, key(club = club), into = members, when = active))]
 #[table(sum(Team, key(club = club), of = points, into = points))]
 #[table(sum(Team, key(club = club), of = rate, into = rates))]
+#[table(count(Team, key(club = club), into = heads, when = active), sum(Team, key(club = club), of = rate, into = odds))]
 pub(super) struct Person {
     pub(super) club: String,
     pub(super) year: u16,
@@ -79,6 +80,7 @@ pub(super) struct Fan {
 #[table(partition = "{club}", row = "team")]
 #[table(index(by_title, row = "tt_{title}"))]
 #[table(index(titled, table = "Cities", partition = "title_{title}", row = "team_{club}", keep(members, rates)))]
+#[table(sharded(heads = i64, odds = f64))]
 pub(super) struct Team {
     pub(super) club: String,
     pub(super) title: String,

@@ -39,11 +39,12 @@ pub(super) enum Rule {
     SumSkipsOne,
     CellWithoutTargetGone,
     CellRounded,
+    PartsOfPartitions,
     TargetOutOfStep,
     LinkElsewhere,
 }
 
-pub(super) const WRONG_RULES: [Rule; 18] = [
+pub(super) const WRONG_RULES: [Rule; 19] = [
     Rule::CopyElsewhereShort,
     Rule::ConditionIgnoredElsewhere,
     Rule::EachOnce,
@@ -60,6 +61,7 @@ pub(super) const WRONG_RULES: [Rule; 18] = [
     Rule::SumSkipsOne,
     Rule::CellWithoutTargetGone,
     Rule::CellRounded,
+    Rule::PartsOfPartitions,
     Rule::TargetOutOfStep,
     Rule::LinkElsewhere,
 ];

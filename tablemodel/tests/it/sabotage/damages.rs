@@ -31,7 +31,7 @@ pub(super) const DERIVED: [&str; 20] = [
     "Fan.~backing@1",
 ];
 const CLAIMS: [&str; 3] = ["Person.by_email@2", "Doc.by_isbn@1", "Fan.by_card@1"];
-const CELLS: [&str; 3] = ["Team.~Members@1", "Team.~Points@1", "Team.~Rates@1"];
+const CELLS: [&str; 5] = ["Team.~Members@1", "Team.~Points@1", "Team.~Rates@1", "Team.~Heads@1", "Team.~Odds@1"];
 const LIST: &str = "Person.ids_by_zip@2";
 
 /// What is done to a row that stands where it is wanted.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use tablemodel::{Consistency, Properties, Value, prelude::*, testing::TestDatabase};
 
-use super::rows_in;
+use super::{part_of, rows_in};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Orders", partition = "{customer}", row = "o_{id:04}")]
@@ -21,6 +21,8 @@ use super::rows_in;
 #[table(sum(Shop, key(city = city, number = shop), of = weight, into = weight))]
 #[table(min(Shop, key(city = city, number = shop), of = amount, into = least, when = paid))]
 #[table(max(Shop, key(city = city, number = shop), of = weight, into = heaviest))]
+#[table(count(Shop, key(city = city, number = shop), into = tickets, when = paid))]
+#[table(sum(Shop, key(city = city, number = shop), of = weight, into = carried))]
 #[table(count(Club, key(name = club), into = orders), max(Club, key(name = club), of = amount, into = best))]
 pub(super) struct Order {
     pub(super) customer: String,
@@ -39,6 +41,7 @@ pub(super) struct Order {
 #[table(name = "Shops", partition = "{city}", row = "shop_{number:02}")]
 #[table(index(copies, row = "copy_{motto}_{number:02}", keep(orders, turnover, weight, least, heaviest)))]
 #[table(index(by_motto, table = "Mottos", partition = "{motto}", row = "{city}_{number:02}", keep(orders, least)))]
+#[table(sharded(tickets = i64, carried = f64))]
 pub(super) struct Shop {
     pub(super) city: String,
     pub(super) number: u8,
@@ -152,6 +155,28 @@ fn aggregate(
     }
 }
 
+/// The rows of one aggregate in parts of a shop.
+fn sharded(kept: &mut Kept, (target, property): (&str, &str), sources: &[(&Order, Value)]) {
+    let cell = format!("~~agg|{target}|{property}");
+    let mut parts = BTreeMap::<u64, (i64, Option<Value>)>::new();
+    for (order, value) in sources {
+        let row = format!("o_{:04}", order.id);
+        let own = format!("{cell}!{}!{row}", order.customer);
+        kept.insert(("Shops", "X".to_owned(), own), (Some(value.clone()), None));
+        let (count, sum) = parts.entry(part_of(&order.customer, &row)).or_default();
+        *count += 1;
+        *sum = Some(match (sum.take(), value) {
+            (None, value) => value.clone(),
+            (Some(Value::Int64(sum)), Value::Int64(value)) => Value::Int64(sum + value),
+            (Some(Value::Double(sum)), Value::Double(value)) => Value::Double(sum + value), // sixteenths, and so exact
+            other => panic!("{other:?}"),
+        });
+    }
+    for (part, (count, sum)) in parts {
+        kept.insert(("Shops", "X".to_owned(), format!("{cell}|{part:02}")), (sum, Some(count)));
+    }
+}
+
 fn least(value: &Value) -> u64 {
     match value {
         Value::Int64(value) => value.cast_unsigned() ^ 1 << 63,
@@ -184,6 +209,8 @@ fn expect_shop(kept: &mut Kept, number: u8, orders: &[Order], is_live: bool) -> 
         ..shop(number)
     };
     aggregate(kept, at("Orders"), &ones, (Some(shop.orders.into()), None), is_live);
+    sharded(kept, (&row, "Tickets"), &ones);
+    sharded(kept, (&row, "Carried"), &weights);
     aggregate(kept, at("Turnover"), &amounts, (Some(shop.turnover.into()), None), is_live);
     aggregate(kept, at("Weight"), &weights, (Some(shop.weight.into()), None), is_live);
     aggregate(kept, at("Least"), &paid_amounts, (shop.least.map(Value::from), Some(least)), is_live);
@@ -209,8 +236,11 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
         let found = shops.iter().find(|shop| shop.number == number);
         let wanted = expect_shop(&mut kept, number, &orders, found.is_some());
         if let Some(found) = found {
-            assert_eq!(*found, Shop { motto: found.motto.clone(), ..wanted }, "{told}");
+            assert_eq!(*found, Shop { motto: found.motto.clone(), ..wanted.clone() }, "{told}");
         }
+        let path = || Shop::find().city("X").number(number);
+        assert_eq!(db.total(path(), Shop::TICKETS).await.unwrap(), wanted.orders, "{told}: {number}");
+        assert_eq!(db.total(path(), Shop::CARRIED).await.unwrap(), wanted.weight, "{told}: {number}");
     }
     for name in ["A", "B", "C"] {
         let found = clubs.iter().find(|club| club.name == name);

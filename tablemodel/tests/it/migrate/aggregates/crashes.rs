@@ -60,7 +60,7 @@ async fn a_rollback_that_died_anywhere_is_taken_up() {
             async |db| db.migrations().rollback().await.map(drop),
             async |store, told| {
                 let db = program::<Club>(store).await;
-                if states(&db).await != [IndexState::Absent; 5]
+                if states(&db).await != [IndexState::Absent; 7]
                     || db.migrations().plan().await.unwrap().unfinished.is_some()
                 {
                     db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));

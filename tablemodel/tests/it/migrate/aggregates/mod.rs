@@ -62,6 +62,8 @@ pub(super) mod before {
 #[table(max(Team, key(club = club), of = visits, into = most))]
 #[table(sum(Town, key(name = city), of = visits, into = visits))]
 #[table(min(Town, key(name = city), of = visits, into = least))]
+#[table(count(Team, key(club = club), into = heads, when = active))]
+#[table(sum(Town, key(name = city), of = visits, into = tours))]
 pub(super) struct Person {
     pub(super) club: String,
     pub(super) id: u32,
@@ -71,7 +73,7 @@ pub(super) struct Person {
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Club", wide, partition = "{club}", row = "team")]
+#[table(name = "Club", wide, partition = "{club}", row = "team", sharded(heads = i64))]
 pub(super) struct Team {
     pub(super) club: String,
     pub(super) motto: String,
@@ -86,7 +88,7 @@ pub(super) struct Team {
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Towns", partition = "{name}", row = "town")]
+#[table(name = "Towns", partition = "{name}", row = "town", sharded(tours = i64))]
 #[table(index(by_mayor, row = "m_{mayor}", keys_only))]
 pub(super) struct Town {
     pub(super) name: String,
@@ -180,6 +182,7 @@ pub(super) async fn assert_counted(db: &Database, told: &str) {
         let visits = db.total(path(), Team::VISITS).await.expect("built");
         let most = db.total(path(), Team::MOST).await.expect("built");
         assert_eq!((members, visits, most), wanted, "{told}: {club}");
+        assert_eq!(db.total(path(), Team::HEADS).await.expect("built"), wanted.0, "{told}: {club}");
         if let Some(team) = path().one(db).await.expect("read") {
             assert_eq!((team.members, team.visits, team.most), wanted, "{told}: {club}");
             assert_eq!(team.day, [7; 250], "{told}: {club}");
@@ -191,6 +194,7 @@ pub(super) async fn assert_counted(db: &Database, told: &str) {
         let visits = db.total(path(), Town::VISITS).await.expect("built");
         let least = db.total(path(), Town::LEAST).await.expect("built");
         assert_eq!((visits, least), wanted, "{told}: {city}");
+        assert_eq!(db.total(path(), Town::TOURS).await.expect("built"), visits, "{told}: {city}");
         if let Some(town) = path().one(db).await.expect("read") {
             assert_eq!((town.visits, town.least), wanted, "{told}: {city}");
         }
@@ -203,6 +207,7 @@ pub(super) async fn assert_uncounted(db: &Database, told: &str) {
     for table in ["Club", "Towns"] {
         for row in all_rows(db, table).await.iter().filter(|row| row.key.row.starts_with("~~agg|")) {
             assert_eq!(row.properties.get("_count"), Some(ValueRef::Int64(0)), "{told}: {row:?}");
+            assert!(!row.key.row.contains("|Heads|") && !row.key.row.contains("|Tours|"), "{told}: {row:?}");
         }
     }
     for club in 0..4 {
@@ -217,4 +222,6 @@ pub(super) async fn assert_uncounted(db: &Database, told: &str) {
     }
     let error = db.total(Team::find().club("c0"), Team::MEMBERS).await.expect_err("it is not built");
     assert_eq!(*error.kind(), ErrorKind::IndexNotReady { index: "Members" }, "{told}");
+    let error = db.total(Town::find().name("Oslo"), Town::TOURS).await.expect_err("it is not built");
+    assert_eq!(*error.kind(), ErrorKind::IndexNotReady { index: "Tours" }, "{told}");
 }
