@@ -39,6 +39,21 @@ pub(crate) fn gate(entity: &Entity) -> TokenStream {
     quote!(#gate const _: &[u8] = ::core::include_bytes!(#path);)
 }
 
+/// The aggregates that the lock has a frozen version add to: `Department.EmployeeCount`.
+pub(crate) fn added_to(entity: &Entity) -> Vec<String> {
+    let path = env::var_os("CARGO_MANIFEST_DIR").filter(|_| entity.lineage.frozen);
+    let Some(path) = path.and_then(|dir| find(Path::new(&dir))) else { return Vec::new() };
+    let crate_name = env::var("CARGO_CRATE_NAME").ok();
+    let locked = read_file(&path, &entity.entity_type, entity.version, crate_name.as_deref());
+    locked.and_then(|locked| locked.facts).map_or_else(Vec::new, |facts| aggregates(&facts))
+}
+
+/// The names of the aggregates in these facts.
+fn aggregates(facts: &[String]) -> Vec<String> {
+    let names = facts.iter().filter_map(|fact| fact.strip_prefix("aggregate ")?.split_once(" keeps "));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
 fn emit(entity: &Entity, locked: Option<Locked>) -> TokenStream {
     let (ident, frozen) = (&entity.ident, entity.lineage.frozen);
     let schema = quote!(<#ident as _tm::TableEntity>::SCHEMA);

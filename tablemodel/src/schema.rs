@@ -86,6 +86,8 @@ pub struct EntitySchema {
     pub moved_from: Option<&'static EntitySchema>,
     /// Whether it only tells how rows were once: nothing is written or found by it.
     pub frozen: bool,
+    /// Of a frozen one, the aggregates that it added to, as the lock has them: `Department.EmployeeCount`.
+    pub added_to: &'static [&'static str],
 }
 
 impl EntitySchema {

@@ -234,6 +234,33 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
         fail(&["an entity of several rows cannot hold what older programs read beside its own: leave out `downgrade`"])
     }
     check_adopt(schema);
+    check_added(schema);
+}
+
+/// That each version before says what it added to the aggregates of this one: else it would be added once more with the next write.
+#[track_caller]
+const fn check_added(schema: &EntitySchema) {
+    let mut newer = schema;
+    while let Some(previous) = &newer.previous {
+        let mut aggregates = schema.aggregates;
+        while let [aggregate, tail @ ..] = aggregates {
+            if aggregate.is_left_out_of(previous.schema) {
+                let (field, of) = (aggregate.name, aggregate.target.entity_type);
+                let remedy = "`, which the lock has it add to: declare there what `tablemodel.lock` says, as `count(..)` or the like";
+                fail(&[
+                    "the frozen `",
+                    previous.schema.path,
+                    "` does not say what it adds to `",
+                    field,
+                    "` of `",
+                    of,
+                    remedy,
+                ])
+            }
+            aggregates = tail;
+        }
+        newer = previous.schema;
+    }
 }
 
 /// That rows of other programs, which are read as version 1, can become this version's.

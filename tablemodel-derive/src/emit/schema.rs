@@ -7,6 +7,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::{
+    lock,
     meant::{
         entity::Entity,
         field::{Field, Kind},
@@ -30,6 +31,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
     let adopt = adopt.then(|| quote!(adopt: true,));
     let shape = wide::shape(entity).map(|shape| quote!(shape: _tm::Some(#shape),));
     let lineage = entity.lineage.schema(&entity.ident);
+    let added_to = list("added_to", lock::added_to(entity).iter().map(ToTokens::to_token_stream));
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -39,7 +41,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             indexes: &[#(#indexes),*],
             #copies #aggregates #sharded #adopt #shape #reserved
             path: ::core::concat!(::core::module_path!(), #name),
-            #lineage
+            #lineage #added_to
             .._tm::EntitySchema::PLAIN
         }
     }

@@ -1,20 +1,23 @@
 //! The struct of an old version, as Rust: what reads its rows when the user's struct has moved on.
-//! It is made from the format alone, so that it says what the lock says; copies and aggregates are the model's of today,
-//! and are left out.
+//! It is made from the format, so that it says what the lock says. What it added to aggregates names them as the program's
+//! structs do today; copies are the model's of today, and are left out.
 
+mod added;
 mod names;
 
 use self::names::pascal;
 pub(super) use self::names::{ident_of, module, name, snake};
+use super::project::Current;
 use crate::{
     format::{CoverFormat, Format, IndexFormat, KeyFormat, KeyPiece, PropertyFormat},
     key::{Codec, KeyType},
     schema::BLOB,
 };
 
-/// The file with the struct. `previous` is the version before it, if rows of that are read too.
-pub(super) fn text(format: &Format, previous: Option<u32>) -> String {
+/// The file with the struct, in a program of these entities. `previous` is the version before it, if rows of that are read too.
+pub(super) fn text(format: &Format, previous: Option<u32>, entities: &[Current]) -> String {
     let Format { entity_type, version, .. } = format;
+    let added = added::of(format, entities);
     let name = name(entity_type, *version);
     let mut lines = vec![
         format!(
@@ -26,11 +29,16 @@ pub(super) fn text(format: &Format, previous: Option<u32>) -> String {
         String::new(),
         "use tablemodel::prelude::*;".to_owned(),
         String::new(),
-        format!("/// Version {version} of `{entity_type}`: rows of it are read by this struct."),
-        "#[derive(Debug, TableEntity)]".to_owned(),
     ];
+    if !added.uses.is_empty() {
+        lines.extend(added.uses);
+        lines.push(String::new());
+    }
+    lines.push(format!("/// Version {version} of `{entity_type}`: rows of it are read by this struct."));
+    lines.push("#[derive(Debug, TableEntity)]".to_owned());
     lines.extend(container(format, previous));
     lines.extend(format.indexes.iter().map(|(name, of)| index(name, of)));
+    lines.extend(added.attributes);
     lines.push(format!("pub struct {name} {{"));
     for (property, of) in stored(format) {
         let (ty, words) = field(property, of, format);

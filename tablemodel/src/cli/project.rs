@@ -1,7 +1,7 @@
 //! The program that the commands are about: its model, its lock, and where its files are.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -27,6 +27,10 @@ pub(super) struct Current {
     pub(super) path: &'static str,
     /// Fields that say what their property was called before.
     pub(super) renamed: Vec<Renamed>,
+    /// The fields, by their stored names: also those that hold aggregates in parts.
+    pub(super) fields: BTreeMap<&'static str, &'static str>,
+    /// The stored names of those that hold aggregates.
+    pub(super) aggregates: BTreeSet<&'static str>,
     /// The oldest version whose programs may read rows of this one.
     pub(super) readable_by: Option<u32>,
     /// The versions before it that the program reads, and those of the form that it moves from.
@@ -62,6 +66,7 @@ pub(super) struct Renamed {
 
 impl Current {
     fn of(schema: &'static EntitySchema) -> Result<Self, Failure> {
+        let own = || schema.properties().chain(schema.sharded);
         let from = schema.moved_from.into_iter().flat_map(EntitySchema::lineage);
         let earlier = schema.lineage().skip(1).chain(from);
         let earlier =
@@ -71,6 +76,8 @@ impl Current {
             crate_name: crate_of(schema.path),
             path: schema.path,
             renamed: renamed(schema),
+            fields: own().map(|own| (own.property, own.field)).collect(),
+            aggregates: own().filter(|own| own.aggregate).map(|own| own.property).collect(),
             readable_by: schema.readable_by,
             earlier: earlier.collect::<Result<_, Failure>>()?,
         })

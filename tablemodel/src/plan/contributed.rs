@@ -42,6 +42,38 @@ impl AggregateSchema {
         self.target.entity_type == other.target.entity_type && self.into == other.into
     }
 
+    /// Whether the lock has this older version add to it, and the version does not say so.
+    pub(crate) const fn is_left_out_of(&self, older: &EntitySchema) -> bool {
+        let mut names = older.added_to;
+        while let [name, tail @ ..] = names {
+            if self.is_called(name.as_bytes()) {
+                return !self.is_among(older.aggregates);
+            }
+            names = tail;
+        }
+        false
+    }
+
+    /// Whether one of these is kept in the same property.
+    pub(crate) const fn is_among(&self, mut all: &[Self]) -> bool {
+        while let [other, tail @ ..] = all {
+            if same(self.target.entity_type, other.target.entity_type) && same(self.into, other.into) {
+                return true;
+            }
+            all = tail;
+        }
+        false
+    }
+
+    /// Whether a line of facts names it so: `Department.EmployeeCount`.
+    pub(crate) const fn is_called(&self, name: &[u8]) -> bool {
+        let (target, into) = (self.target.entity_type.as_bytes(), self.into.as_bytes());
+        match name.split_at_checked(target.len()) {
+            Some((start, [b'.', rest @ ..])) => is_same(start, target) && is_same(rest, into),
+            _ => false,
+        }
+    }
+
     /// Whether it keeps the least or the greatest value.
     pub(crate) const fn is_extreme(&self) -> bool {
         matches!(self.function, Function::Min(_) | Function::Max(_))
@@ -94,6 +126,16 @@ impl AggregateSchema {
         }
         None
     }
+}
+
+const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([first, rest @ ..], [second, tail @ ..]) = (a, b) {
+        if *first != *second {
+            return false;
+        }
+        (a, b) = (rest, tail);
+    }
+    a.is_empty() && b.is_empty()
 }
 
 /// Whether values are written alike.

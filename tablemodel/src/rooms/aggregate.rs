@@ -134,7 +134,7 @@ impl Into {
     /// What must be read before it changes: its cell, and the target that holds it.
     pub(crate) fn needs(self) -> impl Iterator<Item = Need> {
         let cell = Need { row: self.cell(), head: None };
-        let target = self.is_held().then(|| Need { row: self.row, head: Some(self.target) });
+        let target = self.is_held().then_some(Need { row: self.row, head: Some(self.target) });
         std::iter::once(cell).chain(target)
     }
 

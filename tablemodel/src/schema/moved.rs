@@ -112,6 +112,7 @@ impl EntitySchema {
             moves_to: Some(Moved::back::<Old, New>()),
             moved_from: None,
             frozen: false,
+            added_to: &[],
         }
     }
 

@@ -29,6 +29,7 @@ impl EntitySchema {
         moves_to: None,
         moved_from: None,
         frozen: false,
+        added_to: &[],
     };
 
     /// What stands for an entity with mistakes, of which nothing else is known. For generated code.

@@ -52,7 +52,7 @@ fn write_struct(project: &Project, old: &Format, before: Option<u32>, told: &mut
             text
         }
         None => {
-            let text = frozen::text(old, before);
+            let text = frozen::text(old, before, &project.entities);
             told.write(path.clone(), text.clone());
             text
         }
@@ -112,9 +112,9 @@ fn tell(entity: &Current, old: &Format, new: &Format, is_move: bool, told: &mut 
                 tables.join(", ")
             )
         }));
-        told.next.extend((!new.copies.is_empty() || !new.aggregates.is_empty()).then(|| {
+        told.next.extend((!new.copies.is_empty()).then(|| {
             let of = &entity.path;
-            format!("      and on `{name}` what `{of}` copies and adds to, as it is there: a move takes that along")
+            format!("      and on `{name}` what `{of}` copies, as it is there: a move takes that along")
         }));
         told.next.push("      (a program that others write beside says `moves_to` on the old struct first: see `tablemodel::moves`)".to_owned());
     }

@@ -97,5 +97,5 @@ fn a_holder_at_other_keys_is_told_to_take_its_copies_along() {
     let told = outcome.lines.join("\n");
     assert_eq!(outcome.code, 0, "{told}");
     assert!(told.contains("moved_from = crate::frozen::MemberV1"), "{told}");
-    assert!(told.contains("and on `MemberV1` what `") && told.contains("copies and adds to"), "{told}");
+    assert!(told.contains("and on `MemberV1` what `") && told.contains("` copies, as it is there"), "{told}");
 }

@@ -78,6 +78,8 @@ fn what_is_written_compiles_and_reads_the_rows_of_old_versions() {
     assert_eq!(folder.run::<after::Shop>("check"), 0);
 
     end_upgrades(&folder);
+    let member = folder.read("tablemodel/frozen/member_v1.rs");
+    assert!(member.contains("#[table(count(Team, key(club = club, name = team), into = members))]"), "{member}");
     let after = annotated(include_str!("generated/after.rs"), &outcome.lines);
     assert_eq!((after.matches("previous = ").count(), after.matches("moved_from = ").count()), (10, 2), "{after}");
     fs::write(folder.path("src/after.rs"), after).unwrap();

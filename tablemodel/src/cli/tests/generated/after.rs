@@ -49,7 +49,7 @@ pub(crate) struct Order {
 
 /// Others count it, and copy it; one name is another.
 #[derive(Debug, PartialEq, TableEntity)]
-#[table(name = "Teams", version = 2, partition = "{club}", row = "{name}")]
+#[table(name = "Members", version = 2, partition = "{club}", row = "t_{name}")]
 pub(crate) struct Team {
     pub(crate) club: String,
     pub(crate) name: String,

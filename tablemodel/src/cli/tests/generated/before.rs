@@ -45,7 +45,7 @@ pub(crate) struct Order {
 
 /// Others count it, and copy it.
 #[derive(Debug, TableEntity)]
-#[table(name = "Teams", partition = "{club}", row = "{name}")]
+#[table(name = "Members", partition = "{club}", row = "t_{name}")]
 pub(crate) struct Team {
     pub(crate) club: String,
     pub(crate) name: String,
