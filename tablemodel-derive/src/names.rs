@@ -84,7 +84,7 @@ fn capital(word: &str) -> String {
 pub(crate) fn property_fault(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
-        return Some(format!("`{name}` is a property of every row; choose another name with `rename = \"..\"`"));
+        return Some(format!("`{name}` is a property of every row"));
     }
     if name.starts_with('_') || lower.starts_with("odata") {
         return Some(format!("property names that begin with `_` or `odata` are reserved, and `{name}` does"));

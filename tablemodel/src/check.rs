@@ -6,7 +6,7 @@ use tablemodel_store::EdmType;
 
 use crate::{
     key::{Codec, KeyType, Part, Problem, Segment, Template},
-    path::field::{AggregateValue, Field, HoldsAggregate},
+    path::field::{AggregateValue, Field, HoldsAggregate, InRow},
     plan::contributed::same_codec,
     property::StoredAs,
     schema::{EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
@@ -171,7 +171,7 @@ pub const fn check_pair(a: (&str, &EntitySchema), b: (&str, &EntitySchema)) {
 }
 
 /// Compiles only if the handle is of a field of type `T` of entity `E`.
-pub const fn check_field<E, T, M>(_: &Field<E, T, M>) {}
+pub const fn check_field<E, T, M: InRow>(_: &Field<E, T, M>) {}
 
 /// Compiles only if the handle is of a field that holds an aggregate, of type `T`.
 pub const fn check_into<E, T, M: HoldsAggregate>(_: &Field<E, T, M>) {}

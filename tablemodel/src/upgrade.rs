@@ -246,16 +246,9 @@ const fn check_added(schema: &EntitySchema) {
         while let [aggregate, tail @ ..] = aggregates {
             if aggregate.is_left_out_of(previous.schema) {
                 let (field, of) = (aggregate.name, aggregate.target.entity_type);
-                let remedy = "`, which the lock has it add to: declare there what `tablemodel.lock` says, as `count(..)` or the like";
-                fail(&[
-                    "the frozen `",
-                    previous.schema.path,
-                    "` does not say what it adds to `",
-                    field,
-                    "` of `",
-                    of,
-                    remedy,
-                ])
+                let remedy = "`, so that each write would add it once more: declare its `count(..)`, or what it was, on that struct";
+                let old = previous.schema.path;
+                fail(&["`", old, "` leaves out what tablemodel.lock has it add to `", field, "` of `", of, remedy])
             }
             aggregates = tail;
         }

@@ -16,7 +16,7 @@ use crate::{
         field::{Field, Kind},
         path::{Component, Path},
     },
-    rooms::blob,
+    rooms::{blob, sharded},
 };
 
 /// `impl Employee { .. }`
@@ -42,7 +42,7 @@ pub(crate) fn constants(entity: &Entity) -> TokenStream {
         is_new
     };
     let fields = entity.fields.iter().filter(|field| is_first(field)).map(|field| constant(entity, field));
-    fields.chain(entity.sharded.iter().map(|sharded| sharded.constant(entity))).collect()
+    fields.chain(sharded::constants(entity)).collect()
 }
 
 fn constant(entity: &Entity, field: &Field) -> TokenStream {

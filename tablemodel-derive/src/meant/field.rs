@@ -80,7 +80,7 @@ impl Field {
         if matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_) | Kind::Copy)
             && let Some(fault) = named(kind, &property).iter().find_map(|name| property_fault(name))
         {
-            errors.at(property_span, format!("field `{name}`: {fault}"));
+            errors.at(property_span, format!("field `{name}`: {fault}; choose another name with `rename = \"..\"`"));
         }
         Some(Self {
             name,

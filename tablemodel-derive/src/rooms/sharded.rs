@@ -21,7 +21,10 @@ pub(crate) struct ShardedWord {
 impl ShardedWord {
     /// Reads `sharded(visits = i64, ..)`.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Vec<Self> {
-        let words = word.words(errors).unwrap_or_default();
+        let Some(words) = word.words(errors) else { return Vec::new() };
+        if words.is_empty() {
+            errors.at(word.span(), "`sharded` names no aggregate: write `sharded(name = i64)`, or `f64`".to_owned());
+        }
         words.iter().filter_map(|word| Self::read_one(word, errors)).collect()
     }
 
@@ -57,7 +60,7 @@ impl Sharded {
         format_ident!("{}", self.name.unraw().to_string().to_uppercase(), span = self.name.span())
     }
 
-    /// `_tm::PropertySchema::of::<i64>("visits", "Visits").of_aggregate()`
+    /// `_tm::PropertySchema::new("visits", "Visits", <i64 as _tm::Property>::STORED).of_aggregate()`
     pub(crate) fn schema(&self) -> TokenStream {
         let Self { name, ty, property } = self;
         let name = name.unraw().to_string();
@@ -65,7 +68,7 @@ impl Sharded {
     }
 
     /// `pub const VISITS: _tm::Field<Self, i64, _tm::Sharded> = _tm::Field::named("Visits");`
-    pub(crate) fn constant(&self, entity: &Entity) -> TokenStream {
+    fn constant(&self, entity: &Entity) -> TokenStream {
         let Self { name, ty, property } = self;
         let (vis, handle, doc) = (&entity.vis, self.handle(), format!("The handle of the aggregate `{name}`."));
         quote_spanned! {name.span()=>
@@ -75,19 +78,20 @@ impl Sharded {
     }
 }
 
+/// Their handles, each name once.
+pub(crate) fn constants(entity: &Entity) -> impl Iterator<Item = TokenStream> {
+    let own = entity.sharded.iter().enumerate().filter(|(at, own)| clash(entity, *at, own).is_none());
+    own.map(|(_, own)| own.constant(entity))
+}
+
 /// That they have legal names, each its own.
 pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     for (at, own) in entity.sharded.iter().enumerate() {
         let (name, span) = (&own.name, own.name.span());
         if let Some(fault) = property_fault(&own.property) {
-            errors.at(span, format!("aggregate `{name}`: {fault}"));
+            errors.at(span, format!("aggregate `{name}`: {fault}; choose another name"));
         }
-        let is_field = entity.fields.iter().any(|field| {
-            field.stored_names().contains(&own.property) || (field.has_handle() && field.handle() == own.handle())
-        });
-        let is_other = entity.sharded.iter().take(at).any(|earlier| earlier.handle() == own.handle());
-        if is_field || is_other {
-            let what = if is_field { "a field" } else { "another aggregate" };
+        if let Some(what) = clash(entity, at, own) {
             errors.at(span, format!("aggregate `{name}` would have the name of {what}: choose another"));
         }
         if entity.reserved.contains(&own.property) {
@@ -95,4 +99,13 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
             errors.at(span, format!("`{}` is reserved: {remedy}", own.property));
         }
     }
+}
+
+/// What has the name already, if something has.
+fn clash(entity: &Entity, at: usize, own: &Sharded) -> Option<&'static str> {
+    let is_field = entity.fields.iter().any(|field| {
+        field.stored_names().contains(&own.property) || (field.has_handle() && field.handle() == own.handle())
+    });
+    let is_other = entity.sharded.iter().take(at).any(|earlier| earlier.handle() == own.handle());
+    if is_field { Some("a field") } else { is_other.then_some("another aggregate") }
 }

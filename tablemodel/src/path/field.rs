@@ -64,8 +64,8 @@ impl HoldsAggregate for Sharded {}
 
 /// A field that every row of an entity has.
 #[diagnostic::on_unimplemented(
-    message = "this is the sum of several rows, and no property of one",
-    label = "cannot be compared",
+    message = "a `sharded` aggregate is the sum of several rows, and no property of the entity",
+    label = "not in the entity's rows",
     note = "ask for it by `db.total(path, ..)`"
 )]
 pub trait InRow {}
@@ -218,38 +218,56 @@ impl<E, T: Property, M> Field<E, T, M> {
     }
 }
 
-impl<E, T: Property, M: InRow> Field<E, T, M> {
+impl<E, T: Property, M> Field<E, T, M> {
     fn compare(self, comparison: Comparison, value: impl FieldArg<T>) -> Predicate<E> {
         Predicate::new(Test::Compare { property: self.property, comparison, value: value.into_field().to_value() })
     }
 
     /// Equal to `value`; a `None` value asks for an absent property.
-    pub fn eq(self, value: impl FieldArg<T>) -> Predicate<E> {
+    pub fn eq(self, value: impl FieldArg<T>) -> Predicate<E>
+    where
+        M: InRow,
+    {
         self.compare(Comparison::Equal, value)
     }
 
     /// Present and not equal to `value`.
-    pub fn ne(self, value: impl FieldArg<T>) -> Predicate<E> {
+    pub fn ne(self, value: impl FieldArg<T>) -> Predicate<E>
+    where
+        M: InRow,
+    {
         self.compare(Comparison::NotEqual, value)
     }
 
     /// Greater than `value`.
-    pub fn gt(self, value: impl FieldArg<T>) -> Predicate<E> {
+    pub fn gt(self, value: impl FieldArg<T>) -> Predicate<E>
+    where
+        M: InRow,
+    {
         self.compare(Comparison::Greater, value)
     }
 
     /// At least `value`.
-    pub fn ge(self, value: impl FieldArg<T>) -> Predicate<E> {
+    pub fn ge(self, value: impl FieldArg<T>) -> Predicate<E>
+    where
+        M: InRow,
+    {
         self.compare(Comparison::GreaterOrEqual, value)
     }
 
     /// Less than `value`.
-    pub fn lt(self, value: impl FieldArg<T>) -> Predicate<E> {
+    pub fn lt(self, value: impl FieldArg<T>) -> Predicate<E>
+    where
+        M: InRow,
+    {
         self.compare(Comparison::Less, value)
     }
 
     /// At most `value`.
-    pub fn le(self, value: impl FieldArg<T>) -> Predicate<E> {
+    pub fn le(self, value: impl FieldArg<T>) -> Predicate<E>
+    where
+        M: InRow,
+    {
         self.compare(Comparison::LessOrEqual, value)
     }
 }

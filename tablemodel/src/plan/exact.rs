@@ -159,6 +159,16 @@ mod tests {
         }
 
         #[test]
+        fn sums_that_are_joined_are_the_sum_of_all_terms(
+            mut terms in prop::collection::vec(finite(), 0..6), others in prop::collection::vec(finite(), 0..6),
+        ) {
+            let mut joined = sum(&terms);
+            joined.join(&sum(&others));
+            terms.extend(others);
+            prop_assert_eq!(joined, sum(&terms));
+        }
+
+        #[test]
         fn order_does_not_matter_and_what_was_added_can_be_taken(
             mut terms in prop::collection::vec(finite(), 0..12), gone in finite(),
         ) {

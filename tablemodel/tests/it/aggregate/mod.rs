@@ -9,6 +9,7 @@ mod races;
 mod ranked;
 mod rows;
 mod several;
+mod sharded;
 mod stalls;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it as enumerate;
@@ -22,6 +23,8 @@ use tablemodel::{
     testing::TestDatabase,
 };
 use tempfile::TempDir;
+
+const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", partition = "{department}", row = "e_{id:04}")]

@@ -7,9 +7,7 @@ use tablemodel::{
     testing::{Fault, Script, TestDatabase},
 };
 
-use super::{Employee, Model, Team, database, employee, settle, team};
-
-const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
+use super::{Employee, MODES, Model, Team, database, employee, settle, team};
 
 /// An employee in each of two departments, and a team in each.
 async fn prepared(mode: Consistency) -> TestDatabase {

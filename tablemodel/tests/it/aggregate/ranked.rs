@@ -7,6 +7,7 @@ use chrono::NaiveDate;
 use proptest::prelude::*;
 use tablemodel::{Consistency, ErrorKind, prelude::*, store::key, testing::TestDatabase};
 
+use super::MODES;
 use crate::crashes::enumerate;
 
 /// A note in a book. Its key is raw, and may end in anything.
@@ -70,8 +71,6 @@ enum Model {
     Book(Book),
     Reader(Reader),
 }
-
-const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
 fn note(id: &str, book: &str, text: &str) -> Note {
     let (text, day) = (Some(text.to_owned()), NaiveDate::from_ymd_opt(2014, 7, 31).unwrap());

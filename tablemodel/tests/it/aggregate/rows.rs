@@ -7,9 +7,7 @@ use tablemodel::{
     testing::TestDatabase,
 };
 
-use super::{Employee, Model, Team, assert_exact, contractor, database, employee, rows_in, settle, team, teams};
-
-const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
+use super::{Employee, MODES, Model, Team, assert_exact, contractor, database, employee, rows_in, settle, team, teams};
 
 async fn cell(db: &TestDatabase, row: &str) -> Option<Vec<(String, Value)>> {
     let row = db.store().get("Company", &RowKey::new("A", row)).await.unwrap()?;

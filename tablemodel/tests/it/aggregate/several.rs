@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tablemodel::{Consistency, Result, prelude::*, testing::TestDatabase};
 
+use super::MODES;
 use crate::crashes::enumerate;
 
 /// A sale, counted beside it and elsewhere.
@@ -61,8 +62,6 @@ enum Model {
     Year(Year),
     Region(Region),
 }
-
-const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
 fn sale(id: u32, price: i64) -> Sale {
     Sale { shop: "A".into(), id, year: 2014, region: "North".into(), price }
