@@ -79,6 +79,7 @@ use proc_macro::TokenStream;
 /// | `index(..)` | one more row per entity, under another key; may be given many times |
 /// | `list(..)` | a row that holds the keys of all entities with one value; may be given many times |
 /// | `count(..)`, `sum(..)`, `min(..)`, `max(..)` | the number of these entities, or the sum, the least or the greatest value of a field, kept in another entity; may be given many times |
+/// | `sharded(visits = i64)` | a count or sum (`f64`: of floats) of other entities, in sixteen rows, for many writers at once: see [Aggregates](#aggregates) |
 /// | `rename_all = "camelCase"` | how fields become property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase`, `UPPERCASE` |
 /// | `wide` | the entity may have more properties than a row takes, and be larger than 1 MiB: it is then kept in several rows |
 /// | `reserved("OldName")` | stored names of removed properties and indexes, which may not be used again, by groups and copies neither |
@@ -153,7 +154,8 @@ use proc_macro::TokenStream;
 ///
 /// `count(Department, key(name = department), into = employee_count)` and `sum(Department, key(..), of = salary, into = ..)`
 /// stand on the entity that is counted; so do `min(..)` and `max(..)`. `key` says by which of its fields the fields of the
-/// other's key are told, wherever that stands. `when = active` counts only some. The other entity marks the field by `#[table(aggregate)]`.
+/// other's key are told, wherever that stands. `when = active` counts only some. The other entity marks the field by `#[table(aggregate)]`,
+/// or declares it by `sharded(employee_count = i64)` on itself: then many can write to it at once, and `Database::total` sums it.
 ///
 /// # On a field
 ///
