@@ -32,6 +32,10 @@ async fn run() -> Result<()> {
     check(&db, Some(1)).await?; // nothing is written anew yet
     assert!(matches!(flight(&db).await.unwrap_err().kind(), ErrorKind::NotSwitched { from: 1 }));
 
+    db.update(after::Member::find().club("Go").id(1), |_| Ok(())).await?; // stored as new, and counted already
+    let reds = || after::Team::find().club("Go").name("Reds");
+    assert_eq!(db.total(reds(), after::Team::MEMBERS).await?, 1);
+
     db.ensure_tables().await?; // so few rows are written anew at once
     db.migrations().contract().await?;
     check(&db, None).await?;
