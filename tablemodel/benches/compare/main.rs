@@ -8,6 +8,7 @@
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
 //! | `alone` | one side for a profiler |
 //! | `wide`, `entries`, `list`, `fanout` | an entity of several rows, with many index rows, in a long list, copied by many |
+//! | `totals` | a total in parts beside one in one cell |
 //! | `keyed`, `turns` | what those are compared with, and how |
 //! | `walk` | verification and repair |
 //! | `touch` | the backfill of an added index |
@@ -28,6 +29,7 @@ mod ours;
 mod paired;
 mod report;
 mod side;
+mod totals;
 mod touch;
 mod turns;
 mod walk;
@@ -50,7 +52,7 @@ fn others() -> impl Iterator<Item = &'static str> {
         .into_iter()
         .chain(entries::NAMES)
         .chain(list::NAMES)
-        .chain([fanout::NAME])
+        .chain([fanout::NAME, totals::NAME])
         .chain(walk::NAMES)
         .chain([touch::NAME])
         .chain([MEMORY])

@@ -13,7 +13,7 @@ use crate::{
     ours::Ours,
     report::{Figure, Growth, Report},
     side::Side,
-    touch, walk, wide,
+    totals, touch, walk, wide,
     workload::{Arena, Workload, loaded},
 };
 
@@ -75,6 +75,9 @@ async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> 
     }
     if options.wants(fanout::NAME) {
         report.figures.push(fanout::measure(directory, quick).await?);
+    }
+    if options.wants(totals::NAME) {
+        report.totals = Some(totals::measure(directory, quick).await?);
     }
     if options.wants_any(&walk::NAMES) {
         report.rates = walk::measure(directory, quick, wants).await?;

@@ -30,6 +30,15 @@ pub(crate) struct Figure {
     pub(crate) goal: Option<f64>,
 }
 
+impl Figure {
+    /// Its line of a table.
+    fn line(&self) -> String {
+        let Self { workload, entities, ours, by_hand, ratio, goal } = self;
+        let goal = goal.map_or("-".to_owned(), |goal| format!("{goal:.2} {}", mark(*ratio >= goal)));
+        format!("{workload:<42}{entities:>9}{ours:>12.0}{by_hand:>12.0}{ratio:>8.2}  {goal}\n")
+    }
+}
+
 /// A walk over a whole database, which has no peer.
 #[derive(Debug)]
 pub(crate) struct Rate {
@@ -84,6 +93,8 @@ pub(crate) struct Compile {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) figures: Vec<Figure>,
+    /// Ours is in parts, and in place of by hand in one cell.
+    pub(crate) totals: Option<Figure>,
     pub(crate) rates: Vec<Rate>,
     pub(crate) waits: Vec<Wait>,
     pub(crate) growth: Vec<Growth>,
@@ -115,6 +126,12 @@ impl Report {
                 "ratio": it.ratio, "goal": it.goal,
             })
         });
+        let totals = self.totals.as_ref().map(|it| {
+            json!({
+                "workload": it.workload, "entities": it.entities, "in_parts_per_second": it.ours,
+                "in_one_per_second": it.by_hand, "ratio": it.ratio, "goal": it.goal,
+            })
+        });
         let growth = self
             .growth
             .iter()
@@ -133,7 +150,7 @@ impl Report {
             })
         });
         json!({
-            "quick": quick, "figures": figures.collect::<Vec<_>>(), "rates": rates.collect::<Vec<_>>(),
+            "quick": quick, "figures": figures.collect::<Vec<_>>(), "totals": totals, "rates": rates.collect::<Vec<_>>(),
             "waits": waits.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
             "memory": memory.collect::<Vec<_>>(), "memory_growth": memory_growth, "compile": compile,
         })
@@ -143,6 +160,7 @@ impl Report {
     pub(crate) fn text(&self) -> String {
         [
             self.figures_text(),
+            self.totals_text(),
             self.rates_text(),
             self.waits_text(),
             self.growth_text(),
@@ -153,18 +171,19 @@ impl Report {
     }
 
     fn figures_text(&self) -> String {
-        let rows = self.figures.iter().map(|it| {
-            let goal = it.goal.map_or("-".to_owned(), |goal| format!("{goal:.2} {}", mark(it.ratio >= goal)));
-            format!(
-                "{:<42}{:>9}{:>12.0}{:>12.0}{:>8.2}  {goal}\n",
-                it.workload, it.entities, it.ours, it.by_hand, it.ratio
-            )
-        });
         let head = format!(
             "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
             "entities a second", "of", "tablemodel", "by hand", "ratio", "goal (at least)"
         );
-        table(head, rows)
+        table(head, self.figures.iter().map(Figure::line))
+    }
+
+    fn totals_text(&self) -> String {
+        let head = format!(
+            "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
+            "sources a second", "of", "in parts", "in one cell", "ratio", "goal (at least)"
+        );
+        table(head, self.totals.iter().map(Figure::line))
     }
 
     fn rates_text(&self) -> String {
