@@ -6,7 +6,7 @@
 use crate::{
     check::{check_reserved, fail, join, nth, part, stands_in},
     key::Template,
-    schema::{BLOB, CopySchema, EntitySchema, OnDelete, same, same_entity_type},
+    schema::{BLOB, CopySchema, EntitySchema, OnDelete, same, same_bytes, same_entity_type},
 };
 
 /// What becomes of a copy where the user did not say.
@@ -172,22 +172,12 @@ const fn meets(property: &str, name: &str, other: &CopySchema) -> bool {
 /// Whether `text` is `head`, `_` and `tail`.
 const fn is_joined(text: &str, head: &str, tail: &str) -> bool {
     let (joined, length) = join(&[head, "_", tail]);
-    equal(text.as_bytes(), joined.split_at(length).0)
+    same_bytes(text.as_bytes(), joined.split_at(length).0)
 }
 
 const fn same_joined(a: (&str, &str), b: (&str, &str)) -> bool {
     let ((a, length_a), (b, length_b)) = (join(&[a.0, "_", a.1]), join(&[b.0, "_", b.1]));
-    equal(a.split_at(length_a).0, b.split_at(length_b).0)
-}
-
-const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
-    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
-        if *first != *other {
-            return false;
-        }
-        (a, b) = (rest, others);
-    }
-    a.is_empty() && b.is_empty()
+    same_bytes(a.split_at(length_a).0, b.split_at(length_b).0)
 }
 
 /// Fails if the entity at this place of the model copies itself by way of others, or one that the model does not list.

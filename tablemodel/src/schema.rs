@@ -17,7 +17,7 @@ use tablemodel_store::limits;
 
 pub(crate) use self::alike::Versioned;
 use self::constant::compare;
-pub(crate) use self::constant::{at, order, same};
+pub(crate) use self::constant::{at, order, same, same_bytes};
 pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
 pub(crate) use self::moved::{is_move, moved_to, taken, taker};

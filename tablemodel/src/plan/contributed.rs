@@ -4,7 +4,7 @@
 
 use crate::{
     key::{Codec, Segment},
-    schema::{AggregateSchema, Derived, EntitySchema, Function, same},
+    schema::{AggregateSchema, Derived, EntitySchema, Function, same, same_bytes},
 };
 
 impl EntitySchema {
@@ -69,7 +69,7 @@ impl AggregateSchema {
     pub(crate) const fn is_called(&self, name: &[u8]) -> bool {
         let (target, into) = (self.target.entity_type.as_bytes(), self.into.as_bytes());
         match name.split_at_checked(target.len()) {
-            Some((start, [b'.', rest @ ..])) => is_same(start, target) && is_same(rest, into),
+            Some((start, [b'.', rest @ ..])) => same_bytes(start, target) && same_bytes(rest, into),
             _ => false,
         }
     }
@@ -126,16 +126,6 @@ impl AggregateSchema {
         }
         None
     }
-}
-
-const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
-    while let ([first, rest @ ..], [second, tail @ ..]) = (a, b) {
-        if *first != *second {
-            return false;
-        }
-        (a, b) = (rest, tail);
-    }
-    a.is_empty() && b.is_empty()
 }
 
 /// Whether values are written alike.

@@ -31,7 +31,12 @@ pub(crate) const fn order(a: &[u8], b: &[u8]) -> Ordering {
 
 /// Byte equality, in a constant.
 pub(crate) const fn same(a: &str, b: &str) -> bool {
-    a.len() == b.len() && matches!(compare(a, b), Ordering::Equal)
+    same_bytes(a.as_bytes(), b.as_bytes())
+}
+
+/// The same, of bytes.
+pub(crate) const fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && matches!(order(a, b), Ordering::Equal)
 }
 
 #[expect(clippy::indexing_slicing, reason = "slice::get is not const for a shared helper; callers stay below len")]
