@@ -20,7 +20,7 @@ pub(crate) struct Flat {
 }
 
 /// Bytes of the text of a short property.
-const BYTES_EACH: usize = 24;
+pub(crate) const BYTES_EACH: usize = 24;
 
 /// A property.
 #[derive(Debug, Clone)]
@@ -58,7 +58,8 @@ impl Flat {
         Self::with_room(count, BYTES_EACH * count)
     }
 
-    fn with_room(count: usize, bytes: usize) -> Self {
+    /// No properties yet, with room for `count`, and for `bytes` of texts.
+    pub(crate) fn with_room(count: usize, bytes: usize) -> Self {
         Self { entries: Vec::with_capacity(count), texts: String::with_capacity(bytes), ..Self::default() }
     }
 
@@ -70,11 +71,14 @@ impl Flat {
     ) -> Self {
         let count = properties.size_hint().1.unwrap_or_default() + more;
         let mut copy = Self::with_room(count, (BYTES_EACH * count).max(bytes + BYTES_EACH * more));
-        for (name, value) in properties {
-            let slot = copy.slot(value);
-            copy.entries.push(Entry { name: name.clone(), slot });
-        }
+        properties.for_each(|(name, value)| copy.push(name.clone(), value));
         copy
+    }
+
+    /// Adds a property whose name is behind all others.
+    pub(crate) fn push(&mut self, name: PropertyName, value: ValueRef<'_>) {
+        let slot = self.slot(value);
+        self.entries.push(Entry { name, slot });
     }
 
     /// A copy of the properties for which `keep` holds, with room for `more` short ones: their bytes in one go, with those of

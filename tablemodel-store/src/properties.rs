@@ -18,6 +18,9 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Properties(Repr);
 
+/// A property that is set, or, by `None`, taken away.
+pub type Changed<'c> = (&'c PropertyName, Option<ValueRef<'c>>);
+
 #[derive(Clone, Default)]
 enum Repr {
     #[default]
@@ -42,6 +45,12 @@ impl Properties {
     #[cfg(feature = "embedded")]
     pub(crate) const fn packed(packed: Packed) -> Self {
         Self(Repr::Packed(packed))
+    }
+
+    /// Those that were put together in order.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn flat(flat: Flat) -> Self {
+        Self(Repr::Flat(Arc::new(flat)))
     }
 
     /// The number of properties.
@@ -138,6 +147,18 @@ impl Properties {
             _ => Flat::copy_of(self.iter().filter(|(name, _)| keep(name.as_str())), A_FEW, 0),
         };
         Self(Repr::Flat(Arc::new(flat)))
+    }
+
+    /// A copy after this change.
+    pub(crate) fn changed(&self, change: &[Changed<'_>]) -> Self {
+        let is_gone = |name: &str| change.iter().any(|(gone, to)| to.is_none() && gone.as_str() == name);
+        let mut changed = self.filtered(|name| !is_gone(name));
+        for (name, to) in change {
+            if let Some(value) = to {
+                changed.set((*name).clone(), *value);
+            }
+        }
+        changed
     }
 
     /// All properties, in order of name.

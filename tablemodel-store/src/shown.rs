@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt};
 
 #[cfg(feature = "embedded")]
 use crate::embedded::{Kept, Sight};
-use crate::{ETag, Names, Row, StoreError, ValueRef};
+use crate::{Changed, ETag, Names, Properties, Row, StoreError, ValueRef};
 
 /// A row that a store shows by [`TableStore::show`](crate::TableStore::show) or
 /// [`TableStore::show_page`](crate::TableStore::show_page).
@@ -76,6 +76,15 @@ impl<'s> Shown<'s> {
         }
     }
 
+    /// The state it is in.
+    pub fn etag(&self) -> ETag {
+        match &self.0 {
+            Repr::Row(row) => row.etag.clone(),
+            #[cfg(feature = "embedded")]
+            Repr::Sight(sight) => sight.etag(),
+        }
+    }
+
     /// The value under any name, wherever it is.
     pub fn find(&self, name: &str) -> Option<ValueRef<'s>> {
         match &self.0 {
@@ -121,6 +130,31 @@ impl<'s> Shown<'s> {
             Repr::Row(_) => Ok(()),
             #[cfg(feature = "embedded")]
             Repr::Sight(sight) => sight.check(),
+        }
+    }
+
+    /// The properties of the row after a change, which is in order of name, each name once. The row is not taken apart for that.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if it is not whole.
+    ///
+    /// ```
+    /// use tablemodel_store::{DateTime, ETag, Properties, PropertyName, Row, RowKey, Shown, ValueRef};
+    ///
+    /// let properties = Properties::from_iter([("Age", 35), ("Id", 7), ("Level", 2)]);
+    /// let (key, etag, timestamp) = (RowKey::new("Sales", "jones"), ETag::from_stamp(1), DateTime::MIN);
+    /// let row = Row { key, etag, timestamp, properties };
+    /// let [age, id] = ["Age", "Id"].map(PropertyName::from_static);
+    /// let changed = Shown::new(&row).changed(&[(&age, Some(ValueRef::Int32(36))), (&id, None)])?;
+    /// assert_eq!(changed, Properties::from_iter([("Age", 36), ("Level", 2)]));
+    /// # Ok::<_, tablemodel_store::StoreError>(())
+    /// ```
+    pub fn changed(&self, change: &[Changed<'_>]) -> Result<Properties, StoreError> {
+        match &self.0 {
+            Repr::Row(row) => Ok(row.properties.changed(change)),
+            #[cfg(feature = "embedded")]
+            Repr::Sight(sight) => sight.changed(change),
         }
     }
 

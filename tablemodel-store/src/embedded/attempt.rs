@@ -2,10 +2,12 @@
 //!
 //! If one was not, all are taken back and nothing is told: `state` then reads, to say which operation is refused.
 
+use std::ops::Range;
+
 use super::{
     codec::StoredRow,
     engine::{Group, Space},
-    prepare::PreparedBatch,
+    prepare::PreparedCommit,
 };
 use crate::{Action, StoreError, apply};
 
@@ -21,16 +23,33 @@ struct Write<'a> {
     action: &'a Action,
 }
 
-/// A write that was made, and what was in its place.
+/// Writes that were made, and what was in their places: in one piece of memory.
 struct Made<'a> {
-    write: &'a Write<'a>,
-    old: Option<Vec<u8>>,
+    writes: Vec<(&'a Write<'a>, Option<Range<usize>>)>,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Made<'a> {
+    /// Notes a write, and what was in its place.
+    fn add(&mut self, write: &'a Write<'a>, old: Option<&[u8]>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(old.unwrap_or_default());
+        self.writes.push((write, old.map(|_| start..self.bytes.len())));
+    }
+
+    /// Takes back what was made, the last first.
+    fn take_back(self, group: &mut impl Group) -> Result<(), StoreError> {
+        let Self { writes, bytes } = self;
+        writes.into_iter().rev().try_for_each(|(write, old)| {
+            group.take_back(write.space, write.key, old.and_then(|place| bytes.get(place)))
+        })
+    }
 }
 
 /// Writes all operations of batches whose rows lie in `spaces`, or none; whether it did. Rows must be stamped.
-pub(super) fn attempt(group: &mut impl Group, batches: &[PreparedBatch], spaces: &[Space]) -> Result<bool, StoreError> {
-    let Some(writes) = in_order_of_keys(batches, spaces) else { return Ok(false) };
-    let mut made = Vec::with_capacity(writes.len());
+pub(super) fn attempt(group: &mut impl Group, commit: &PreparedCommit, spaces: &[Space]) -> Result<bool, StoreError> {
+    let Some(writes) = in_order_of_keys(commit, spaces) else { return Ok(false) };
+    let mut made = Made { writes: Vec::with_capacity(writes.len()), bytes: Vec::new() };
     let mut rest = writes.as_slice();
     while let Some((first, tail)) = rest.split_first() {
         let (run, after) = rest.split_at(run_length(first, tail));
@@ -39,7 +58,7 @@ pub(super) fn attempt(group: &mut impl Group, batches: &[PreparedBatch], spaces:
             _ => (insert(group, run, &mut made)?, after),
         };
         if !allowed {
-            take_back(group, made)?;
+            made.take_back(group)?;
             return Ok(false);
         }
         rest = after;
@@ -48,15 +67,15 @@ pub(super) fn attempt(group: &mut impl Group, batches: &[PreparedBatch], spaces:
 }
 
 /// The writes, so that neighbours in the file are written one after the other; `None` if one is made from what is there.
-fn in_order_of_keys<'a>(batches: &'a [PreparedBatch], spaces: &[Space]) -> Option<Vec<Write<'a>>> {
-    let mut writes = Vec::with_capacity(batches.iter().map(|batch| batch.operations.len()).sum());
-    for (batch, space) in batches.iter().zip(spaces) {
-        for operation in &batch.operations {
+fn in_order_of_keys<'a>(commit: &'a PreparedCommit, spaces: &[Space]) -> Option<Vec<Write<'a>>> {
+    let mut writes = Vec::with_capacity(commit.operations.len());
+    for (batch, space) in commit.batches.iter().zip(spaces) {
+        for operation in commit.operations(batch) {
             if matches!(operation.action, Action::Merge(..) | Action::InsertOrMerge(_)) {
                 return None;
             }
-            let value = operation.encoded.as_ref().map(|encoded| encoded.value(&batch.bytes));
-            writes.push(Write { space: *space, key: batch.key(operation), value, action: &operation.action });
+            let value = operation.encoded.as_ref().map(|encoded| encoded.value(&commit.bytes));
+            writes.push(Write { space: *space, key: commit.key(operation), value, action: &operation.action });
         }
     }
     writes.sort_unstable_by(|a, b| a.space.number().cmp(&b.space.number()).then_with(|| a.key.cmp(b.key)));
@@ -79,25 +98,20 @@ fn is_near(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// Makes one write; whether it was allowed.
-fn swap<'a>(group: &mut impl Group, write: &'a Write<'a>, made: &mut Vec<Made<'a>>) -> Result<bool, StoreError> {
-    let (allowed, old) =
-        group.swap(write.space, write.key, write.value, |old| (write.allows(old), old.map(<[u8]>::to_vec)))?;
-    made.push(Made { write, old });
-    Ok(allowed)
+fn swap<'a>(group: &mut impl Group, write: &'a Write<'a>, made: &mut Made<'a>) -> Result<bool, StoreError> {
+    group.swap(write.space, write.key, write.value, |old| {
+        made.add(write, old);
+        write.allows(old)
+    })
 }
 
 /// Inserts new rows; whether none of them was there.
-fn insert<'a>(group: &mut impl Group, run: &'a [Write<'a>], made: &mut Vec<Made<'a>>) -> Result<bool, StoreError> {
+fn insert<'a>(group: &mut impl Group, run: &'a [Write<'a>], made: &mut Made<'a>) -> Result<bool, StoreError> {
     let rows = run.iter().filter_map(|write| Some((write.key, write.value?)));
     let Some(space) = run.first().map(|write| write.space) else { return Ok(true) };
     let inserted = group.insert_run(space, rows)?;
-    made.extend(run.iter().take(inserted).map(|write| Made { write, old: None }));
+    run.iter().take(inserted).for_each(|write| made.add(write, None));
     Ok(inserted == run.len())
-}
-
-/// Takes back what was made, the last first.
-fn take_back(group: &mut impl Group, made: Vec<Made<'_>>) -> Result<(), StoreError> {
-    made.into_iter().rev().try_for_each(|Made { write, old }| group.take_back(write.space, write.key, old.as_deref()))
 }
 
 impl Write<'_> {
@@ -147,9 +161,8 @@ mod tests {
     /// Whether the batch was written, and whether there was anything to commit.
     fn attempted(engine: &RedbEngine, batch: Batch) -> (bool, bool) {
         let mut prepared = prepare(&[batch], &Dictionary::new([]));
-        for batch in &mut prepared {
-            batch.operations.iter().flat_map(|it| &it.encoded).for_each(|row| row.stamp(&mut batch.bytes, SPACE, 7));
-        }
+        let PreparedCommit { operations, bytes, .. } = &mut prepared;
+        operations.iter().flat_map(|it| &it.encoded).for_each(|row| row.stamp(bytes, SPACE, 7));
         let applied = engine.apply(Sync::Disk, |group| attempt(group, &prepared, &[SPACE])).unwrap();
         (applied.result, applied.committed)
     }

@@ -101,6 +101,11 @@ impl Known {
         Self { lead: lead(name.as_str()), name }
     }
 
+    #[inline]
+    pub(super) fn name(&self) -> &PropertyName {
+        &self.name
+    }
+
     /// How it sorts against the one wanted.
     #[inline]
     pub(super) fn order(&self, wanted: &Wanted<'_>) -> Ordering {

@@ -48,7 +48,7 @@ use self::{
     dictionary::Dictionary,
     pace::Pace,
     page::{Progress, Step},
-    prepare::{bytes_of, prepare},
+    prepare::prepare,
     records::Loaded,
     redb_engine::RedbEngine,
     state::{Reply, State, Work},
@@ -210,7 +210,7 @@ impl EmbeddedStore {
             return Ok(Vec::new());
         }
         let prepared = prepare(batches, &self.0.names);
-        let bytes = bytes_of(&prepared);
+        let bytes = prepared.memory();
         self.0.ask(Work::Commit(prepared), bytes, haste).await
     }
 

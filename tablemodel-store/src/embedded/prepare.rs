@@ -12,18 +12,28 @@ use super::{
 };
 use crate::{Action, Batch, Operation, Properties, ValueRef, key::order_bytes};
 
-/// A batch, ready for the writer thread.
-pub(super) struct PreparedBatch {
-    pub(super) table: String,
-    pub(super) partition: String,
+/// A commit, ready for the writer thread. In few pieces of memory: another thread frees them, which costs for each.
+pub(super) struct PreparedCommit {
+    pub(super) batches: Vec<PreparedBatch>,
+    /// Those of all batches.
     pub(super) operations: Vec<PreparedOperation>,
-    /// The keys and rows of all operations, in one piece: it is freed by another thread, which costs for each piece.
+    /// The keys and rows of all operations.
     pub(super) bytes: Vec<u8>,
+    /// The names of their tables: once for batches of one table that follow each other.
+    tables: Vec<String>,
+}
+
+/// A batch of a commit.
+pub(super) struct PreparedBatch {
+    /// Where the name of its table is.
+    table: usize,
+    /// Where its operations are.
+    pub(super) operations: Range<usize>,
 }
 
 /// An operation, ready for the writer thread.
 pub(super) struct PreparedOperation {
-    /// Where the key lies in the bytes of the batch.
+    /// Where the key lies in the bytes of the commit.
     pub(super) key: Range<usize>,
     /// What to do; the properties are left out where `encoded` has them.
     pub(super) action: Action,
@@ -32,16 +42,18 @@ pub(super) struct PreparedOperation {
 }
 
 /// Makes batches ready. They must have passed `validate::batches`.
-pub(super) fn prepare(batches: &[Batch], names: &Dictionary) -> Vec<PreparedBatch> {
+pub(super) fn prepare(batches: &[Batch], names: &Dictionary) -> PreparedCommit {
+    const BYTES_EACH: usize = 256;
     let (mut numbers, mut writer) = (names.numbers(), BodyWriter::default());
-    batches.iter().map(|batch| PreparedBatch::new(batch, &mut numbers, &mut writer)).collect()
-}
-
-/// About how many bytes of memory prepared batches take.
-pub(super) fn bytes_of(batches: &[PreparedBatch]) -> usize {
-    let operations = batches.iter().flat_map(|batch| &batch.operations);
-    let unencoded = operations.map(|it| 64 + it.action.properties().map_or(0, memory_of));
-    unencoded.sum::<usize>() + batches.iter().map(|batch| batch.bytes.len()).sum::<usize>()
+    let count = batches.iter().map(|batch| batch.operations.len()).sum();
+    let mut commit = PreparedCommit {
+        batches: Vec::with_capacity(batches.len()),
+        operations: Vec::with_capacity(count),
+        bytes: Vec::with_capacity(BYTES_EACH * count),
+        tables: Vec::with_capacity(1),
+    };
+    batches.iter().for_each(|batch| commit.add(batch, &mut numbers, &mut writer));
+    commit
 }
 
 /// About how many bytes of memory properties take.
@@ -54,19 +66,37 @@ fn memory_of(properties: &Properties) -> usize {
     64 * properties.len() + texts.sum::<usize>()
 }
 
-impl PreparedBatch {
-    fn new<'b>(batch: &'b Batch, numbers: &mut Numbers<'_, 'b>, writer: &mut BodyWriter) -> Self {
-        const BYTES_EACH: usize = 256;
-        let mut bytes = Vec::with_capacity(BYTES_EACH * batch.operations.len());
-        let partition = order_bytes(&batch.partition);
-        let ready = |it| ready(&mut bytes, &partition, it, numbers, writer);
-        let operations = batch.operations.iter().map(ready).collect();
-        Self { table: batch.table.clone(), partition: batch.partition.clone(), operations, bytes }
+impl PreparedCommit {
+    fn add<'b>(&mut self, batch: &'b Batch, numbers: &mut Numbers<'_, 'b>, writer: &mut BodyWriter) {
+        let (partition, start) = (order_bytes(&batch.partition), self.operations.len());
+        for operation in &batch.operations {
+            self.operations.push(ready(&mut self.bytes, &partition, operation, numbers, writer));
+        }
+        if self.tables.last() != Some(&batch.table) {
+            self.tables.push(batch.table.clone());
+        }
+        self.batches.push(PreparedBatch { table: self.tables.len() - 1, operations: start..self.operations.len() });
+    }
+
+    /// The name of the table of a batch.
+    pub(super) fn table(&self, batch: &PreparedBatch) -> &str {
+        self.tables.get(batch.table).map_or("", String::as_str)
+    }
+
+    /// The operations of a batch.
+    pub(super) fn operations(&self, batch: &PreparedBatch) -> &[PreparedOperation] {
+        self.operations.get(batch.operations.clone()).unwrap_or_default()
     }
 
     /// The bytes of an operation's key.
     pub(super) fn key(&self, operation: &PreparedOperation) -> &[u8] {
         self.bytes.get(operation.key.clone()).unwrap_or_default()
+    }
+
+    /// About how many bytes of memory it takes.
+    pub(super) fn memory(&self) -> usize {
+        let unencoded = self.operations.iter().map(|it| 64 + it.action.properties().map_or(0, memory_of));
+        unencoded.sum::<usize>() + self.bytes.len()
     }
 }
 
@@ -105,7 +135,7 @@ mod tests {
         let actions = [Action::InsertOrMerge(own.clone()), Action::Insert(own)];
         for action in actions {
             let prepared = prepare(&[Batch::new("People", "p").with("r", action)], &Dictionary::new([]));
-            assert!((2 * BYTES..3 * BYTES).contains(&bytes_of(&prepared)), "{}", bytes_of(&prepared));
+            assert!((2 * BYTES..3 * BYTES).contains(&prepared.memory()), "{}", prepared.memory());
         }
     }
 }

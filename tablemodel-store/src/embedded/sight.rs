@@ -13,14 +13,17 @@ use std::{
 
 use super::{
     codec::OpenRow,
-    dictionary::{Dictionary, NameId},
+    dictionary::{Dictionary, NameId, Wanted},
     keys::{row_key, split_key},
     numbers::numbered,
     packed::Packed,
     property::StoredProperties,
     seal::damaged,
 };
-use crate::{ETag, Names, Properties, Row, RowKey, StoreError, ValueRef};
+use crate::{
+    Changed, ETag, Names, Properties, Row, RowKey, StoreError, ValueRef,
+    flat::{BYTES_EACH, Flat},
+};
 
 /// A row in the file whose checksum is right.
 pub(crate) struct Sight<'s> {
@@ -90,6 +93,11 @@ impl<'s> Sight<'s> {
         self.names.known(a).zip(self.names.known(b)).is_some_and(|(a, b)| a.is_before(b))
     }
 
+    /// The row's ETag.
+    pub(crate) fn etag(&self) -> ETag {
+        self.row.etag()
+    }
+
     /// The value under any name, wherever it is.
     pub(crate) fn find(&self, name: &str) -> Option<ValueRef<'s>> {
         let id = self.names.id(name)?;
@@ -125,6 +133,37 @@ impl<'s> Sight<'s> {
             self.is_whole.set(true);
         }
         Ok(())
+    }
+
+    /// The properties after a change, which is in order of name. Errors: `Corrupt`, unless all of the row is whole.
+    pub(crate) fn changed(&self, change: &[Changed<'_>]) -> Result<Properties, StoreError> {
+        self.check()?;
+        self.merged(change).map(Properties::flat).ok_or_else(unreadable)
+    }
+
+    /// The properties, which are in order, and those of the change in their places.
+    fn merged(&self, change: &[Changed<'_>]) -> Option<Flat> {
+        let mut stored = self.row.stored();
+        let mut merged = Flat::with_room(stored.len() + change.len(), stored.texts().len() + change.len() * BYTES_EACH);
+        let set = |(name, to): &Changed<'_>, merged: &mut Flat| {
+            if let Some(value) = to {
+                merged.push((*name).clone(), *value);
+            }
+        };
+        let mut change = change.iter().map(|changed| (Wanted::new(changed.0.as_str()), changed)).peekable();
+        while stored.len() > 0 {
+            let (id, tag) = stored.take_id()?;
+            let (known, value) = (self.names.known(id)?, stored.take_value(tag)?);
+            while let Some((_, before)) = change.next_if(|(wanted, _)| known.order(wanted).is_gt()) {
+                set(before, &mut merged);
+            }
+            match change.next_if(|(wanted, _)| known.order(wanted).is_eq()) {
+                Some((_, changed)) => set(changed, &mut merged),
+                None => merged.push(known.name().clone(), value),
+            }
+        }
+        change.for_each(|(_, behind)| set(behind, &mut merged));
+        stored.is_at_end().then_some(merged)
     }
 
     /// The row in one piece. Errors: `Corrupt`, unless all of it is whole.

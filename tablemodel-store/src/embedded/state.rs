@@ -11,12 +11,12 @@ use super::{
     dictionary::Dictionary,
     engine::{Amount, Group, Space, TableId},
     keys::row_key,
-    prepare::PreparedBatch,
+    prepare::PreparedCommit,
     property::BodyWriter,
     records::{self, Counters},
 };
 use crate::{
-    Action, DateTime, ETag, Properties, Receipts, StoreError, Written,
+    Action, DateTime, ETag, Properties, Receipts, RowKey, StoreError, Written,
     apply::{self, Effect},
     clock::Clock,
     validate,
@@ -27,7 +27,7 @@ const RECLAIMED: Amount = Amount { entries: 1_000, bytes: 2 * 1024 * 1024 };
 
 /// What a request asks of the writer thread.
 pub(super) enum Work {
-    Commit(Vec<PreparedBatch>),
+    Commit(PreparedCommit),
     CreateTable(String),
     DeleteTable(String),
     /// Nothing but that all before it is on the disk.
@@ -114,7 +114,7 @@ impl State {
     /// Does what a request asks, or refuses it having written nothing. The outer error ends the whole group.
     pub(super) fn carry_out(&mut self, group: &mut impl Group, work: Work) -> Result<Reply, StoreError> {
         match work {
-            Work::Commit(batches) => self.commit(group, batches),
+            Work::Commit(commit) => self.commit(group, commit),
             Work::CreateTable(name) => self.create(group, name),
             Work::DeleteTable(name) => self.delete(group, &name),
             Work::Flush => Ok(Ok(Vec::new())),
@@ -153,46 +153,52 @@ impl State {
         Ok(())
     }
 
-    fn commit(&mut self, group: &mut impl Group, mut batches: Vec<PreparedBatch>) -> Result<Reply, StoreError> {
+    fn commit(&mut self, group: &mut impl Group, mut commit: PreparedCommit) -> Result<Reply, StoreError> {
         let unused = self.counters;
-        let spaces: Result<Vec<_>, _> = batches.iter().map(|batch| self.catalogue.rows(&batch.table)).collect();
+        let spaces: Result<Vec<_>, _> =
+            commit.batches.iter().map(|batch| self.catalogue.rows(commit.table(batch))).collect();
         if let Ok(spaces) = spaces {
-            let receipts = self.stamp(&mut batches, &spaces);
-            if attempt(group, &batches, &spaces)? {
+            let receipts = self.stamp(&mut commit, &spaces);
+            if attempt(group, &commit, &spaces)? {
                 return Ok(Ok(receipts));
             }
             self.counters = unused;
         }
-        let spaces = match self.plan(group, &mut batches) {
+        let spaces = match self.plan(group, &mut commit) {
             Ok(spaces) => spaces,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let receipts = self.stamp(&mut batches, &spaces);
-        write(group, &batches, &spaces).map(|()| Ok(receipts))
+        let receipts = self.stamp(&mut commit, &spaces);
+        write(group, &commit, &spaces).map(|()| Ok(receipts))
     }
 
     /// Reads what the operations ask of the rows that are there, and encodes those that are made from them; where they
     /// lie, or why they are refused.
-    fn plan(&self, group: &mut impl Group, batches: &mut [PreparedBatch]) -> Result<Vec<Space>, StoreError> {
-        let plan = batches.iter_mut().enumerate().map(|(index, batch)| {
-            let space = self.catalogue.rows(&batch.table).map_err(|error| error.at(index, 0))?;
-            for at in 0..batch.operations.len() {
-                let place = Place { space, names: &self.names };
-                place.decide(group, batch, at).map_err(|error| error.at(index, at))?;
+    fn plan(&self, group: &mut impl Group, commit: &mut PreparedCommit) -> Result<Vec<Space>, StoreError> {
+        let mut spaces = Vec::with_capacity(commit.batches.len());
+        for index in 0..commit.batches.len() {
+            let Some(batch) = commit.batches.get(index) else { break };
+            let (table, operations) = (commit.table(batch).to_owned(), batch.operations.clone());
+            let space = self.catalogue.rows(&table).map_err(|error| error.at(index, 0))?;
+            let place = Place { space, table: &table, names: &self.names };
+            for (at, operation) in operations.enumerate() {
+                place.decide(group, commit, operation).map_err(|error| error.at(index, at))?;
             }
-            Ok(space)
-        });
-        plan.collect()
+            spaces.push(space);
+        }
+        Ok(spaces)
     }
 
     /// Gives every operation its stamp, in order, and every row its seal.
-    fn stamp(&mut self, batches: &mut [PreparedBatch], spaces: &[Space]) -> Vec<Receipts> {
+    fn stamp(&mut self, commit: &mut PreparedCommit, spaces: &[Space]) -> Vec<Receipts> {
         let now = u64::try_from(self.clock.now().ticks()).unwrap_or(0);
-        let receipts = batches.iter_mut().zip(spaces).map(|(batch, space)| {
-            let written = batch.operations.iter().map(|operation| {
+        let PreparedCommit { batches, operations, bytes, .. } = commit;
+        let receipts = batches.iter().zip(spaces).map(|(batch, space)| {
+            let operations = operations.get(batch.operations.clone()).unwrap_or_default();
+            let written = operations.iter().map(|operation| {
                 let stamp = self.next_stamp(now);
                 let row = operation.encoded.as_ref();
-                row.inspect(|row| row.stamp(&mut batch.bytes, *space, stamp));
+                row.inspect(|row| row.stamp(bytes, *space, stamp));
                 let timestamp = DateTime::from_ticks(stamp.cast_signed());
                 Written { etag: row.map(|_| ETag::from_stamp(stamp)), timestamp }
             });
@@ -233,12 +239,12 @@ impl State {
 }
 
 /// Writes what was decided.
-fn write(group: &mut impl Group, batches: &[PreparedBatch], spaces: &[Space]) -> Result<(), StoreError> {
-    for (batch, space) in batches.iter().zip(spaces) {
-        for operation in &batch.operations {
+fn write(group: &mut impl Group, commit: &PreparedCommit, spaces: &[Space]) -> Result<(), StoreError> {
+    for (batch, space) in commit.batches.iter().zip(spaces) {
+        for operation in commit.operations(batch) {
             match &operation.encoded {
-                Some(row) => group.put(*space, batch.key(operation), row.value(&batch.bytes))?,
-                None => group.remove(*space, batch.key(operation))?,
+                Some(row) => group.put(*space, commit.key(operation), row.value(&commit.bytes))?,
+                None => group.remove(*space, commit.key(operation))?,
             }
         }
     }
@@ -248,14 +254,15 @@ fn write(group: &mut impl Group, batches: &[PreparedBatch], spaces: &[Space]) ->
 /// Where the rows of a batch lie.
 struct Place<'a> {
     space: Space,
+    table: &'a str,
     names: &'a Arc<Dictionary>,
 }
 
 impl Place<'_> {
     /// Decides what an operation will do, or why it is refused: its row is encoded then, unless it will be gone.
-    fn decide(&self, group: &mut impl Group, batch: &mut PreparedBatch, at: usize) -> Result<(), StoreError> {
-        let Some(operation) = batch.operations.get(at) else { return Ok(()) };
-        let key = batch.key(operation);
+    fn decide(&self, group: &mut impl Group, commit: &mut PreparedCommit, at: usize) -> Result<(), StoreError> {
+        let Some(operation) = commit.operations.get(at) else { return Ok(()) };
+        let key = commit.key(operation);
         let existing = self.existing(group, key, &operation.action)?;
         let etag = existing.as_ref().map(|existing| &existing.etag);
         let row = match apply::decide(&operation.action, etag) {
@@ -265,19 +272,20 @@ impl Place<'_> {
             Ok(Effect::MergeOver(properties)) => {
                 let mut merged = existing.and_then(|existing| existing.properties).unwrap_or_default();
                 merged.merge(properties);
-                validate::row(&batch.partition, &row_key(key)?.row, &merged)?;
+                let RowKey { partition, row } = row_key(key)?;
+                validate::row(&partition, &row, &merged)?;
                 Some(merged)
             }
             Err(kind) => {
-                let row = row_key(key)?.row;
-                return Err(apply::refusal(kind, &operation.action, &batch.table, &batch.partition, &row));
+                let RowKey { partition, row } = row_key(key)?;
+                return Err(apply::refusal(kind, &operation.action, self.table, &partition, &row));
             }
         };
         let encoded = row.map(|row| {
             let writer = &mut BodyWriter::default();
-            EncodedRow::append(&mut batch.bytes, &operation.key, &row, writer, |name| self.names.number(name))
+            EncodedRow::append(&mut commit.bytes, &operation.key, &row, writer, |name| self.names.number(name))
         });
-        if let Some(operation) = batch.operations.get_mut(at) {
+        if let Some(operation) = commit.operations.get_mut(at) {
             operation.encoded = encoded;
         }
         Ok(())

@@ -3,16 +3,17 @@
 //! A holder is always read before its source, and written only as it was read: then no order of deliveries can leave an old
 //! copy behind, and any may be repeated.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
-use tablemodel_store::{KeyRange, Page, Query, Row, RowKey, limits};
+use tablemodel_store::{Continuation, KeyRange, Page, Query, Row, RowKey, Shown, limits};
 
 use crate::{
     database::{Database, Registered, bulk::rows_each, followers::Copying, outbox::Outgoing},
     error::{Error, ErrorKind, Result},
     key::beginning_with,
-    plan::{change::Change, follow, states::CopiedBy},
+    plan::{change::Change, follow, states::CopiedBy, system},
+    read::columns::Columns,
     rooms::{copy, rekey::is_reserved},
     schema::EntitySchema,
 };
@@ -37,6 +38,27 @@ pub(super) fn holders(rows: &[Row], by: CopiedBy) -> Result<Vec<RowKey>> {
     rows.iter().filter_map(|row| holder(row, by).transpose()).collect()
 }
 
+/// As [`holder`], of a back-reference in this partition where the store shows it.
+fn shown_holder(row: &Shown<'_>, by: CopiedBy, partition: &str, owners: &Columns) -> Result<Option<RowKey>> {
+    owners.read(row, |read| {
+        let owner = read.owner(partition).filter(|_| read.is_of(by.copy.discriminator));
+        match (owner, read.get(system::DEAD)) {
+            (Some(owner), None) => Ok(Some(owner)), // the usual case
+            _ => holder(&read.row()?, by),
+        }
+    })
+}
+
+/// The query of the page that is next; none after the last.
+fn next_query(table: &str, partition: &str, prefix: &str, next: &mut Option<Option<Query>>) -> Option<Query> {
+    next.get_or_insert_with(|| Some(Query::new(table, KeyRange::rows(partition, beginning_with(prefix))))).take()
+}
+
+/// The query of the page after one that ended here.
+fn after(query: Query, continuation: Option<Continuation>) -> Option<Query> {
+    continuation.map(|continuation| Query { continuation: Some(continuation), ..query })
+}
+
 impl Database {
     /// One page of back-references; none after the last. `next` is where the next one begins.
     pub(super) async fn references(
@@ -46,16 +68,46 @@ impl Database {
         prefix: &str,
         next: &mut Option<Option<Query>>,
     ) -> Result<Option<Page>> {
-        let query =
-            next.take().unwrap_or_else(|| Some(Query::new(table, KeyRange::rows(partition, beginning_with(prefix)))));
-        let Some(mut query) = query else {
-            *next = Some(None);
-            return Ok(None);
-        };
+        let Some(query) = next_query(table, partition, prefix, next) else { return Ok(None) };
         let mut page = self.query_page(&query).await?;
-        query.continuation = page.continuation.take();
-        *next = Some(query.continuation.is_some().then_some(query));
+        *next = Some(after(query, page.continuation.take()));
         Ok(Some(page))
+    }
+
+    /// The holders that a page of back-references of the copy names, looked at where they lie if the store shows them; none
+    /// after the last page.
+    pub(super) async fn named_by(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        (prefix, by): (&str, CopiedBy),
+        next: &mut Option<Option<Query>>,
+    ) -> Result<Option<Vec<RowKey>>> {
+        let Some(query) = next_query(&registered.table, partition, prefix, next) else { return Ok(None) };
+        let (mut named, mut failure) = (Vec::new(), Ok(()));
+        let shown = self.show_page(&query, &mut |row| match shown_holder(row, by, partition, &registered.owners) {
+            Ok(holder) => {
+                named.extend(holder);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failure = Err(error);
+                ControlFlow::Break(())
+            }
+        });
+        let continuation = match shown {
+            Some(shown) => {
+                failure?;
+                shown?
+            }
+            None => {
+                let page = self.query_page(&query).await?;
+                named = holders(&page.rows, by)?;
+                page.continuation
+            }
+        };
+        *next = Some(after(query, continuation));
+        Ok(Some(named))
     }
 
     /// Takes back what was registered for a write that did not happen. What stays is found out when it has expired.

@@ -14,7 +14,6 @@ use crate::{
     database::{
         Registered,
         bulk::rows_each,
-        copies::holders,
         execute::Run,
         holders::{Holders, join},
     },
@@ -253,8 +252,8 @@ impl Run<'_> {
             let alone = self.alone(by.holder);
             let prefix = copy::references_by(source, by.copy, (!is_atomic).then_some(self.partition));
             let mut next = None;
-            while let Some(page) = self.db.references(&registered.table, self.partition, &prefix, &mut next).await? {
-                for holder in holders(&page.rows, *by)? {
+            while let Some(page) = self.db.named_by(registered, self.partition, (&prefix, *by), &mut next).await? {
+                for holder in page {
                     let is_beside = is_same_table && holder.partition == self.partition;
                     if let Some(registered) = alone.as_ref().filter(|_| !is_beside) {
                         to.add_alone(registered, holder);

@@ -6,15 +6,16 @@
 use std::{ops::Bound, sync::Arc};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{Batch, KeyRange, Operation, Page, Query, Row, RowKey, RowRange, key::compare, limits};
+use tablemodel_store::{Batch, KeyRange, Operation, Page, Query, Row, RowKey, RowRange, Shown, key::compare, limits};
+use tokio::task::yield_now;
 
 use crate::{
-    database::{Database, Registered, bulk::apart, execute::Run, followers::Followers},
+    database::{Database, Registered, execute::Run, followers::Followers},
     error::Result,
     plan::{
         batch::{BatchPlan, matched, split},
         change::{Change, Context},
-        follow::{self, Held},
+        follow::{self, Held, Holder},
     },
     schema::EntitySchema,
 };
@@ -23,8 +24,8 @@ use crate::{
 const WORTH_A_QUERY: usize = 4;
 /// Rows that such a query may give for each that is wanted.
 const ROWS_EACH: usize = 3;
-/// Holders that are planned as one task, but for those of one partition.
-const SHARE: usize = 256;
+/// Partitions whose holders are seen to before others may use the thread: what a store shows is not waited for.
+const IN_ONE_GO: usize = 256;
 /// Rows read at the same time.
 const CONCURRENT_READS: usize = 16;
 
@@ -80,40 +81,45 @@ impl Run<'_> {
         self.copying.alone_from = Some(own).filter(|_| !alone.is_empty());
         let sources = self.sources_left(plan, &followers);
         for Holders { registered, mut keys } in alone {
-            let held: Arc<[Held]> = Held::all(registered.schema, &sources)?.into();
+            let held = Held::all(registered.schema, &sources)?;
             keys.sort_unstable_by(|a, b| a.partition.cmp(&b.partition).then_with(|| a.row.cmp(&b.row)));
             keys.dedup();
-            if keys.len() <= SHARE {
-                let batches = self.db.all_followed(&registered, &keys, &held, context).await?;
-                batches.into_iter().for_each(|batch| join(batch, own, to));
-                continue;
-            }
-            let share = |keys: Vec<RowKey>| {
-                let (db, registered, held) = (self.db.clone(), Arc::clone(&registered), Arc::clone(&held));
-                apart(async move { db.all_followed(&registered, &keys, &held, context).await })
-            };
-            let begun: Vec<_> = shared_out(keys).into_iter().map(share).collect(); // all, before the first is waited for
-            for share in begun {
-                share.await?.into_iter().for_each(|batch| join(batch, own, to));
-            }
+            let batches = self.db.all_followed(&registered, keys, &held, context).await?;
+            batches.into_iter().for_each(|batch| join(batch, own, to));
         }
         Ok(())
     }
 }
 
+impl Registered {
+    fn holder<'h>(&'h self, key: &'h RowKey) -> Holder<'h> {
+        Holder { schema: self.schema, columns: &self.copies, key }
+    }
+}
+
 impl Database {
-    /// The batches that bring these holders to what they are to hold, one for each partition.
+    /// The batches that bring these holders, which are in order, to what they are to hold: one for each partition.
     async fn all_followed(
         &self,
         registered: &Registered,
-        keys: &[RowKey],
+        keys: Vec<RowKey>,
         held: &[Held],
         context: Context,
     ) -> Result<Vec<Batch>> {
-        let mut batches = Vec::new();
-        let partitions: Vec<_> = keys.chunk_by(|a, b| a.partition == b.partition).collect();
-        for keys in partitions {
-            batches.push(self.followed(registered, keys, held, context).await?);
+        let mut batches = Vec::with_capacity(keys.len());
+        let mut keys = keys.into_iter().peekable();
+        while let Some(first) = keys.next() {
+            if batches.len() % IN_ONE_GO == IN_ONE_GO - 1 {
+                yield_now().await;
+            }
+            if keys.peek().is_none_or(|next| next.partition != first.partition) {
+                batches.push(self.followed_alone(registered, first, held, context).await?);
+                continue;
+            }
+            let partition = first.partition.clone();
+            let mut mates = vec![first];
+            mates.extend(std::iter::from_fn(|| keys.next_if(|key| key.partition == partition)));
+            batches.push(self.followed(registered, &mates, held, context).await?);
         }
         Ok(batches)
     }
@@ -128,19 +134,35 @@ impl Database {
     ) -> Result<Batch> {
         let partition = keys.first().map_or("", |key| &key.partition);
         let mut batch = Batch::new(registered.table.as_str(), partition);
-        let found = match keys {
-            [key] => vec![(key.row.as_str(), self.get_row(&registered.table, key).await?)],
-            _ => {
-                let rows = keys.iter().map(|key| key.row.as_str()).collect();
-                self.rows_at(&registered.table, partition, rows).await?
-            }
-        };
-        for (row, found) in found {
+        let rows = keys.iter().map(|key| key.row.as_str()).collect();
+        for (row, found) in self.rows_at(&registered.table, partition, rows).await? {
             let Some(found) = found else { continue };
-            if let Some(action) = follow::write(registered.schema, found, held, context)? {
+            if let Some(action) = follow::write(registered.holder(&found.key), &Shown::new(&found), held, context)? {
                 batch.operations.push(Operation { row: row.to_owned(), action });
             }
         }
+        Ok(batch)
+    }
+
+    /// The batch that brings one holder to what it is to hold: its row is looked at where it lies, if the store shows it.
+    async fn followed_alone(
+        &self,
+        registered: &Registered,
+        key: RowKey,
+        held: &[Held],
+        context: Context,
+    ) -> Result<Batch> {
+        let (holder, mut action) = (registered.holder(&key), Ok(None));
+        let see = &mut |row: &Shown<'_>| action = follow::write(holder, row, held, context);
+        let action = match self.show_row(&registered.table, &key, see) {
+            Some(was_shown) => was_shown.and(action)?,
+            None => match self.get_row(&registered.table, &key).await? {
+                Some(found) => follow::write(holder, &Shown::new(&found), held, context)?,
+                None => None,
+            },
+        };
+        let mut batch = Batch::new(registered.table.as_str(), key.partition);
+        batch.operations.extend(action.map(|action| Operation { row: key.row, action }));
         Ok(batch)
     }
 
@@ -166,20 +188,6 @@ impl Database {
     async fn row_at<'k>(&self, table: &str, partition: &str, row: &'k str) -> Result<(&'k str, Option<Row>)> {
         Ok((row, self.get_row(table, &RowKey::new(partition, row)).await?))
     }
-}
-
-/// The keys, which are in order, in shares of a few hundred, whole partitions each: so that several are planned at a time.
-fn shared_out(keys: Vec<RowKey>) -> Vec<Vec<RowKey>> {
-    let mut shares: Vec<Vec<RowKey>> = Vec::new();
-    for key in keys {
-        match shares.last_mut() {
-            Some(share) if share.len() < SHARE || share.last().is_some_and(|last| last.partition == key.partition) => {
-                share.push(key);
-            }
-            _ => shares.push(vec![key]),
-        }
-    }
-    shares
 }
 
 /// From the first of the rows to the last, but not many more than there are of them.

@@ -349,7 +349,12 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
 
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
 pub(crate) fn next_sequence(properties: &Properties, now: i64) -> i64 {
-    match system::sequence(properties) {
+    sequence_after(system::sequence(properties), now)
+}
+
+/// The number after this one.
+pub(crate) fn sequence_after(sequence: i64, now: i64) -> i64 {
+    match sequence {
         0 => now,
         sequence => sequence.saturating_add(1),
     }

@@ -5,19 +5,23 @@
 
 use std::sync::OnceLock;
 
-use tablemodel_store::{Action, Condition, Properties, Row, RowKey, Value};
+use tablemodel_store::{Action, Changed, Condition, PropertyName, Row, RowKey, Shown, Value};
 
 use crate::{
     error::Result,
+    key::KeyValues,
     plan::{
-        change::{Context, is_primary, next_sequence},
-        group::Group,
-        image::{Fields, Stored},
+        change::{Context, is_primary, sequence_after},
+        image::{self, Fields},
         states::{IndexState, Setting},
         system, version,
     },
+    read::{
+        columns::{Columns, InRow},
+        fields::OfShown,
+    },
     rooms::copy::{self, Source},
-    schema::{AggregateSchema, CopySchema, EntitySchema, Function, IndexSchema},
+    schema::{AggregateSchema, COPIED_SEQUENCE, CopySchema, EntitySchema, Function, IndexSchema},
 };
 
 /// Whether a change of its copies changes no row of the holder but its own, and no other entity.
@@ -56,8 +60,8 @@ fn adds_copies(schema: &EntitySchema, aggregate: &AggregateSchema) -> bool {
 pub(crate) struct Held {
     copy: &'static CopySchema,
     source: RowKey,
-    /// Under the holder's names.
-    properties: Properties,
+    /// All that the copy may hold under the holder's names, in their order; `None` is what it holds nothing of.
+    properties: Vec<(PropertyName, Option<Value>)>,
     /// By which values of its fields a holder named the source: another with these names it too.
     named_by: OnceLock<Vec<Value>>,
 }
@@ -80,10 +84,15 @@ impl Held {
         if !copy::follows(copy, row) {
             return Ok(None);
         }
-        Ok(Some(Self { copy, source, properties: copy::taken(copy, row)?, named_by: OnceLock::new() }))
+        let taken = copy::taken(copy, row)?;
+        let held =
+            |name| (PropertyName::from(copy.stored(name)), taken.get(&copy.stored(name)).map(|it| it.to_value()));
+        let mut properties: Vec<_> = copy.properties.iter().copied().chain([COPIED_SEQUENCE]).map(held).collect();
+        properties.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(Some(Self { copy, source, properties, named_by: OnceLock::new() }))
     }
 
-    fn is_of(&self, holder: &Stored<'_>) -> Result<bool> {
+    fn is_of(&self, holder: &impl Fields) -> Result<bool> {
         let values = || self.copy.key.iter().map(|pair| holder.get(pair.holder));
         if self.named_by.get().is_some_and(|known| values().eq(known.iter().map(|value| Some(value.as_ref())))) {
             return Ok(true);
@@ -95,46 +104,69 @@ impl Held {
         Ok(names_it)
     }
 
-    fn is_in(&self, properties: &Properties) -> bool {
-        properties.iter().filter(|(name, _)| self.copy.holds(name.as_str())).eq(self.properties.iter())
+    /// Whether the row holds just that. The number of the source tells most apart, and is mostly the last.
+    fn is_in(&self, row: &InRow<'_>) -> bool {
+        self.properties.iter().rev().all(|(name, value)| row.find(name.as_str()) == value.as_ref().map(Value::as_ref))
     }
+
+    fn change(&self) -> impl Iterator<Item = Changed<'_>> {
+        self.properties.iter().map(|(name, value)| (name, value.as_ref().map(Value::as_ref)))
+    }
+}
+
+/// Where a holder stands, and what it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holder<'h> {
+    pub(crate) schema: &'static EntitySchema,
+    /// [`Columns::of_copies`].
+    pub(crate) columns: &'h Columns,
+    pub(crate) key: &'h RowKey,
 }
 
 /// The write that makes the copies of a holder what they are to hold, over its row as it was read; nothing where they are so,
 /// and where no holder stands there.
-pub(crate) fn write(
-    schema: &'static EntitySchema,
-    row: Row,
-    held: &[Held],
-    context: Context,
-) -> Result<Option<Action>> {
-    if !is_primary(schema, &row) {
-        return Ok(None);
-    }
-    version::check_writable(schema, &row)?;
-    let holder = Group::from(row);
-    let fields = Stored::of(schema, &holder)?;
-    let mut own = Vec::with_capacity(1);
-    for held in held {
-        if held.is_of(&fields)? {
-            own.push(held);
+pub(crate) fn write(holder: Holder<'_>, row: &Shown<'_>, held: &[Held], context: Context) -> Result<Option<Action>> {
+    let Holder { schema, columns, key } = holder;
+    columns.read(row, |read| {
+        if !read.is_of(schema.discriminator) && !is_other_holder(schema, read)? {
+            return Ok(None);
         }
-    }
-    let before = &holder.head.properties;
-    if own.iter().all(|held| held.is_in(before)) {
-        return Ok(None);
-    }
-    let mut after = replaced(before, &own);
-    let sequence = next_sequence(before, context.now);
-    let operations = context.operation.map(|operation| system::with_operation(Some(before), operation));
-    system::stamp(&mut after, schema.discriminator, sequence, operations);
-    Ok(Some(Action::Replace(after, Condition::Match(holder.head.etag.clone()))))
+        let by_key = |held: &Held| held.copy.key.iter().any(|pair| schema.in_key(pair.holder));
+        let keys = if held.iter().any(by_key) { image::key_values(schema, key)? } else { KeyValues::new() };
+        let fields = OfShown { schema, key, keys: &keys, row: read };
+        let mut own = Vec::with_capacity(1);
+        for held in held {
+            if held.is_of(&fields)? {
+                own.push(held);
+            }
+        }
+        if own.iter().all(|held| held.is_in(read)) {
+            return Ok(None);
+        }
+        replace(schema, row, read, &own, context).map(Some)
+    })
 }
 
-/// The properties, with what the copies are to hold in place of what they held.
-fn replaced(before: &Properties, own: &[&Held]) -> Properties {
-    let is_gone = |held: &&Held, name: &str| held.copy.holds(name) && held.properties.get(name).is_none();
-    let mut after = before.filtered(|name| !own.iter().any(|held| is_gone(held, name)));
-    own.iter().for_each(|held| after.merge(&held.properties));
-    after
+/// Whether a row that is not as programs of this version write it is a holder nevertheless, which they may write.
+#[cold]
+fn is_other_holder(schema: &'static EntitySchema, read: &InRow<'_>) -> Result<bool> {
+    let row = read.row()?;
+    Ok(is_primary(schema, &row) && version::check_writable(schema, &row).map(|()| true)?)
+}
+
+/// The row with what the copies are to hold in place of what they held, at the next number.
+fn replace(
+    schema: &'static EntitySchema,
+    row: &Shown<'_>,
+    read: &InRow<'_>,
+    own: &[&Held],
+    context: Context,
+) -> Result<Action> {
+    let sequence = sequence_after(system::told_sequence(read.get(system::SEQUENCE)), context.now);
+    let before = read.get(system::OPERATIONS);
+    let operations = context.operation.map(|operation| system::with_operation_told(before, operation));
+    let mut change: Vec<_> = own.iter().flat_map(|held| held.change()).collect();
+    change.extend(system::stamps(schema.discriminator, sequence, operations.as_deref()));
+    change.sort_unstable_by_key(|(name, _)| *name);
+    Ok(Action::Replace(row.changed(&change)?, Condition::Match(row.etag())))
 }

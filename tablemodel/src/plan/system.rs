@@ -2,7 +2,7 @@
 //!
 //! The one place that knows their names.
 
-use tablemodel_store::{Comparison, Filter, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{Changed, Comparison, Filter, Properties, PropertyName, Row, RowKey, ValueRef};
 
 use crate::schema::EntitySchema;
 
@@ -150,7 +150,12 @@ pub(crate) fn is_type(text: &str, discriminator: &'static str) -> bool {
 
 /// The entity's sequence number; 0 on rows that other programs wrote.
 pub(crate) fn sequence(properties: &Properties) -> i64 {
-    match properties.get_constant(SEQUENCE) {
+    told_sequence(properties.get_constant(SEQUENCE))
+}
+
+/// The same, by the value of [`SEQUENCE`].
+pub(crate) fn told_sequence(value: Option<ValueRef<'_>>) -> i64 {
+    match value {
         Some(ValueRef::Int64(sequence)) => sequence,
         _ => 0,
     }
@@ -202,7 +207,12 @@ pub(crate) fn was_written_by(properties: &Properties, operation: OperationId) ->
 
 /// The operation ids of `old`, and one more.
 pub(crate) fn with_operation(old: Option<&Properties>, operation: OperationId) -> Vec<u8> {
-    let before = match old.and_then(|properties| properties.get_constant(OPERATIONS)) {
+    with_operation_told(old.and_then(|properties| properties.get_constant(OPERATIONS)), operation)
+}
+
+/// The same, by the value of [`OPERATIONS`].
+pub(crate) fn with_operation_told(old: Option<ValueRef<'_>>, operation: OperationId) -> Vec<u8> {
+    let before = match old {
         Some(ValueRef::Binary(bytes)) => bytes,
         _ => &[],
     };
@@ -252,11 +262,27 @@ pub(crate) fn stamp(
     sequence: i64,
     operations: Option<Vec<u8>>,
 ) {
-    properties.set(PropertyName::from_static(ENTITY_TYPE), ValueRef::String(discriminator.as_ref()));
-    properties.set(PropertyName::from_static(SEQUENCE), ValueRef::Int64(sequence));
-    if let Some(operations) = operations {
-        properties.set(PropertyName::from_static(OPERATIONS), ValueRef::Binary(&operations));
+    for (name, value) in stamps(discriminator.as_ref(), sequence, operations.as_deref()) {
+        if let Some(value) = value {
+            properties.set(name.clone(), value);
+        }
     }
+}
+
+/// The same, as a change: what is not said stays as it is.
+pub(crate) fn stamps<'s>(
+    discriminator: &'s str,
+    sequence: i64,
+    operations: Option<&'s [u8]>,
+) -> impl Iterator<Item = Changed<'s>> {
+    static NAMES: [PropertyName; 3] = [
+        PropertyName::from_static(ENTITY_TYPE),
+        PropertyName::from_static(SEQUENCE),
+        PropertyName::from_static(OPERATIONS),
+    ];
+    let values =
+        [Some(ValueRef::String(discriminator)), Some(ValueRef::Int64(sequence)), operations.map(ValueRef::Binary)];
+    NAMES.iter().zip(values).filter(|(_, value)| value.is_some())
 }
 
 #[cfg(test)]

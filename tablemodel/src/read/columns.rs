@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
-use tablemodel_store::{KeptRow, Names, Row, Shown, StoreError, ValueRef};
+use tablemodel_store::{KeptRow, Names, Row, RowKey, Shown, StoreError, ValueRef};
 
 use crate::{error::Result, plan::system, schema::EntitySchema};
 
@@ -44,9 +44,15 @@ impl Columns {
         Self::new(schema.properties().map(|property| property.property).filter(|name| !schema.in_key(name)))
     }
 
-    /// Those that tell whose row an index row is.
+    /// Those that tell which sources an entity names, and what is written with its copies.
+    pub(crate) fn of_copies(schema: &'static EntitySchema) -> Self {
+        let named = schema.copies.iter().flat_map(|copy| copy.key).map(|pair| pair.holder);
+        Self::new(named.filter(|name| !schema.in_key(name)).chain([system::SEQUENCE, system::OPERATIONS]))
+    }
+
+    /// Those that tell whose row an index row or back-reference is, and whether it still is one.
     pub(crate) fn of_owner() -> Self {
-        Self::new([system::OWNER_PARTITION, system::OWNER_ROW])
+        Self::new([system::OWNER_PARTITION, system::OWNER_ROW, system::DEAD])
     }
 
     #[inline]
@@ -115,7 +121,11 @@ impl<'r> InRow<'r> {
         let at = match self.columns.is_at(next, name) {
             true => next,
             false if self.columns.is_at(next + 1, name) => next + 1,
-            false => return self.find(name),
+            // In another order: most names are told apart by their lengths.
+            false => match self.columns.columns.iter().position(|column| column.is(name)) {
+                Some(at) => at,
+                None => return self.find(name),
+            },
         };
         self.next.set(at + 1);
         self.values.get(at).copied().flatten()
@@ -130,6 +140,18 @@ impl<'r> InRow<'r> {
                 self.values.get(at).copied().flatten()
             }
             None => self.row.find(name),
+        }
+    }
+
+    /// The key of the entity that a derived row in this partition names.
+    pub(crate) fn owner(&self, partition: &str) -> Option<RowKey> {
+        let partition = match self.get(system::OWNER_PARTITION) {
+            Some(ValueRef::String(partition)) => partition,
+            _ => partition,
+        };
+        match self.get(system::OWNER_ROW) {
+            Some(ValueRef::String(row)) => Some(RowKey::new(partition, row)),
+            _ => None,
         }
     }
 
@@ -149,7 +171,7 @@ impl<'r> InRow<'r> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tablemodel_store::{DateTime, ETag, Properties, RowKey};
+    use tablemodel_store::{DateTime, ETag, Properties};
 
     const NAMES: [&str; 6] = ["A", "B", "Ba", "C", "EntityType", "_seq"];
 

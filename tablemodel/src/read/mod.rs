@@ -3,6 +3,7 @@
 //! Nothing is planned here; which ranges, which condition and which rows are merged is the plan's.
 
 pub(crate) mod columns;
+pub(crate) mod fields;
 mod groups;
 pub(crate) mod list;
 mod one;

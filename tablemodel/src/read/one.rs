@@ -11,9 +11,9 @@ use std::{
 };
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{Row, RowKey, Shown, ValueRef};
+use tablemodel_store::{Row, RowKey, Shown};
 
-use super::{CONCURRENT_READS, Reader, columns::InRow};
+use super::{CONCURRENT_READS, Reader, columns::InRow, fields::OfShown};
 use crate::{
     database::{Database, Registered},
     error::{Error, Result},
@@ -23,12 +23,7 @@ use crate::{
         plan::owns,
         query::PathQuery,
     },
-    plan::{
-        change::is_primary,
-        group::Group,
-        image::{self, Fields},
-        system,
-    },
+    plan::{change::is_primary, group::Group, image},
     rooms,
     schema::EntitySchema,
 };
@@ -157,13 +152,9 @@ impl<'q> Point<'q> {
     }
 
     fn owner_of(&self, row: &InRow<'_>) -> Result<RowKey> {
-        let partition = match row.get(system::OWNER_PARTITION) {
-            Some(ValueRef::String(partition)) => partition,
-            _ => &self.key.partition,
-        };
-        match row.get(system::OWNER_ROW) {
-            Some(ValueRef::String(owner)) => Ok(RowKey::new(partition, owner)),
-            _ => found::owner(self.query.schema(), &row.row()?),
+        match row.owner(&self.key.partition) {
+            Some(owner) => Ok(owner),
+            None => found::owner(self.query.schema(), &row.row()?),
         }
     }
 
@@ -194,7 +185,7 @@ impl<'q> Point<'q> {
                 return other();
             }
             let keys = InKeys(image::key_values(schema, owner)?);
-            let fields = OfShown { schema, key: owner, keys: &keys, row };
+            let fields = OfShown { schema, key: owner, keys: &keys.0, row };
             match rooms::index::wants(&fields, index, &self.key.partition, &self.key.row) {
                 Ok(true) => F::read_shown(row, &keys).map(|found| Ok(Some(found))),
                 other => Ok(other.map(|_| None)),
@@ -245,26 +236,4 @@ impl<'q> Point<'q> {
 #[inline]
 pub(super) fn is_in_one_row(schema: &EntitySchema) -> bool {
     !schema.adopt && schema.shape.is_none()
-}
-
-/// The fields of an entity in a row that is shown.
-struct OfShown<'a> {
-    schema: &'static EntitySchema,
-    key: &'a RowKey,
-    keys: &'a InKeys<'a>,
-    row: &'a InRow<'a>,
-}
-
-impl Fields for OfShown<'_> {
-    fn schema(&self) -> &'static EntitySchema {
-        self.schema
-    }
-
-    fn key(&self) -> &RowKey {
-        self.key
-    }
-
-    fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
-        self.keys.0.get(property).or_else(|| self.row.get(property))
-    }
 }

@@ -122,6 +122,37 @@ proptest! {
     }
 
     #[test]
+    fn a_row_in_sight_changes_as_any_properties(
+        properties in any_properties(),
+        changed in prop::collection::btree_map("[A-Ca-c_][a-b]?", prop::option::of(any_value()), 0..6),
+        own in prop::collection::vec((any::<prop::sample::Index>(), prop::option::of(any_value())), 0..4),
+    ) {
+        let names = Arc::new(Dictionary::new([]));
+        let value = stamped(&properties, &names, 9);
+        let mut all = changed;
+        let known: Vec<_> = properties.iter().map(|(name, _)| name.as_str().to_owned()).collect();
+        all.extend(own.into_iter().filter(|_| !known.is_empty()).map(|(at, value)| (known[at.index(known.len())].clone(), value)));
+        let all: Vec<_> = all.iter().map(|(name, to)| (PropertyName::from(name.as_str()), to)).collect();
+        let change: Vec<_> = all.iter().map(|(name, to)| (name, to.as_ref().map(Value::as_ref))).collect();
+        let mut expected: std::collections::BTreeMap<_, _> = properties.clone().into_iter().collect();
+        for (name, to) in &all {
+            match to {
+                Some(value) => drop(expected.insert(name.clone(), value.clone())),
+                None => drop(expected.remove(name)),
+            }
+        }
+        let expected: Properties = expected.into_iter().collect();
+        let sight = Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
+        prop_assert_eq!(&sight.changed(&change).unwrap(), &expected);
+        prop_assert_eq!(&properties.changed(&change), &expected);
+        let mut later = sight.changed(&change).unwrap();
+        later.insert("Later", 1);
+        let mut wanted = expected.clone();
+        wanted.insert("Later", 1);
+        prop_assert_eq!(later, wanted);
+    }
+
+    #[test]
     fn a_flipped_bit_of_a_row_is_noticed(
         properties in any_properties(),
         at in any::<prop::sample::Index>(),
@@ -164,13 +195,14 @@ proptest! {
         let asked = Names::new(constants(known.iter()));
         let few = Names::new(constants(known.iter().step_by(3)));
         let sight = || Sight::new(b"key\0row", stored, &names);
-        for read in [told(&sight(), &asked).map(drop), told(&sight(), &few).map(drop), sight().keep().map(drop)] {
+        for read in [told(&sight(), &asked).map(drop), told(&sight(), &few).map(drop), sight().keep().map(drop), sight().changed(&[]).map(drop)] {
             prop_assert_eq!(read.is_ok(), selected.is_ok());
         }
         match stored.properties(&names, None) {
             Ok(read) => {
                 prop_assert_eq!(&selected.unwrap(), &read);
                 prop_assert_eq!(&sight().keep().unwrap().row().properties, &read);
+                prop_assert_eq!(&sight().changed(&[]).unwrap(), &read);
                 prop_assert_eq!(told(&sight(), &asked).unwrap(), held(&read, &asked));
                 prop_assert_eq!(told(&sight(), &few).unwrap(), held(&read, &few));
                 prop_assert!(read.iter().is_sorted_by(|(a, _), (b, _)| a < b));

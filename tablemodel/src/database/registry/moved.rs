@@ -167,6 +167,7 @@ pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema) -> Other {
         },
         closed: Some(closed),
         columns: Arc::new(Columns::of(to)),
+        copies: Arc::new(Columns::of_copies(to)),
         ..kept.clone()
     }))
 }

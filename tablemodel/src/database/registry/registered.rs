@@ -46,6 +46,8 @@ pub(crate) struct Registered {
     pub(crate) columns: Arc<Columns>,
     /// What rows of its indexes are read by, where only their entities are looked for.
     pub(crate) owners: Arc<Columns>,
+    /// What its rows are read by, where only their copies change.
+    pub(crate) copies: Arc<Columns>,
 }
 
 /// Why an entity that moves may not be written in this form.
@@ -132,6 +134,7 @@ pub(super) fn registered(
         closed: moved::closed(schema, rows),
         columns: Arc::new(Columns::of(schema)),
         owners: Arc::new(Columns::of_owner()),
+        copies: Arc::new(Columns::of_copies(schema)),
     })
 }
 
