@@ -92,14 +92,24 @@ fn short_varint(rest: &[u8]) -> Option<(u64, usize)> {
     Some((word & (ends ^ (ends - 1)), ends.trailing_zeros() as usize / 8 + 1))
 }
 
+/// The lower seven bits of each byte of a word, beside each other.
+#[inline(always)]
+fn sevens(word: u64) -> u64 {
+    // They are moved together in pairs, then the pairs, then the fours.
+    let pairs = word & 0x007F_007F_007F_007F | (word & 0x7F00_7F00_7F00_7F00) >> 1;
+    let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2;
+    fours & 0x0000_0000_0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4
+}
+
 fn take_long_varint(rest: &mut &[u8]) -> Option<u64> {
     if let Some((word, bytes)) = short_varint(rest) {
-        // The sevens of bits are moved together in pairs, then the pairs, then the fours.
-        let pairs = word & 0x007F_007F_007F_007F | (word & 0x7F00_7F00_7F00_7F00) >> 1;
-        let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2;
-        let value = fours & 0x0000_0000_0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4;
         *rest = rest.get(bytes..)?;
-        return Some(value);
+        return Some(sevens(word));
+    }
+    // Nine bytes, which ticks of the clock take.
+    if let Some((word, [ninth @ 0..0x80, tail @ ..])) = rest.split_first_chunk() {
+        *rest = tail;
+        return Some(sevens(u64::from_le_bytes(*word)) | u64::from(*ninth) << 56);
     }
     let (mut value, mut shift, mut left) = (0, 0, *rest);
     while let [byte, tail @ ..] = left

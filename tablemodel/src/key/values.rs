@@ -66,7 +66,13 @@ impl<'k> KeyValues<'k> {
         if let Some(value) = self.outer.and_then(|outer| outer.get(property)) {
             return Some(value);
         }
-        let found = self.iter().find(|(part, _)| part.property == property);
+        for place in &self.few {
+            let (part, value) = place.as_ref()?; // without a gap: there are no more
+            if is_same(part.property, property) {
+                return Some(value.as_ref());
+            }
+        }
+        let found = self.more.iter().find(|(part, _)| is_same(part.property, property));
         found.map(|(_, value)| value.as_ref())
     }
 

@@ -21,7 +21,7 @@ use crate::{
         fields::OfShown,
     },
     rooms::copy::{self, Source},
-    schema::{AggregateSchema, COPIED_SEQUENCE, CopySchema, EntitySchema, Function, IndexSchema},
+    schema::{AggregateSchema, CopySchema, EntitySchema, Function, IndexSchema},
 };
 
 /// Whether a change of its copies changes no row of the holder but its own, and no other entity.
@@ -85,9 +85,10 @@ impl Held {
             return Ok(None);
         }
         let taken = copy::taken(copy, row)?;
-        let held =
-            |name| (PropertyName::from(copy.stored(name)), taken.get(&copy.stored(name)).map(|it| it.to_value()));
-        let mut properties: Vec<_> = copy.properties.iter().copied().chain([COPIED_SEQUENCE]).map(held).collect();
+        let mut properties: Vec<_> = copy
+            .all_stored()
+            .map(|stored| (PropertyName::from_static(stored), taken.get(stored).map(|value| value.to_value())))
+            .collect();
         properties.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Some(Self { copy, source, properties, named_by: OnceLock::new() }))
     }

@@ -44,10 +44,11 @@ impl Columns {
         Self::new(schema.properties().map(|property| property.property).filter(|name| !schema.in_key(name)))
     }
 
-    /// Those that tell which sources an entity names, and what is written with its copies.
+    /// Those that tell which sources an entity names, what it copies of them, and what is written with that.
     pub(crate) fn of_copies(schema: &'static EntitySchema) -> Self {
         let named = schema.copies.iter().flat_map(|copy| copy.key).map(|pair| pair.holder);
-        Self::new(named.filter(|name| !schema.in_key(name)).chain([system::SEQUENCE, system::OPERATIONS]))
+        let held = schema.copies.iter().flat_map(|copy| copy.all_stored());
+        Self::new(named.filter(|name| !schema.in_key(name)).chain(held).chain([system::SEQUENCE, system::OPERATIONS]))
     }
 
     /// Those that tell whose row an index row or back-reference is, and whether it still is one.

@@ -2,7 +2,11 @@
 //!
 //! All of it is constant data.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
 
 use tablemodel_store::{Value, ValueRef};
 
@@ -233,5 +237,24 @@ impl CopySchema {
     /// The stored name, on the holder, of what is called so on the source.
     pub(crate) fn stored(&self, name: &str) -> String {
         format!("{}_{name}", self.property)
+    }
+
+    /// All stored names of this copy, as constants: those of what is copied, and that of the sequence number.
+    pub(crate) fn all_stored(&self) -> impl Iterator<Item = &'static str> {
+        self.properties.iter().copied().chain([COPIED_SEQUENCE]).map(|name| kept(self.stored(name)))
+    }
+}
+
+/// A text as a constant. Each is kept once, for as long as the program runs: for names out of its schemas, which are few.
+fn kept(text: String) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match all.get(text.as_str()) {
+        Some(known) => known,
+        None => {
+            let new = &*text.leak();
+            all.insert(new);
+            new
+        }
     }
 }
