@@ -11,6 +11,7 @@ use crate::{
     check_move::check_alone,
     entity::{FieldError, FieldReader, FieldWriter, TableEntity},
     error::Error,
+    format::IS_ON,
     key::NO_VALUES,
     schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, same},
 };
@@ -237,14 +238,20 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
     check_added(schema);
 }
 
-/// That each version before says what it added to the aggregates of this one: else it would be added once more with the next write.
+/// That this one can go on with what each version before added to its aggregates; and that those say it: else it would be added once
+/// more with the next write.
 #[track_caller]
 const fn check_added(schema: &EntitySchema) {
     let mut newer = schema;
     while let Some(previous) = &newer.previous {
         let mut aggregates = schema.aggregates;
         while let [aggregate, tail @ ..] = aggregates {
-            if aggregate.is_left_out_of(previous.schema) {
+            if let Some(how) = aggregate.otherwise_in(schema, previous.schema) {
+                let (field, of) = (aggregate.name, aggregate.target.entity_type);
+                let remedy = ", so that what is stored would be misread: keep this one under another name";
+                fail(&["`", previous.schema.path, "` adds to `", field, "` of `", of, "` ", how, remedy])
+            }
+            if IS_ON && aggregate.is_left_out_of(previous.schema) {
                 let (field, of) = (aggregate.name, aggregate.target.entity_type);
                 let remedy = "`, so that each write would add it once more: declare its `count(..)`, or what it was, on that struct";
                 let old = previous.schema.path;

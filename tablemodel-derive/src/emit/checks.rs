@@ -35,7 +35,8 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     });
     let group = entity.fields.iter().find(|field| matches!(field.kind, Kind::Group | Kind::Array));
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
-    let aggregates = entity.aggregates.iter().enumerate().map(|(place, aggregate)| aggregate.checks(&schema, place));
+    let frozen = entity.lineage.frozen;
+    let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.checks(&schema, at, frozen));
     let held = entity.fields.iter().filter(|field| field.is_aggregate).map(|field| {
         let ty = &field.ty;
         quote_spanned!(ty.span()=> const _: () = _tm::check_held::<#ty>();)

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Type, spanned::Spanned};
 
@@ -23,15 +23,22 @@ pub(crate) fn write(fields: &[Rc<Field>]) -> TokenStream {
     }
 }
 
+/// A parameter of a generated function, named where errors of a field's type stand: a type that a macro was given, and puts where the
+/// derive stands, does not see it.
+pub(crate) fn local(name: &str, ty: &Type) -> Ident {
+    Ident::new(name, ty.span().resolved_at(Span::call_site()))
+}
+
 fn write_line(field: &Field) -> Option<TokenStream> {
     let Field { ident, property, ty, .. } = field;
+    let (this, to) = (local("self", ty), local("to", ty));
     Some(match field.kind {
         Kind::Plain => {
-            quote_spanned!(ty.span()=> <#ty as _tm::Property>::add_to(&self.#ident, to, #property);)
+            quote_spanned!(ty.span()=> <#ty as _tm::Property>::add_to(&#this.#ident, #to, #property);)
         }
-        Kind::Json => quote_spanned!(ty.span()=> to.add_json::<#ty>(#property, &self.#ident);),
+        Kind::Json => quote_spanned!(ty.span()=> #to.add_json::<#ty>(#property, &#this.#ident);),
         Kind::Blob(inline_below) => blob::write_line(field, inline_below),
-        Kind::Group => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::write_fields(&self.#ident, to)?;),
+        Kind::Group => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::write_fields(&#this.#ident, #to)?;),
         Kind::Array => {
             let array = super::array::implementation(field);
             quote!(#array::write_slots(&self.#ident, to)?;)
@@ -81,7 +88,8 @@ pub(crate) fn read_copies(fields: &[Rc<Field>]) -> Option<TokenStream> {
 /// `from.take_copy::<Employee, Card>("Manager")?`
 fn copied(field: &Field) -> TokenStream {
     let (of, property, ty) = (field.copy.as_ref().map(|copy| &copy.of), &field.property, &field.ty);
-    quote_spanned!(ty.span()=> from.take_copy::<#of, #ty>(#property)?)
+    let from = local("from", ty);
+    quote_spanned!(ty.span()=> #from.take_copy::<#of, #ty>(#property)?)
 }
 
 /// Bodies that stand for those of a struct with errors.
@@ -103,14 +111,15 @@ pub(crate) fn unreachable() -> [TokenStream; 2] {
 pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
     let Field { ident, ty, .. } = field;
     let default = field.default.as_ref().map(|word| default(word, ty));
+    let from = local("from", ty);
     let read = quote_spanned!(ty.span()=> <#ty as _tm::Property>::from_value);
     let value = match (field.kind, default) {
         (Kind::Plain, None) => quote!(from.take(#property, #read)?),
         (Kind::Plain, Some(default)) => quote!(from.take_or(#property, #read, #default)?),
-        (Kind::Json, None) => quote_spanned!(ty.span()=> from.take_json::<#ty>(#property)?),
-        (Kind::Json, Some(default)) => quote_spanned!(ty.span()=> from.take_json_or::<#ty>(#property, #default)?),
+        (Kind::Json, None) => quote_spanned!(ty.span()=> #from.take_json::<#ty>(#property)?),
+        (Kind::Json, Some(default)) => quote_spanned!(ty.span()=> #from.take_json_or::<#ty>(#property, #default)?),
         (Kind::Blob(_), _) => blob::read_value(field, property),
-        (Kind::Group, _) => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::read_fields(from)?),
+        (Kind::Group, _) => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::read_fields(#from)?),
         (Kind::Array, _) => {
             let array = super::array::implementation(field);
             quote!(#array::read_slots(from)?)

@@ -33,9 +33,12 @@ pub(crate) const FUNCTIONS: [&str; 3] = ["in_partition", "scan_partition", "scan
 /// Asks every rule about names.
 pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     check_properties(&entity.fields, errors);
-    check_handles(entity, errors);
-    check_methods(entity, errors);
-    check_functions(entity, errors);
+    // A frozen struct has neither paths nor handles.
+    if !entity.lineage.frozen {
+        check_handles(entity, errors);
+        check_methods(entity, errors);
+        check_functions(entity, errors);
+    }
     check_reserved(entity, errors);
 }
 

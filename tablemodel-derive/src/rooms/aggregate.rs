@@ -199,7 +199,13 @@ impl Aggregate {
     }
 
     /// What shows only once types are known: that fields have one type, and that the target's key is told.
-    pub(crate) fn checks(&self, schema: &TokenStream, place: usize) -> TokenStream {
+    ///
+    /// A frozen struct holds what is stored, by other types than those of the target today: its format is the lock's to know.
+    pub(crate) fn checks(&self, schema: &TokenStream, place: usize, is_frozen: bool) -> TokenStream {
+        let beside = quote_spanned!(self.target.span()=> const _: () = _tm::check_aggregate(#schema, #place););
+        if is_frozen {
+            return beside;
+        }
         let types = self.key.iter().map(|(name, field)| {
             let (handle, ty) = (self.handle(name), &field.ty);
             quote_spanned!(name.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);)
@@ -219,7 +225,6 @@ impl Aggregate {
             quote_spanned!(into.span()=> const _: () = _tm::check_into::<_, #result, _>(&#handle);)
         });
         let when = self.when.as_ref().map(When::checks);
-        let beside = quote_spanned!(self.target.span()=> const _: () = _tm::check_aggregate(#schema, #place););
         quote!(#(#types)* #into #when #beside)
     }
 }

@@ -6,6 +6,7 @@ use quote::{quote, quote_spanned};
 use syn::{LitInt, LitStr, spanned::Spanned};
 
 use crate::{
+    emit::fields::local,
     errors::Errors,
     meant::field::{Field, Kind},
     written::{Slot, Word, unknown_word},
@@ -73,7 +74,8 @@ pub(crate) fn schema(field: &Field) -> Option<TokenStream> {
 /// `to.put_blob(..)?;`
 pub(crate) fn write_line(field: &Field, inline_below: usize) -> TokenStream {
     let (Field { ident, ty, .. }, names) = (field, names(field));
-    let blob = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::blob(&self.#ident));
+    let this = local("self", ty);
+    let blob = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::blob(&#this.#ident));
     quote!(to.put_blob(#names, #inline_below, #blob)?;)
 }
 

@@ -104,8 +104,12 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
 /// What has the name already, if something has.
 fn clash(entity: &Entity, at: usize, own: &Sharded) -> Option<&'static str> {
     let is_field = entity.fields.iter().any(|field| {
-        field.stored_names().contains(&own.property) || (field.has_handle() && field.handle() == own.handle())
+        let is_called = own.name.unraw() == field.name; // a copy of this name has rows of the same type
+        is_called
+            || field.stored_names().contains(&own.property)
+            || (field.has_handle() && field.handle() == own.handle())
     });
-    let is_other = entity.sharded.iter().take(at).any(|earlier| earlier.handle() == own.handle());
+    let is_same = |earlier: &Sharded| earlier.handle() == own.handle() || earlier.property == own.property;
+    let is_other = entity.sharded.iter().take(at).any(is_same);
     if is_field { Some("a field") } else { is_other.then_some("another aggregate") }
 }

@@ -95,6 +95,8 @@ impl Change {
             Self::Unreserved { .. } | Self::AdoptChanged { to: false } => Class::Unsafe,
             Self::AdoptChanged { to: true } | Self::WideChanged { to: true } => Class::LazySafe,
             Self::WideChanged { to: false } | Self::EntityRenamed { .. } => Class::Rewrite,
+            // Names of tables are one in any case.
+            Self::TableMoved { from, to } if from.eq_ignore_ascii_case(to) => Class::NoOp,
             Self::TableMoved { .. } => Class::Rekey,
             Self::PartitionChanged { from, to } | Self::RowChanged { from, to } => {
                 if has_same_bytes(from, to) {

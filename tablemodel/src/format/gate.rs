@@ -7,7 +7,7 @@ use super::facts::{Lines, write_facts};
 use crate::schema::{AggregateSchema, EntitySchema, at, order};
 
 /// Whether formats are compared. A feature of this crate switches it off, so that generated code stays the same.
-const IS_ON: bool = cfg!(not(feature = "ungated"));
+pub(crate) const IS_ON: bool = cfg!(not(feature = "ungated"));
 
 /// Differences that a message shows.
 const SHOWN: usize = 12;

@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tablemodel_store::EdmType;
 
+pub(crate) use self::gate::IS_ON;
 pub use self::{
     apply::Misfit,
     change::Change,

@@ -3,7 +3,7 @@
 
 use std::ops::Bound;
 
-use tablemodel_store::{RowRange, ValueRef};
+use tablemodel_store::{Comparison, RowRange, ValueRef};
 
 use super::{
     Codec, KeyError, KeyFault, Part, Segment, Template,
@@ -113,6 +113,10 @@ impl Stem<'_> {
         }
         let all = beginning_with(&self.key);
         let in_buckets = self.part.is_bucket_of_time();
+        if in_buckets && let Some(value) = of_nothing(lower, upper) {
+            let key = self.first_key(value)?;
+            return Ok(RowRange { lower: Bound::Included(key.clone()), upper: Bound::Excluded(key) });
+        }
         let lower = match lower {
             Bound::Excluded(value) if !in_buckets => self.after(value, Bound::Included, Bound::Excluded)?,
             Bound::Included(value) | Bound::Excluded(value) => Bound::Included(self.first_key(value)?),
@@ -158,6 +162,19 @@ impl Stem<'_> {
         check_length(&key)?;
         Ok(key)
     }
+}
+
+/// The lower of two bounds between which no value lies.
+fn of_nothing<'v>(lower: Bound<ValueRef<'v>>, upper: Bound<ValueRef<'v>>) -> Option<ValueRef<'v>> {
+    let (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) = (lower, upper)
+    else {
+        return None;
+    };
+    let between = match (lower, upper) {
+        (Bound::Included(_), Bound::Included(_)) => Comparison::LessOrEqual,
+        _ => Comparison::Less,
+    };
+    (!between.holds(low, high)).then_some(low)
 }
 
 pub(crate) fn beginning_with(prefix: &str) -> RowRange {

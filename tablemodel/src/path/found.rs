@@ -63,8 +63,8 @@ impl<E: TableEntity> Found for Seen<E> {
     const OF_PRIMARY: bool = false;
 
     fn read(index: Option<usize>, rows: Group) -> Result<Self> {
+        let Some(_) = index else { return Ok(Self::new(image::decode(&rows)?, rows.head.key)) };
         let row = rows.head;
-        let Some(_) = index else { return Ok(Self::new(image::decode(&row.clone().into())?, row.key)) };
         let key = owner(E::SCHEMA, &row)?;
         let keys = image::key_values(E::SCHEMA, &key)?;
         let value = E::read_fields(&FieldReader::new(&row.properties, &keys));

@@ -250,7 +250,7 @@ pub trait Path: Sized + Send + 'static {
     where
         Self::State: Ranged,
     {
-        let (query, db) = (self.into_query(), db.clone());
+        let (query, db) = (self.into_query().whole(), db.clone());
         Box::pin(async move {
             let mut deleted = 0;
             let mut reader = Reader::new(&db, query).await?;

@@ -102,6 +102,11 @@ impl PathQuery {
         Self { select: Some(properties), ..self }
     }
 
+    /// Of whole rows: who writes over them, or takes them away, needs to know all that they hold.
+    pub(crate) fn whole(self) -> Self {
+        Self { select: None, ..self }
+    }
+
     /// Each index row is checked against its entity.
     pub(crate) fn verified(self) -> Self {
         Self { verified: true, ..self }

@@ -57,12 +57,17 @@ impl AggregateSchema {
     /// Whether one of these is kept in the same property.
     pub(crate) const fn is_among(&self, mut all: &[Self]) -> bool {
         while let [other, tail @ ..] = all {
-            if same(self.target.entity_type, other.target.entity_type) && same(self.into, other.into) {
+            if self.is_kept_as(other) {
                 return true;
             }
             all = tail;
         }
         false
+    }
+
+    /// As [`is_same`](Self::is_same), where constants ask.
+    pub(super) const fn is_kept_as(&self, other: &Self) -> bool {
+        same(self.target.entity_type, other.target.entity_type) && same(self.into, other.into)
     }
 
     /// Whether a line of facts names it so: `Department.EmployeeCount`.

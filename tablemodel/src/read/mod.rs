@@ -104,7 +104,7 @@ impl Reader {
     pub(crate) async fn has_any<F: Found>(mut self) -> Result<bool> {
         while let Some(row) = self.rows.next(1).await? {
             match self.index {
-                Some(index) if F::OF_PRIMARY || self.verified => {
+                Some(index) if F::OF_PRIMARY || self.verified || !found::is_shown_by::<F>(Some(index), &row.head) => {
                     if load(&self.db, <F::Entity as TableEntity>::SCHEMA, index, row.head).await?.is_some() {
                         return Ok(true);
                     }

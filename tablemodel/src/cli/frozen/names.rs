@@ -1,7 +1,7 @@
 //! What frozen structs, their files and their fields are called: by stored names, since what the program calls them may change.
 
 /// What a field is not called: what a path is asked, and the words of Rust, also those that it only keeps for itself.
-const TAKEN: &str = "one exists get_many all first stream page count delete_all select explain keys into_query \
+const TAKEN: &str = "one exists get_many all first stream page count delete_all select verified explain keys into_query \
     as async await break const continue crate dyn else enum extern false fn for gen if impl in let loop match mod move mut pub \
     ref return self static struct super trait true try type unsafe use where while \
     abstract become box do final macro override priv typeof unsized virtual yield union raw safe macro_rules";

@@ -254,6 +254,9 @@ impl Database {
             let batch = Batch::new(self.table_name(&violation.table), partition).with(into.cell(), action);
             self.commit_store(&[batch], 0).await?;
         }
+        if !into.is_held() {
+            return Ok(()); // the target says nothing of it
+        }
         self.touch(schema, &RowKey::new(violation.key.partition.clone(), row.clone()), Vec::new()).await
     }
 

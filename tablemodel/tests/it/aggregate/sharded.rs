@@ -194,3 +194,21 @@ async fn a_part_that_is_not_as_it_should_be_is_found_mended_and_never_summed() {
     let jo = Visit::find().site("A").number(number).one(&db).await.unwrap().unwrap();
     assert_eq!(db.delete(jo).await.unwrap_err().kind(), &ErrorKind::Corrupt, "it counts fewer sources than it has");
 }
+
+#[tokio::test]
+async fn a_part_that_is_mended_leaves_the_target_to_those_who_have_read_it() {
+    for mode in MODES {
+        let db = database(mode).await;
+        for number in 0..20 {
+            db.insert(&visit(number)).await.unwrap();
+        }
+        let mut page = Page::find().site("A").id(1).one(&db).await.unwrap().unwrap();
+        let lost = format!("~~agg|page_001|Visits|{:02}", part(7));
+        let batch = Batch::new("Site", "A").with(lost, Action::Delete(Condition::Exists));
+        db.store().commit(&[batch]).await.unwrap();
+        assert!(!db.repair().await.unwrap().found.is_clean(), "{mode:?}: nothing was found");
+        assert_eq!(visits(&db).await.unwrap(), 20, "{mode:?}");
+        page.title = "Welcome".into();
+        db.save(&mut page).await.unwrap();
+    }
+}

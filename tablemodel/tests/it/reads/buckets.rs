@@ -34,3 +34,19 @@ async fn what_is_deleted_up_to_the_beginning_of_a_day_spares_the_day() -> tablem
     assert_eq!(Login::find().user("a").at_day_between(noon..).count(&db).await?, 2);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_range_that_holds_no_moment_takes_no_day() -> tablemodel::Result<()> {
+    let db = Database::in_memory::<Model>().await?;
+    db.ensure_tables().await?;
+    for (id, text) in (0..).zip(["2014-07-30T12:00:00Z", "2014-07-31T12:00:00Z", "2014-07-31T18:30:00Z"]) {
+        db.insert(&Login { user: "a".into(), at: at(text), id }).await?;
+    }
+    let (noon, later) = (at("2014-07-31T12:00:00Z"), at("2014-07-31T18:30:00Z"));
+    assert_eq!(Login::find().user("a").at_day_between(noon..noon).delete_all(&db).await?, 0);
+    assert_eq!(Login::find().user("a").at_day_between(later..noon).delete_all(&db).await?, 0);
+    assert_eq!(Login::find().user("a").at_day_between(later..=noon).count(&db).await?, 0);
+    assert_eq!(Login::find().user("a").at_day_between(noon..later).count(&db).await?, 2, "a day is taken whole");
+    assert_eq!(Login::find().user("a").at_day_between(noon..=noon).count(&db).await?, 2);
+    Ok(())
+}

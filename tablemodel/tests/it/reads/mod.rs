@@ -11,5 +11,6 @@ mod mixed;
 mod pages;
 mod paths;
 mod scans;
+mod selected;
 mod shards;
 mod shown;

@@ -139,10 +139,11 @@ async fn times(db: &TestDatabase, events: &[Event], asked: &Asked) {
     let r = || Event::by_month().room("r");
     assert_gives!(db, r().at_month(from), of(&|e| e.month() == month(from)));
     let touched = |e: &Event| (month(from)..=month(to)).contains(&e.month());
-    assert_gives!(db, r().at_month_between(from..=to), of(&touched));
+    // A range that holds no moment takes no month.
+    assert_gives!(db, r().at_month_between(from..=to), of(&|e| from <= to && touched(e)));
     // A bucket holds values on both sides of a bound, unless it begins with it.
     let before = |e: &Event| touched(e) && (e.month() < month(to) || !to.to_string().ends_with("-01T00:00:00Z"));
-    assert_gives!(db, r().at_month_between(from..to), of(&before));
+    assert_gives!(db, r().at_month_between(from..to), of(&|e| from < to && before(e)));
 }
 
 async fn sparse(db: &TestDatabase, events: &[Event], asked: &Asked) {

@@ -9,6 +9,7 @@ use tablemodel::prelude::*;
 #[table(sharded(visits, spent = f64))]
 #[table(sharded(title = i64, views = u32, clicks = "i64", likes = i64, likes = f64))]
 #[table(sharded(site_ = i64, timestamp = i64))]
+#[table(sharded(by_day = i64, byDay = f64))]
 struct Page {
     site: String,
     id: u32,

@@ -214,6 +214,26 @@ macro_rules! entity {
 entity!(Made, "Made", String);
 entity!(MadeAgain, "Made", u64);
 
+macro_rules! entity_of_names {
+    ($name:ident, $key:ident, $($value:tt)*) => {
+        /// Made by a macro that was given names.
+        #[derive(tablemodel::TableEntity)]
+        #[table(name = "MadeOfNames", partition = "{tenant}", row = "{id}")]
+        pub struct $name {
+            /// A field.
+            pub tenant: $key,
+            /// A field.
+            pub id: $key,
+            /// A field.
+            pub value: $($value)*,
+            /// A field.
+            #[table(json)]
+            pub list: $key,
+        }
+    };
+}
+entity_of_names!(MadeOfNames, String, u32);
+
 /// The crate under another name.
 pub mod renamed {
     pub use ::tablemodel as tm;

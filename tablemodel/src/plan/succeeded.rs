@@ -1,0 +1,65 @@
+//! Whether an entity can go on with what an older version of it added to an aggregate.
+//!
+//! Asked in constants, of formats alone: no row is looked at.
+
+use tablemodel_store::EdmType;
+
+use crate::schema::{AggregateSchema, EntitySchema, FieldSchema, Function, PropertySchema, same};
+
+impl AggregateSchema {
+    /// What the older version keeps otherwise, if its rows would be taken for others than they are: in words.
+    pub(crate) const fn otherwise_in(&self, own: &EntitySchema, older: &EntitySchema) -> Option<&'static str> {
+        let mut all = older.aggregates;
+        while let [other, tail @ ..] = all {
+            if self.is_kept_as(other) {
+                return self.otherwise_than(other, own, older);
+            }
+            all = tail;
+        }
+        None
+    }
+
+    const fn otherwise_than(&self, other: &Self, own: &EntitySchema, older: &EntitySchema) -> Option<&'static str> {
+        if self.is_sharded() != other.is_sharded() {
+            return Some("in another number of cells");
+        }
+        // Where only one of them ranks its sources, they are two aggregates, each with rows of its own.
+        if self.is_extreme() && other.is_extreme() && !self.function.is_as(other.function) {
+            return Some("from the other end of the order");
+        }
+        let (Some(now), Some(before)) = (value_of(own, self.function), value_of(older, other.function)) else {
+            return None;
+        };
+        let is_alike = match self.is_extreme() && other.is_extreme() {
+            true => now.edm as u8 == before.edm as u8 && is_unsigned(now) == is_unsigned(before),
+            false => is_float(now) == is_float(before),
+        };
+        if is_alike { None } else { Some("with values of another type") }
+    }
+}
+
+/// The property whose values are added, or ranked.
+const fn value_of(schema: &EntitySchema, function: Function) -> Option<&'static PropertySchema> {
+    let (Function::Sum(name) | Function::Min(name) | Function::Max(name)) = function else { return None };
+    let mut fields: &'static [FieldSchema] = schema.fields;
+    while let [field, tail @ ..] = fields {
+        let mut properties = field.properties();
+        while let [property, others @ ..] = properties {
+            if same(property.property, name) {
+                return Some(property);
+            }
+            properties = others;
+        }
+        fields = tail;
+    }
+    None
+}
+
+/// Numbers that are texts, and are ranked as numbers.
+const fn is_unsigned(property: &PropertySchema) -> bool {
+    same(property.codec, "u64")
+}
+
+const fn is_float(property: &PropertySchema) -> bool {
+    matches!(property.edm, EdmType::Double)
+}
