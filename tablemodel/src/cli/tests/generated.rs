@@ -29,7 +29,7 @@ const ENDINGS: [(&str, &str); 5] = [
     (
         "badge_v1_upgrade.rs",
         "let shows = crate::cli::tests::generated::after::Colours { colours: String::new() }; \
-         Ok(Self { club: old.club, id: old.id, team: old.team, shows, note: None })",
+         Ok(Self { club: old.club.as_str().into(), id: old.id, team: old.team, shows, note: None })",
     ),
     ("film_v1_upgrade.rs", "Ok(Self { studio: old.studio, id: old.id, reel: old.reel, title: None })"),
 ];

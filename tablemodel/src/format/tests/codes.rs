@@ -77,6 +77,7 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case("", "property A Edm.Int32 chunked as u8", vec![(TM501, LazySafe)], vec![(TM501, Rewrite)]),
         case("", "property A Edm.String as blob", vec![(TM502, Rewrite)], vec![(TM502, Rewrite)]),
         case("", "table Other", vec![(TM601, Rekey)], vec![(TM601, Rekey)]),
+        case("", "table COMPANY", vec![(TM601, NoOp)], vec![(TM601, NoOp)]),
     ]
 }
 

@@ -47,11 +47,21 @@ pub(crate) struct Order {
     pub(crate) open: bool,
 }
 
+/// What a club is called: the key of those who are counted, by a type of the program.
+#[derive(Debug, Clone, PartialEq, KeyPart, Property)]
+pub(crate) struct Club(pub(crate) String);
+
+impl From<&str> for Club {
+    fn from(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+}
+
 /// Others count it, and copy it; one name is another.
 #[derive(Debug, PartialEq, TableEntity)]
 #[table(name = "Members", version = 2, partition = "{club}", row = "t_{name}")]
 pub(crate) struct Team {
-    pub(crate) club: String,
+    pub(crate) club: Club,
     pub(crate) name: String,
     pub(crate) colours: String,
     #[table(aggregate)]
@@ -71,7 +81,7 @@ pub(crate) struct Colours {
 #[table(name = "Members", version = 2, partition = "{club}", row = "{id:06}")]
 #[table(count(Team, key(club = club, name = team), into = members))]
 pub(crate) struct Member {
-    pub(crate) club: String,
+    pub(crate) club: Club,
     pub(crate) id: u32,
     pub(crate) team: String,
     #[table(copy_of(Team, key(club = club, name = team), on_delete = keep))]
@@ -82,7 +92,7 @@ pub(crate) struct Member {
 #[derive(Debug, PartialEq, TableEntity)]
 #[table(name = "Badges", version = 2, partition = "{club}", row = "{id:06}")]
 pub(crate) struct Badge {
-    pub(crate) club: String,
+    pub(crate) club: Club,
     pub(crate) id: u32,
     pub(crate) team: String,
     #[table(copy_of(Team, key(club = club, name = team), on_delete = restrict))]

@@ -43,11 +43,21 @@ pub(crate) struct Order {
     pub(crate) open: bool,
 }
 
+/// What a club is called: the key of those who are counted, by a type of the program.
+#[derive(Debug, Clone, PartialEq, KeyPart, Property)]
+pub(crate) struct Club(pub(crate) String);
+
+impl From<&str> for Club {
+    fn from(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+}
+
 /// Others count it, and copy it.
 #[derive(Debug, TableEntity)]
 #[table(name = "Members", partition = "{club}", row = "t_{name}")]
 pub(crate) struct Team {
-    pub(crate) club: String,
+    pub(crate) club: Club,
     pub(crate) name: String,
     pub(crate) colours: String,
     #[table(aggregate)]
@@ -66,7 +76,7 @@ pub(crate) struct Colours {
 #[table(name = "Members", partition = "{club}", row = "{id:06}")]
 #[table(count(Team, key(club = club, name = team), into = members))]
 pub(crate) struct Member {
-    pub(crate) club: String,
+    pub(crate) club: Club,
     pub(crate) id: u32,
     pub(crate) team: String,
     #[table(copy_of(Team, key(club = club, name = team), on_delete = clear))]
@@ -77,7 +87,7 @@ pub(crate) struct Member {
 #[derive(Debug, TableEntity)]
 #[table(name = "Badges", partition = "{club}", row = "{id:06}")]
 pub(crate) struct Badge {
-    pub(crate) club: String,
+    pub(crate) club: Club,
     pub(crate) id: u32,
     pub(crate) team: String,
     #[table(copy_of(Team, key(club = club, name = team), on_delete = restrict))]

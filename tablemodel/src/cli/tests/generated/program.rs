@@ -32,8 +32,8 @@ async fn run() -> Result<()> {
     check(&db, Some(1)).await?; // nothing is written anew yet
     assert!(matches!(flight(&db).await.unwrap_err().kind(), ErrorKind::NotSwitched { from: 1 }));
 
-    db.update(after::Member::find().club("Go").id(1), |_| Ok(())).await?; // stored as new, and counted already
-    let reds = || after::Team::find().club("Go").name("Reds");
+    db.update(after::Member::find().club(after::Club::from("Go")).id(1), |_| Ok(())).await?; // stored as new, and counted already
+    let reds = || after::Team::find().club(after::Club::from("Go")).name("Reds");
     assert_eq!(db.total(reds(), after::Team::MEMBERS).await?, 1);
 
     db.ensure_tables().await?; // so few rows are written anew at once
@@ -91,11 +91,11 @@ async fn check(db: &Database, of: Option<u32>) -> Result<()> {
     let order = Order::find().customer("Ann").id(1).one(db).await?.expect("an order");
     let (city, code) = ("Oslo".into(), "c1".into());
     assert_eq!(order.into_inner(), Order { customer: "Ann".into(), id: 1, city, code, open: true });
-    let team = Team::find().club("Go").name("Reds").one(db).await?.expect("a team");
+    let team = Team::find().club(Club::from("Go")).name("Reds").one(db).await?.expect("a team");
     assert_eq!((team.members, team.colours.as_str(), &team.motto), (1, "red", &None));
-    let member = Member::find().club("Go").id(1).one(db).await?.expect("a member");
+    let member = Member::find().club(Club::from("Go")).id(1).one(db).await?.expect("a member");
     assert_eq!(member.wears, Some(Colours { colours: "red".into() }));
-    let badge = Badge::find().club("Go").id(1).one(db).await?.expect("a badge");
+    let badge = Badge::find().club(Club::from("Go")).id(1).one(db).await?.expect("a badge");
     assert_eq!((badge.shows.colours.as_str(), &badge.note), ("red", &None));
     let book = Book::find().author("Ann").id(1).one(db).await?.expect("a book");
     assert_eq!(book.into_inner(), Book { author: "Ann".into(), id: 1, text: vec![1, 2, 3] });
