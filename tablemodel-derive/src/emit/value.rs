@@ -69,6 +69,7 @@ fn property_newtype(ident: &Ident, inner: &Type) -> TokenStream {
             const EDM: _tm::EdmType = #property::EDM;
             const CODEC: &'static str = #property::CODEC;
             const NULLABLE: bool = #property::NULLABLE;
+            const ORDERED: bool = #property::ORDERED;
             fn to_value(&self) -> _tm::Result<_tm::Option<_tm::Value>, _tm::ValueError> { #property::to_value(&self.0) }
             fn from_value(value: _tm::Option<_tm::ValueRef<'_>>) -> _tm::Result<Self, _tm::ValueError> {
                 #property::from_value(value).map(Self)
@@ -78,6 +79,7 @@ fn property_newtype(ident: &Ident, inner: &Type) -> TokenStream {
 }
 
 fn property_names(ident: &Ident, texts: &[Text]) -> TokenStream {
+    let ordered = ascend(texts);
     let variants: Vec<_> = texts.iter().map(|text| &text.ident).collect();
     let texts: Vec<_> = texts.iter().map(|text| &text.text).collect();
     let expected = format!("a text of `{}`", ident.unraw());
@@ -88,20 +90,21 @@ fn property_names(ident: &Ident, texts: &[Text]) -> TokenStream {
             other => _tm::unknown_variant(#expected, other),
         }
     };
-    property(ident, &write, &read)
+    property(ident, ordered, &write, &read)
 }
 
 fn property_fallback(ident: &Ident) -> TokenStream {
-    property(ident, &quote!(loop {}), &quote!(loop {}))
+    property(ident, true, &quote!(loop {}), &quote!(loop {}))
 }
 
 /// A property that is kept as text.
-fn property(ident: &Ident, write: &TokenStream, read: &TokenStream) -> TokenStream {
+fn property(ident: &Ident, ordered: bool, write: &TokenStream, read: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl _tm::Property for #ident {
             const EDM: _tm::EdmType = _tm::EdmType::String;
             const CODEC: &'static str = "enum";
+            const ORDERED: bool = #ordered;
             fn to_value(&self) -> _tm::Result<_tm::Option<_tm::Value>, _tm::ValueError> { #write }
             fn from_value(value: _tm::Option<_tm::ValueRef<'_>>) -> _tm::Result<Self, _tm::ValueError> { #read }
         }

@@ -78,7 +78,7 @@ impl Entity {
             version: words.version.get().copied().unwrap_or(1),
             lineage: Lineage::resolve(&words, input, errors),
             adopt: words.adopt.is_given(),
-            reserved: words.reserved.get().into_iter().flatten().map(LitStr::value).collect(),
+            reserved: reserved(&words, errors),
             wide: words.wide.is_given(),
             allow_scan: words.allow_scan.is_given(),
             append_hotspot: !words.append_hotspot.is_absent() || words.frozen.is_given(),
@@ -129,6 +129,25 @@ impl Entity {
 /// The crate of the runtime, `::tablemodel` unless the user says otherwise.
 pub(crate) fn runtime(word: &Slot<syn::Path>) -> TokenStream {
     word.get().map_or_else(|| quote!(::tablemodel), ToTokens::to_token_stream)
+}
+
+/// Names that are not used again: each once, and one that may have been stored.
+fn reserved(words: &EntityWords, errors: &mut Errors) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for word in words.reserved.get().into_iter().flatten() {
+        let name = word.value();
+        if names.contains(&name) {
+            errors.at(word.span(), format!("`{name}` is reserved already: remove one"));
+        } else if name.is_empty() || name.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+            errors.at(
+                word.span(),
+                "`reserved` takes names of stored properties or indexes, such as `reserved(\"Discount\")`",
+            );
+        } else {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn fields_of<'a>(input: &'a Input, errors: &mut Errors) -> &'a [syn::Field] {

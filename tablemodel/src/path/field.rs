@@ -156,6 +156,7 @@ pub struct AsJson<T>(pub T);
 impl<T: Serialize + serde::de::DeserializeOwned + Send + Sync + 'static> Property for AsJson<T> {
     const EDM: EdmType = EdmType::String;
     const CODEC: &'static str = "json";
+    const ORDERED: bool = false;
 
     fn to_value(&self) -> Result<Option<Value>, ValueError> {
         json::to_value(&self.0)
@@ -220,7 +221,12 @@ impl<E, T: Property, M> Field<E, T, M> {
 
 impl<E, T: Property, M> Field<E, T, M> {
     fn compare(self, comparison: Comparison, value: impl FieldArg<T>) -> Predicate<E> {
-        Predicate::new(Test::Compare { property: self.property, comparison, value: value.into_field().to_value() })
+        let is_of_order = !matches!(comparison, Comparison::Equal | Comparison::NotEqual);
+        let value = match is_of_order && !T::ORDERED {
+            true => Err(ValueError::Unordered),
+            false => value.into_field().to_value(),
+        };
+        Predicate::new(Test::Compare { property: self.property, comparison, value })
     }
 
     /// Equal to `value`; a `None` value asks for an absent property.

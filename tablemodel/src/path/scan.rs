@@ -216,13 +216,28 @@ fn compare<E>(
     right: &std::result::Result<Option<Value>, E>,
 ) -> bool {
     match (left, right) {
-        (Some(left), Ok(Some(right))) => comparison.holds(left, right.as_ref()),
+        (Some(left), Ok(Some(right))) => {
+            let (left, right) = alike(left, right.as_ref());
+            comparison.holds(left, right)
+        }
         (left, Ok(None)) => match comparison {
             Comparison::Equal => left.is_none(),
             Comparison::NotEqual => left.is_some(),
             _ => false,
         },
         _ => false,
+    }
+}
+
+/// Both in one form, where one is a number that another program stored as another type, which is read as the field's all the same.
+fn alike<'v>(left: ValueRef<'v>, right: ValueRef<'v>) -> (ValueRef<'v>, ValueRef<'v>) {
+    use ValueRef::{Double, Int32, Int64};
+    match (left, right) {
+        (Int32(left), Int64(_)) => (Int64(left.into()), right),
+        (Int64(_), Int32(right)) => (left, Int64(right.into())),
+        (Int32(left), Double(_)) => (Double(left.into()), right),
+        (Int64(left), Double(_)) => (Double(left as f64), right),
+        _ => (left, right),
     }
 }
 

@@ -9,6 +9,7 @@ use super::{Property, ValueError};
 impl Property for Decimal {
     const EDM: EdmType = EdmType::String;
     const CODEC: &'static str = "decimal";
+    const ORDERED: bool = false;
 
     fn to_value(&self) -> Result<Option<Value>, ValueError> {
         Ok(Some(Value::String(self.to_string())))

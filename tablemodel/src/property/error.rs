@@ -11,6 +11,8 @@ use tablemodel_store::EdmType;
 pub enum ValueError {
     /// The property is absent, and the Rust type is not an `Option`.
     Missing,
+    /// What is asked for is an order that the stored values do not have.
+    Unordered,
     /// The property is stored as another type, and no lossless reading exists.
     WrongType {
         /// The type that is stored for this Rust type.
@@ -50,6 +52,9 @@ impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("the property is missing; declare the field as an `Option` if it may be"),
+            Self::Unordered => f.write_str(
+                "its values are stored as texts, which are not in their order: ask for equal values, or compare what was read",
+            ),
             Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::OutOfRange { target, detail } => write!(f, "out of range for {target}: {detail}"),
             Self::Malformed { expected, detail } => write!(f, "expected {expected}: {detail}"),

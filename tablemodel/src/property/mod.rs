@@ -75,7 +75,9 @@ pub trait Property: Sized + Send + Sync + 'static {
     const CODEC: &'static str;
     /// Whether a value can be absent from the row: true for `Option` alone.
     const NULLABLE: bool = false;
-    /// All three. For generated code.
+    /// Whether two values compare as what is stored of them does: a scan asks where they do not for equal ones alone.
+    const ORDERED: bool = true;
+    /// What is stored. For generated code.
     #[doc(hidden)]
     const STORED: StoredAs = StoredAs { edm: Self::EDM, codec: Self::CODEC, nullable: Self::NULLABLE };
 

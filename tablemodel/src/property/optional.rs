@@ -16,6 +16,7 @@ impl<T: Property> Property for Option<T> {
     };
     const CODEC: &'static str = T::CODEC;
     const NULLABLE: bool = true;
+    const ORDERED: bool = T::ORDERED;
 
     fn to_value(&self) -> Result<Option<Value>, ValueError> {
         self.as_ref().map_or(Ok(None), T::to_value)

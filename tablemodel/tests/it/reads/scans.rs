@@ -2,7 +2,13 @@
 
 use futures_util::{StreamExt, TryStreamExt};
 use proptest::prelude::*;
-use tablemodel::{Predicate, prelude::*, testing::TestDatabase};
+use rust_decimal::Decimal;
+use tablemodel::{
+    ErrorKind, Predicate,
+    prelude::*,
+    store::{Action, Batch, Properties},
+    testing::TestDatabase,
+};
 
 use super::fixture::{PAGINGS, plain, run, text, utf16};
 
@@ -194,4 +200,68 @@ async fn what_the_store_can_test_is_tested_there() {
     db.forget_calls();
     let taken = Thing::scan_table().stream(&db).take(1).count().await;
     assert_eq!((taken, db.calls().len()), (1, 1), "a page at a time");
+}
+
+/// Not in the order of their names.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Property)]
+enum Size {
+    Small,
+    Large,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Goods", partition = "{shop}", row = "{id:06}", allow_scan, adopt)]
+struct Good {
+    shop: String,
+    id: u32,
+    price: Option<Decimal>,
+    size: Option<Size>,
+    count: u32,
+    weight: f64,
+}
+
+#[derive(TableModel)]
+enum Goods {
+    Good(Good),
+}
+
+#[tokio::test]
+async fn an_order_that_stored_values_do_not_have_is_refused_before_anything_is_read() {
+    let db = TestDatabase::new::<Goods>().await.unwrap();
+    for (id, price) in [(1, "9"), (2, "10"), (3, "100")] {
+        let price = Some(price.parse().unwrap());
+        let good = Good { shop: "a".into(), id, price, size: Some(Size::Large), count: 0, weight: 0.0 };
+        db.insert(&good).await.unwrap();
+    }
+    let nine: Decimal = "9".parse().unwrap();
+    db.forget_calls();
+    for (predicate, field) in [
+        (Good::PRICE.gt(Some(nine)), "price"),
+        (Good::PRICE.le(Some(nine)), "price"),
+        (Good::SIZE.lt(Some(Size::Large)), "size"),
+        (!Good::SIZE.ge(Some(Size::Small)), "size"),
+    ] {
+        let error = Good::scan_partition("a").matching(predicate).all(&db).await.unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(&format!("field `{field}`: its values are stored as texts")), "{error}");
+    }
+    assert!(db.calls().is_empty(), "something was read");
+    let found = Good::scan_partition("a").matching(Good::PRICE.eq(Some(nine))).all(&db).await.unwrap();
+    assert_eq!(found.iter().map(|good| good.id).collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test]
+async fn numbers_that_another_program_stored_otherwise_are_compared_as_they_are_read() {
+    let db = TestDatabase::new::<Goods>().await.unwrap();
+    let mut there = Properties::from_iter([("Count", 40_i32)]);
+    there.insert("Weight", 7_i64);
+    let batch = Batch::new("Goods", "a").with("000001", Action::Insert(there));
+    db.store().commit(&[batch]).await.unwrap();
+    let found = async |predicate| Good::scan_partition("a").matching(predicate).all(&db).await.unwrap().len();
+    assert_eq!(found(Good::COUNT.gt(30)).await, 1);
+    assert_eq!(found(Good::COUNT.eq(40)).await, 1);
+    assert_eq!(found(Good::COUNT.ne(30)).await, 1);
+    assert_eq!(found(Good::COUNT.lt(40)).await, 0);
+    assert_eq!(found(Good::WEIGHT.ge(6.5)).await, 1);
+    assert_eq!(found(Good::WEIGHT.lt(6.5)).await, 0);
 }

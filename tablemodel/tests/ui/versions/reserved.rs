@@ -18,4 +18,11 @@ struct Other {
     id: u32,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Orders", partition = "{customer}", row = "order_{id:06}", reserved("A", "B", "A", "b c", ""))]
+struct Twice {
+    customer: String,
+    id: u32,
+}
+
 fn main() {}
