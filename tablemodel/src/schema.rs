@@ -15,7 +15,7 @@ mod shape;
 
 use tablemodel_store::limits;
 
-pub(crate) use self::alike::Versioned;
+pub(crate) use self::alike::{Adding, Versioned};
 use self::constant::compare;
 pub(crate) use self::constant::{at, order, same, same_bytes};
 pub(crate) use self::derived::Derived;

@@ -47,6 +47,19 @@ impl Database {
         Ok(None)
     }
 
+    /// The aggregate in this property of the target, if rows that may be left of older versions of a source add to it otherwise.
+    pub(super) fn is_mixed(&self, target: &EntitySchema, property: &str) -> Result<Option<&'static AggregateSchema>> {
+        for source in self.model().iter().copied().filter(|source| source.has_ancestors()) {
+            let registered = self.registered(source)?;
+            let mut mixed = registered.mixed.iter();
+            let is_it = |of: &&&AggregateSchema| of.target.entity_type == target.entity_type && of.into == property;
+            if let Some(aggregate) = mixed.find(is_it) {
+                return Ok(Some(aggregate));
+            }
+        }
+        Ok(None)
+    }
+
     /// Brings the contributions of one source to what it wants: all of a partition in one batch.
     pub(super) async fn settle_contributions(
         &self,

@@ -34,7 +34,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `NotFound` where an index names no entity, or one that no longer has what it says; `IndexNotReady` until an aggregate that was added later is built; `Corrupt` if a cell cannot be read;
+    /// `NotFound` where an index names no entity, or one that no longer has what it says; `IndexNotReady` until an aggregate that was added later is built, or one that means another thing
+    /// than in older versions has no rows of those left; `Corrupt` if a cell cannot be read;
     /// `Overflow` where the parts of a `sharded` one come to more than its type holds, and else never, since such a write was refused.
     pub async fn total<P, T, M>(&self, path: P, field: Field<EntityOf<P>, T, M>) -> Result<T>
     where
@@ -53,15 +54,25 @@ impl Database {
                 return Err(not_found::<EntityOf<P>>().at_key(key));
             }
         }
-        if let Some(aggregate) = self.not_kept(schema, field.property(), false)? {
-            let detail = "the aggregate is not built; see `db.migrations()`";
-            let kind = ErrorKind::IndexNotReady { index: aggregate.into };
-            return Err(Error::new(kind, detail).of(schema.entity_type).at_key(key));
-        }
+        self.check_told(schema, field.property()).map_err(|error| error.at_key(key.clone()))?;
         let (into, total) = self.total_of(schema, &registered.table, &key, field.property()).await?;
         let value = into.value(&total).map_err(|error| error.of(schema.entity_type).at_key(key))?;
         let read = T::from_value(value.as_ref().map(|value| value.as_ref()));
         read.map_err(|error| image::invalid(schema, FieldError { property: field.property(), error }))
+    }
+
+    /// That the aggregate is complete, and means one thing.
+    fn check_told(&self, schema: &'static EntitySchema, property: &str) -> Result<()> {
+        let (aggregate, detail) = match self.not_kept(schema, property, false)? {
+            Some(aggregate) => (aggregate, "the aggregate is not built; see `db.migrations()`"),
+            None => match self.is_mixed(schema, property)? {
+                Some(aggregate) => {
+                    (aggregate, "rows of older versions add to the aggregate otherwise; see `db.migrations()`")
+                }
+                None => return Ok(()),
+            },
+        };
+        Err(Error::new(ErrorKind::IndexNotReady { index: aggregate.into }, detail).of(schema.entity_type))
     }
 
     /// What the aggregate in this property comes to, by its cell or cells.

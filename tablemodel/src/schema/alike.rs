@@ -1,9 +1,9 @@
 //! Whether an index of one version of an entity is found where that of another is: whether a row that the older wrote stands where
-//! the newer looks for it.
+//! the newer looks for it. And whether both add the same to an aggregate.
 //!
 //! What a row holds is not compared: that is read by its version.
 
-use super::{EntitySchema, IndexSchema};
+use super::{AggregateSchema, EntitySchema, Function, IndexSchema, When};
 use crate::{
     check::same_key,
     key::{Part, Segment, Template},
@@ -22,11 +22,7 @@ impl Versioned {
             (Some(a), Some(b)) => a.table == b.table && self.is_keyed_as(&a.partition, other, &b.partition),
             _ => false,
         };
-        let are_there_alike = match (own.when, its.when) {
-            (None, None) => true,
-            (Some(a), Some(b)) => a.negated == b.negated && self.is_named_as(a.property, other, b.property),
-            _ => false,
-        };
+        let are_there_alike = holds_as((self.0, own.when), (other.0, its.when));
         let are_many_alike = match (own.each, its.each) {
             (None, None) => true,
             (Some(a), Some(b)) => self.is_named_as(a.property, other, b.property),
@@ -48,10 +44,53 @@ impl Versioned {
         same_key(own, its) && parts(own).zip(parts(its)).all(|(own, its)| is_part_as(own, its))
     }
 
-    /// Whether it is the same property. One that is new where another is gone is taken for that one renamed.
     fn is_named_as(self, own: &str, other: Self, its: &str) -> bool {
-        own == its || (self.0.property(its).is_none() && other.0.property(own).is_none())
+        is_named_as((self.0, own), (other.0, its))
     }
+}
+
+/// An aggregate, with the version of the entity that adds to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Adding(pub(crate) &'static EntitySchema, pub(crate) &'static AggregateSchema);
+
+impl Adding {
+    /// Whether an entity adds the same to the same target in both, as far as names tell.
+    pub(crate) fn adds_as(self, other: Self) -> bool {
+        let (Self(schema, own), Self(older, its)) = (self, other);
+        let value = |of| match of {
+            Function::Count => None,
+            Function::Sum(name) | Function::Min(name) | Function::Max(name) => Some(name),
+        };
+        let are_values_alike = match (value(own.function), value(its.function)) {
+            (None, None) => true,
+            (Some(a), Some(b)) => is_named_as((schema, a), (older, b)),
+            _ => false,
+        };
+        let is_target_told_alike = |(theirs, field): &(&'static str, &'static str)| {
+            its.key.iter().any(|(other, its)| other == theirs && is_named_as((schema, field), (older, its)))
+        };
+        own.function.is_as(its.function)
+            && are_values_alike
+            && own.key.iter().all(is_target_told_alike)
+            && holds_as((schema, own.when), (older, its.when))
+    }
+}
+
+/// What a version of an entity has.
+type Of<T> = (&'static EntitySchema, T);
+
+/// Whether both conditions ask the same.
+fn holds_as((schema, own): Of<Option<When>>, (older, its): Of<Option<When>>) -> bool {
+    match (own, its) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.negated == b.negated && is_named_as((schema, a.property), (older, b.property)),
+        _ => false,
+    }
+}
+
+/// Whether it is the same property. One that is new where another is gone is taken for that one renamed.
+fn is_named_as((schema, own): Of<&str>, (older, its): Of<&str>) -> bool {
+    own == its || (schema.property(its).is_none() && older.property(own).is_none())
 }
 
 fn parts(template: &Template) -> impl Iterator<Item = &Part> {

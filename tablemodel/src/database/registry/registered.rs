@@ -16,7 +16,7 @@ use crate::{
     },
     read::columns::Columns,
     rooms::wide,
-    schema::{EntitySchema, Versioned},
+    schema::{Adding, AggregateSchema, EntitySchema, Versioned},
 };
 
 /// What the store knows of an entity.
@@ -46,6 +46,8 @@ pub(crate) struct Registered {
     pub(crate) columns: Arc<Columns>,
     /// What rows of its indexes are read by, where only their entities are looked for.
     pub(crate) owners: Arc<Columns>,
+    /// Its aggregates to which rows of older versions, of which there may be some, add otherwise.
+    pub(crate) mixed: Vec<&'static AggregateSchema>,
     /// What its rows are read by, where only their copies change.
     pub(crate) copies: Arc<Columns>,
 }
@@ -134,6 +136,7 @@ pub(super) fn registered(
         closed: moved::closed(schema, rows),
         columns: Arc::new(Columns::of(schema)),
         owners: Arc::new(Columns::of_owner()),
+        mixed: mixed(schema, rows)?,
         copies: Arc::new(Columns::of_copies(schema)),
     })
 }
@@ -143,18 +146,36 @@ fn withhold(schema: &'static EntitySchema, rows: &HashMap<String, Row>, states: 
     if !schema.has_ancestors() {
         return Ok(());
     }
-    let known = rewrites::reached(schema.entity_type, rows, IndexState::Readable, schema.version)?;
-    let older = || schema.ancestors().filter(|older| known.is_none_or(|known| older.version >= known));
+    let older = left(schema, rows)?;
     for (index, state) in schema.indexes.iter().zip(states) {
         let differs = |older: &'static EntitySchema| {
             let its = older.index(index.name);
             its.is_none_or(|its| !Versioned(schema, index).is_found_as(Versioned(older, its)))
         };
-        if older().any(differs) {
+        if older.iter().copied().any(differs) {
             *state = (*state).min(IndexState::WriteOnly);
         }
     }
     Ok(())
+}
+
+/// Aggregates that mean one thing for rows of this version and another for rows that are left of older ones.
+fn mixed(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<&'static AggregateSchema>> {
+    if schema.aggregates.is_empty() || !schema.has_ancestors() {
+        return Ok(Vec::new());
+    }
+    let older = left(schema, rows)?;
+    let differs = |own: &'static AggregateSchema, older: &'static EntitySchema| {
+        let its = older.aggregates.iter().find(|its| own.is_same(its));
+        its.is_some_and(|its| !Adding(schema, own).adds_as(Adding(older, its)))
+    };
+    Ok(schema.aggregates.iter().filter(|own| older.iter().any(|older| differs(own, older))).collect())
+}
+
+/// The older versions of which there may be rows.
+fn left(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<&'static EntitySchema>> {
+    let known = rewrites::reached(schema.entity_type, rows, IndexState::Readable, schema.version)?;
+    Ok(schema.ancestors().filter(|older| known.is_none_or(|known| older.version >= known)).collect())
 }
 
 /// The state of what only an older version has: as its programs left it.
