@@ -145,9 +145,10 @@ impl<'s> Sight<'s> {
     fn merged(&self, change: &[Changed<'_>]) -> Option<Flat> {
         let mut stored = self.row.stored();
         let mut merged = Flat::with_room(stored.len() + change.len(), stored.texts().len() + change.len() * BYTES_EACH);
+        // Not merely behind the others: who changes a name twice means it as it is said last.
         let set = |(name, to): &Changed<'_>, merged: &mut Flat| {
             if let Some(value) = to {
-                merged.push((*name).clone(), *value);
+                merged.set((*name).clone(), *value);
             }
         };
         let mut change = change.iter().map(|changed| (Wanted::new(changed.0.as_str()), changed)).peekable();
@@ -157,9 +158,13 @@ impl<'s> Sight<'s> {
             while let Some((_, before)) = change.next_if(|(wanted, _)| known.order(wanted).is_gt()) {
                 set(before, &mut merged);
             }
-            match change.next_if(|(wanted, _)| known.order(wanted).is_eq()) {
-                Some((_, changed)) => set(changed, &mut merged),
-                None => merged.push(known.name().clone(), value),
+            let mut is_changed = false;
+            while let Some((_, changed)) = change.next_if(|(wanted, _)| known.order(wanted).is_eq()) {
+                is_changed = true;
+                set(changed, &mut merged);
+            }
+            if !is_changed {
+                merged.push(known.name().clone(), value);
             }
         }
         change.for_each(|(_, behind)| set(behind, &mut merged));

@@ -332,7 +332,8 @@ impl Run<'_> {
 
     /// The sources that the plan writes, as it leaves them.
     pub(super) fn sources_left(&self, plan: &BatchPlan, followers: &Followers) -> Vec<(Source, Option<Row>)> {
-        let left = followers.sources.iter().filter_map(|(entity, row)| {
+        let mut seen = HashSet::new(); // two changes of one batch may be of one source
+        let left = followers.sources.iter().filter(|source| seen.insert(*source)).filter_map(|(entity, row)| {
             let left = plan.row_after(row)?;
             let schema = self.db.model().iter().copied().find(|schema| schema.entity_type == *entity)?;
             let key = RowKey::new(self.partition, row.clone());

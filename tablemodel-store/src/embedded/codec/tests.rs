@@ -145,6 +145,8 @@ proptest! {
         let sight = Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
         prop_assert_eq!(&sight.changed(&change).unwrap(), &expected);
         prop_assert_eq!(&properties.changed(&change), &expected);
+        let twice: Vec<_> = change.iter().flat_map(|changed| [*changed, *changed]).collect();
+        prop_assert_eq!(&sight.changed(&twice).unwrap(), &expected);
         let mut later = sight.changed(&change).unwrap();
         later.insert("Later", 1);
         let mut wanted = expected.clone();

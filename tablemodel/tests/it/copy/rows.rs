@@ -235,3 +235,19 @@ async fn a_holder_that_a_batch_points_elsewhere_and_back_keeps_its_copy() {
         assert_eq!(department.manager.as_ref().map(|card| card.id), Some(1), "{mode:?}");
     }
 }
+
+#[tokio::test]
+async fn a_source_that_a_batch_changes_twice_is_copied_as_it_is_left() {
+    for mode in MODES {
+        let db = database(mode).await;
+        db.insert(&employee("A", 1)).await.unwrap();
+        for place in 0..3 {
+            db.insert(&desk(place, 1)).await.unwrap();
+        }
+        let mut batch = db.batch(super::Employee::in_partition("A"));
+        batch.patch(at!("A", 1), super::Employee::FIRST_NAME.set("Ann".to_owned()));
+        batch.patch(at!("A", 1), super::Employee::LAST_NAME.set(Some("Lee".to_owned())));
+        batch.commit().await.unwrap();
+        assert_exact(&db, "changed twice").await;
+    }
+}
