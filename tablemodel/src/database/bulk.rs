@@ -33,8 +33,8 @@ use crate::{
 /// Batches in flight to a store behind a network.
 const CONCURRENT_BATCHES: usize = 32;
 /// Batches in flight to a store of this process, which commits what waits together: the more there is, the fewer pages
-/// it writes for each row.
-const CONCURRENT_BATCHES_WITHIN: usize = 256;
+/// it writes for each row. Twice what the embedded store takes into one commit, so that the next one is planned meanwhile.
+const CONCURRENT_BATCHES_WITHIN: usize = 512;
 /// Commits in flight of several batches each.
 const CONCURRENT_TOGETHER: usize = 16;
 /// A batch. The bytes, of properties as they are in memory, are well under the 4 MiB of JSON that it may be, whose exact

@@ -12,6 +12,8 @@ use crate::Result;
 
 /// Requests that one commit takes at most.
 const GROUP: usize = 256;
+/// Employees of requests at which a commit takes no more: as many as tablemodel's 256 batches of a bulk load hold.
+const GROUP_RECORDS: usize = 8_448;
 
 /// What is asked of the writer.
 pub(super) enum Write {
@@ -21,6 +23,15 @@ pub(super) enum Write {
     Replace { record: Record, expected: u64 },
     /// It must still have this version.
     Delete { id: u32, expected: u64 },
+}
+
+impl Write {
+    fn records(&self) -> usize {
+        match self {
+            Self::Insert(records) => records.len(),
+            Self::Replace { .. } | Self::Delete { .. } => 1,
+        }
+    }
 }
 
 /// The answer: one for each record.
@@ -35,7 +46,13 @@ pub(super) struct Request {
 /// Works until all senders are gone.
 pub(super) fn run(snapshots: &Arc<Snapshots>, queue: &Receiver<Request>) {
     while let Ok(first) = queue.recv() {
-        let requests: Vec<_> = std::iter::once(first).chain(queue.try_iter()).take(GROUP).collect();
+        let (mut requests, mut records) = (Vec::new(), 0);
+        let mut next = Some(first);
+        while let Some(request) = next {
+            records += request.write.records();
+            requests.push(request);
+            next = if requests.len() < GROUP && records < GROUP_RECORDS { queue.try_recv().ok() } else { None };
+        }
         let (writes, waiting): (Vec<_>, Vec<_>) =
             requests.into_iter().map(|request| (request.write, request.reply)).unzip();
         let done = commit(snapshots, writes);
