@@ -118,7 +118,7 @@ impl<'a> Bulk<'a> {
 
     /// Inserts entities that must not exist yet.
     ///
-    /// Cost: one request per 100 rows of a partition, 32 at a time, or 256 to a store of this process; at most 20,000
+    /// Cost: one request per 100 rows of a partition, 32 at a time, or 512 to a store of this process; at most 20,000
     /// entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
     /// entities with one key the first is inserted, and the others are refused. Within a runtime of tokio each batch is a
     /// task, so that several are planned at a time.
