@@ -65,7 +65,7 @@ impl Database {
     fn check_told(&self, schema: &'static EntitySchema, property: &str) -> Result<()> {
         let (aggregate, detail) = match self.not_kept(schema, property, false)? {
             Some(aggregate) => (aggregate, "the aggregate is not built; see `db.migrations()`"),
-            None => match self.is_mixed(schema, property)? {
+            None => match self.mixed_in(schema, property)? {
                 Some(aggregate) => {
                     (aggregate, "rows of older versions add to the aggregate otherwise; see `db.migrations()`")
                 }

@@ -262,11 +262,8 @@ pub(crate) fn stamp(
     sequence: i64,
     operations: Option<Vec<u8>>,
 ) {
-    for (name, value) in stamps(discriminator.as_ref(), sequence, operations.as_deref()) {
-        if let Some(value) = value {
-            properties.set(name.clone(), value);
-        }
-    }
+    let stamps = stamps(discriminator.as_ref(), sequence, operations.as_deref());
+    stamps.for_each(|(name, value)| value.into_iter().for_each(|value| properties.set(name.clone(), value)));
 }
 
 /// The same, as a change: what is not said stays as it is.
@@ -282,7 +279,7 @@ pub(crate) fn stamps<'s>(
     ];
     let values =
         [Some(ValueRef::String(discriminator)), Some(ValueRef::Int64(sequence)), operations.map(ValueRef::Binary)];
-    NAMES.iter().zip(values).filter(|(_, value)| value.is_some())
+    NAMES.iter().zip(values).filter(|(_, value)| value.is_some()) // what is not said stays, and is not taken away
 }
 
 #[cfg(test)]
