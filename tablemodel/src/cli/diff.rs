@@ -3,6 +3,7 @@
 
 mod amended;
 mod asked;
+mod bound;
 mod copied;
 mod entities;
 mod structs;

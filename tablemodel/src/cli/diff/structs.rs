@@ -10,6 +10,7 @@ use super::{
         upgrade,
     },
     Evolution,
+    bound::bound,
     written::{Told, own_list},
 };
 use crate::format::{Class, Format, Lock};
@@ -33,6 +34,7 @@ pub(super) fn freeze(
     write_upgrade(project, evolution, old, told)?;
     let is_move = evolution.changes.iter().any(|change| change.class() == Class::Rekey);
     tell(entity, old, &evolution.new, is_move, told);
+    told.next.extend(bound(project, entity).filter(|_| is_move));
     Ok(())
 }
 

@@ -99,3 +99,58 @@ fn a_holder_at_other_keys_is_told_to_take_its_copies_along() {
     assert!(told.contains("moved_from = crate::frozen::MemberV1"), "{told}");
     assert!(told.contains("and on `MemberV1` what `") && told.contains("` copies, as it is there"), "{told}");
 }
+
+/// The team, which is copied, at other keys; and what is counted in it.
+mod rekeyed {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Clubs", entity_type = "Team", partition = "{name}", row = "t_{club}", crate = "crate")]
+    pub(super) struct Team {
+        club: String,
+        name: String,
+        colours: u8,
+        motto: Option<String>,
+        #[table(aggregate)]
+        members: i64,
+    }
+
+    #[derive(Projection)]
+    #[table(of = Team, crate = "crate")]
+    #[expect(dead_code, reason = "it is only planned")]
+    pub(super) struct Card {
+        colours: u8,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", entity_type = "Member", partition = "{club}", row = "{id:06}", crate = "crate")]
+    #[table(count(Team, key(club = club, name = team), into = members))]
+    pub(super) struct Member {
+        club: String,
+        id: u32,
+        team: String,
+        #[table(copy_of(Team, key(club = club, name = team), on_delete = clear))]
+        card: Option<Card>,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Model {
+        Team(Team),
+        Member(Member),
+    }
+}
+
+#[test]
+fn what_cannot_move_is_told_before_it_is_tried() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<numbered::Model>("init"), 0);
+    let outcome = folder.answer::<rekeyed::Model>(&["diff"]);
+    let told = outcome.lines.join("\n");
+    assert_eq!(outcome.code, 0, "{told}");
+    let wanted = "`Team` cannot move yet: it holds the total `Members`, `Member` copies it.";
+    assert!(told.contains(wanted), "{told}");
+    let outcome = Folder::begun().answer::<super::moved::other::Model>(&["diff"]);
+    let told = outcome.lines.join("\n");
+    assert!(told.contains("moved_from") && !told.contains("cannot move"), "{told}");
+}

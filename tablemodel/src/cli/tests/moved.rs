@@ -3,13 +3,13 @@
 use super::{Folder, first};
 
 /// The first entity at other keys, still in its table.
-mod other {
+pub(super) mod other {
     use crate::prelude::*;
 
     #[derive(TableEntity)]
     #[table(name = "Stock", entity_type = "Item", partition = "{name}", row = "item_{shelf}_{id:06}", crate = "crate")]
     #[table(index(by_name, row = "name_{name}_{shelf}_{id:06}", keys_only))]
-    pub(super) struct Item {
+    pub(in crate::cli::tests) struct Item {
         shelf: String,
         id: u32,
         name: String,
@@ -18,7 +18,7 @@ mod other {
 
     #[derive(TableModel)]
     #[table(crate = "crate")]
-    pub(super) enum Model {
+    pub(in crate::cli::tests) enum Model {
         Item(Item),
     }
 }

@@ -4,6 +4,7 @@
 //! once more in `beside`, with other forms.
 
 mod ahead;
+mod apart;
 mod beside;
 mod blobs;
 mod colliding;
