@@ -328,7 +328,7 @@ const fn check_reads(schema: &EntitySchema, older: &EntitySchema, keeps: bool) {
     let mut at = 0;
     while at < older.property_count() {
         let wanted = older.property_at(at);
-        let reads = match property(schema, wanted.property) {
+        let reads = match shown_under(schema, wanted.property, older.version) {
             Some(own) => reads(wanted, own),
             None => keeps || wanted.nullable || wanted.default,
         };
@@ -345,6 +345,23 @@ const fn reads(wanted: &PropertySchema, own: &PropertySchema) -> bool {
     same(wanted.codec, own.codec)
         && wanted.edm as u8 == own.edm as u8
         && (wanted.nullable || wanted.default || !own.nullable)
+}
+
+/// The property that a row has under this name where programs of version `older` look for it: that of the newest version which
+/// has one, of those that the row is written for.
+const fn shown_under(schema: &EntitySchema, name: &str, older: u32) -> Option<&'static PropertySchema> {
+    let mut version = schema;
+    loop {
+        if let Some(own) = property(version, name) {
+            return Some(own);
+        }
+        match &version.previous {
+            Some(previous) if previous.downgrade.is_some() && previous.schema.version > older => {
+                version = previous.schema;
+            }
+            _ => return None,
+        }
+    }
 }
 
 const fn property(schema: &EntitySchema, name: &str) -> Option<&'static PropertySchema> {

@@ -52,13 +52,15 @@ fn schemas(model: &Model<'_>) -> TokenStream {
 }
 
 fn from_row(model: &Model<'_>) -> TokenStream {
+    // Under a type's own span it would be another name where a macro is given the type.
+    let row = quote!(row);
     let entities = model.entities.iter().map(|Listed { variant, ty }| {
         let schema = schema(ty);
-        quote_spanned!(ty.span()=> if row.is_of(#schema) { return row.read::<#ty>().map(Self::#variant); })
+        quote_spanned!(ty.span()=> if #row.is_of(#schema) { return #row.read::<#ty>().map(Self::#variant); })
     });
     let other = match &model.other {
-        Some(Listed { variant, ty }) => quote_spanned!(ty.span()=> _tm::Ok(Self::#variant(row.into_row()))),
-        None => quote!(row.unknown::<Self>()),
+        Some(Listed { variant, ty }) => quote_spanned!(ty.span()=> _tm::Ok(Self::#variant(#row.into_row()))),
+        None => quote!(#row.unknown::<Self>()),
     };
     quote!(#(#entities)* #other)
 }

@@ -325,14 +325,20 @@ pub(crate) fn expand(image: &Image, row: &mut Properties) -> Result<()> {
         let older = settled(downgrade(from).map_err(error)?)
             .map_err(|detail| error(Fault::Refused(crate::UpgradeError::new(detail))))?;
         for (name, value) in &older {
-            let is_free = row.get(name.as_str()).is_none() && !is_own(schema, name.as_str());
-            if is_free && !previous.schema.in_key(name.as_str()) {
+            let is_taken = newer_than(schema, previous.schema).any(|version| is_own(version, name.as_str()));
+            if !is_taken && !previous.schema.in_key(name.as_str()) {
                 row.set(name.clone(), value);
             }
         }
         (newer, fields) = (previous.schema, Some(older));
     }
     Ok(())
+}
+
+/// The versions after `older`, whose properties stand on a row before its own; or are absent there.
+fn newer_than(schema: &'static EntitySchema, older: &EntitySchema) -> impl Iterator<Item = &'static EntitySchema> {
+    let version = older.version;
+    schema.lineage().take_while(move |newer| newer.version > version)
 }
 
 fn is_own(schema: &'static EntitySchema, name: &str) -> bool {

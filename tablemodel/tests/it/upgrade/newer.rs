@@ -316,3 +316,85 @@ async fn a_relay_of_the_older_program_leaves_newer_work_alone() {
     }
     assert!(left > 0, "nothing was left to the newer program");
 }
+
+/// The third: it has no words, which the second may have, and the first must.
+mod third {
+    use tablemodel::{Downgrade, Upgrade, UpgradeError, prelude::*};
+
+    macro_rules! words {
+        ($name:ident, $words:ty, $($more:tt)*) => {
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "Words", entity_type = "Words", partition = "{book}", row = "w_{id:04}", $($more)*)]
+            pub(super) struct $name {
+                pub(super) book: String,
+                pub(super) id: u32,
+                #[table(default)]
+                pub(super) words: $words,
+            }
+        };
+    }
+
+    words!(First, i64, version = 1);
+    words!(Second, Option<i64>, version = 2, previous = First, readable_by = 1, downgrade);
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Words", entity_type = "Words", version = 3, previous = Second, readable_by = 1, downgrade)]
+    #[table(partition = "{book}", row = "w_{id:04}")]
+    pub(super) struct Third {
+        pub(super) book: String,
+        pub(super) id: u32,
+    }
+
+    impl Upgrade<First> for Second {
+        fn upgrade(First { book, id, words }: First) -> Result<Self, UpgradeError> {
+            Ok(Self { book, id, words: Some(words) })
+        }
+    }
+
+    impl Downgrade<First> for Second {
+        fn downgrade(&self) -> First {
+            First { book: self.book.clone(), id: self.id, words: self.words.unwrap_or(-1) }
+        }
+    }
+
+    impl Upgrade<Second> for Third {
+        fn upgrade(Second { book, id, .. }: Second) -> Result<Self, UpgradeError> {
+            Ok(Self { book, id })
+        }
+    }
+
+    impl Downgrade<Second> for Third {
+        fn downgrade(&self) -> Second {
+            Second { book: self.book.clone(), id: self.id, words: self.id.checked_sub(1).map(i64::from) }
+        }
+    }
+
+    macro_rules! model {
+        ($name:ident, $entity:ident) => {
+            #[derive(TableModel)]
+            pub(super) enum $name {
+                Words($entity),
+            }
+        };
+    }
+
+    model!(FirstModel, First);
+    model!(SecondModel, Second);
+    model!(ThirdModel, Third);
+}
+
+#[tokio::test]
+async fn what_a_nearer_version_has_not_is_not_made_up_for_it_by_an_older_one() {
+    use third::{First, FirstModel, Second, SecondModel, Third, ThirdModel};
+    let first = TestDatabase::new::<FirstModel>().await.unwrap();
+    let second = first.reopen::<SecondModel>().await.unwrap();
+    let third = first.reopen::<ThirdModel>().await.unwrap();
+    for (id, is, was) in [(0, None, 0), (8, Some(7), 7)] {
+        third.insert(&Third { book: "B".into(), id }).await.unwrap();
+        let read = Second::find().book("B").id(id).one(&second).await.unwrap().unwrap();
+        assert_eq!(read.words, is);
+        // The first has a default for what is absent.
+        let read = First::find().book("B").id(id).one(&first).await.unwrap().unwrap();
+        assert_eq!(read.words, was);
+    }
+}

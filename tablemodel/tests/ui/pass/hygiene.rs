@@ -234,6 +234,29 @@ macro_rules! entity_of_names {
 }
 entity_of_names!(MadeOfNames, String, u32);
 
+macro_rules! model_of_names {
+    ($name:ident, $entity:ident, $other:ident, $of:ident) => {
+        /// Made by a macro that was given names.
+        #[derive(tablemodel::TableModel)]
+        pub enum $name {
+            /// A variant.
+            Entity($entity),
+            /// What it does not know.
+            #[table(other)]
+            Other(tablemodel::$other),
+        }
+
+        /// A projection of it.
+        #[derive(tablemodel::Projection)]
+        #[table(of = $entity)]
+        pub struct $of {
+            /// A field.
+            pub value: u32,
+        }
+    };
+}
+model_of_names!(ModelOfNames, MadeOfNames, Row, PartOfNames);
+
 /// The crate under another name.
 pub mod renamed {
     pub use ::tablemodel as tm;

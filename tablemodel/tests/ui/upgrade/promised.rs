@@ -1,6 +1,6 @@
 //! Versions that do not fit together.
 
-use tablemodel::{Upgrade, UpgradeError, prelude::*};
+use tablemodel::{Downgrade, Upgrade, UpgradeError, prelude::*};
 
 macro_rules! upgrade {
     ($old:ident => $new:ident) => {
@@ -79,5 +79,38 @@ struct Adopting {
     id: u32,
 }
 upgrade!(Second => Adopting);
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Old", frozen, partition = "{p}", row = "{id}")]
+struct Named {
+    p: String,
+    id: u32,
+    name: Option<String>,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Old", version = 2, previous = Named, partition = "{p}", row = "{id}")]
+struct Numbered {
+    p: String,
+    id: u32,
+    name: u32,
+}
+upgrade!(Named => Numbered);
+
+/// Under one name the two before it have two things, of which a row can hold one.
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Old", version = 3, previous = Numbered, readable_by = 1, downgrade)]
+#[table(partition = "{p}", row = "{id}")]
+struct Torn {
+    p: String,
+    id: u32,
+}
+upgrade!(Numbered => Torn);
+
+impl Downgrade<Numbered> for Torn {
+    fn downgrade(&self) -> Numbered {
+        unreachable!("never")
+    }
+}
 
 fn main() {}
