@@ -20,7 +20,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
-        change::{self, Change},
+        change::{self, Change, Role},
         copies::{followed, sources},
     },
     rooms::copy::{self, Source},
@@ -32,6 +32,8 @@ use crate::{
 pub(super) struct Copying {
     /// Holders beside their source are not written in one batch with it.
     apart: bool,
+    /// But for these, by row key: the batch of the changes writes their rows in any case.
+    along: HashSet<String>,
     /// A derived row of a holder was not as it should be: all are read.
     pub(super) repair: bool,
     /// Each holder is planned, also one of which only its own row changes.
@@ -202,7 +204,7 @@ impl Run<'_> {
                 followers.sources.push((change.schema().entity_type, source.clone()));
                 self.find_restricting(change, &registered, &source).await?;
                 self.find_followers(change.schema(), &registered, &source, &mut followers).await?;
-                let (mates, beside) = followers.beside.drain(..).partition(|holder| is_mate(holder, changes));
+                let (mates, beside) = followers.beside.drain(..).partition(|holder| self.is_mate(holder, changes));
                 followers.beside = beside;
                 followers.mates.extend::<Vec<_>>(mates);
             }
@@ -301,6 +303,33 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Whether the batch writes the holder in any case.
+    fn is_mate(&self, holder: &Change, changes: &[Change]) -> bool {
+        let is_same = |change: &Change| {
+            change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key()
+        };
+        self.copying.along.contains(&holder.key().row) || changes.iter().any(is_same)
+    }
+
+    /// Notes the holders that were to follow apart and of which the plan writes a row itself, but for sources that it guards:
+    /// two plans of one row would not know of each other. Tells whether there are any.
+    fn take_along(&mut self, plan: &BatchPlan, follows: &[BatchPlan], followers: &Followers) -> bool {
+        let here = (self.registered.table.as_str(), self.partition);
+        let writes = |row: &str| plan.planned(row).is_some_and(|planned| planned.role != Role::Source);
+        let alone = followers.alone.iter().flat_map(|holders| holders.keys_at(here));
+        let mut along: Vec<String> = alone.filter(|row| writes(row)).map(str::to_owned).collect();
+        let is_here = |(table, partition): &(&str, String)| {
+            table.eq_ignore_ascii_case(self.registered.schema.table) && partition == self.partition
+        };
+        let changes = followers.apart.iter().find(|(place, _)| is_here(place)).map_or(&[][..], |(_, changes)| changes);
+        let rows = follows.iter().filter(|plan| plan.place() == here).flat_map(|plan| plan.rows.iter());
+        let met = rows.filter(|row| writes(&row.planned.row)).filter_map(|row| changes.get(row.change));
+        along.extend(met.map(|change| change.key().row.clone()));
+        let is_met = !along.is_empty();
+        self.copying.along.extend(along);
+        is_met
+    }
+
     /// The plan of the changes with the holders beside them, and those of the other holders; nothing where another
     /// attempt is to be made without holders.
     pub(super) async fn plan_with(
@@ -327,7 +356,7 @@ impl Run<'_> {
             run.read_guests().await?;
             follows.push(run.plan(changes.iter())?.at(&registered.table, partition));
         }
-        Ok(Some((plan, follows)))
+        Ok((!self.take_along(&plan, &follows, followers)).then_some((plan, follows)))
     }
 
     /// The sources that the plan writes, as it leaves them.
@@ -369,11 +398,4 @@ impl Run<'_> {
 pub(super) fn in_turn(changes: &[Change]) -> impl Iterator<Item = (&Change, bool)> {
     let mut seen = HashSet::new();
     changes.iter().map(move |change| (change, !seen.insert(change.key())))
-}
-
-/// Whether the batch writes the holder in any case.
-fn is_mate(holder: &Change, changes: &[Change]) -> bool {
-    let is_same =
-        |change: &Change| change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key();
-    changes.iter().any(is_same)
 }

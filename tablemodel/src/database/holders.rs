@@ -3,14 +3,18 @@
 //!
 //! Which those are, and what is written of them, is `plan::follow`'s to say.
 
-use std::{ops::Bound, sync::Arc};
+use std::{collections::BTreeSet, ops::Bound, sync::Arc};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Batch, KeyRange, Operation, Page, Query, Row, RowKey, RowRange, Shown, key::compare, limits};
 use tokio::task::yield_now;
 
 use crate::{
-    database::{Database, Registered, execute::Run, followers::Followers},
+    database::{
+        Database, Registered,
+        execute::{Run, is_read_alone},
+        followers::Followers,
+    },
     error::Result,
     plan::{
         batch::{BatchPlan, matched, split},
@@ -35,6 +39,14 @@ pub(super) struct Holders {
     keys: Vec<RowKey>,
 }
 
+impl Holders {
+    /// The row keys of those at this table and partition.
+    pub(super) fn keys_at(&self, (table, partition): (&str, &str)) -> impl Iterator<Item = &str> {
+        let keys = if self.registered.table == table { self.keys.as_slice() } else { &[] };
+        keys.iter().filter(move |key| key.partition == partition).map(|key| key.row.as_str())
+    }
+}
+
 impl Followers {
     /// Adds a holder of which only its own row changes.
     pub(super) fn add_alone(&mut self, registered: &Arc<Registered>, key: RowKey) {
@@ -56,8 +68,9 @@ impl Run<'_> {
     /// Reads the holders among the changes, if they are many.
     pub(super) async fn read_holders(&mut self, changes: &[Change]) -> Result<()> {
         let recopied = changes.iter().filter(|change| matches!(change, Change::Recopy { .. }));
-        let rows = recopied.map(|change| change.key().row.as_str()).filter(|row| !self.known.contains_key(*row));
-        let rows: Vec<_> = rows.collect();
+        let single = recopied.filter(|change| is_read_alone(change.schema()));
+        let rows = single.map(|change| change.key().row.as_str()).filter(|row| !self.known.contains_key(*row));
+        let rows: Vec<_> = rows.collect::<BTreeSet<_>>().into_iter().collect(); // one may copy several of the sources
         if rows.len() < WORTH_A_QUERY {
             return Ok(());
         }

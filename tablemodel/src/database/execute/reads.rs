@@ -12,6 +12,15 @@ use crate::{
     schema::EntitySchema,
 };
 
+/// Whether an entity is one row, which is planned over as it is read.
+pub(in crate::database) fn is_read_alone(schema: &EntitySchema) -> bool {
+    #[cfg(feature = "blob")]
+    let has_more = schema.has_parts() || schema.has_moving_blobs();
+    #[cfg(not(feature = "blob"))]
+    let has_more = schema.has_parts();
+    !has_more
+}
+
 impl Run<'_> {
     pub(in crate::database) async fn learn(&mut self, row: &str) -> Result<Option<&Row>> {
         let found = self.db.get_row(&self.registered.table, &self.key(row)).await?;
@@ -21,11 +30,7 @@ impl Run<'_> {
 
     /// As `learn`, of an entity's head: its parts are learnt too.
     pub(super) async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
-        #[cfg(feature = "blob")]
-        let is_alone = !schema.has_parts() && !schema.has_moving_blobs();
-        #[cfg(not(feature = "blob"))]
-        let is_alone = !schema.has_parts();
-        if is_alone {
+        if is_read_alone(schema) {
             return self.learn(row).await;
         }
         let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row)).await?;

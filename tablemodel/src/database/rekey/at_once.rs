@@ -52,7 +52,9 @@ impl Database {
             let Some((first, second)) = prepared(leaving, leave, arriving, arrive).await? else { continue };
             let (first, follows, departure) = (first.plan, first.follows, first.batches);
             let (second, then, arrival) = (second.plan, second.follows, second.batches);
-            check_follows(&follows, &then, key)?;
+            let table = registered.table.as_str();
+            let sides = [((table, from.partition.as_str()), &first), ((table, key.partition.as_str()), &second)];
+            check_follows(sides, [&follows, &then], key)?;
             let plans: Vec<_> = [&first, &second].into_iter().chain(&follows).chain(&then).collect();
             let places = leaving.places_apart(&plans, Some(arriving));
             let mut batches = match leaving.join_places(places, join(departure, arrival)?).await {
@@ -116,14 +118,17 @@ async fn prepared(
     }
 }
 
-/// That no entity follows both the old key and the new one: each plan knows of one of them.
-fn check_follows(first: &[BatchPlan], second: &[BatchPlan], key: &RowKey) -> Result<()> {
-    let holders = |plan: &BatchPlan, row: &str| plan.rows.iter().any(|of| of.planned.row == row);
-    for plan in first {
-        let same = second.iter().filter(|other| other.place() == plan.place());
-        for other in same {
-            if let Some(both) = plan.rows.iter().find(|row| holders(other, &row.planned.row)) {
-                let (partition, row) = (plan.place().1, &both.planned.row);
+/// That no entity follows both the old key and the new one, or follows one and changes with the other: each plan knows of
+/// one of them. `sides` are the plans of the keys, and where they write.
+fn check_follows(sides: [(Place<'_>, &BatchPlan); 2], follows: [&[BatchPlan]; 2], key: &RowKey) -> Result<()> {
+    let [first, second] = sides;
+    let [follow, then] = follows.map(|plans| plans.iter().map(|plan| (plan.place(), plan)));
+    let second: Vec<_> = std::iter::once(second).chain(then).collect();
+    for (place, plan) in std::iter::once(first).chain(follow) {
+        let same = second.iter().filter(|(other, _)| *other == place);
+        for (_, other) in same {
+            if let Some(both) = plan.rows.iter().find(|row| other.planned(&row.planned.row).is_some()) {
+                let (partition, row) = (place.1, &both.planned.row);
                 let detail = format!(
                     "the entity at {partition}/{row} copies what is at the old key, and what comes to the new one; change that one first"
                 );
@@ -133,6 +138,9 @@ fn check_follows(first: &[BatchPlan], second: &[BatchPlan], key: &RowKey) -> Res
     }
     Ok(())
 }
+
+/// A table, with the prefix, and a partition.
+type Place<'p> = (&'p str, &'p str);
 
 /// Which of two joined plans a failed row is of.
 enum Side {

@@ -12,6 +12,7 @@ mod moves;
 mod oracle;
 mod races;
 mod rows;
+mod several;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_every_copy_as_its_source_is as enumerate;
 
