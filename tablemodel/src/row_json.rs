@@ -1,6 +1,6 @@
 //! A row as one line of JSON, in Azure's own form with type annotations, and back.
 //!
-//! Loses nothing: every Edm type, also `NaN`, comes back as it was.
+//! Loses nothing: every Edm type comes back as it was, also `NaN`, of which the form has one.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value as Json, json};

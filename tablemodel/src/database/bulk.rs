@@ -255,6 +255,9 @@ impl Writing<'_> {
             while self.flights.len() >= self.room || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
+            if self.is_stopped() {
+                return self.held.due.push_front(changes);
+            }
             self.busy.extend(&keys);
             let (db, registered) = (self.bulk.db.clone(), self.registered.clone());
             let flight = async move { Landed { report: write_changes(&db, &registered, &changes).await, keys } };

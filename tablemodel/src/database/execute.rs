@@ -13,7 +13,7 @@ mod sizes;
 mod waits;
 
 pub(crate) use self::outcome::Outcome;
-pub(super) use self::reads::is_read_alone;
+pub(super) use self::reads::{has_moving_blobs, is_read_alone};
 use self::{
     contributions::Places,
     current::Current,

@@ -14,7 +14,7 @@ use crate::{
     database::{
         Registered,
         bulk::rows_each,
-        execute::Run,
+        execute::{Run, has_moving_blobs},
         holders::{Holders, join},
     },
     error::{Error, ErrorKind, Result},
@@ -179,13 +179,20 @@ impl Run<'_> {
                     return Ok(None);
                 }
                 self.known.is_of_copies(&key.row);
-                return self.learn(&key.row).await;
+                return match has_moving_blobs(schema) {
+                    true => self.learn_entity(schema, &key.row).await,
+                    false => self.learn(&key.row).await,
+                };
             }
             return Ok(self.known.get(&key.row).and_then(Option::as_ref));
         }
         let place = (schema.table, key.clone());
         if !self.known.elsewhere.contains_key(&place) {
-            let row = self.db.get_row(&self.db.table_name(schema.table), key).await?;
+            let table = self.db.table_name(schema.table);
+            let row = match has_moving_blobs(schema) {
+                true => self.db.placed_entity(schema, &table, key).await?.map(|rows| rows.head),
+                false => self.db.get_row(&table, key).await?,
+            };
             self.known.elsewhere.insert(place.clone(), row);
         }
         Ok(self.known.elsewhere.get(&place).and_then(Option::as_ref))

@@ -23,7 +23,7 @@ use crate::{
     plan::{
         batch::BatchPlan,
         group::Group,
-        outbox::{self, Intent, Target, is_tombstone, targets},
+        outbox::{self, Intent, Target, is_tombstone, marker_row, targets},
         system,
     },
     schema::EntitySchema,
@@ -61,6 +61,11 @@ impl Markers {
     /// Somebody takes the marker away.
     pub(super) fn forget(&self, marker: &RowKey) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(marker);
+    }
+
+    /// All were taken away.
+    pub(super) fn forget_all(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn remember(&self, marker: RowKey, until: Duration) {
@@ -103,7 +108,7 @@ pub(super) fn later(now: DateTime, wait: Duration) -> DateTime {
 
 /// Where the marker of a partition stands.
 pub(super) fn marker(table: &str, partition: &str) -> RowKey {
-    let row = format!("{table}|{partition}");
+    let row = marker_row(table, partition);
     let shard = XxHash3_64::oneshot(row.as_bytes()) % MARKER_SHARDS;
     RowKey { partition: format!("{shard:02}"), row }
 }

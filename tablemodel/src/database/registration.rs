@@ -84,8 +84,12 @@ impl Run<'_> {
             if there.as_ref().is_some_and(copy::is_settled) && self.holds_already(image, source).await? {
                 return Ok(()); // what this write rests on is not current: it will fail, or begin again
             }
-            let properties =
-                copy::pending(entry, image.schema, there.as_ref(), later(clock.now(), 2 * self.db.0.fence));
+            let properties = copy::pending(
+                entry,
+                image.schema,
+                there.as_ref(),
+                later(clock.now(), self.db.0.fence.saturating_mul(2)),
+            );
             let is_ours = there.as_ref().is_none_or(|there| self.may_take_back(there));
             let reference = match there {
                 Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),

@@ -89,6 +89,7 @@ impl Database {
         self.check_writable()?;
         // Also where no entity has rows elsewhere a move has left markers.
         self.delete_existing(&self.dirty_table()).await?;
+        self.0.markers.forget_all();
         for table in self.table_names() {
             self.delete_existing(&table).await?;
         }

@@ -50,6 +50,7 @@ impl Database {
         if let Some(named) = named {
             let there = self.read_entity(schema, &registered.table, &key).await?;
             let there = there.ok_or_else(|| not_found::<EntityOf<P>>().at_key(key.clone()))?;
+            let there = self.completed(schema, there).await?;
             if !named.is_wanted(&image::Stored::of(schema, &there)?)? {
                 return Err(not_found::<EntityOf<P>>().at_key(key));
             }

@@ -205,6 +205,11 @@ pub(crate) fn look_again(intents: &mut Vec<Intent>, owner: String, sequence: i64
     }
 }
 
+/// The row key of the marker of a partition whose outbox holds rows.
+pub(crate) fn marker_row(table: &str, partition: &str) -> String {
+    format!("{table}|{partition}")
+}
+
 impl Intent {
     /// The row key of its outbox row.
     pub(crate) fn row(&self) -> String {

@@ -273,3 +273,29 @@ async fn a_read_only_database_refuses_before_the_first_entity_is_taken() {
     let error = reader.bulk().insert_all(never).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Denied);
 }
+
+/// All those of a kind are in one row.
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "Listed", partition = "{part}", row = "{id:06}")]
+#[table(list(of_kind, row = "k_{kind}"))]
+struct Listed {
+    part: String,
+    id: u32,
+    kind: u8,
+}
+
+#[derive(TableModel)]
+enum Lists {
+    Listed(Listed),
+}
+
+#[tokio::test]
+async fn stop_on_error_sends_nothing_that_waited_for_what_failed() {
+    let db = TestDatabase::new::<Lists>().await.unwrap();
+    let listed = |id| Listed { part: "p".into(), id, kind: 1 };
+    db.insert(&listed(0)).await.unwrap();
+    let report = db.bulk().stop_on_error().insert_all(stream::iter((0..400).map(listed))).await.unwrap();
+    assert_eq!(report.failed.len(), 1, "{:?}", report.failed);
+    assert!(report.written < 100, "those in one batch with it, not the next: {}", report.written);
+    assert_eq!(Listed::find().part("p").count(&db).await.unwrap(), report.written + 1);
+}

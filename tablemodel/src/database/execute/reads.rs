@@ -14,11 +14,16 @@ use crate::{
 
 /// Whether an entity is one row, which is planned over as it is read.
 pub(in crate::database) fn is_read_alone(schema: &EntitySchema) -> bool {
+    !schema.has_parts() && !has_moving_blobs(schema)
+}
+
+/// Whether entities of older versions are written as new before anything else is done with them.
+pub(in crate::database) fn has_moving_blobs(schema: &EntitySchema) -> bool {
     #[cfg(feature = "blob")]
-    let has_more = schema.has_parts() || schema.has_moving_blobs();
+    let is_moving = schema.has_moving_blobs();
     #[cfg(not(feature = "blob"))]
-    let has_more = schema.has_parts();
-    !has_more
+    let (is_moving, _) = (false, schema);
+    is_moving
 }
 
 impl Run<'_> {
@@ -29,7 +34,11 @@ impl Run<'_> {
     }
 
     /// As `learn`, of an entity's head: its parts are learnt too.
-    pub(super) async fn learn_entity(&mut self, schema: &'static EntitySchema, row: &str) -> Result<Option<&Row>> {
+    pub(in crate::database) async fn learn_entity(
+        &mut self,
+        schema: &'static EntitySchema,
+        row: &str,
+    ) -> Result<Option<&Row>> {
         if is_read_alone(schema) {
             return self.learn(row).await;
         }

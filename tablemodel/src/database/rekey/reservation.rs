@@ -30,7 +30,7 @@ impl Database {
     pub(super) async fn reserve(&self, registered: &Registered, moving: &Move, was: &Image) -> Result<ETag> {
         let (schema, key) = (registered.schema, &moving.to.key);
         let mut held = moving.newly_held(was)?;
-        let (unique, expires) = (held.len(), later(self.environment().clock.now(), 2 * self.0.fence));
+        let (unique, expires) = (held.len(), later(self.environment().clock.now(), self.0.fence.saturating_mul(2)));
         let bonds: Vec<_> = bonds(&moving.to, &registered.setting)?.into_iter().filter(Bond::is_beside).collect();
         let bound = |bond: &Bond| {
             let Entry { index, row, .. } = &bond.entry;

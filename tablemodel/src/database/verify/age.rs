@@ -16,12 +16,12 @@ const CLOCK: &str = "clock";
 
 impl Database {
     pub(super) fn is_older_than_fences(&self, row: &Row, fences: u32) -> bool {
-        outbox::later(row.timestamp, self.0.fence * fences) < self.environment().clock.now()
+        outbox::later(row.timestamp, self.0.fence.saturating_mul(fences)) < self.environment().clock.now()
     }
 
     /// What takes away the row, written at its timestamp, once so many fences have passed.
     pub(super) fn removal_after_fences(&self, row: &Row, fences: u32) -> Mend {
-        Mend::RemoveAfter(row.etag.clone(), outbox::later(row.timestamp, self.0.fence * fences))
+        Mend::RemoveAfter(row.etag.clone(), outbox::later(row.timestamp, self.0.fence.saturating_mul(fences)))
     }
 
     /// Takes the row away if the store's clock is past `time`.

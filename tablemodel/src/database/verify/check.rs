@@ -60,7 +60,7 @@ pub(super) struct Check {
     /// Rows here of entities that live in other partitions, or did.
     pub(super) guests: Vec<Guest>,
     /// Entities that have copies.
-    pub(super) holders: Vec<Image>,
+    pub(super) holders: Vec<(Image, i64)>,
     /// Outbox rows.
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
@@ -181,8 +181,11 @@ impl Check {
             _ if schema.table.eq_ignore_ascii_case(self.table) => {
                 self.derived += 1;
                 let is_list = index.and_then(|at| schema.index_at(at)).is_some_and(|index| index.cover == Cover::List);
+                let setting = &db.registered(schema)?.setting;
+                let is_building = index.is_some_and(|at| !setting.is_complete(at, self.strict));
                 match is_absent(db, schema, index)? {
                     true => {}
+                    false if is_list && is_building => {}
                     false if is_list => {
                         self.lists.entry(list::head_of(&row.key.row).to_owned()).or_default().push(row);
                     }
@@ -223,7 +226,7 @@ impl Check {
                 self.links.extend(crate::database::blobs::links(image));
                 self.total(db, image, sequence, setting)?;
                 if !old.now().schema.copies.is_empty() {
-                    self.holders.push(old.now().clone());
+                    self.holders.push((old.now().clone(), sequence));
                 }
                 self.want(image, setting, system::sequence(&rows.head.properties));
             }
@@ -269,7 +272,9 @@ impl Check {
                 continue;
             };
             let is_list = image.latest.index_at(entry.index).is_some_and(|index| index.cover == Cover::List);
-            if state == IndexState::Absent {
+            // While a list is built it may hold any of its keys.
+            let is_due = !is_list || setting.is_complete(entry.index, self.strict);
+            if state == IndexState::Absent || !is_due {
                 continue;
             }
             let Entry { away, row, properties, .. } = entry;

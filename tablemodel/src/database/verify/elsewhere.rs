@@ -52,7 +52,8 @@ impl Database {
             self.collect(found, check).await?;
         }
         for chunk in std::mem::take(&mut check.holders).chunks(CHUNK) {
-            let found: Vec<_> = chunk.iter().map(|holder| self.check_copies(holder, check.strict)).collect();
+            let found: Vec<_> =
+                chunk.iter().map(|(holder, sequence)| self.check_copies(holder, *sequence, check.strict)).collect();
             self.collect(found, check).await?;
         }
         let dead = std::mem::take(&mut check.dead);
@@ -253,7 +254,7 @@ impl Database {
 
     /// The copies that an entity has: that they say what their sources do. A source that is gone leaves a copy that is kept.
     /// One that is not built yet may say anything, unless what is being written is checked too.
-    async fn check_copies(&self, holder: &Image, strict: bool) -> Result<Option<Violation>> {
+    async fn check_copies(&self, holder: &Image, sequence: i64, strict: bool) -> Result<Option<Violation>> {
         let setting = &self.registered(holder.schema)?.setting;
         let least = if strict { IndexState::WriteOnly } else { IndexState::Readable };
         for (at, copy) in holder.schema.copies.iter().enumerate() {
@@ -266,7 +267,11 @@ impl Database {
             if of_source.is_some_and(|row| readable(source.schema, &row.into()).is_err()) {
                 continue; // reported where it stands
             }
-            if !copy::is_stale(holder, copy, row.as_ref())?
+            let is_stale = match copy::is_stale(holder, copy, row.as_ref()) {
+                Err(error) if crate::upgrade::asks(&error) => continue, // it is written as new before it is copied
+                other => other?,
+            };
+            if !is_stale
                 || self.is_pending(source.schema, &source.key).await?
                 || self.is_pending(holder.schema, &holder.key).await?
             {
@@ -277,7 +282,7 @@ impl Database {
                 key: holder.key.clone(),
                 kind: ViolationKind::Stale,
                 detail: format!("its copy `{}` is not what the {} at {} says", copy.name, copy.source_type, source.key),
-                mend: Mend::Recopy(holder.schema.entity_type, holder.key.clone()),
+                mend: Mend::Recopy(holder.schema.entity_type, holder.key.clone(), sequence),
             }));
         }
         Ok(None)

@@ -41,8 +41,8 @@ pub(super) enum Mend {
     /// The entity of this type, which has this sequence, is written once more. That the entity had it both times tells that it
     /// did not change between two pages of a check.
     Touch(&'static str, RowKey, i64),
-    /// The copies of the entity of this type are brought to what their sources are.
-    Recopy(&'static str, RowKey),
+    /// The copies of the entity of this type, which has this sequence, are brought to what their sources are.
+    Recopy(&'static str, RowKey, i64),
     /// The row, which is ahead of its entity, is taken away if it is still as it was, and the entity written once more.
     Rewrite(ETag, &'static str, RowKey),
     /// The row is taken away, if it is still as it was.
@@ -223,7 +223,7 @@ impl Database {
         match &violation.mend {
             Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
             Mend::Touch(entity, owner, _) => self.touch(self.known(entity)?, owner, Vec::new()).await,
-            Mend::Recopy(entity, holder) => self.recopy(self.known(entity)?, vec![holder.clone()]).await,
+            Mend::Recopy(entity, holder, _) => self.recopy(self.known(entity)?, vec![holder.clone()]).await,
             Mend::Rewrite(etag, entity, owner) => {
                 self.take_away(&violation.table, &violation.key, etag).await?;
                 self.touch(self.known(entity)?, owner, Vec::new()).await

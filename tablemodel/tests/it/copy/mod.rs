@@ -9,6 +9,7 @@ mod delivery;
 mod headed;
 mod many;
 mod moves;
+mod older;
 mod oracle;
 mod races;
 mod rows;

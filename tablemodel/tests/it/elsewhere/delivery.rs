@@ -219,3 +219,16 @@ async fn a_sweep_that_fails_once_leaves_no_tombstone_behind() {
     }
     assert_eq!(super::leftovers(&db).await, []);
 }
+
+#[tokio::test]
+async fn what_is_under_way_is_found_also_where_the_tables_were_dropped_before() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    db.insert(&worker("A", 1)).await.unwrap();
+    settle(&db).await;
+    db.drop_tables().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let step = Step::Put { city: 1, badge: None, skills: vec![1] };
+    let db = undelivered(db, &step).await;
+    settle(&db).await;
+    assert_exact(&db, &workers(&db).await, "delivered").await;
+}

@@ -90,3 +90,44 @@ async fn of_an_entity_too_large_for_its_row_no_value_is_claimed() {
         }
     }
 }
+
+/// With keys as long as a store takes them.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Tenants", partition = "{tenant}", row = "{name}")]
+#[table(index(by_tag, table = "Tags", partition = "{tag}", row = "{tenant}_{name}", keys_only, when = tag))]
+struct Tenant {
+    tenant: String,
+    name: String,
+    tag: Option<String>,
+}
+
+#[derive(TableModel)]
+enum Tenants {
+    Tenant(Tenant),
+}
+
+#[tokio::test]
+async fn keys_too_long_for_the_outbox_are_refused_by_name_before_anything_is_written() {
+    let db = TestDatabase::new::<Tenants>().await.unwrap();
+    db.forget_calls();
+    let long = "k".repeat(limits::MAX_KEY_CHARS - 5);
+    for (tenant, name, which) in [(&*long, "n", "partition key"), ("t", &*long, "row key")] {
+        let tenant = Tenant { tenant: tenant.into(), name: name.into(), tag: Some("x".into()) };
+        let error = db.insert(&tenant).await.unwrap_err();
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::KeyTooLong, Some("Tenant")), "{error}");
+        assert!(error.to_string().contains(which), "{error}");
+        assert_eq!(db.tally().commits, 0, "{}", db.tally());
+        db.insert(&Tenant { tag: None, ..tenant }).await.expect("nothing follows it");
+        db.forget_calls();
+    }
+}
+
+#[tokio::test]
+async fn a_fence_that_never_ends_is_no_error() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let program = Database::builder().fence(std::time::Duration::MAX).with_store::<Model>(db.store()).await.unwrap();
+    let stored = program.insert(&book("a", 0)).await.unwrap();
+    program.delete(stored).await.unwrap();
+    program.relay().drain().await.unwrap();
+    assert!(program.verify().await.unwrap().is_clean());
+}

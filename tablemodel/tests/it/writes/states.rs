@@ -19,9 +19,14 @@ const STATES: [IndexState; 4] =
 
 /// Sets the state of an index, and opens the store anew.
 async fn set(db: &TestDatabase, entity: &str, index: &str, state: IndexState) -> TestDatabase {
+    set_of::<Club>(db, entity, index, state).await
+}
+
+/// The same, of another model.
+async fn set_of<M: TableModel>(db: &TestDatabase, entity: &str, index: &str, state: IndexState) -> TestDatabase {
     let row = properties([("EntityType", "~index@1".into()), ("_seq", 1_i64.into()), ("State", state.word().into())]);
     plant(db, "tmschema", "s", &format!("index|{entity}|{index}"), Action::InsertOrReplace(row)).await;
-    db.reopen::<Club>().await.expect("opened")
+    db.reopen::<M>().await.expect("opened")
 }
 
 async fn exists(db: &TestDatabase, key: &str) -> bool {
@@ -179,4 +184,37 @@ async fn programs_that_record_at_the_same_time_agree() {
     second.expect("ensured");
     a.insert(&member("A", 1)).await.expect("inserted");
     assert!(Member::by_email().club("A").email("m1@x").exists(&b).await.expect("readable in both"));
+}
+
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "Club", partition = "{shelf}", row = "b_{id:04}")]
+#[table(list(of_kind, row = "k_{kind}"))]
+struct Book {
+    shelf: String,
+    id: u32,
+    kind: u8,
+}
+
+#[derive(TableModel)]
+enum Library {
+    Book(Book),
+}
+
+#[tokio::test]
+async fn a_list_that_is_being_built_may_lack_keys_and_is_left_to_who_builds_it() {
+    for state in [IndexState::Absent, IndexState::DeleteOnly, IndexState::WriteOnly] {
+        let db = TestDatabase::new::<Library>().await.expect("opened");
+        let book = |id| Book { shelf: "A".into(), id, kind: 1 };
+        db.insert(&book(1)).await.expect("inserted");
+        plant(&db, "Club", "A", "k_001", Action::Delete(Condition::Exists)).await;
+        let db = set_of::<Library>(&db, "Book", "of_kind", state).await;
+        assert_clean(&db).await;
+        db.insert(&book(2)).await.expect("inserted");
+        let before = row(&db, "A", "k_001").await.is_some();
+        assert_clean(&db).await;
+        db.repair().await.expect("repaired");
+        assert_eq!(row(&db, "A", "k_001").await.is_some(), before, "{state:?}");
+        let db = set_of::<Library>(&db, "Book", "of_kind", IndexState::Readable).await;
+        assert!(!db.verify().await.expect("verified").is_clean(), "{state:?}: it lacks a key");
+    }
 }
