@@ -62,10 +62,11 @@ impl Owned {
     /// Goes on with the unfinished migration, if it `fits`, or begins the one that is wanted; nothing where there is neither.
     pub(super) async fn take(db: &Database, stop: &Stop, fits: Fits, wanted: &Wanted<'_>) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
-        db.hold_lease().await?;
-        db.give_notice().await?;
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
+            if registry::epoch(&rows.0) != db.0.registry.enter().epoch {
+                db.load_registry().await?;
+            }
             rows.check_newest(db)?;
             let now = db.environment().clock.now();
             let (record, etag) = match rows.unfinished()? {
@@ -86,6 +87,9 @@ impl Owned {
                     (new_record(format!("{id:04}"), steps, undo, now), None)
                 }
             };
+            // A call that is refused, or has nothing to do, takes no index out of use.
+            db.hold_lease().await?;
+            db.give_notice().await?;
             let owned = Self { me: me.clone(), leads: true, ..Self::beside(db, &record.id, stop) };
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));

@@ -109,6 +109,18 @@ async fn many_programs_that_begin_to_write_together_all_do() {
     assert_not_ready(&next::<Club>(&store).await, "after all").await;
 }
 
+#[tokio::test]
+async fn a_migration_that_finds_nothing_to_do_takes_no_index_out_of_use() {
+    for mode in MODES {
+        let store = built(mode).await;
+        let db = next::<first::Club>(&store).await;
+        let applied = db.migrations().apply().await.expect("nothing to do");
+        assert_eq!(applied.migration, None, "{mode:?}");
+        drop(db);
+        assert_built(&next::<Club>(&store).await, &format!("{mode:?}")).await;
+    }
+}
+
 /// The rows of the states of indexes, with their ETags.
 async fn rows_of_states(programs: &[Database]) -> Vec<tablemodel::Row> {
     let db = programs.first().expect("one");
