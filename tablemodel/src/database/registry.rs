@@ -11,7 +11,7 @@ mod registered;
 use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::{
-    Action, Batch, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef,
+    Action, Batch, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef, limits,
 };
 
 pub(super) use self::known::{Generation, Registry};
@@ -37,6 +37,8 @@ pub(crate) const SCHEMA_TABLE: &str = "tmschema";
 pub(super) const PARTITION: &str = "s";
 /// The row that counts the changes of states.
 pub(super) const EPOCH: &str = "epoch";
+/// How many rows of states a batch has room for, beside the epoch and the record of a migration.
+pub(super) const MOST_CHANGES: usize = limits::MAX_BATCH_OPERATIONS - 2;
 const FORMAT: i64 = 1;
 
 impl Database {
