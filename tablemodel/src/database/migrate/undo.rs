@@ -151,7 +151,7 @@ impl Undo {
         drop(states);
         record::forget(db, &record.id).await?;
         owned.finish().await?;
-        contracted.steps = Rows::read(db).await?.steps(&record)?;
+        contracted.steps = Rows::read(db).await?.told(&record)?;
         Ok(contracted)
     }
 }

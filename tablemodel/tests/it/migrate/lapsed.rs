@@ -56,6 +56,24 @@ async fn an_index_that_a_program_wrote_beside_is_built_anew_before_it_is_read() 
 }
 
 #[tokio::test]
+async fn an_index_that_lapsed_is_told_as_one_that_is_not_read() {
+    for mode in MODES {
+        let store = built(mode).await;
+        without(&store).await;
+        let told = super::states(&next::<Club>(&store).await).await;
+        assert_eq!(told, [IndexState::WriteOnly; 4], "{mode:?}");
+    }
+    let store = built(Consistency::Azure).await;
+    let (old, db) = (next::<first::Club>(&store).await, next::<Club>(&store).await);
+    old.insert(&first::person("c1", 900)).await.expect("written");
+    let stopped = db.migrations().stop_when(|| true).apply().await.expect_err("it waits for the other");
+    assert_eq!(*stopped.kind(), ErrorKind::Stopped);
+    db.migrations().pause().await.expect("paused");
+    let applied = db.migrations().apply().await.expect("paused");
+    assert!(applied.paused && !applied.is_complete(), "{applied:?}");
+}
+
+#[tokio::test]
 async fn a_program_that_only_reads_takes_no_index_out_of_use() {
     for mode in MODES {
         let store = built(mode).await;
