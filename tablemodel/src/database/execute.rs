@@ -278,11 +278,11 @@ impl<'a> Run<'a> {
     /// The states of indexes that an attempt is planned on, held until it is over.
     async fn enter(&mut self) -> Result<Arc<Generation>> {
         self.db.hold_lease().await?;
-        self.db.give_notice().await?; // also where nobody has leases
         let states = self.db.0.registry.enter();
         if self.registered.epoch != states.epoch {
             self.registered = Current::Newer(self.db.registered(self.registered.schema)?);
         }
+        self.db.give_notice().await?; // also where nobody has leases, and of what is new in these states
         Ok(states)
     }
 

@@ -11,7 +11,7 @@ mod registered;
 use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::{
-    Action, Batch, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef,
+    Action, Batch, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef, limits,
 };
 
 pub(super) use self::known::{Generation, Registry};
@@ -37,6 +37,8 @@ pub(crate) const SCHEMA_TABLE: &str = "tmschema";
 pub(super) const PARTITION: &str = "s";
 /// The row that counts the changes of states.
 pub(super) const EPOCH: &str = "epoch";
+/// How many rows of states a batch has room for, beside the epoch and the record of a migration.
+pub(super) const MOST_CHANGES: usize = limits::MAX_BATCH_OPERATIONS - 2;
 const FORMAT: i64 = 1;
 
 impl Database {
@@ -161,25 +163,34 @@ pub(super) fn followers(schema: &'static EntitySchema) -> impl Iterator<Item = S
 
 /// The indexes of the entity that are kept, or were, and that no version of its schema names.
 pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
-    let mut beyond = lacked(schema, rows)?;
+    let mut beyond = unnamed(schema, rows)?;
     beyond.retain(|name| !schema.ancestors().any(|older| followers(older).any(|known| known == *name)));
     Ok(beyond)
 }
 
-/// The indexes of the entity that are kept, or were, and that rows of its own version are not in.
+/// The indexes of the entity that are kept, or were, and that rows of its own version are not in. None where no such row is written
+/// any more.
 fn lacked(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
+    match rewrites::newest(schema.entity_type, rows)? {
+        Some(newest) if newest > schema.version => Ok(Vec::new()),
+        _ => unnamed(schema, rows),
+    }
+}
+
+/// The indexes of the entity that are kept, or were, and that its own version does not name.
+fn unnamed(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
     let own = index_row(schema.entity_type, "");
-    let mut lacked = Vec::new();
+    let mut unnamed = Vec::new();
     for (key, row) in rows {
         let Some(name) = key.strip_prefix(&own) else { continue };
         let is_known =
             rewrites::version(name).is_some() || is_move(name) || followers(schema).any(|known| known == name);
         if !is_known && state(row)? != IndexState::Absent {
-            lacked.push(name.to_owned());
+            unnamed.push(name.to_owned());
         }
     }
-    lacked.sort_unstable();
-    Ok(lacked)
+    unnamed.sort_unstable();
+    Ok(unnamed)
 }
 
 pub(super) fn state(row: &Row) -> Result<IndexState> {

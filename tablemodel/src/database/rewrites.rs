@@ -50,6 +50,11 @@ pub(super) fn reached(entity: &str, rows: &HashMap<String, Row>, least: IndexSta
     Ok(reached)
 }
 
+/// The version that all rows are of, or are about to be: rows of an older one are not written any more.
+pub(super) fn newest(entity: &str, rows: &HashMap<String, Row>) -> Result<Option<u32>> {
+    reached(entity, rows, IndexState::WriteOnly, u32::MAX)
+}
+
 impl Registered {
     /// That rows of this version are still written.
     ///

@@ -3,7 +3,7 @@
 //!
 //! What a row holds is not compared: that is read by its version.
 
-use super::{AggregateSchema, EntitySchema, Function, IndexSchema, When};
+use super::{AggregateSchema, EntitySchema, Function, IndexSchema, PropertySchema, When};
 use crate::{
     check::same_key,
     key::{Part, Segment, Template},
@@ -88,9 +88,24 @@ fn holds_as((schema, own): Of<Option<When>>, (older, its): Of<Option<When>>) -> 
     }
 }
 
-/// Whether it is the same property. One that is new where another is gone is taken for that one renamed.
+/// Whether it is the same property: by its name, or renamed, where that is plain.
 fn is_named_as((schema, own): Of<&str>, (older, its): Of<&str>) -> bool {
-    own == its || (schema.property(its).is_none() && older.property(own).is_none())
+    own == its || schema.property(own).is_some_and(|property| is_renamed((schema, property), (older, its)))
+}
+
+/// Whether the user says so, or nothing else of its kind is new, and nothing else gone. Of two that are, either may be the other.
+fn is_renamed((schema, own): Of<&PropertySchema>, (older, its): Of<&str>) -> bool {
+    let is_told = own.was == Some(its);
+    let is_only_one = || only_in(schema, older, own) == Some(own.property) && only_in(older, schema, own) == Some(its);
+    is_told || is_only_one()
+}
+
+/// The property of this kind that one version has and the other lacks, if there is just one.
+fn only_in(one: &'static EntitySchema, other: &'static EntitySchema, kind: &PropertySchema) -> Option<&'static str> {
+    let is_kind = |of: &&PropertySchema| of.edm == kind.edm && of.codec == kind.codec;
+    let mut found = one.properties().filter(is_kind).filter(|of| other.property(of.property).is_none());
+    let first = found.next()?;
+    found.next().is_none().then_some(first.property)
 }
 
 fn parts(template: &Template) -> impl Iterator<Item = &Part> {

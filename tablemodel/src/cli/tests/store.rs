@@ -320,6 +320,7 @@ fn an_older_program_leaves_what_a_newer_one_keeps() {
         let refused = store.text::<old::Club>(DRIFTED, words);
         assert!(refused.contains("the store is newer than this program"), "{words}: {refused}");
     }
+    assert_eq!(store.json::<unique::Club>(DONE, "plan")["steps"], json!([]), "they took no index out of use");
     assert_eq!(store.json::<unique::Club>(DONE, "verify")["derived"], 300);
 }
 

@@ -158,13 +158,13 @@ impl<'a> Apply<'a> {
     /// Does what is to be done in a migration that is this call's; whether the call ends with it.
     async fn lead(&self, owned: &Owned, applied: &mut Applied) -> Result<bool> {
         let built = self.build(owned, applied).await;
-        let is_over = built.is_ok() && applied.is_complete() && !applied.paused;
-        if !is_over {
-            // Whoever goes on need not wait for the lease; a store that is gone cannot be told.
-            let released = owned.release().await;
-            built.and(released)?;
+        if matches!(built, Ok(true)) {
+            return Ok(false);
         }
-        Ok(!is_over)
+        // Whoever goes on need not wait for the lease; a store that is gone cannot be told.
+        let released = owned.release().await;
+        built.and(released)?;
+        Ok(true)
     }
 
     /// Works on ranges of a migration that another call leads.
@@ -222,13 +222,14 @@ impl<'a> Apply<'a> {
         if let Some(id) = &applied.migration {
             let rows = Rows::read(&self.db).await?;
             if let Some(record) = rows.records()?.into_iter().find(|record| record.id == *id) {
-                applied.steps = rows.steps(&record)?;
+                applied.steps = rows.told(&record)?;
             }
         }
         Ok(applied)
     }
 
-    async fn build(&self, owned: &Owned, applied: &mut Applied) -> Result<()> {
+    /// Whether the migration ended: an index of it that a program wrote without since then is for the next one.
+    async fn build(&self, owned: &Owned, applied: &mut Applied) -> Result<bool> {
         let (rows, record) = owned.rows().await?;
         if record.undo {
             let detail = format!("migration {} is being taken back; call `rollback` or `contract` first", record.id);
@@ -250,8 +251,8 @@ impl<'a> Apply<'a> {
             }
         }
         let rows = Rows::read(&self.db).await?;
-        applied.steps = rows.steps(&record)?;
-        Ok(())
+        applied.steps = rows.told(&record)?;
+        Ok(rows.record(&owned.id)?.is_some_and(|(record, _)| record.finished.is_some()))
     }
 
     /// Through the states in which rows are only deleted, and written, to where every live program writes them.

@@ -259,7 +259,7 @@ impl Migrations {
         let control = rows.control(&record.id);
         let ranges = record::ranges(&self.db, &record.id).await?;
         Ok(Some(MigrationStatus {
-            steps: rows.steps(&record)?,
+            steps: rows.told(&record)?,
             started: record.started,
             finished: record.finished,
             undone: record.undo,

@@ -64,12 +64,18 @@ impl Rows {
         Control::read(self.0.get(&control_key(id)))
     }
 
-    /// The indexes of a migration, as they are now.
+    /// The indexes of a migration, as their states stand: to be moved on.
     pub(super) fn steps(&self, record: &Record) -> Result<Vec<Step>> {
         let step = |(entity, index): &(String, String)| {
             Ok(Step { entity: entity.clone(), index: index.clone(), state: self.state(entity, index)? })
         };
         record.steps.iter().map(step).collect()
+    }
+
+    /// The same, to be told: how far each is for those who read it.
+    pub(super) fn told(&self, record: &Record) -> Result<Vec<Step>> {
+        let told = |step: Step| Ok(Step { state: self.complete(&step.entity, &step.index)?, ..step });
+        self.steps(record)?.into_iter().map(told).collect()
     }
 
     pub(super) fn plan(&self, db: &Database) -> Result<MigrationPlan> {

@@ -1,7 +1,7 @@
 //! Who may move the states of indexes: one migration at a time, by one owner, one state after the other, each once every live
 //! program knows of the one before.
 //!
-//! States, their epoch and the record change in one batch; how they are read is told in `rows`.
+//! States, their epoch and the record change in one batch, or in several where there are many; how they are read is told in `rows`.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -62,10 +62,11 @@ impl Owned {
     /// Goes on with the unfinished migration, if it `fits`, or begins the one that is wanted; nothing where there is neither.
     pub(super) async fn take(db: &Database, stop: &Stop, fits: Fits, wanted: &Wanted<'_>) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
-        db.hold_lease().await?;
-        db.give_notice().await?;
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
+            if registry::epoch(&rows.0) != db.0.registry.enter().epoch {
+                db.load_registry().await?;
+            }
             rows.check_newest(db)?;
             let now = db.environment().clock.now();
             let (record, etag) = match rows.unfinished()? {
@@ -86,6 +87,9 @@ impl Owned {
                     (new_record(format!("{id:04}"), steps, undo, now), None)
                 }
             };
+            // A call that is refused, or has nothing to do, takes no index out of use.
+            db.hold_lease().await?;
+            db.give_notice().await?;
             let owned = Self { me: me.clone(), leads: true, ..Self::beside(db, &record.id, stop) };
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));
@@ -166,22 +170,41 @@ impl Owned {
     }
 
     /// Changes the record, and with it rows beside it, which raises the epoch. Nothing is written where nothing differs but the
-    /// lease.
+    /// lease. More rows than a batch has room for are written in several, and the record is changed with the last of them: whoever goes
+    /// on in between finds what is left.
     pub(super) async fn rewrite(
         &self,
         next: impl Fn(&Rows, &mut Record) -> Result<Vec<Operation>> + Send + Sync,
     ) -> Result<Record> {
+        loop {
+            if let Some(record) = self.rewrite_once(&next).await? {
+                return Ok(record);
+            }
+        }
+    }
+
+    /// One batch of these; the record as it is, if it was the last one.
+    async fn rewrite_once(
+        &self,
+        next: &(impl Fn(&Rows, &mut Record) -> Result<Vec<Operation>> + Send + Sync),
+    ) -> Result<Option<Record>> {
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(&self.db).await?;
-            let (mut record, row) = match self.mine(&rows) {
+            let (there, row) = match self.mine(&rows) {
                 // Its last write may have been this one, and its reply was lost.
                 Err(_) if attempt > 0 && rows.record(&self.id)?.is_some_and(|(record, _)| record.owner.is_none()) => {
                     self.db.load_registry().await?;
-                    return rows.record(&self.id)?.map(|(record, _)| record).ok_or_else(busy);
+                    return rows.record(&self.id)?.map(|(record, _)| Some(record)).ok_or_else(busy);
                 }
                 other => other?,
             };
+            let mut record = there.clone();
             let mut operations = next(&rows, &mut record)?;
+            let is_last = operations.len() <= registry::MOST_CHANGES;
+            if !is_last {
+                operations.truncate(registry::MOST_CHANGES);
+                record = there;
+            }
             let is_any = !operations.is_empty();
             operations.extend(is_any.then(|| registry::next_epoch(&rows.0, self.now().ticks())));
             if self.write(&record, Some(row.etag.clone()), operations, attempt).await? {
@@ -189,7 +212,7 @@ impl Owned {
                 if is_any || attempt > 0 {
                     self.db.load_registry().await?;
                 }
-                return Ok(record);
+                return Ok(is_last.then_some(record));
             }
         }
         Err(busy())

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     database::{
         Database,
-        registry::{entity_row, followers, index_row, moved, place, record},
+        registry::{MOST_CHANGES, entity_row, followers, index_row, moved, place, record},
     },
     error::{Error, Result},
     plan::states::IndexState,
@@ -205,13 +205,19 @@ async fn close(owned: &Owned, moves: &[Move], closed: bool) -> Result<()> {
     owned.rewrite(next).await.map(drop)
 }
 
-/// The new form is the one that is kept, from this batch on.
+/// The new form is the one that is kept, from this batch on: of each entity its own, which is never cut.
 async fn change_form(owned: &Owned, moves: &[Move]) -> Result<()> {
-    let next = |rows: &Rows, _: &mut Record| {
-        let batches: Vec<_> = moves.iter().map(|of| form(owned, of, rows)).collect::<Result<_>>()?;
-        Ok(batches.into_iter().flatten().collect())
-    };
-    owned.rewrite(next).await.map(drop)
+    let (rows, _) = owned.rows().await?;
+    for of in moves {
+        if form(owned, of, &rows)?.len() > MOST_CHANGES {
+            let detail = "both forms together have more indexes than one batch can change the states of";
+            return Err(Error::unsupported(detail).of(of.new.entity_type));
+        }
+    }
+    for of in moves {
+        owned.rewrite(|rows, _| form(owned, of, rows)).await?;
+    }
+    Ok(())
 }
 
 fn form(owned: &Owned, of: &Move, rows: &Rows) -> Result<Vec<Operation>> {

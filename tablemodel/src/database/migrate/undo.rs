@@ -132,11 +132,11 @@ impl Undo {
         for (from, to) in down {
             let (rows, record) = owned.rows().await?;
             if rows.steps(&record)?.iter().any(|step| step.state == from) {
+                if from == IndexState::WriteOnly {
+                    owned.pass_readers().await?; // it may have been readable until just now, be it by an earlier call
+                }
                 owned.settle(&waiting).await?;
                 owned.shift(from, to).await?;
-                if from == IndexState::Readable {
-                    owned.pass_readers().await?;
-                }
             }
         }
         owned.settle(&waiting).await?;
@@ -151,7 +151,7 @@ impl Undo {
         drop(states);
         record::forget(db, &record.id).await?;
         owned.finish().await?;
-        contracted.steps = Rows::read(db).await?.steps(&record)?;
+        contracted.steps = Rows::read(db).await?.told(&record)?;
         Ok(contracted)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, ValueRef};
 
-use super::{PARTITION, entity_row, index_row, lacked, next_epoch, state};
+use super::{MOST_CHANGES, PARTITION, entity_row, index_row, lacked, next_epoch, state};
 use crate::{
     database::{
         Database,
@@ -63,10 +63,13 @@ impl Database {
             if operations.is_empty() {
                 return Ok(());
             }
+            let is_last = operations.len() <= MOST_CHANGES;
+            operations.truncate(MOST_CHANGES);
             operations.push(next_epoch(&rows, self.environment().clock.now().ticks()));
             let batch = Batch { operations, ..Batch::new(self.registry_table(), PARTITION) };
             match self.commit_unleased(&[batch], attempt).await {
-                Ok(_) => return self.load_registry().await,
+                Ok(_) if is_last => return self.load_registry().await,
+                Ok(_) => {}
                 Err(error) if is_race(error.kind()) || is_transient(&error) => self.pause(attempt).await,
                 Err(error) => return Err(error.into()),
             }

@@ -34,7 +34,8 @@ pub(crate) struct Registered {
     pub(crate) setting: Setting,
     /// Indexes that the store keeps of it and the program's model does not name.
     pub(crate) beyond: Vec<String>,
-    /// The same, and those that only older versions of it have: what this program writes is not in them.
+    /// The same, and those that only older versions of it have, where rows of its version are still written: what this program writes
+    /// is not in them.
     pub(crate) lacked: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
     pub(crate) rewritten: Option<u32>,
@@ -131,7 +132,7 @@ pub(super) fn registered(
         },
         beyond: beyond(schema, rows)?,
         lacked: lacked(schema, rows)?,
-        rewritten: rewrites::reached(schema.entity_type, rows, IndexState::WriteOnly, u32::MAX)?,
+        rewritten: rewrites::newest(schema.entity_type, rows)?,
         epoch: epoch(rows),
         closed: moved::closed(schema, rows),
         columns: Arc::new(Columns::of(schema)),

@@ -56,6 +56,24 @@ async fn an_index_that_a_program_wrote_beside_is_built_anew_before_it_is_read() 
 }
 
 #[tokio::test]
+async fn an_index_that_lapsed_is_told_as_one_that_is_not_read() {
+    for mode in MODES {
+        let store = built(mode).await;
+        without(&store).await;
+        let told = super::states(&next::<Club>(&store).await).await;
+        assert_eq!(told, [IndexState::WriteOnly; 4], "{mode:?}");
+    }
+    let store = built(Consistency::Azure).await;
+    let (old, db) = (next::<first::Club>(&store).await, next::<Club>(&store).await);
+    old.insert(&first::person("c1", 900)).await.expect("written");
+    let stopped = db.migrations().stop_when(|| true).apply().await.expect_err("it waits for the other");
+    assert_eq!(*stopped.kind(), ErrorKind::Stopped);
+    db.migrations().pause().await.expect("paused");
+    let applied = db.migrations().apply().await.expect("paused");
+    assert!(applied.paused && !applied.is_complete(), "{applied:?}");
+}
+
+#[tokio::test]
 async fn a_program_that_only_reads_takes_no_index_out_of_use() {
     for mode in MODES {
         let store = built(mode).await;
@@ -107,6 +125,18 @@ async fn many_programs_that_begin_to_write_together_all_do() {
     late.insert(&first::person("c1", 950)).await.expect("written");
     assert_eq!(rows_of_states(&programs).await, before, "it was said already");
     assert_not_ready(&next::<Club>(&store).await, "after all").await;
+}
+
+#[tokio::test]
+async fn a_migration_that_finds_nothing_to_do_takes_no_index_out_of_use() {
+    for mode in MODES {
+        let store = built(mode).await;
+        let db = next::<first::Club>(&store).await;
+        let applied = db.migrations().apply().await.expect("nothing to do");
+        assert_eq!(applied.migration, None, "{mode:?}");
+        drop(db);
+        assert_built(&next::<Club>(&store).await, &format!("{mode:?}")).await;
+    }
 }
 
 /// The rows of the states of indexes, with their ETags.
@@ -173,6 +203,51 @@ mod dropped {
         }
     }
 
+    /// The second as others released it: the index stays.
+    pub(super) mod kept {
+        use super::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", entity_type = "Person", version = 2, previous = super::first::Person)]
+        #[table(partition = "{club}", row = "p_{id:04}")]
+        #[table(index(by_city, row = "city_{city}_{id:04}", keys_only))]
+        pub(crate) struct Person {
+            pub(crate) club: String,
+            pub(crate) id: u32,
+            pub(crate) city: String,
+        }
+
+        impl Upgrade<super::first::Person> for Person {
+            fn upgrade(old: super::first::Person) -> Result<Self, UpgradeError> {
+                let super::first::Person { club, id, city } = old;
+                Ok(Self { club, id, city })
+            }
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Club {
+            Person(Person),
+        }
+    }
+
+    /// What was before the first: no index.
+    pub(super) mod bare {
+        use super::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+        pub(crate) struct Person {
+            pub(crate) club: String,
+            pub(crate) id: u32,
+            pub(crate) city: String,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(crate) enum Club {
+            Person(Person),
+        }
+    }
+
     pub(super) mod first {
         use super::*;
 
@@ -222,6 +297,39 @@ async fn an_index_that_a_new_version_drops_is_not_read_by_programs_of_the_old_on
         assert!(applied.is_complete(), "{told}: {applied:?}");
         assert_eq!(again().await.expect("readable"), 211, "{told}");
         assert_clean(&back, &told).await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_whose_writes_are_refused_takes_an_index_out_of_use_only_once_they_are_not() {
+    use dropped::{bare, first, kept};
+    for mode in MODES {
+        let told = format!("{mode:?}");
+        let store = store_of::<bare::Club>(mode).await;
+        let person = |id| bare::Person { club: "c0".into(), id, city: "Oslo".into() };
+        let all = store.bulk().insert_all(futures_util::stream::iter((0..210).map(person))).await.expect("written");
+        assert!(all.failed.is_empty(), "{told}");
+        store.clock().advance(Duration::from_secs(130));
+        next::<first::Club>(&store).await.migrations().apply().await.expect("the index");
+        store.clock().advance(Duration::from_secs(130));
+        next::<kept::Club>(&store).await.migrations().apply().await.expect("the rows");
+        store.clock().advance(Duration::from_secs(130));
+        let old = next::<bare::Club>(&store).await;
+        let error = old.insert(&person(900)).await.expect_err("all rows are of the next version");
+        assert_eq!(*error.kind(), ErrorKind::UnknownVersion, "{told}");
+        let new = next::<kept::Club>(&store).await;
+        let oslo = async || kept::Person::by_city().club("c0").city("Oslo").count(&new).await;
+        assert_eq!(oslo().await.expect("nobody writes without it"), 210, "{told}");
+        store.clock().advance(Duration::from_secs(130));
+        new.migrations().rollback().await.expect("older programs write again");
+        if mode == Consistency::Azure {
+            old.insert(&person(900)).await.expect("written");
+        } else {
+            next::<bare::Club>(&store).await.insert(&person(900)).await.expect("written");
+        }
+        let error = first::Person::by_city().club("c0").city("Oslo").count(&next::<first::Club>(&store).await).await;
+        let error = error.expect_err("one is not in it");
+        assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
     }
 }
 

@@ -13,6 +13,7 @@ mod lacking;
 mod lapsed;
 mod layouts;
 mod leases;
+mod many;
 mod redefined;
 mod resharded;
 mod rewrites;

@@ -1,12 +1,16 @@
 //! Taking back what was built, at every state; and taking away what the model dropped.
 
-use std::time::Duration;
+use std::{pin::pin, sync::Arc, time::Duration};
 
+use futures_util::future::{Either, select};
 use tablemodel::{
     Consistency, ErrorKind, IndexState,
     prelude::*,
-    store::{Action, Batch},
-    testing::{Fault, Script},
+    store::{
+        Action, Batch,
+        clock::{Clock, ManualClock, Sleep},
+    },
+    testing::{Fault, Script, TestDatabase},
 };
 
 use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next, program, states};
@@ -132,4 +136,87 @@ async fn a_program_starts_beside_a_rollback_that_died() {
         let _ = db.migrations().rollback().await; // it may be over by then
         assert_clean(&db, &format!("died at call {call}")).await;
     }
+}
+
+/// Others have their turn after each second.
+struct Slowly(ManualClock);
+
+#[async_trait::async_trait]
+impl Sleep for Slowly {
+    async fn sleep(&self, time: Duration) {
+        if time == Duration::MAX {
+            std::future::pending().await
+        }
+        for _ in 0..time.as_secs().max(1) {
+            self.0.advance(Duration::from_secs(1));
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn slow(store: &TestDatabase) -> tablemodel::DatabaseBuilder {
+    let clock = store.clock().clone();
+    let builder = Database::builder().consistency(Consistency::Azure).sleep(Arc::new(Slowly(clock.clone())));
+    builder.clock(Arc::new(clock)).deadline(Duration::MAX)
+}
+
+/// One who writes, and ever more who only read, and look at the states when they are due.
+struct Others<'a> {
+    store: &'a TestDatabase,
+    writer: Database,
+    readers: Vec<Database>,
+    persons: u32,
+}
+
+impl Others<'_> {
+    /// None is shown less than there is.
+    async fn look(&mut self) {
+        tokio::task::yield_now().await;
+        self.writer.insert(&Person { city: "Oslo".into(), ..other(self.persons) }).await.expect("written");
+        self.persons += 1;
+        self.readers.push(slow(self.store).read_only().with_store::<Club>(self.store.store()).await.expect("opened"));
+        for (at, reader) in self.readers.iter().enumerate() {
+            match Person::by_city().club("c0").city("Oslo").count(reader).await {
+                Ok(found) => assert_eq!(found, u64::from(self.persons), "reader {at}"),
+                Err(error) => assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "reader {at}: {error}"),
+            }
+        }
+    }
+
+    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        loop {
+            let look = pin!(self.look());
+            match select(work, look).await {
+                Either::Left((done, look)) => {
+                    look.await;
+                    return done;
+                }
+                Either::Right(((), again)) => work = again,
+            }
+        }
+    }
+}
+
+fn other(id: u32) -> Person {
+    let first::Person { club, name, city, badge, visits, .. } = first::person("c0", id);
+    Person { club, id, name, city, badge, visits }
+}
+
+#[tokio::test]
+async fn a_rollback_that_is_gone_on_with_waits_for_those_who_only_read() {
+    let store = filled(Consistency::Azure, 0, 0).await;
+    let db = slow(&store).with_store::<Club>(store.store()).await.expect("opened");
+    db.ensure_tables().await.expect("ensured");
+    db.insert(&other(0)).await.expect("written");
+    db.migrations().apply().await.expect("applied");
+    let mut others = Others { store: &store, writer: db.clone(), readers: Vec::new(), persons: 1 };
+    let (clock, at) = (store.clock().clone(), store.clock().monotonic() + Duration::from_secs(32));
+    let stopping = db.migrations().stop_when(move || clock.monotonic() >= at);
+    let stopped = others.beside(stopping.rollback()).await.expect_err("while it waits for those who read");
+    assert_eq!(*stopped.kind(), ErrorKind::Stopped);
+    assert_eq!(states(&db).await, [IndexState::WriteOnly; 4]);
+    let gone = others.beside(db.migrations().rollback()).await.expect("taken back");
+    assert!(gone.steps.iter().all(|step| step.state == IndexState::Absent), "{gone:?}");
+    assert_clean(&db, "taken back").await;
 }
