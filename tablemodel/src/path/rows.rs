@@ -18,6 +18,7 @@ use crate::{
         partition::PartitionOf,
     },
     plan::{
+        change::adopter,
         group::Group,
         part,
         system::{self, RowKind},
@@ -173,6 +174,7 @@ async fn read<M: TableModel>(db: &Database, full: &str, table: &str, rows: Group
             other => other,
         },
         RowKind::Derived { entity, .. } | RowKind::Tombstone { entity } if known(entity).is_some() => return Ok(None),
+        RowKind::Foreign => adopter(M::ENTITIES, table, &rows.head),
         _ => None,
     };
     let rows = match schema {

@@ -347,6 +347,16 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
     }
 }
 
+/// The entity of this table that takes a row of another program for its own: one that adopts, whose keys and properties the row has.
+pub(crate) fn adopter(entities: &[&'static EntitySchema], table: &str, row: &Row) -> Option<&'static EntitySchema> {
+    entities.iter().copied().find(|schema| {
+        schema.adopt
+            && schema.table.eq_ignore_ascii_case(table)
+            && is_primary(schema, row)
+            && Image::stored(schema, &row.clone().into()).is_ok()
+    })
+}
+
 /// The number after the row's own; a row that other programs wrote has none and starts at the clock.
 pub(crate) fn next_sequence(properties: &Properties, now: i64) -> i64 {
     sequence_after(system::sequence(properties), now)

@@ -296,6 +296,7 @@ async fn stop_on_error_sends_nothing_that_waited_for_what_failed() {
     db.insert(&listed(0)).await.unwrap();
     let report = db.bulk().stop_on_error().insert_all(stream::iter((0..400).map(listed))).await.unwrap();
     assert_eq!(report.failed.len(), 1, "{:?}", report.failed);
-    assert!(report.written < 100, "those in one batch with it, not the next: {}", report.written);
+    // With a row for each and one for the list, a batch takes 33.
+    assert!(report.written < 50, "those in one batch with it, not the next: {}", report.written);
     assert_eq!(Listed::find().part("p").count(&db).await.unwrap(), report.written + 1);
 }

@@ -19,7 +19,7 @@ use crate::{
     database::Database,
     error::Result,
     plan::{
-        change::is_primary,
+        change::adopter,
         entries::{Entry, Told, told},
         forms,
         group::Group,
@@ -199,13 +199,7 @@ impl Check {
 
     /// A row without a known type: of an adopted entity if its keys are, else not ours.
     fn foreign(&mut self, db: &Database, row: &Row) -> Result<()> {
-        let adopted = db.model().iter().copied().find(|schema| {
-            schema.adopt
-                && schema.table.eq_ignore_ascii_case(self.table)
-                && is_primary(schema, row)
-                && Image::stored(schema, &row.clone().into()).is_ok()
-        });
-        match adopted {
+        match adopter(&db.model(), self.table, row) {
             Some(schema) => self.primary(db, schema, &row.clone().into()),
             None => {
                 self.foreign += 1;

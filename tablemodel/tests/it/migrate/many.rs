@@ -58,10 +58,8 @@ release!(
 
 async fn filled(mode: tablemodel::Consistency) -> TestDatabase {
     let store = store_of::<bare::Things>(mode).await;
-    for id in 0..3 {
-        store.insert(&bare::Cup { place: "shelf".into(), id }).await.expect("written");
-        store.insert(&bare::Plate { place: "shelf".into(), id }).await.expect("written");
-    }
+    store.insert(&bare::Cup { place: "shelf".into(), id: 1 }).await.expect("written");
+    store.insert(&bare::Plate { place: "shelf".into(), id: 1 }).await.expect("written");
     store.clock().advance(Duration::from_secs(130));
     store
 }
@@ -70,8 +68,8 @@ async fn assert_all_there(db: &Database, told: &str) {
     let plan = db.migrations().plan().await.expect("planned");
     assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
     assert_clean(db, told).await;
-    assert_eq!(full::Cup::by_49().place("shelf").id(2).count(db).await.expect("readable"), 1, "{told}");
-    assert_eq!(all_rows(db, "Plates").await.len(), 3 * 51, "{told}");
+    assert_eq!(full::Cup::by_49().place("shelf").id(1).count(db).await.expect("readable"), 1, "{told}");
+    assert_eq!(all_rows(db, "Plates").await.len(), 51, "{told}");
 }
 
 #[tokio::test]
@@ -84,17 +82,17 @@ async fn more_indexes_than_a_batch_has_room_for_are_built_and_taken_back() {
         assert_all_there(&db, &told).await;
         let gone = db.migrations().rollback().await.expect("taken back");
         assert!(gone.steps.len() == 100 && gone.steps.iter().all(|step| step.state == IndexState::Absent), "{told}");
-        assert_eq!(all_rows(&db, "Plates").await.len(), 3, "{told}");
+        assert_eq!(all_rows(&db, "Plates").await.len(), 1, "{told}");
     }
 }
 
-/// It dies at each of its calls, up to where its states have come half the way for the last time.
+/// It dies at every other of its calls: once at least between two such batches, of each state.
 #[tokio::test]
 async fn a_call_that_died_between_two_batches_of_states_is_gone_on_with() {
     for mode in MODES {
         let whole = filled(mode).await;
         let mut halves = BTreeSet::new();
-        for call in 0.. {
+        for call in (0..).step_by(2) {
             let (store, told) = (whole.fork().expect("in memory"), format!("{mode:?}, call {call}"));
             let db = super::program::<full::Things>(&store).await;
             store.fail(Script::new().at(call, Fault::CrashAfter));

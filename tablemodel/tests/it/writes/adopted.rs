@@ -72,3 +72,18 @@ async fn indexes_of_an_adopted_entity_start_absent() {
     assert_eq!(db.verify().await.expect("verify runs").derived, 0, "an absent index is not written");
     assert_clean(&db).await;
 }
+
+#[tokio::test]
+async fn rows_of_several_types_show_another_programs_row_as_what_takes_it_over() {
+    let db = legacy().await;
+    plant(&db, "Legacy", "eu", "fax_1", Action::Insert(properties([("Fax", "0".into())]))).await;
+    db.insert(&Customer { region: "eu".into(), id: 4, name: "Bob".into(), credit: 0 }).await.expect("inserted");
+    let mut told = Vec::new();
+    for row in Legacy::rows(Customer::in_partition("eu")).all(&db).await.expect("read") {
+        told.push(match row {
+            Legacy::Customer(customer) => customer.name,
+            Legacy::Other(row) => row.key.row,
+        });
+    }
+    assert_eq!(told, ["Ada", "Ada", "Bob", "fax_1"], "what has other keys is nobody's");
+}
