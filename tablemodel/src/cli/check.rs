@@ -66,7 +66,8 @@ fn drifted(found: Vec<String>) -> Outcome {
     Outcome { code: DRIFTED, lines: found, data }
 }
 
-/// Entities of the program's crates that the lock has and the model has not.
+/// Entities of the program's crates that the lock has and the model has not. One of any crate (`*`) may be another program's, which
+/// shares the lock.
 pub(super) fn removed<'a>(project: &'a Project, lock: &'a Lock) -> impl Iterator<Item = &'a str> {
     let is_own = |name: &str| {
         let of = lock.newest(name).map(|section| section.crate_name.as_str());
