@@ -1,5 +1,7 @@
 //! `check`: whether the lock says what the program stores, the plans are as they were written, and golden rows are read.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::{
@@ -13,6 +15,7 @@ use super::{
 use crate::{
     cli::Model,
     format::{Change, Lock, Renames, diff},
+    testing::Golden,
 };
 
 pub(super) fn run(project: &Project, models: &[Model]) -> Result<Outcome, Failure> {
@@ -28,13 +31,19 @@ pub(super) fn run(project: &Project, models: &[Model]) -> Result<Outcome, Failur
         Ok(golden) => golden,
         Err(found) => return Ok(drifted(found)),
     };
-    let mut line =
-        format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
-    if !golden.is_empty() {
-        let rows: Vec<_> = golden.iter().map(|(version, rows)| format!("{rows} of {version}")).collect();
-        line.push_str(&format!("; golden rows read: {}", rows.join(", ")));
-    }
-    Ok(Outcome { code: DONE, lines: vec![line], data: json!({ "drift": [], "golden": golden }) })
+    let line = format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
+    let data = json!({ "drift": [], "golden": golden.read, "passed_over": golden.passed_over });
+    Ok(Outcome { code: DONE, lines: vec![line + &told(&golden)], data })
+}
+
+/// `; golden rows read: 7 of Employee@1`, and those that are not.
+fn told(golden: &Golden) -> String {
+    let of = |(what, versions): (&str, &BTreeMap<String, usize>)| {
+        let rows: Vec<_> = versions.iter().map(|(version, rows)| format!("{rows} of {version}")).collect();
+        if rows.is_empty() { String::new() } else { format!("; golden rows {what}: {}", rows.join(", ")) }
+    };
+    let passed_over = "of versions that the program does not name any more";
+    [("read", &golden.read), (passed_over, &golden.passed_over)].map(of).concat()
 }
 
 /// How many plans there are, if the lock, the program and the plans agree; or else what is between them.
@@ -57,7 +66,8 @@ fn drifted(found: Vec<String>) -> Outcome {
     Outcome { code: DRIFTED, lines: found, data }
 }
 
-/// Entities of the program's crates that the lock has and the model has not.
+/// Entities of the program's crates that the lock has and the model has not. One of any crate (`*`) may be another program's, which
+/// shares the lock.
 pub(super) fn removed<'a>(project: &'a Project, lock: &'a Lock) -> impl Iterator<Item = &'a str> {
     let is_own = |name: &str| {
         let of = lock.newest(name).map(|section| section.crate_name.as_str());

@@ -68,8 +68,8 @@ pub(super) fn run(project: &Project, models: &[Model], arguments: &Diff, asks: b
             "`diff` touches no store: only `diff --amend` asks one, whether the plan was applied".to_owned(),
         ));
     }
-    let evolutions =
-        evolutions(project, &lock, &Asked { renames: &arguments.rename, no_more: arguments.no_rename, asks })?;
+    let asked = Asked { renames: &arguments.rename, no_more: arguments.no_rename, apart: &[], asks };
+    let evolutions = evolutions(project, &lock, &asked)?;
     finish(project, lock, &chain, arguments, &evolutions)
 }
 
@@ -92,7 +92,8 @@ fn amend(
     {
         return Ok(refused(&why));
     }
-    let asked = Asked { renames: &taken.arguments.rename, no_more: taken.arguments.no_rename, asks };
+    let Diff { rename, no_rename, .. } = &taken.arguments;
+    let asked = Asked { renames: rename, no_more: *no_rename, apart: &taken.apart, asks };
     let evolutions = evolutions(project, &taken.lock, &asked)?;
     if let Some(why) = taken.misfit(&evolutions) {
         return Ok(refused(&why));

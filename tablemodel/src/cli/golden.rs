@@ -1,7 +1,7 @@
 //! Golden rows: real rows of each version, taken from a store into a folder beside the program, and read by each later version.
 //! What is there already is left as it is: a golden row does not change.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use serde_json::json;
 
@@ -11,7 +11,12 @@ use super::{
     outcome::{DONE, Failure, Outcome},
     project::Project,
 };
-use crate::{Database, Error, ErrorKind, Result, cli::Model, schema::EntitySchema, testing::check_golden};
+use crate::{
+    Database, Error, ErrorKind, Result,
+    cli::Model,
+    schema::EntitySchema,
+    testing::{Golden, check_golden},
+};
 
 /// Rows of each version, by the names of their files.
 type Sampled = Vec<(String, Vec<String>)>;
@@ -57,7 +62,7 @@ pub(super) fn write(folder: &Path, sampled: &Sampled) -> Result<Outcome, Failure
 
 /// How many golden rows of each version the program reads; or else what it does not.
 pub(super) fn check(project: &Project, models: &[Model]) -> Result<Checked, Failure> {
-    let (mut read, mut found) = (BTreeMap::new(), Vec::new());
+    let (mut golden, mut found) = (Golden::default(), Vec::new());
     for path in files::list(&project.golden())? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !name.ends_with(".jsonl") {
@@ -65,26 +70,22 @@ pub(super) fn check(project: &Project, models: &[Model]) -> Result<Checked, Fail
         }
         let lines = files::read(&path)?.unwrap_or_default();
         match read_lines(models, &lines) {
-            Ok(versions) if versions.is_empty() => {
-                found.push(format!("golden/{name}: no row is of an entity of the model"))
-            }
-            Ok(versions) => {
-                versions.into_iter().for_each(|(version, rows)| *read.entry(version).or_default() += rows);
-            }
+            Ok(rows) if rows.is_empty() => found.push(format!("golden/{name}: no row is of an entity of the model")),
+            Ok(rows) => golden.add(rows),
             Err(error) => found.push(format!("golden/{name}: {error}")),
         }
     }
     found.sort_unstable();
-    Ok(if found.is_empty() { Ok(read) } else { Err(found) })
+    Ok(if found.is_empty() { Ok(golden) } else { Err(found) })
 }
 
-fn read_lines(models: &[Model], lines: &str) -> crate::Result<BTreeMap<String, usize>> {
-    let mut read = BTreeMap::new();
+fn read_lines(models: &[Model], lines: &str) -> crate::Result<Golden> {
+    let mut golden = Golden::default();
     for model in models {
-        read.extend(check_golden(model.entities, model.read, lines)?);
+        golden.add(check_golden(model.entities, model.read, lines)?);
     }
-    Ok(read)
+    Ok(golden)
 }
 
 /// Golden rows by their version, or what is wrong with some.
-pub(super) type Checked = Result<BTreeMap<String, usize>, Vec<String>>;
+pub(super) type Checked = Result<Golden, Vec<String>>;

@@ -52,7 +52,7 @@ pub use self::{
     bulk::{Bulk, BulkReport},
     migrate::{
         Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
-        Migrations, Program, Progress, Rewrite, Step,
+        Migrations, Program, Progress, Rewrite, Step, Unfinished,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},

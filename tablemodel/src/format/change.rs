@@ -181,17 +181,21 @@ fn property_code(from: &PropertyFormat, to: &PropertyFormat) -> Code {
         Code::TM501
     } else if (from.codec == BLOB) != (to.codec == BLOB) {
         Code::TM502
-    } else if is_widened(from, to) {
-        Code::TM105
-    } else {
+    } else if !is_widened(from, to) {
         Code::TM106
+    } else if to.aggregate && !from.aggregate {
+        Code::TM401
+    } else {
+        Code::TM105
     }
 }
 
-/// A whole value of a chunked property is read as it is, and a chunked one nowhere else.
+/// A whole value of a chunked property is read as it is, and a chunked one nowhere else. One that becomes an aggregate is read as it was
+/// until the total is built, which takes its place.
 fn property_class(from: &PropertyFormat, to: &PropertyFormat) -> Class {
     match property_code(from, to) {
         Code::TM105 => Class::LazySafe,
+        Code::TM401 => Class::Backfill,
         Code::TM501 if to.chunked => Class::LazySafe,
         _ => Class::Rewrite,
     }

@@ -72,7 +72,7 @@ pub enum Code {
     TM302,
     /// A component of a key is written otherwise.
     TM303,
-    /// An index, list, copy or aggregate was added.
+    /// An index, list, copy or aggregate was added; or a property became an aggregate.
     TM401,
     /// An index, list, copy or aggregate was removed.
     TM402,

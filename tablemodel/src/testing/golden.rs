@@ -10,7 +10,10 @@ use std::fmt;
 use tablemodel_store::{DateTime, Properties, Row};
 
 #[cfg(feature = "cli")]
-use crate::{entity::ModelRow, plan::entries::entries};
+use crate::{
+    entity::ModelRow,
+    plan::{entries::entries, shadow, system::RowKind},
+};
 use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
@@ -66,35 +69,93 @@ pub fn read_golden<E: TableEntity>(lines: &str) -> Result<Vec<E>> {
     groups(E::SCHEMA, lines)?.iter().map(image::decode).collect()
 }
 
-/// How many golden rows of each version the model's entities read, each twice with the same result to the byte; `read_row`
-/// makes the struct of one.
+/// How many golden rows there are of each version.
+#[cfg(feature = "cli")]
+#[derive(Debug, Default)]
+pub(crate) struct Golden {
+    /// Of versions that the program reads, or moves from.
+    pub(crate) read: BTreeMap<String, usize>,
+    /// Of older ones that it does not name any more.
+    pub(crate) passed_over: BTreeMap<String, usize>,
+}
+
+#[cfg(feature = "cli")]
+impl Golden {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.passed_over.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        let add = |to: &mut BTreeMap<String, usize>, of: BTreeMap<String, usize>| {
+            of.into_iter().for_each(|(version, rows)| *to.entry(version).or_default() += rows);
+        };
+        add(&mut self.read, other.read);
+        add(&mut self.passed_over, other.passed_over);
+    }
+}
+
+/// Reads golden rows by the model's entities, each twice with the same result to the byte; `read_row` makes the struct of one. Rows of
+/// the form that an entity moves from are taken along.
 #[cfg(feature = "cli")]
 pub(crate) fn check_golden(
     model: &[&'static EntitySchema],
     read_row: fn(ModelRow) -> Result<()>,
     lines: &str,
-) -> Result<BTreeMap<String, usize>> {
-    let mut read = BTreeMap::new();
-    for schema in model {
-        for rows in groups(schema, lines)? {
-            if stored(schema, &rows)? != stored(schema, &rows)? {
-                let detail = "two upgrades of the row differ; an upgrade depends on nothing but the row";
-                return Err(Error::new(ErrorKind::Invalid, detail).of(schema.entity_type).at_key(rows.key().clone()));
+) -> Result<Golden> {
+    let mut found = Golden::default();
+    let count = |of: &mut BTreeMap<String, usize>, row: &Row, schema: &EntitySchema| {
+        let version = system::entity_type(&row.properties).unwrap_or(schema.discriminator);
+        *of.entry(version.to_owned()).or_default() += 1;
+    };
+    for schema in model.iter().copied() {
+        let left = rows(schema, lines)?.into_iter().filter(|(_, row)| is_left(schema, row));
+        left.for_each(|(_, row)| count(&mut found.passed_over, &row, schema));
+        for form in std::iter::once(schema).chain(schema.moved_from) {
+            for rows in groups(form, lines)?.into_iter().filter(|rows| !is_left(schema, &rows.head)) {
+                check_pure(form, &rows)?;
+                count(&mut found.read, &rows.head, form);
+                // The upgrade of a move has made the struct of the new form.
+                if form.version == schema.version {
+                    read_row(ModelRow { rows, schema: Some(schema) })?;
+                }
             }
-            let version = system::entity_type(&rows.head.properties).unwrap_or(schema.discriminator).to_owned();
-            *read.entry(version).or_default() += 1;
-            read_row(ModelRow { rows, schema: Some(schema) })?;
         }
     }
-    Ok(read)
+    Ok(found)
 }
 
-/// What this program would store in place of the rows, with the keys of what it would derive from them.
+/// Whether the row, in whatever table, is the entity's in an older version, which the program does not name any more.
 #[cfg(feature = "cli")]
-fn stored(schema: &'static EntitySchema, rows: &Group) -> Result<String> {
-    let image = Image::stored(schema, rows)?;
+fn is_left(schema: &'static EntitySchema, row: &Row) -> bool {
+    let mut known = std::iter::once(schema).chain(schema.moved_from).flat_map(EntitySchema::lineage);
+    match system::kind(&row.properties) {
+        RowKind::Primary { entity, version } => {
+            entity == schema.entity_type && version < schema.version && known.all(|known| known.version != version)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(feature = "cli")]
+fn check_pure(form: &'static EntitySchema, rows: &Group) -> Result<()> {
+    if stored(form, rows)? == stored(form, rows)? {
+        return Ok(());
+    }
+    let detail = "two upgrades of the row differ; an upgrade depends on nothing but the row";
+    Err(Error::new(ErrorKind::Invalid, detail).of(form.entity_type).at_key(rows.key().clone()))
+}
+
+/// What this program would store in place of the rows, with the keys of what it would derive from them: where they move, in the new form.
+#[cfg(feature = "cli")]
+fn stored(form: &'static EntitySchema, rows: &Group) -> Result<String> {
+    let image = Image::stored(form, rows)?;
     entries(&image)?;
-    Ok(row_json::to_line(schema.table, &planned_row(rows.key().clone(), image.fields)))
+    shadow::add_entries(&image, &mut Vec::new())?;
+    let image = match &form.moves_to {
+        Some(moved) => image.moved(moved)?,
+        None => image,
+    };
+    Ok(row_json::to_line(image.schema.table, &planned_row(image.key.clone(), image.fields)))
 }
 
 /// Panics unless every golden row of version `Old` is read as `New`, twice with the same result to the byte.
@@ -171,16 +232,19 @@ fn rows_of(image: Image) -> Result<Group> {
     Ok(Group::of(head, planned.parts))
 }
 
+/// Rows, each with its table.
+fn rows(schema: &'static EntitySchema, lines: &str) -> Result<Vec<(String, Row)>> {
+    let lines = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let row = |(number, line): (usize, &str)| {
+        row_json::from_line(line)
+            .map_err(|why| Error::new(ErrorKind::Invalid, format!("line {}: {why}", number + 1)).of(schema.entity_type))
+    };
+    lines.map(row).collect()
+}
+
 fn groups(schema: &'static EntitySchema, lines: &str) -> Result<Vec<Group>> {
-    let mut rows = Vec::new();
-    for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let (table, row) = row_json::from_line(line).map_err(|why| {
-            Error::new(ErrorKind::Invalid, format!("line {}: {why}", number + 1)).of(schema.entity_type)
-        })?;
-        if table.eq_ignore_ascii_case(schema.table) {
-            rows.push(row);
-        }
-    }
+    let own = rows(schema, lines)?.into_iter().filter(|(table, _)| table.eq_ignore_ascii_case(schema.table));
+    let rows = own.map(|(_, row)| row).collect();
     let (mut parts, heads) = Parts::apart(rows, |row| system::is_part_of(&row.properties, schema.entity_type));
     let settled = |head: Row| {
         let torn = |torn: part::Torn| Error::corrupt(torn.detail).of(schema.entity_type).at_key(torn.key);

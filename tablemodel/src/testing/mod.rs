@@ -14,7 +14,7 @@ mod key_laws;
 #[cfg(feature = "testing")]
 pub use self::database::TestDatabase;
 #[cfg(feature = "cli")]
-pub(crate) use self::golden::check_golden;
+pub(crate) use self::golden::{Golden, check_golden};
 pub use self::golden::{golden_rows, read_golden, upgrade_is_pure};
 pub use self::key_laws::{Violations, check_key_laws, key_laws};
 #[cfg(feature = "testing")]

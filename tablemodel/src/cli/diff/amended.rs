@@ -19,6 +19,8 @@ pub(super) struct TakenBack {
     pub(super) chain: Chain,
     /// The user's words of then, and those of now.
     pub(super) arguments: Diff,
+    /// The pairs that were said then to be no renames, as `renames` of [`Asked`](super::Asked).
+    pub(super) apart: Vec<(String, String)>,
     /// The entities that it changes, each with the version that it gives it.
     pub(super) entities: Vec<(String, u32)>,
 }
@@ -51,23 +53,27 @@ pub(super) fn take_back(
     }
     let mut entities = Vec::new();
     for (from, to) in &plan.entities {
-        let Some((name, version)) = undo(&mut lock, from.as_deref(), to) else {
+        let Some((name, version)) = undo(&mut lock, &plan, from.as_deref(), to) else {
             return Ok(Err(format!("plan {id}: tablemodel.lock does not have what `{to}` was before: {RESTORE}")));
         };
-        entities.extend(from.is_some().then_some((name, version)));
+        let is_raised = from.as_ref().is_some_and(|from| !from.starts_with(&format!("{name}@{version} ")));
+        entities.extend(is_raised.then_some((name, version)));
     }
     let arguments = Diff {
         name: Some(name.to_owned()),
         rename: renames(project, &plan, given),
+        no_rename: given.no_rename,
         allow: allowed(&plan, given),
         amend: true,
         ..Diff::default()
     };
-    Ok(Ok(TakenBack { lock, chain: chain.before(&text), arguments, entities }))
+    let apart = plan.apart().map(|(entity, from, to)| (format!("{entity}.{from}"), to.to_owned())).collect();
+    Ok(Ok(TakenBack { lock, chain: chain.before(&text), arguments, apart, entities }))
 }
 
-/// Takes a version out of the lock whose predecessor is in it; gives the entity and that version.
-fn undo(lock: &mut Lock, from: Option<&str>, to: &str) -> Option<(String, u32)> {
+/// Takes a version out of the lock whose predecessor is in it; or what the plan changed of one that stayed. Gives the entity and the
+/// version.
+fn undo(lock: &mut Lock, plan: &Written, from: Option<&str>, to: &str) -> Option<(String, u32)> {
     let split = |text: &str| -> Option<(String, u32, String)> {
         let (discriminator, fingerprint) = text.split_once(' ')?;
         let (name, version) = discriminator.split_once('@')?;
@@ -82,12 +88,29 @@ fn undo(lock: &mut Lock, from: Option<&str>, to: &str) -> Option<(String, u32)> 
         return Some((name, version));
     };
     let (_, earlier, fingerprint) = split(from)?;
+    if earlier == version {
+        return unreserve(lock, plan, &name, &fingerprint).map(|()| (name, version));
+    }
     let is_it = |own: &Format| own.version == earlier && own.fingerprint().to_string() == fingerprint;
-    if !lock.versions(&name).any(|section| is_it(&section.format)) || earlier == version {
+    if !lock.versions(&name).any(|section| is_it(&section.format)) {
         return None;
     }
     lock.take_back(&name, version);
     Some((name, version))
+}
+
+/// Of an entity whose version stayed, the names that the plan reserved, or freed: there is nothing else that it may have changed.
+fn unreserve(lock: &mut Lock, plan: &Written, name: &str, fingerprint: &str) -> Option<()> {
+    let mut section = lock.newest(name)?.clone();
+    let reserved = &mut section.format.reserved;
+    for [_, _, change] in plan.steps.iter().filter(|[entity, ..]| entity == name) {
+        match change.split_once(" reserved ") {
+            Some(("+", name)) => drop(reserved.remove(name)),
+            Some(("-", name)) => drop(reserved.insert(name.to_owned())),
+            _ => {}
+        }
+    }
+    (section.format.fingerprint().to_string() == fingerprint).then(|| lock.set(section))
 }
 
 /// The renames that were said when the plan was made and still are ones, and those that are said now.
@@ -113,6 +136,9 @@ fn allowed(plan: &Written, given: &Diff) -> Vec<(String, String)> {
 impl TakenBack {
     /// Why what the program stores now cannot be the same plan; none if it can.
     pub(super) fn misfit(&self, evolutions: &[Evolution<'_>]) -> Option<String> {
+        if self.entities.is_empty() && evolutions.is_empty() {
+            return Some(format!("nothing that the plan changes is changed any more: {RESTORE}"));
+        }
         self.entities.iter().find_map(|(name, version)| {
             let evolution = evolutions.iter().find(|evolution| evolution.new.entity_type == *name);
             match evolution {

@@ -11,6 +11,8 @@ pub(super) struct Asked<'a> {
     pub(super) renames: &'a [(String, String)],
     /// Whether there are no others.
     pub(super) no_more: bool,
+    /// Pairs that were said to be none, in an earlier call: `ENTITY.OLD`, `NEW`.
+    pub(super) apart: &'a [(String, String)],
     /// Whether someone is there to answer.
     pub(super) asks: bool,
 }
@@ -39,9 +41,20 @@ impl Asked<'_> {
             }
         }
         if self.asks && !self.no_more {
-            ask(old, new, &mut renames)?;
+            self.ask(old, new, &mut renames)?;
         }
         Ok(renames)
+    }
+
+    /// Asks of each pair that is stored alike.
+    fn ask(&self, old: &Format, new: &Format, renames: &mut Vec<(String, String)>) -> Result<(), Failure> {
+        for (from, to) in self.alike(old, new, renames) {
+            let is_told = renames.iter().any(|(old, new)| *old == from || *new == to);
+            if !is_told && answer(&new.entity_type, &from, &to)? {
+                renames.push((from, to));
+            }
+        }
+        Ok(())
     }
 
     /// What may be a rename that nobody spoke of: a property that is gone, and a new one that is stored alike and would read as
@@ -50,9 +63,24 @@ impl Asked<'_> {
         if self.asks || self.no_more {
             return Vec::new();
         }
-        let mut pairs = alike(old, new, told);
+        let mut pairs = self.alike(old, new, told);
         pairs.retain(|(_, to)| new.properties.get(to).is_some_and(|property| property.may_be_absent()));
         pairs
+    }
+
+    /// The pairs of a property that is gone and a new one that are stored alike, but for those told of.
+    fn alike(&self, old: &Format, new: &Format, told: &[(String, String)]) -> Vec<(String, String)> {
+        let gone = old.properties.iter().filter(|(name, _)| !new.properties.contains_key(*name));
+        let pairs = gone.flat_map(|(from, was)| {
+            let added = new.properties.iter().filter(|(name, _)| !old.properties.contains_key(*name));
+            added.filter(|(_, is)| was.codec == is.codec).map(move |(to, _)| (from.clone(), to.clone()))
+        });
+        let is_open = |(from, to): &(String, String)| {
+            let whole = format!("{}.{from}", new.entity_type);
+            let is_apart = self.apart.iter().any(|(old, new)| (old, new) == (&whole, to));
+            !is_apart && told.iter().all(|(old, new)| old != from && new != to)
+        };
+        pairs.filter(is_open).collect()
     }
 
     /// That every flag was of use.
@@ -67,27 +95,6 @@ impl Asked<'_> {
         }
         Ok(())
     }
-}
-
-/// Asks of each pair that is stored alike.
-fn ask(old: &Format, new: &Format, renames: &mut Vec<(String, String)>) -> Result<(), Failure> {
-    for (from, to) in alike(old, new, renames) {
-        let is_told = renames.iter().any(|(old, new)| *old == from || *new == to);
-        if !is_told && answer(&new.entity_type, &from, &to)? {
-            renames.push((from, to));
-        }
-    }
-    Ok(())
-}
-
-/// The pairs of a property that is gone and a new one that are stored alike, but for those told of.
-fn alike(old: &Format, new: &Format, told: &[(String, String)]) -> Vec<(String, String)> {
-    let gone = old.properties.iter().filter(|(name, _)| !new.properties.contains_key(*name));
-    let pairs = gone.flat_map(|(from, was)| {
-        let added = new.properties.iter().filter(|(name, _)| !old.properties.contains_key(*name));
-        added.filter(|(_, is)| was.codec == is.codec).map(move |(to, _)| (from.clone(), to.clone()))
-    });
-    pairs.filter(|(from, to)| told.iter().all(|(old, new)| old != from && new != to)).collect()
 }
 
 fn answer(entity: &str, from: &str, to: &str) -> Result<bool, Failure> {

@@ -60,6 +60,22 @@ impl Written {
             Some((entity.as_str(), from, to))
         })
     }
+
+    /// The pairs that may have been renames, and were said to be none: the entity, what it removes, what it adds in its place.
+    pub(in crate::cli) fn apart(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.properties("TM103", "- property ").flat_map(|(entity, from, codec)| {
+            let alike = move |(other, _, same): &(&str, &str, &str)| (*other, *same) == (entity, codec);
+            self.properties("TM101", "+ property ").filter(alike).map(move |(_, to, _)| (entity, from, to))
+        })
+    }
+
+    /// The properties of steps with this code: the entity, the name, the codec.
+    fn properties(&self, code: &'static str, sign: &'static str) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.steps.iter().filter(move |[_, own, _]| own == code).filter_map(move |[entity, _, change]| {
+            let (name, stored) = change.strip_prefix(sign)?.split_once(' ')?;
+            Some((entity.as_str(), name, stored.rsplit_once(" as ")?.1))
+        })
+    }
 }
 
 /// The text of a basic string of TOML.
@@ -107,6 +123,10 @@ mod tests {
             steps: vec![
                 step("Item", "TM104", "property A -> B"),
                 step("Item", "TM103", "- property C Edm.Int32 as u8"),
+                step("Item", "TM101", "+ property D Edm.Int32 nullable as u8"),
+                step("Item", "TM101", "+ property E Edm.Int32 nullable as u16"),
+                step("Item", "TM102", "+ property F Edm.Int32 as u8"),
+                step("Order", "TM101", "+ property G Edm.Int32 nullable as u8"),
             ],
             allowed: allowed.clone(),
         };
@@ -114,6 +134,7 @@ mod tests {
         assert_eq!((&read.entities, &read.allowed), (&entities, &allowed));
         assert_eq!(read.steps[1], ["Item", "TM103", "- property C Edm.Int32 as u8"]);
         assert_eq!(read.renames().collect::<Vec<_>>(), [("Item", "A", "B")]);
+        assert_eq!(read.apart().collect::<Vec<_>>(), [("Item", "C", "D")]);
     }
 
     proptest::proptest! {

@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::report::{steps, told};
-use crate::migrations::Program;
+use crate::migrations::{Program, Step};
 
 /// A line each; none where one program owns the store.
 pub(super) fn lines(programs: &[Program]) -> Vec<String> {
@@ -26,17 +26,22 @@ fn waits(program: &Program) -> String {
     if !program.is_waited_for() {
         return String::new();
     }
-    if program.lacks.is_empty() {
-        return "; waited for: it has not learnt of the newest states yet".to_owned();
+    match (program.lacks.as_slice(), program.keeps.as_slice()) {
+        ([], []) => "; waited for: it has not learnt of the newest states yet".to_owned(),
+        ([], keeps) => format!("; waited for: it still has {}: end it", names(keeps)),
+        (lacks, _) => format!("; waited for: it does not have {}: end it", names(lacks)),
     }
-    let lacks: Vec<String> = program.lacks.iter().map(|step| told(step, "")).collect();
-    let lacks: Vec<&str> = lacks.iter().map(|told| told.split("  ").next().unwrap_or(told)).collect();
-    format!("; waited for: it does not have {}: end it", lacks.join(", "))
+}
+
+fn names(steps: &[Step]) -> String {
+    let told: Vec<String> = steps.iter().map(|step| told(step, "")).collect();
+    let names: Vec<&str> = told.iter().map(|told| told.split("  ").next().unwrap_or(told)).collect();
+    names.join(", ")
 }
 
 pub(super) fn json_of(programs: &[Program]) -> Json {
     let one = |program: &Program| {
-        let Program { id, name, seen, epoch, is_current, versions, lacks } = program;
+        let Program { id, name, seen, epoch, is_current, versions, lacks, keeps } = program;
         let versions = versions.iter().map(|(entity, version)| json!({ "entity": entity, "version": version }));
         json!({
             "id": id,
@@ -46,6 +51,7 @@ pub(super) fn json_of(programs: &[Program]) -> Json {
             "current": is_current,
             "versions": versions.collect::<Vec<_>>(),
             "lacks": steps(lacks),
+            "keeps": steps(keeps),
             "waited_for": program.is_waited_for(),
         })
     };

@@ -3,11 +3,11 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Tool, programs};
+use super::{Tool, programs, undo};
 use crate::{
     Result,
     cli::outcome::{DONE, DRIFTED, Outcome},
-    migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Rewrite, Step},
+    migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Rewrite, Step, Unfinished},
     schema::is_move,
 };
 
@@ -23,10 +23,11 @@ pub(super) async fn plan(tool: &Tool, is_asked: bool) -> Result<Outcome> {
     let in_force = migrations.plans().await?;
     let is_applied = |id: &String| in_force.iter().any(|plan| plan.id == *id && plan.finished.is_some());
     let open: Vec<&String> = tool.plans.iter().map(|(id, _)| id).filter(|id| !is_applied(id)).collect();
-    let is_due =
-        !(open.is_empty() && plan.unfinished.is_none() && plan.steps.is_empty() && plan.unsupported.is_empty());
+    let is_begun = matches!(plan.unfinished, Some(Unfinished::Apply(_)));
+    let is_due = is_begun || !(open.is_empty() && plan.steps.is_empty() && plan.unsupported.is_empty());
     let mut lines: Vec<String> = open.iter().map(|id| format!("plan {id}: not applied")).collect();
-    lines.extend(plan.unfinished.iter().map(|id| format!("migration {id} is not finished: `apply` goes on")));
+    let unfinished = plan.unfinished.as_ref();
+    lines.extend(unfinished.map(|of| format!("migration {} is not finished: `{}` goes on", of.migration(), of.call())));
     lines.extend(plan.steps.iter().map(|step| told(step, due(step))));
     let dropped = |index: &DroppedIndex| match is_move(&index.index) {
         true => told(&step_of(index), "complete: `contract` switches to it, and takes the old rows away"),
@@ -48,7 +49,8 @@ pub(super) async fn plan(tool: &Tool, is_asked: bool) -> Result<Outcome> {
         "due": is_due,
         "rewrites": rewrites.collect::<Vec<_>>(),
         "plans": open,
-        "unfinished": plan.unfinished,
+        "unfinished": unfinished.map(Unfinished::migration),
+        "goes_on": unfinished.map(Unfinished::call),
         "steps": steps(&plan.steps),
         "dropped": plan.dropped.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
         "newer": plan.newer.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
@@ -97,6 +99,8 @@ pub(super) async fn status(tool: &Tool) -> Result<Outcome> {
 
 fn word(status: &MigrationStatus) -> &'static str {
     match (status.finished.is_some(), status.undone) {
+        (true, true) if status.switch => "switched",
+        (false, true) if status.switch => "being switched",
         (true, true) => "taken away",
         (false, true) => "being taken away",
         (true, false) => "finished",
@@ -110,7 +114,8 @@ fn status_lines(status: &MigrationStatus) -> Vec<String> {
     if let Some(finished) = status.finished {
         lines.push(format!("  finished {finished}"));
     }
-    lines.extend(status.steps.iter().map(|step| format!("  {}", told(step, ""))));
+    let why = |step: &Step| if status.switch { undo::switched(step) } else { "" };
+    lines.extend(status.steps.iter().map(|step| format!("  {}", told(step, why(step)))));
     let (ranges, done) = status.ranges;
     if ranges > 0 {
         let (entities, touched) = (status.entities, status.touched);

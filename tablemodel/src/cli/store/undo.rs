@@ -22,7 +22,8 @@ pub(super) async fn contract(tool: &Tool) -> Result<Outcome> {
     Ok(outcome(&tool.migrations().contract().await?, switched))
 }
 
-fn switched(step: &Step) -> &'static str {
+/// What is said of a step of `contract` once it is a move that is over.
+pub(super) fn switched(step: &Step) -> &'static str {
     let is_over = step.moved().is_some() && step.state == IndexState::Absent;
     if is_over { "switched: the new form is the one that is written" } else { "" }
 }

@@ -180,3 +180,86 @@ fn a_plan_of_which_nothing_but_the_version_is_left_says_so() {
     assert!(plan.contains(&format!("Item@2 {fingerprint}")), "{plan}\n{item}");
     assert_eq!(folder.run::<withdrawn::Model>("check"), 0);
 }
+
+/// A release whose items have these properties, and whose racks reserve these names.
+macro_rules! release {
+    ($name:ident, ($($field:ident: $type:ty),+) $(, $reserved:literal)*) => {
+        mod $name {
+            use crate::prelude::*;
+
+            #[derive(TableEntity)]
+            #[table(name = "Stock", entity_type = "Item", partition = "{shelf}", row = "{id:06}", crate = "crate")]
+            pub(super) struct Item {
+                shelf: String,
+                id: u32,
+                $($field: $type),+
+            }
+
+            #[derive(TableEntity)]
+            #[table(name = "Racks", entity_type = "Rack", partition = "{room}", row = "{id:06}", crate = "crate")]
+            $(#[table(reserved($reserved))])*
+            pub(super) struct Rack {
+                room: String,
+                id: u32,
+            }
+
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(super) enum Model {
+                Item(Item),
+                Rack(Rack),
+            }
+        }
+    };
+}
+
+release!(noted, (note: Option<String>));
+release!(remarked, (remark: Option<String>));
+release!(sized, (note: Option<String>, size: Option<u32>));
+release!(remarked_sized, (remark: Option<String>, size: Option<u32>));
+release!(reserving, (note: Option<String>, size: Option<u32>), "Colour");
+release!(reserving_more, (note: Option<String>, size: Option<u32>, weight: Option<u32>), "Colour");
+
+fn noted_folder() -> Folder {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<noted::Model>("init"), 0);
+    folder
+}
+
+#[test]
+fn what_was_said_to_be_no_rename_is_none_when_the_plan_is_made_anew() {
+    let folder = noted_folder();
+    assert_eq!(folder.run::<remarked::Model>("diff"), 2);
+    assert_eq!(folder.run::<remarked::Model>("diff --name quantity --no-rename"), 0);
+    for words in ["diff --amend", "diff --amend --no-rename"] {
+        let told = folder.answer::<remarked_sized::Model>(&words.split(' ').collect::<Vec<_>>());
+        assert_eq!(told.code, 0, "{words}: {:?}", told.lines);
+        let plan = folder.read(PLAN);
+        assert!(plan.contains("- property Note ") && plan.contains("+ property Remark "), "{plan}");
+    }
+    assert_eq!(folder.run::<remarked_sized::Model>("diff --amend --rename Note=Remark"), 0, "unless it is said now");
+    assert!(folder.read(PLAN).contains("property Note -> Remark"));
+}
+
+#[test]
+fn a_pair_that_the_plan_did_not_have_is_asked_about_when_it_is_made_anew() {
+    let folder = noted_folder();
+    assert_eq!(folder.run::<sized::Model>("diff --name quantity"), 0);
+    assert_eq!(folder.run::<remarked_sized::Model>("diff --amend"), 2);
+    assert_eq!(folder.run::<remarked_sized::Model>("diff --amend --no-rename"), 0);
+}
+
+#[test]
+fn a_plan_with_an_entity_whose_version_stays_is_made_anew() {
+    let folder = noted_folder();
+    assert_eq!(folder.run::<reserving::Model>("diff --name quantity"), 0);
+    let told = folder.answer::<reserving_more::Model>(&["diff", "--amend"]);
+    assert_eq!(told.code, 0, "{:?}", told.lines);
+    let plan = folder.read(PLAN);
+    assert!(plan.contains("+ reserved Colour") && plan.contains("+ property Weight "), "{plan}");
+    assert!(section(&folder, "Rack@1").contains("reserved Colour"));
+
+    let told = folder.answer::<sized::Model>(&["diff", "--amend"]);
+    assert_eq!(told.code, 0, "what was reserved is free again: {:?}", told.lines);
+    assert!(!folder.read(PLAN).contains("Colour") && !section(&folder, "Rack@1").contains("Colour"));
+}

@@ -1,6 +1,14 @@
 //! A changed key: `diff` names the way, and what it writes is what a move takes.
 
 use super::{Folder, first};
+use crate::{
+    cli::{
+        outcome::{DONE, Outcome},
+        store::{Tool, execute_for_tests},
+    },
+    prelude::*,
+    testing::TestDatabase,
+};
 
 /// The first entity at other keys, still in its table.
 pub(super) mod other {
@@ -70,4 +78,43 @@ fn a_changed_key_freezes_the_old_struct_writes_its_upgrade_and_names_the_move() 
     let frozen = folder.read("tablemodel/frozen/item_v2.rs");
     assert!(!frozen.contains("previous"), "{frozen}");
     assert_eq!(folder.run::<first::Model>("check"), 2);
+}
+
+/// The first entity, which the next release moves.
+mod staying {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Things", partition = "{p}", row = "{id}", crate = "crate")]
+    pub(super) struct Thing {
+        pub(super) p: String,
+        pub(super) id: u32,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Model {
+        Thing(Thing),
+    }
+}
+
+#[tokio::test]
+async fn a_switch_is_told_as_the_move_that_it_is() {
+    let store = TestDatabase::atomic::<staying::Model>().await.unwrap();
+    store.insert(&staying::Thing { p: "a".into(), id: 1 }).await.unwrap();
+    let db =
+        Database::builder().consistency(store.consistency()).with_store::<super::golden::moved::Model>(store.store());
+    let db = db.await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let tool = Tool { db, plans: Vec::new(), golden: Default::default(), stop: Default::default() };
+    let told = async |command: &str| -> Outcome {
+        let outcome = execute_for_tests(&tool, &[command]).await;
+        assert_eq!(outcome.code, DONE, "{:?}", outcome.lines);
+        outcome
+    };
+    let switched = "  Thing -> @2  absent  switched: the new form is the one that is written".to_owned();
+    assert!(told("contract").await.lines.contains(&switched));
+    let status = told("status").await;
+    assert!(status.lines[0].starts_with("migration 0002: switched") && status.lines.contains(&switched), "{status:?}");
+    assert_eq!(status.data["steps"][0]["moved"], 2);
 }

@@ -1,13 +1,17 @@
 //! Plans on record: those that a call was about, and no others; and what is told while something is not finished.
 
+use serde_json::json;
+
 use super::{
     Folder,
-    clubs::{old, unique},
+    clubs::{new, old, unique},
     store::{fill, within},
 };
 use crate::{
+    Error, ErrorKind,
     cli::outcome::{DONE, DRIFTED, Outcome, SET_ASIDE},
     format::Fingerprint,
+    migrations::{Contracted, Migrations},
     prelude::*,
     testing::TestDatabase,
 };
@@ -147,4 +151,63 @@ fn what_is_not_finished_is_not_contracted_and_who_could_end_it_is_told() {
     let refused = run::<unique::Club>(&folder, "contract");
     let told = refused.lines.join("\n");
     assert!(refused.code == DRIFTED && told.contains("finish it by `apply`, or take it back by `rollback`"), "{told}");
+}
+
+#[test]
+fn a_plan_whose_migration_the_program_had_made_before_is_taken_back_with_it() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<old::Club>("init"), DONE);
+    assert_eq!(folder.run::<unique::Club>("diff --name badges"), DONE);
+    fill(&folder.path("club.tablemodel"), 100); // so few that they are written anew at once
+    within(async {
+        let db = Database::open::<unique::Club>(folder.path("club.tablemodel")).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.close().await.unwrap();
+    });
+    let released = |words| run::<unique::Club>(&folder, words);
+    assert_eq!(released("apply").lines, ["nothing to do"]);
+    assert_eq!(released("status").data["plans"][0]["migration"], json!(null));
+    assert_eq!(released("rollback").code, DONE);
+    assert_eq!(released("status").data["plans"], json!([]));
+    assert_eq!(released("plan").data["plans"], json!(["0001_badges"]));
+    assert_eq!(released("apply").code, DONE);
+    assert_eq!(released("status").data["plans"][0]["migration"], "0003");
+}
+
+/// Begins to take back, or away, and is stopped.
+fn stopped<M: TableModel>(folder: &Folder, work: impl AsyncFnOnce(&Migrations) -> Result<Contracted, Error>) {
+    within(async {
+        let db = Database::open::<M>(folder.path("club.tablemodel")).await.unwrap();
+        let error = work(&db.migrations().stop_when(|| true)).await.unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Stopped, "{error:?}");
+        db.close().await.unwrap();
+    });
+}
+
+#[test]
+fn what_takes_rows_away_is_gone_on_with_by_the_command_that_began_it() {
+    let folder = Folder::new();
+    fill(&folder.path("club.tablemodel"), 300);
+    let says = |outcome: Outcome, code: u8, words: &str| {
+        let told = outcome.lines.join("\n");
+        assert!(outcome.code == code && told.contains(words), "{words}: {told}");
+        outcome.data
+    };
+    assert_eq!(run::<new::Club>(&folder, "apply").code, DONE);
+    stopped::<new::Club>(&folder, async |migrations| migrations.rollback().await);
+    let plan = says(run::<new::Club>(&folder, "plan"), DONE, "migration 0002 is not finished: `rollback` goes on");
+    assert_eq!((&plan["unfinished"], &plan["goes_on"]), (&json!("0002"), &json!("rollback")));
+    for words in ["pause", "resume", "set --rate 5"] {
+        says(run::<new::Club>(&folder, words), DRIFTED, "stop the `rollback` (Ctrl-C)");
+    }
+    assert_eq!(run::<new::Club>(&folder, "rollback").code, DONE);
+
+    assert_eq!(run::<new::Club>(&folder, "apply").code, DONE);
+    stopped::<old::Club>(&folder, async |migrations| migrations.contract().await);
+    let plan =
+        says(run::<old::Club>(&folder, "plan --check"), DONE, "migration 0004 is not finished: `contract` goes on");
+    assert_eq!((&plan["due"], &plan["goes_on"]), (&json!(false), &json!("contract")));
+    says(run::<old::Club>(&folder, "pause"), DRIFTED, "stop the `contract` (Ctrl-C)");
+    says(run::<old::Club>(&folder, "rollback"), DRIFTED, "no way back: call `contract`");
+    assert_eq!(run::<old::Club>(&folder, "contract").code, DONE);
 }

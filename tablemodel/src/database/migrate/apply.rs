@@ -13,7 +13,7 @@ use super::{
     record::{self, Control, Record},
     rows::{Rows, check_has},
     settle::settle,
-    states::Owned,
+    states::{Owned, Work},
     stop::Stop,
     survey::survey,
     targets::Targets,
@@ -133,7 +133,7 @@ impl<'a> Apply<'a> {
         let wanted = |rows: &Rows| {
             let steps = rows.plan(&self.db)?.steps;
             let steps: Vec<_> = steps.into_iter().map(|step| (step.entity, step.index)).collect();
-            Ok((!steps.is_empty()).then_some((steps, false)))
+            Ok((!steps.is_empty()).then_some((steps, Work::Build)))
         };
         loop {
             match Owned::take(&self.db, &self.stop, check_has, &wanted).await {

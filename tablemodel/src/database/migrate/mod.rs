@@ -24,13 +24,16 @@ mod targets;
 mod throttle;
 mod touch;
 mod undo;
+mod unfinished;
 mod waiting;
 
 use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
-pub use self::{applied::Applied, apply::Apply, dry::DryRun, plans::AppliedPlan, programs::Program};
+pub use self::{
+    applied::Applied, apply::Apply, dry::DryRun, plans::AppliedPlan, programs::Program, unfinished::Unfinished,
+};
 use self::{
     record::{Control, Record},
     rows::Rows,
@@ -113,7 +116,7 @@ pub struct MigrationPlan {
     /// Entities of which the model reads older versions, and what the store knows of their rows.
     pub rewrites: Vec<Rewrite>,
     /// The migration that was begun and is not finished.
-    pub unfinished: Option<String>,
+    pub unfinished: Option<Unfinished>,
 }
 
 impl MigrationPlan {
@@ -136,6 +139,8 @@ pub struct MigrationStatus {
     pub finished: Option<DateTime>,
     /// Whether it is, or was, rolled back or a contraction.
     pub undone: bool,
+    /// Whether that is the switch of its moves, in which old forms go.
+    pub switch: bool,
     /// Entities to be written once more, as counted before.
     pub entities: u64,
     /// Entities that were.
@@ -263,6 +268,7 @@ impl Migrations {
             started: record.started,
             finished: record.finished,
             undone: record.undo,
+            switch: switch::is_switch(&record),
             entities: record.entities,
             touched: ranges.iter().map(|range| range.touched).sum(),
             failed: self.failures().await?.len() as u64,
@@ -278,7 +284,7 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// `NotFound` where no migration is unfinished; those of the store.
+    /// `NotFound` where no migration is unfinished; `Unsupported` for one that takes rows away; those of the store.
     pub async fn pause(&self) -> Result<()> {
         self.control(|control| control.paused = true).await
     }
@@ -310,6 +316,7 @@ impl Migrations {
         let Some(record) = rows.unfinished()? else {
             return Err(Error::new(ErrorKind::NotFound, "no migration is unfinished"));
         };
+        Unfinished::of(record.clone()).check_settable()?;
         record::change_control(&self.db, &record.id, change).await.map(drop)
     }
 
@@ -343,7 +350,7 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// `NotFound` where no migration is to be taken back; `MigrationRunning`; `Unavailable` while other programs do not
+    /// `NotFound` where no migration is to be taken back; `Unsupported` where a [contraction](Migrations::contract) is not finished; `MigrationRunning`; `Unavailable` while other programs do not
     /// learn of the states; those of the store.
     pub async fn rollback(&self) -> Result<Contracted> {
         undo::Undo::rollback(&self.db, &self.stop).await

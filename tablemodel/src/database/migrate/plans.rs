@@ -62,11 +62,14 @@ impl AppliedPlan {
     }
 }
 
-/// Forgets the plans of a migration that is taken back, and those that were being applied with it.
-pub(super) async fn forget(db: &Database, migration: &str) -> Result<()> {
+/// Forgets the plans of a migration that is taken back: those that were applied since it began, or are being applied. Not each of
+/// them names it: a program may have built what a plan asks for before the plan was applied.
+pub(super) async fn forget(db: &Database, rows: &Rows, migration: &str) -> Result<()> {
+    let since = rows.record(migration)?.map(|(record, _)| record.started);
     for row in record::work(db, PLAN).await? {
         let plan = AppliedPlan::read(&row)?;
-        if plan.finished.is_none() || plan.migration.as_deref() == Some(migration) {
+        let is_since = plan.finished.is_none_or(|finished| since.is_some_and(|since| finished >= since));
+        if is_since || plan.migration.as_deref() == Some(migration) {
             record::remove(db, &row).await?;
         }
     }

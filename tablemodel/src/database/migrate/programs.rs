@@ -4,9 +4,10 @@
 
 use tablemodel_store::{DateTime, Row, ValueRef};
 
-use super::{Migrations, Step, rows::Rows};
+use super::{Migrations, Step, record::Record, rows::Rows, switch::is_switch, undo::dropped};
 use crate::{
     database::{
+        Database,
         leases::{INSTANCE, NAME},
         registry::{self, index_row},
         rewrites,
@@ -32,21 +33,56 @@ pub struct Program {
     pub versions: Vec<(String, u32)>,
     /// The steps that are not complete and that its model does not have: no migration goes on before it has ended.
     pub lacks: Vec<Step>,
+    /// The steps that are being taken away, which this program's model does not have and its model does: the same.
+    pub keeps: Vec<Step>,
+}
+
+/// What the last migration waits for, each by what a program says that knows it.
+struct Awaited {
+    /// That each program has these.
+    had: Vec<(String, Step)>,
+    /// That none has these.
+    gone: Vec<(String, Step)>,
+}
+
+impl Awaited {
+    fn of(db: &Database, rows: &Rows) -> Result<Self> {
+        let all = |record: &Record| -> Result<Vec<(String, Step)>> {
+            let names = record.steps.iter().map(|(entity, index)| index_row(entity, index));
+            Ok(names.zip(rows.steps(record)?).collect())
+        };
+        match rows.unfinished()? {
+            Some(record) if is_switch(&record) => Ok(Self { had: all(&record)?, gone: Vec::new() }),
+            Some(record) if record.undo => {
+                let steps = dropped(db, &record);
+                Ok(Self { had: Vec::new(), gone: all(&Record { steps, ..record })? })
+            }
+            _ => {
+                let steps = rows.plan(db)?.steps.into_iter();
+                let had = steps.map(|step| (index_row(&step.entity, &step.index), step)).collect();
+                Ok(Self { had, gone: Vec::new() })
+            }
+        }
+    }
 }
 
 impl Program {
     /// Whether a migration that is due, or under way, waits for it: to learn of the newest states, or to end.
     pub fn is_waited_for(&self) -> bool {
-        !self.is_current || !self.lacks.is_empty()
+        !self.is_current || !self.lacks.is_empty() || !self.keeps.is_empty()
     }
 
-    fn read(row: &Row, id: &str, epoch: i64, open: &[Step]) -> Self {
+    fn read(row: &Row, id: &str, epoch: i64, awaited: &Awaited) -> Self {
         let text = |name: &str| match row.properties.get(name) {
             Some(ValueRef::String(text)) => Some(text),
             _ => None,
         };
         let knows: Vec<String> = text("Knows").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let known = registry::epoch_of(row);
+        let those = |steps: &[(String, Step)], known: bool| {
+            let are = steps.iter().filter(|(name, _)| knows.contains(name) == known);
+            are.map(|(_, step)| step.clone()).collect()
+        };
         Self {
             id: id.to_owned(),
             name: text(NAME).map(str::to_owned),
@@ -54,7 +90,8 @@ impl Program {
             epoch: known,
             is_current: known >= epoch,
             versions: versions(&knows),
-            lacks: open.iter().filter(|step| !knows.contains(&index_row(&step.entity, &step.index))).cloned().collect(),
+            lacks: those(&awaited.had, false),
+            keeps: those(&awaited.gone, true),
         }
     }
 }
@@ -90,14 +127,10 @@ impl Migrations {
     /// Those of the store.
     pub async fn programs(&self) -> Result<Vec<Program>> {
         let rows = Rows::read(&self.db).await?;
-        // What is taken away is waited for the other way round, and programs that have it are the newer ones.
-        let open = match rows.unfinished()? {
-            Some(record) if record.undo => Vec::new(),
-            _ => rows.plan(&self.db)?.steps,
-        };
+        let awaited = Awaited::of(&self.db, &rows)?;
         let epoch = registry::epoch(rows.all());
         let leases = rows.all().iter().filter_map(|(key, row)| Some((key.strip_prefix(INSTANCE)?, row)));
-        let mut programs: Vec<Program> = leases.map(|(id, row)| Program::read(row, id, epoch, &open)).collect();
+        let mut programs: Vec<Program> = leases.map(|(id, row)| Program::read(row, id, epoch, &awaited)).collect();
         programs.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(programs)
     }

@@ -37,6 +37,8 @@ pub(super) struct Record {
     pub(super) finished: Option<DateTime>,
     /// Whether the indexes are taken away.
     pub(super) undo: bool,
+    /// The migration that is taken back by that; none where the model dropped them.
+    pub(super) taken_back: Option<String>,
     /// Who is at work on it, and until when it is theirs.
     pub(super) owner: Option<String>,
     pub(super) lease: DateTime,
@@ -63,6 +65,7 @@ impl Record {
             started: time(&row.properties, "Started").ok_or_else(corrupt)?,
             finished: time(&row.properties, "Finished"),
             undo: flag(&row.properties, "Undo"),
+            taken_back: text("TakesBack"),
             owner: text("Owner"),
             lease: time(&row.properties, "Lease").unwrap_or(DateTime::UNIX_EPOCH),
             surveyed: flag(&row.properties, "Surveyed"),
@@ -82,6 +85,9 @@ impl Record {
         properties.insert("Entities", self.entities.cast_signed());
         if let Some(finished) = self.finished {
             properties.insert("Finished", finished);
+        }
+        if let Some(taken_back) = &self.taken_back {
+            properties.insert("TakesBack", taken_back.clone());
         }
         if let Some(owner) = &self.owner {
             properties.insert("Owner", owner.clone());

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tablemodel_store::{Row, ValueRef};
 
 use super::{
-    DroppedIndex, MigrationPlan, Rewrite, Step,
+    DroppedIndex, MigrationPlan, Rewrite, Step, Unfinished,
     record::{Control, MIGRATION, Record, control_key},
     switch,
 };
@@ -19,7 +19,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
-    schema::EntitySchema,
+    schema::{EntitySchema, taken},
 };
 
 /// The rows of the states, as they were read.
@@ -64,10 +64,11 @@ impl Rows {
         Control::read(self.0.get(&control_key(id)))
     }
 
-    /// The indexes of a migration, as their states stand: to be moved on.
+    /// The indexes of a migration, as their states stand: to be moved on; of a switch, the moves.
     pub(super) fn steps(&self, record: &Record) -> Result<Vec<Step>> {
-        let step = |(entity, index): &(String, String)| {
-            Ok(Step { entity: entity.clone(), index: index.clone(), state: self.state(entity, index)? })
+        let step = |(entity, name): &(String, String)| {
+            let index = taken(name).unwrap_or(name);
+            Ok(Step { entity: entity.clone(), index: index.to_owned(), state: self.state(entity, index)? })
         };
         record.steps.iter().map(step).collect()
     }
@@ -79,8 +80,8 @@ impl Rows {
     }
 
     pub(super) fn plan(&self, db: &Database) -> Result<MigrationPlan> {
-        let mut plan =
-            MigrationPlan { unfinished: self.unfinished()?.map(|record| record.id), ..MigrationPlan::default() };
+        let unfinished = self.unfinished()?.map(Unfinished::of);
+        let mut plan = MigrationPlan { unfinished, ..MigrationPlan::default() };
         for schema in db.model().iter().copied() {
             let entity = schema.entity_type.to_owned();
             if !self.0.contains_key(&registry::entity_row(schema)) {

@@ -33,8 +33,16 @@ const OWNED: Duration = Duration::from_secs(60);
 /// How soon it says so again.
 const KEEP: Duration = Duration::from_secs(15);
 
-/// What a program wants to begin: the indexes, and whether to take them away. None: it has nothing to begin.
-pub(super) type Wanted<'a> = dyn Fn(&Rows) -> Result<Option<(Vec<(String, String)>, bool)>> + Send + Sync + 'a;
+/// What a program wants to begin: the indexes, and what is done with them. None: it has nothing to begin.
+pub(super) type Wanted<'a> = dyn Fn(&Rows) -> Result<Option<(Vec<(String, String)>, Work)>> + Send + Sync + 'a;
+
+/// What a migration does with its indexes.
+pub(super) enum Work {
+    Build,
+    TakeAway,
+    /// Takes them away, since this migration that built them is taken back.
+    TakeBack(String),
+}
 
 /// Whether a migration that another call began may be gone on with.
 pub(super) type Fits = fn(&Database, &Record) -> Result<()>;
@@ -82,9 +90,9 @@ impl Owned {
                     (Record { owner: Some(me.clone()), ..record }, etag)
                 }
                 None => {
-                    let Some((steps, undo)) = wanted(&rows)? else { return Ok(None) };
+                    let Some((steps, work)) = wanted(&rows)? else { return Ok(None) };
                     let id = rows.records()?.len() + 1;
-                    (new_record(format!("{id:04}"), steps, undo, now), None)
+                    (new_record(format!("{id:04}"), steps, work, now), None)
                 }
             };
             // A call that is refused, or has nothing to do, takes no index out of use.
@@ -340,13 +348,19 @@ fn operations(rows: &Rows, moves: &[(String, String, IndexState)]) -> Result<Vec
     moves.iter().map(operation).collect()
 }
 
-fn new_record(id: String, steps: Vec<(String, String)>, undo: bool, now: DateTime) -> Record {
+fn new_record(id: String, steps: Vec<(String, String)>, work: Work, now: DateTime) -> Record {
+    let (undo, taken_back) = match work {
+        Work::Build => (false, None),
+        Work::TakeAway => (true, None),
+        Work::TakeBack(migration) => (true, Some(migration)),
+    };
     Record {
         id,
         steps,
         started: now,
         finished: None,
         undo,
+        taken_back,
         owner: Some(String::new()),
         lease: now,
         surveyed: false,

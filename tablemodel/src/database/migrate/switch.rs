@@ -12,7 +12,7 @@ use super::{
     record::{self, Record},
     rows::Rows,
     settle::drain,
-    states::{Owned, any},
+    states::{Owned, Work, any},
     stop::Stop,
     waiting::Waiting,
 };
@@ -87,7 +87,7 @@ pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
     let wanted = |rows: &Rows| {
         let ready = ready(rows, db)?.into_iter();
         let ready: Vec<_> = ready.map(|(entity, name)| (entity, taker(&name))).collect();
-        Ok((!ready.is_empty()).then_some((ready, true)))
+        Ok((!ready.is_empty()).then_some((ready, Work::TakeAway)))
     };
     let Some(owned) = Owned::take(db, stop, any, &wanted).await? else { return Ok(Contracted::default()) };
     let record = owned.rows().await?.1;

@@ -1,11 +1,7 @@
 //! The way back: of an index that was built, or is being built, and of one that the model dropped. States first, one at a
 //! time; then its rows.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use tablemodel_store::{
     Action, Batch, Comparison, Condition, Filter, KeyRange, Operation, PropertyName, Query, Row, StoreErrorKind, limits,
@@ -19,7 +15,7 @@ use super::{
     rows::Rows,
     running,
     settle::drain,
-    states::{Owned, any, is_dead},
+    states::{Owned, Work, is_dead},
     stop::Stop,
     switch,
     waiting::Waiting,
@@ -57,28 +53,44 @@ fn undoes(db: &Database, record: &Record) -> Result<()> {
     )))
 }
 
+/// What takes away what the model dropped is another matter, also where it was begun.
+fn takes_back(_: &Database, record: &Record) -> Result<()> {
+    if !record.undo || record.taken_back.is_some() {
+        return Ok(());
+    }
+    let what = match switch::is_switch(record) {
+        true => "the move is being switched to the new form".to_owned(),
+        false => format!("migration {} takes away what the model dropped", record.id),
+    };
+    Err(Error::unsupported(format!("{what}, and there is no way back: call `contract`")))
+}
+
+/// Of what is taken away, that which the program's model does not have: then no live program may have it.
+pub(super) fn dropped(db: &Database, record: &Record) -> Vec<(String, String)> {
+    let is_dropped = |(entity, index): &&(String, String)| {
+        let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+        let is_rewrite = rewrites::version(index).is_some();
+        !is_rewrite && schema.is_none_or(|schema| schema.derived_position(index).is_none())
+    };
+    record.steps.iter().filter(is_dropped).cloned().collect()
+}
+
 /// A migration that is taken back, or takes something away.
 pub(super) struct Undo;
 
 impl Undo {
     pub(super) async fn rollback(db: &Database, stop: &Stop) -> Result<Contracted> {
-        let taken = Mutex::new(None);
         let wanted = |rows: &Rows| match rows.last()? {
-            Some(last) if !last.undo => {
-                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(last.id);
-                Ok(Some((last.steps, true)))
-            }
+            Some(last) if !last.undo => Ok(Some((last.steps, Work::TakeBack(last.id)))),
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
-        let Some(owned) = Owned::take(db, stop, any, &wanted).await? else { return Ok(Contracted::default()) };
-        if switch::is_switch(&owned.rows().await?.1) {
-            owned.release().await?;
-            let detail = "the move is being switched to the new form, and there is no way back: call `contract`";
-            return Err(Error::unsupported(detail));
-        }
-        owned.change(|record| record.undo = true).await?;
-        let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
-        plans::forget(db, taken.as_ref().unwrap_or(&owned.id)).await?;
+        let Some(owned) = Owned::take(db, stop, takes_back, &wanted).await? else { return Ok(Contracted::default()) };
+        let take_back = |record: &mut Record| {
+            if !record.undo {
+                (record.undo, record.taken_back) = (true, Some(record.id.clone()));
+            }
+        };
+        owned.change(take_back).await?;
         Self::run(&owned).await
     }
 
@@ -90,7 +102,7 @@ impl Undo {
         let wanted = |rows: &Rows| {
             let dropped = rows.plan(db)?.dropped.into_iter().filter(|dropped| !is_move(&dropped.index));
             let dropped: Vec<_> = dropped.map(|dropped| (dropped.entity, dropped.index)).collect();
-            Ok((!dropped.is_empty()).then_some((dropped, true)))
+            Ok((!dropped.is_empty()).then_some((dropped, Work::TakeAway)))
         };
         match Owned::take(db, stop, undoes, &wanted).await? {
             Some(owned) => Self::run(&owned).await.map(|more| Contracted {
@@ -115,13 +127,11 @@ impl Undo {
 
     async fn take_away(owned: &Owned) -> Result<Contracted> {
         let db = &owned.db;
-        let (_, record) = owned.rows().await?;
-        let named = |(entity, index): &&(String, String)| {
-            let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
-            let is_rewrite = rewrites::version(index).is_some();
-            !is_rewrite && schema.is_none_or(|schema| schema.derived_position(index).is_none())
-        };
-        let dropped: Vec<_> = record.steps.iter().filter(named).cloned().collect();
+        let (rows, record) = owned.rows().await?;
+        if let Some(migration) = &record.taken_back {
+            plans::forget(db, &rows, migration).await?;
+        }
+        let dropped = dropped(db, &record);
         let what = "have an index in their model that is taken away, or have not learnt of the states yet";
         let waiting = Waiting { indexes: &dropped, knows: Some(false), what, time: WAIT };
         let down = [

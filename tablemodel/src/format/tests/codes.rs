@@ -63,6 +63,8 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case("", INDEX, vec![(TM401, Backfill)], vec![(TM402, LazySafe)]),
         case("", copy, vec![(TM401, Backfill)], vec![(TM402, LazySafe)]),
         case("", aggregate, vec![(TM401, Backfill)], vec![(TM402, LazySafe)]),
+        case("", "property A Edm.Int32 aggregate as u8", vec![(TM401, Backfill)], vec![(TM105, LazySafe)]),
+        case("", "property A Edm.Int64 aggregate as i64", vec![(TM401, Backfill)], vec![(TM106, Rewrite)]),
         case(INDEX, &index("j_{A:u8}_{Id:u32}", &["cover keys"]), vec![(TM403, Backfill)], vec![(TM403, Backfill)]),
         case(INDEX, &keys(&["cover list"]), vec![(TM403, Backfill)], vec![(TM403, Backfill)]),
         case(copy, &copy.replace("Man", "Boss"), vec![(TM403, Backfill)], vec![(TM403, Backfill)]),

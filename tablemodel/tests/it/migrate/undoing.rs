@@ -1,10 +1,19 @@
 //! Taking back what was built, at every state; and taking away what the model dropped.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::future::{Either, select};
 use tablemodel::{
     Consistency, ErrorKind, IndexState,
+    format::Fingerprint,
+    migrations::Unfinished,
     prelude::*,
     store::{
         Action, Batch,
@@ -219,4 +228,72 @@ async fn a_rollback_that_is_gone_on_with_waits_for_those_who_only_read() {
     let gone = others.beside(db.migrations().rollback()).await.expect("taken back");
     assert!(gone.steps.iter().all(|step| step.state == IndexState::Absent), "{gone:?}");
     assert_clean(&db, "taken back").await;
+}
+
+/// What an interrupted rollback leaves, the next call ends, whichever it is; and the plan is not in force any more.
+#[tokio::test]
+async fn a_plan_is_taken_back_with_its_migration_wherever_that_stopped() {
+    let whole = filled(Consistency::Atomic, 1, 20).await;
+    let plans = [("0001_indexes".to_owned(), Fingerprint(1))];
+    let migrations = next::<Club>(&whole).await.migrations(); // has built them
+    migrations.begin_plans(&plans).await.expect("begun");
+    migrations.finish_plans(&plans, None).await.expect("applied");
+    for call in 0.. {
+        let store = whole.fork().expect("in memory");
+        let db = program::<Club>(&store).await;
+        store.fail(Script::new().at(call, Fault::CrashAfter));
+        let is_over = db.migrations().rollback().await.is_ok();
+        drop(db);
+        store.fail(Script::new());
+        let store = store.reopen::<first::Club>().await.expect("opened");
+        let db = program::<Club>(&store).await;
+        let _ = match call % 2 {
+            0 => db.migrations().rollback().await, // it may be over by then
+            _ => db.migrations().contract().await,
+        };
+        let is_undone = db.migrations().status().await.unwrap().unwrap().undone;
+        assert_eq!(db.migrations().plans().await.unwrap().is_empty(), is_undone, "died at call {call}");
+        if is_over {
+            assert!(call > 10, "{call} calls");
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_contraction_that_was_stopped_is_not_gone_on_with_by_a_rollback() {
+    for mode in MODES {
+        let store = filled(mode, 2, 120).await;
+        next::<Club>(&store).await.migrations().apply().await.expect("applied");
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<first::Club>(&store).await;
+        let checks = AtomicU64::new(0);
+        let stopping = db.migrations().stop_when(move || checks.fetch_add(1, Ordering::Relaxed) > 0);
+        let stopped = stopping.contract().await.expect_err("stopped");
+        assert_eq!(*stopped.kind(), ErrorKind::Stopped, "{stopped:?}");
+        let unfinished = db.migrations().plan().await.unwrap().unfinished;
+        assert_eq!(unfinished, Some(Unfinished::Contract("0002".to_owned())));
+        let rows = all_rows(&db, "People").await;
+        let refused = db.migrations().rollback().await.expect_err("it is none");
+        assert!(*refused.kind() == ErrorKind::Unsupported && refused.to_string().contains("`contract`"), "{refused:?}");
+        assert_eq!(all_rows(&db, "People").await, rows);
+        let refused = db.migrations().set_rate(Some(5.0)).await.expect_err("it is not limited");
+        assert_eq!(*refused.kind(), ErrorKind::Unsupported, "{refused:?}");
+        db.migrations().contract().await.expect("gone on");
+        assert!(all_rows(&db, "People").await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_still_has_what_is_taken_away_is_named() {
+    let store = filled(Consistency::Azure, 1, 20).await;
+    let old = next::<Club>(&store).await;
+    old.migrations().apply().await.expect("applied");
+    let db = next::<first::Club>(&store).await;
+    let stopped = db.migrations().stop_when(|| true).contract().await.expect_err("it waits for the other");
+    assert_eq!(*stopped.kind(), ErrorKind::Stopped, "{stopped:?}");
+    let programs = db.migrations().programs().await.expect("read");
+    let keeping: Vec<_> = programs.iter().filter(|program| !program.keeps.is_empty()).collect();
+    let [keeping] = keeping.as_slice() else { panic!("{programs:?}") };
+    assert!(keeping.is_waited_for() && keeping.keeps.len() == 4 && keeping.lacks.is_empty(), "{keeping:?}");
 }

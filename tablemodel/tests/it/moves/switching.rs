@@ -196,3 +196,28 @@ async fn a_switch_stops_when_it_is_asked_to_and_goes_on_with_the_next_call() {
     }
     assert!(stopped > 5, "{stopped}");
 }
+
+#[tokio::test]
+async fn a_program_that_keeps_the_old_form_is_named_while_the_switch_waits_for_it() {
+    let store = filled(Consistency::Azure, 1, 4).await;
+    let old = next::<first::Model>(&store).await;
+    old.migrations().apply().await.expect("applied");
+    let new = next::<second::Model>(&store).await;
+    let waiting = new.migrations();
+    let a_moment = async {
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        over = waiting.contract() => panic!("{over:?}"),
+        () = a_moment => {}
+    }
+    let status = new.migrations().status().await.expect("read").expect("a migration");
+    assert!(status.switch && status.steps[0].moved() == Some(2), "{status:?}");
+    let programs = new.migrations().programs().await.expect("read");
+    let lacking: Vec<_> = programs.iter().filter(|program| !program.lacks.is_empty()).collect();
+    let [lacking] = lacking.as_slice() else { panic!("{programs:?}") };
+    assert!(lacking.is_waited_for() && lacking.lacks[0].moved() == Some(2), "{lacking:?}");
+}
