@@ -61,11 +61,11 @@ impl<S: Snapshot> View<S> {
     ) -> Result<Option<T>, StoreError> {
         let space = self.catalogue.rows(table)?;
         // No stored key holds U+0000, and one that does could have the bytes of another.
-        if partition.contains('\0') {
+        if partition.as_bytes().contains(&0) {
             return Ok(None);
         }
-        let bytes = LookupKey::new(partition, row);
-        let bytes = bytes.as_slice();
+        let mut room = LookupKey::new();
+        let bytes = room.bytes(partition, row);
         let look = |value: &[u8]| OpenRow::checked(space, bytes, value).map(|row| read(bytes, row));
         self.snapshot.get(space, bytes, look)?.transpose()
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use tablemodel_store::{Value, ValueRef};
 
 /// Most paths have no more components.
-const FEW: usize = 4;
+const FEW: usize = 3;
 /// Room for the texts of most paths without growing.
 const USUAL_BYTES: usize = 64;
 
