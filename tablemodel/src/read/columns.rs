@@ -209,6 +209,7 @@ impl<'r> InRow<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::{Codec, KeyValue, KeyValues, Part};
     use proptest::prelude::*;
     use tablemodel_store::{DateTime, ETag, Properties};
 
@@ -236,6 +237,27 @@ mod tests {
                 }
                 Ok(())
             }).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_the_keys_hold_goes_before_what_a_row_says() {
+        static PART: Part = Part::of::<String>("b", "B", Codec::Plain);
+        let properties = Properties::from_iter([("A", 1), ("B", 2), ("C", 3)]);
+        let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
+        let row = Row { key, etag, timestamp, properties };
+        let (none, mut keys) = (KeyValues::new(), KeyValues::new());
+        keys.push(&PART, KeyValue::Text("b"));
+        let columns = Columns::new(["A", "B", "C"], |name| name == "B");
+        for (keys, b) in [(&keys, ValueRef::String("b")), (&none, ValueRef::Int32(2))] {
+            let expected = [Some(ValueRef::Int32(1)), Some(b), Some(ValueRef::Int32(3)), None];
+            columns
+                .read(&Shown::new(&row), |read| {
+                    let found = ["A", "B", "C", "Ba"].map(|name| read.field(name, InKeys::read(keys)));
+                    assert_eq!(found, expected);
+                    Ok(())
+                })
+                .unwrap();
         }
     }
 
