@@ -58,8 +58,7 @@ pub fn compare(a: &str, b: &str) -> Ordering {
 /// Bytes whose plain order is the order of keys: UTF-8, with characters beyond U+FFFF written as
 /// their two surrogates (CESU-8).
 pub fn order_bytes(key: &str) -> Cow<'_, [u8]> {
-    // The usual case, and the cheapest to see.
-    if key.is_ascii() || !key.bytes().any(|byte| byte >= 0xF0) {
+    if is_order_bytes(key.as_bytes()) {
         return Cow::Borrowed(key.as_bytes());
     }
     let mut bytes = Vec::with_capacity(key.len() + key.len() / 2);
@@ -74,6 +73,13 @@ pub fn order_bytes(key: &str) -> Cow<'_, [u8]> {
         }
     }
     Cow::Owned(bytes)
+}
+
+/// Whether the bytes of a text are its [`order_bytes`]: it has no character beyond U+FFFF.
+#[inline]
+pub(crate) fn is_order_bytes(text: &[u8]) -> bool {
+    // The usual case, and the cheapest to see.
+    text.is_ascii() || !text.iter().any(|byte| *byte >= 0xF0)
 }
 
 /// The text whose [`order_bytes`] these are; `None` if they are not the bytes of any text.

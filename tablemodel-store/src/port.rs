@@ -61,6 +61,18 @@ pub trait TableStore: Send + Sync + 'static {
         None
     }
 
+    /// As [`show`](Self::show), of a partition key and a row key that are no [`RowKey`] yet.
+    ///
+    /// Need not be implemented: it is `show` then.
+    fn show_at(
+        &self,
+        table: &str,
+        (partition, row): (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Option<Result<bool, StoreError>> {
+        self.show(table, &RowKey::new(partition, row), see)
+    }
+
     /// Shows the rows of a page of a query to `see` until that breaks, by a store that need not wait for them; where the
     /// next page begins. `None`: [`query`](Self::query) has to be asked.
     ///

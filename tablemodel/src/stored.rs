@@ -13,7 +13,8 @@ use crate::{
     database::Database,
     entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
-    key::{KeyValues, NO_VALUES},
+    key::NO_VALUES,
+    path::found::InKeys,
     plan::{
         group::Group,
         image,
@@ -133,9 +134,13 @@ impl<T: TableEntity> Stored<T> {
 
     /// Reads it from its only row, of the program's own version, as a store shows it; by what its keys hold.
     #[inline]
-    pub(crate) fn read_shown(row: &InRow<'_>, keys: &KeyValues<'_>) -> Result<Self> {
+    pub(crate) fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, to: &mut Option<Self>) -> Result<()> {
+        let rows = Rows::Kept { row: row.keep()?, group: OnceLock::new() };
         match T::read_fields(&FieldReader::of_shown(row, keys)) {
-            Ok(value) => Ok(Self { value, rows: Rows::Kept { row: row.keep()?, group: OnceLock::new() } }),
+            Ok(value) => {
+                *to = Some(Self { value, rows });
+                Ok(())
+            }
             Err(error) => Err(image::corrupt(T::SCHEMA, &row.row()?, error)),
         }
     }

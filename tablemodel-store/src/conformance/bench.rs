@@ -115,12 +115,15 @@ impl Table<'_> {
         Ok(told.map(|row| row.map(|row| row.at(key.clone()))))
     }
 
-    /// One row as the store shows it, if it shows rows: whole and in one piece.
-    pub(super) fn shown(&self, key: &RowKey) -> Result<Option<Option<[Row; 2]>>, StoreError> {
-        let mut seen = Ok(None);
-        let see = &mut |row: &Shown<'_>| seen = row.keep().and_then(|kept| Ok(Some([row.row()?, kept.row()])));
+    /// One row as the store shows it, if it shows rows, whole; and as it shows it at a key in two pieces, in one piece.
+    pub(super) fn shown(&self, key: &RowKey) -> Result<Option<[Option<Row>; 2]>, StoreError> {
+        let (mut whole, mut kept) = (Ok(None), Ok(None));
+        let see = &mut |row: &Shown<'_>| whole = row.row().map(Some);
         let Some(there) = self.store.show(&self.name, key, see).transpose()? else { return Ok(None) };
-        Ok(Some(seen?.filter(|_| there)))
+        let (pieces, see) = ((&*key.partition, &*key.row), &mut |row: &Shown<'_>| kept = row.keep().map(Some));
+        let is_there = self.store.show_at(&self.name, pieces, see).transpose()?.unwrap_or_default();
+        let kept = kept?.filter(|_| is_there).map(|kept| kept.row());
+        Ok(Some([whole?.filter(|_| there), kept]))
     }
 
     /// The rows of all pages as the store shows them, if it does.

@@ -73,6 +73,7 @@ pub(super) struct StoredRow<'a> {
 
 impl<'a> StoredRow<'a> {
     /// Checks the value found at `key` in `space`. Errors: `Corrupt`.
+    #[inline]
     pub(super) fn checked(space: Space, key: &[u8], value: &'a [u8]) -> Result<Self, StoreError> {
         let parts = || {
             let (version, rest) = value.split_first()?;
@@ -94,7 +95,7 @@ impl<'a> StoredRow<'a> {
     }
 
     /// The row, to be read. Errors: `Corrupt`, where its texts are none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open(self) -> Result<OpenRow<'a>, StoreError> {
         let properties = StoredProperties::of(self.body).ok_or_else(unreadable)?;
         Ok(OpenRow { row: self, properties })
@@ -110,7 +111,7 @@ pub(super) struct OpenRow<'a> {
 
 impl<'a> OpenRow<'a> {
     /// The value found at `key` in `space`. Errors: `Corrupt`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn checked(space: Space, key: &[u8], value: &'a [u8]) -> Result<Self, StoreError> {
         StoredRow::checked(space, key, value)?.open()
     }

@@ -2,12 +2,12 @@
 //!
 //! The order of the bytes is the order of keys: the one rule about that is `key::order_bytes`.
 
-use std::{borrow::Cow, ops::Bound};
+use std::ops::Bound;
 
 use super::{engine::Range, seal::damaged};
 use crate::{
     KeyRange, RowKey, RowRange, StoreError,
-    key::{from_order_bytes, order_bytes},
+    key::{from_order_bytes, is_order_bytes, order_bytes},
 };
 
 /// Between partition key and row key. No stored key contains it, and it sorts below all that one may contain.
@@ -32,35 +32,37 @@ pub(super) fn put_key(out: &mut Vec<u8>, partition: &[u8], row: &str) {
     out.extend_from_slice(&order_bytes(row));
 }
 
-/// The bytes of a key that is looked up: on the stack where it is short, as most are.
-pub(super) enum LookupKey {
-    Short([u8; SHORT_BYTES], usize),
-    Long(Vec<u8>),
+/// Room for the bytes of a key that is looked up: in place where it is short, as most are.
+pub(super) struct LookupKey {
+    short: [u8; SHORT_BYTES],
+    long: Vec<u8>,
 }
 
 impl LookupKey {
-    /// The bytes of a row's key.
-    pub(super) fn new(partition: &str, row: &str) -> Self {
-        Self::short(partition, row).unwrap_or_else(|| Self::Long(key_bytes(partition, row)))
+    pub(super) const fn new() -> Self {
+        Self { short: [SEPARATOR; SHORT_BYTES], long: Vec::new() }
     }
 
-    fn short(partition: &str, row: &str) -> Option<Self> {
-        let (Cow::Borrowed(partition), Cow::Borrowed(row)) = (order_bytes(partition), order_bytes(row)) else {
-            return None;
-        };
-        let mut bytes = [SEPARATOR; SHORT_BYTES];
-        bytes.get_mut(..partition.len())?.copy_from_slice(partition);
-        let (start, end) = (partition.len() + 1, partition.len() + 1 + row.len());
-        bytes.get_mut(start..end)?.copy_from_slice(row);
-        Some(Self::Short(bytes, end))
-    }
-
-    pub(super) fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Short(bytes, len) => bytes.get(..*len).unwrap_or_default(),
-            Self::Long(bytes) => bytes,
+    /// The bytes of a row's key. To be asked once.
+    #[inline]
+    pub(super) fn bytes(&mut self, partition: &str, row: &str) -> &[u8] {
+        match short_key(&mut self.short, partition, row) {
+            Some(bytes) => bytes,
+            None => {
+                self.long = key_bytes(partition, row);
+                &self.long
+            }
         }
     }
+}
+
+/// The bytes of a row's key, where they fit between separators and are those of its texts.
+#[inline]
+fn short_key<'k>(to: &'k mut [u8], partition: &str, row: &str) -> Option<&'k [u8]> {
+    let (start, end) = (partition.len() + 1, partition.len() + 1 + row.len());
+    to.get_mut(..partition.len())?.copy_from_slice(partition.as_bytes());
+    to.get_mut(start..end)?.copy_from_slice(row.as_bytes());
+    to.get(..end).filter(|bytes| is_order_bytes(bytes))
 }
 
 /// The bytes of the partition key, and those of the row key.
@@ -192,8 +194,8 @@ mod tests {
     fn keys_of_any_length_are_looked_up() {
         for len in [0, 1, SHORT_BYTES - 3, SHORT_BYTES - 2, SHORT_BYTES - 1, SHORT_BYTES, 2 * SHORT_BYTES] {
             let text = "k".repeat(len);
-            assert_eq!(LookupKey::new("p", &text).as_slice(), key_bytes("p", &text), "{len}");
-            assert_eq!(LookupKey::new(&text, "r").as_slice(), key_bytes(&text, "r"), "{len}");
+            assert_eq!(LookupKey::new().bytes("p", &text), key_bytes("p", &text), "{len}");
+            assert_eq!(LookupKey::new().bytes(&text, "r"), key_bytes(&text, "r"), "{len}");
         }
     }
 
@@ -203,8 +205,8 @@ mod tests {
             let (a, b) = (RowKey::new(a.0, a.1), RowKey::new(b.0, b.1));
             let (a_bytes, b_bytes) = (key_bytes(&a.partition, &a.row), key_bytes(&b.partition, &b.row));
             prop_assert_eq!(a_bytes.cmp(&b_bytes), a.cmp(&b));
-            let looked_up = LookupKey::new(&a.partition, &a.row);
-            prop_assert_eq!(looked_up.as_slice(), &a_bytes);
+            let mut room = LookupKey::new();
+            prop_assert_eq!(room.bytes(&a.partition, &a.row), &a_bytes);
             prop_assert_eq!(row_key(&a_bytes).unwrap(), a);
         }
 

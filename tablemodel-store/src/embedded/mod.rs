@@ -329,6 +329,15 @@ impl TableStore for EmbeddedStore {
     }
 
     fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
+        self.show_at(table, (&key.partition, &key.row), see)
+    }
+
+    fn show_at(
+        &self,
+        table: &str,
+        key: (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Option<Result<bool, StoreError>> {
         match self.0.views.current() {
             Ok(view) => view.shows_rows().then(|| view.show(table, key, see)),
             Err(error) => Some(Err(error)),

@@ -30,6 +30,8 @@ pub(crate) struct Sight<'s> {
     key: &'s [u8],
     row: OpenRow<'s>,
     names: &'s Arc<Dictionary>,
+    /// Whether the key is known to be one.
+    is_key: bool,
     /// Whether all of it was passed.
     is_whole: Cell<bool>,
 }
@@ -38,7 +40,13 @@ impl<'s> Sight<'s> {
     /// The row at `key`. Only where all names are in the dictionary: others, which stand in rows, cannot be borrowed.
     #[inline]
     pub(super) fn new(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>) -> Self {
-        Self { key, row, names, is_whole: Cell::new(false) }
+        Self { key, row, names, is_key: false, is_whole: Cell::new(false) }
+    }
+
+    /// The same, of a key that was made to look for the row.
+    #[inline]
+    pub(super) fn looked_up(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>) -> Self {
+        Self { is_key: true, ..Self::new(key, row, names) }
     }
 
     /// The values under these names, each at the place of its name; what the row has none of stays as it is in `to`.
@@ -176,8 +184,8 @@ impl<'s> Sight<'s> {
     pub(crate) fn keep(&self) -> Result<Kept, StoreError> {
         self.check()?;
         // A key that is no plain text is looked at in full: then it is known to be one.
-        let is_plain = self.key.is_ascii() && split_key(self.key).is_some();
-        if !is_plain {
+        let is_key = self.is_key || (self.key.is_ascii() && split_key(self.key).is_some());
+        if !is_key {
             row_key(self.key)?;
         }
         Ok(Kept::new(self.key, &self.row, self.names))

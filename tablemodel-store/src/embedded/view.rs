@@ -26,15 +26,20 @@ pub(super) struct View<S> {
 impl<S: Snapshot> View<S> {
     /// The row at `key`, without the key.
     pub(super) fn get(&self, table: &str, key: &RowKey) -> Result<Option<RowState>, StoreError> {
-        let row = self.look(table, key, |_, row| row.state(&self.names, None))?;
+        let row = self.look(table, (&key.partition, &key.row), |_, row| row.state(&self.names, None))?;
         row.transpose()
     }
 
     /// Shows the row at `key`; whether there is one. Only where [rows can be shown](Self::shows_rows).
-    pub(super) fn show(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Result<bool, StoreError> {
+    pub(super) fn show(
+        &self,
+        table: &str,
+        key: (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Result<bool, StoreError> {
         let mut guest = Guest::default();
         let shown = self.look(table, key, |key, row| {
-            let row = Shown::stored(Sight::new(key, row, &self.names));
+            let row = Shown::stored(Sight::looked_up(key, row, &self.names));
             guest.run(|| see(&row));
         });
         guest.leave();
@@ -51,16 +56,16 @@ impl<S: Snapshot> View<S> {
     fn look<T>(
         &self,
         table: &str,
-        key: &RowKey,
+        (partition, row): (&str, &str),
         read: impl FnOnce(&[u8], OpenRow<'_>) -> T,
     ) -> Result<Option<T>, StoreError> {
         let space = self.catalogue.rows(table)?;
         // No stored key holds U+0000, and one that does could have the bytes of another.
-        if key.partition.contains('\0') {
+        if partition.as_bytes().contains(&0) {
             return Ok(None);
         }
-        let bytes = LookupKey::new(&key.partition, &key.row);
-        let bytes = bytes.as_slice();
+        let mut room = LookupKey::new();
+        let bytes = room.bytes(partition, row);
         let look = |value: &[u8]| OpenRow::checked(space, bytes, value).map(|row| read(bytes, row));
         self.snapshot.get(space, bytes, look)?.transpose()
     }

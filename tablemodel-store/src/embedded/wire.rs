@@ -64,7 +64,11 @@ pub(super) fn take_varint(rest: &mut &[u8]) -> Option<u64> {
             *rest = after;
             Some(u64::from(*first & 0x7F) | u64::from(*second) << 7)
         }
-        _ => take_long_varint(rest),
+        _ => {
+            let (value, after) = long_varint(rest)?;
+            *rest = after;
+            Some(value)
+        }
     }
 }
 
@@ -75,7 +79,8 @@ pub(super) fn skip_varint(rest: &mut &[u8]) -> Option<()> {
         *rest = rest.get(bytes..)?;
         return Some(());
     }
-    take_long_varint(rest).map(drop)
+    *rest = long_varint(rest)?.1;
+    Some(())
 }
 
 /// The varint at the front, at its place in a word, and how many bytes it has; none unless it ends within eight bytes
@@ -101,24 +106,22 @@ fn sevens(word: u64) -> u64 {
     fours & 0x0000_0000_0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4
 }
 
-fn take_long_varint(rest: &mut &[u8]) -> Option<u64> {
+/// A varint and what follows it: by value, so that who reads on keeps its place in registers.
+fn long_varint(rest: &[u8]) -> Option<(u64, &[u8])> {
     if let Some((word, bytes)) = short_varint(rest) {
-        *rest = rest.get(bytes..)?;
-        return Some(sevens(word));
+        return Some((sevens(word), rest.get(bytes..)?));
     }
     // Nine bytes, which ticks of the clock take.
     if let Some((word, [ninth @ 0..0x80, tail @ ..])) = rest.split_first_chunk() {
-        *rest = tail;
-        return Some(sevens(u64::from_le_bytes(*word)) | u64::from(*ninth) << 56);
+        return Some((sevens(u64::from_le_bytes(*word)) | u64::from(*ninth) << 56, tail));
     }
-    let (mut value, mut shift, mut left) = (0, 0, *rest);
+    let (mut value, mut shift, mut left) = (0, 0, rest);
     while let [byte, tail @ ..] = left
         && shift < u64::BITS
     {
         value |= u64::from(byte & 0x7F) << shift;
         if *byte < 0x80 {
-            *rest = tail;
-            return Some(value);
+            return Some((value, tail));
         }
         (shift, left) = (shift + 7, tail);
     }

@@ -48,9 +48,14 @@ impl Database {
         }
     }
 
-    /// Shows the row at `key`, where the store shows rows, and is not busy; whether there is one. One point read.
-    pub(crate) fn show_row(&self, table: &str, key: &RowKey, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool>> {
-        let result = self.0.store.show(table, key, see)?;
+    /// Shows the row at a partition key and a row key, where the store shows rows, and is not busy; whether there is one. One point read.
+    pub(crate) fn show_row(
+        &self,
+        table: &str,
+        key: (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Option<Result<bool>> {
+        let result = self.0.store.show_at(table, key, see)?;
         self.tell(&result, || point_read(table, 0, matches!(result, Ok(true))));
         match result {
             Err(error) if is_transient(&error) => None,

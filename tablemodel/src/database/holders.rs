@@ -167,7 +167,7 @@ impl Database {
     ) -> Result<Batch> {
         let (holder, mut action) = (registered.holder(&key), Ok(None));
         let see = &mut |row: &Shown<'_>| action = follow::write(holder, row, held, context);
-        let action = match self.show_row(&registered.table, &key, see) {
+        let action = match self.show_row(&registered.table, (&key.partition, &key.row), see) {
             Some(was_shown) => was_shown.and(action)?,
             None => match self.get_row(&registered.table, &key).await? {
                 Some(found) => follow::write(holder, &Shown::new(&found), held, context)?,

@@ -10,6 +10,7 @@ use tablemodel_store::{Properties, PropertyName, ValueRef};
 use super::{CopyOf, FieldError};
 use crate::{
     key::{KeyValues, NO_VALUES},
+    path::found::InKeys,
     property::{ValueError, json},
     read::columns::InRow,
     schema::COPIED_SEQUENCE,
@@ -24,7 +25,6 @@ type ReadValue<T> = fn(Option<ValueRef<'_>>) -> std::result::Result<T, ValueErro
 #[derive(Debug)]
 pub struct FieldReader<'a> {
     source: Source<'a>,
-    keys: &'a KeyValues<'a>,
     /// The further rows of an entity that is more than one.
     others: Vec<FieldReader<'a>>,
 }
@@ -32,21 +32,21 @@ pub struct FieldReader<'a> {
 /// Where fields are read from.
 #[derive(Debug)]
 enum Source<'a> {
-    /// Properties, and how far they were passed.
-    Properties(&'a Properties, Cell<usize>),
-    Shown(&'a InRow<'a>),
+    /// Properties, and how far they were passed; before them what the keys hold.
+    Properties(&'a Properties, Cell<usize>, &'a KeyValues<'a>),
+    Shown(&'a InRow<'a>, InKeys<'a>),
 }
 
 impl<'a> FieldReader<'a> {
     /// Reads from stored properties, and from the values that the keys hold.
     pub(crate) fn new(properties: &'a Properties, keys: &'a KeyValues<'a>) -> Self {
-        Self { source: Source::Properties(properties, Cell::new(0)), keys, others: Vec::new() }
+        Self { source: Source::Properties(properties, Cell::new(0), keys), others: Vec::new() }
     }
 
     /// Reads from a row that a store shows, and from the values that its keys hold.
     #[inline]
-    pub(crate) fn of_shown(row: &'a InRow<'a>, keys: &'a KeyValues<'a>) -> Self {
-        Self { source: Source::Shown(row), keys, others: Vec::new() }
+    pub(crate) fn of_shown(row: &'a InRow<'a>, keys: InKeys<'a>) -> Self {
+        Self { source: Source::Shown(row, keys), others: Vec::new() }
     }
 
     /// Reads from further rows of the entity too.
@@ -56,18 +56,27 @@ impl<'a> FieldReader<'a> {
     }
 
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
-        if let Some(value) = self.keys.get(property) {
+        match &self.source {
+            Source::Shown(row, keys) => row.field(property, *keys),
+            Source::Properties(properties, place, keys) => self.value_of(properties, place, keys, property),
+        }
+    }
+
+    /// Apart from a row that is shown, which then takes few registers.
+    #[inline(never)]
+    fn value_of(
+        &self,
+        properties: &'a Properties,
+        place: &Cell<usize>,
+        keys: &'a KeyValues<'a>,
+        property: &'static str,
+    ) -> Option<ValueRef<'a>> {
+        if let Some(value) = keys.get(property) {
             return Some(value);
         }
-        let value = match &self.source {
-            Source::Shown(row) => return row.get(property),
-            Source::Properties(properties, place) => {
-                let mut at = place.get();
-                let value = properties.get_from(&mut at, property);
-                place.set(at);
-                value
-            }
-        };
+        let mut at = place.get();
+        let value = properties.get_from(&mut at, property);
+        place.set(at);
         if value.is_some() || self.others.is_empty() {
             return value;
         }
@@ -77,8 +86,8 @@ impl<'a> FieldReader<'a> {
     /// The value of a property under any name.
     fn find(&self, name: &str) -> Option<ValueRef<'a>> {
         match &self.source {
-            Source::Properties(properties, _) => properties.get(name),
-            Source::Shown(row) => row.find(name),
+            Source::Properties(properties, ..) => properties.get(name),
+            Source::Shown(row, _) => row.find(name),
         }
     }
 

@@ -13,27 +13,22 @@ pub(crate) fn push_decimal(out: &mut String, value: u128, width: u8) -> Result<(
     let digits = buffer.get_mut(..usize::from(width)).ok_or(TooWide)?;
     match u64::try_from(value) {
         Ok(mut left) => {
-            for digit in digits.iter_mut().rev() {
-                *digit = b'0' + (left % 10) as u8;
+            let mut digits = digits.iter_mut().rev();
+            while left > 0 {
+                *digits.next().ok_or(TooWide)? = b'0' + (left % 10) as u8;
                 left /= 10;
             }
-            fits(left == 0)?;
         }
         Err(_) => {
-            let mut left = value;
-            for digit in digits.iter_mut().rev() {
-                *digit = b'0' + (left % 10) as u8;
+            let (mut left, mut digits) = (value, digits.iter_mut().rev());
+            while left > 0 {
+                *digits.next().ok_or(TooWide)? = b'0' + (left % 10) as u8;
                 left /= 10;
             }
-            fits(left == 0)?;
         }
     }
     out.push_str(std::str::from_utf8(digits).map_err(|_| TooWide)?); // always ASCII
     Ok(())
-}
-
-fn fits(fits: bool) -> Result<(), TooWide> {
-    fits.then_some(()).ok_or(TooWide)
 }
 
 /// Reads what [`push_decimal`] wrote: digits alone, no sign.

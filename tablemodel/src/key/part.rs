@@ -1,7 +1,7 @@
 //! The types that can stand in a key, and the constant data that describes where they stand.
 //! Nothing is encoded here.
 
-use tablemodel_store::Value;
+use tablemodel_store::{Value, ValueRef};
 
 use super::{Codec, KeyType};
 use crate::property::{Property, ValueError};
@@ -42,6 +42,16 @@ pub trait KeyArg<K: KeyPart> {
     ///
     /// [`ValueError`] when the value has no stored form.
     fn to_key_value(&self) -> Result<Value, ValueError>;
+
+    /// Shows the value in its stored form, which need not be made of what has it already.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`to_key_value`](KeyArg::to_key_value).
+    #[doc(hidden)]
+    fn show_key_value(&self, see: &mut dyn FnMut(ValueRef<'_>)) -> Result<(), ValueError> {
+        self.to_key_value().map(|value| see(value.as_ref()))
+    }
 }
 
 impl<K: KeyPart> KeyArg<K> for K {

@@ -7,7 +7,7 @@ use tablemodel_store::{Comparison, RowRange, ValueRef};
 
 use super::{
     Codec, KeyError, KeyFault, Part, Segment, Template,
-    template::{check_length, separator},
+    template::{USUAL_KEY_BYTES, check_length, separator},
     text,
 };
 
@@ -63,11 +63,12 @@ impl Template {
         value_of: impl Fn(&Part) -> Option<ValueRef<'v>>,
         next: Next<'_>,
     ) -> Result<RowRange, KeyError> {
-        let head = self.head(value_of, None)?;
-        check_length(&head.key)?;
-        match (head.rest, next) {
-            ([], Next::Any) => self.finish(head.key).map(RowRange::exactly),
-            ([Segment::Part(part), tail @ ..], next) => Stem { template: self, key: head.key, part, tail }.range(next),
+        let mut key = String::with_capacity(USUAL_KEY_BYTES);
+        let rest = self.append_head(&mut key, value_of, None)?;
+        check_length(&key)?;
+        match (rest, next) {
+            ([], Next::Any) => self.finish(&mut key, 0).map(|()| RowRange::exactly(key)),
+            ([Segment::Part(part), tail @ ..], next) => Stem { template: self, key, part, tail }.range(next),
             _ => Err(KeyFault::NothingLeft.alone()),
         }
     }
@@ -153,7 +154,10 @@ impl Stem<'_> {
         if let [Segment::Literal(text), ..] = self.tail {
             key.push_str(text);
         }
-        if self.tail.is_empty() { self.template.finish(key) } else { Ok(key) }
+        if self.tail.is_empty() {
+            self.template.finish(&mut key, 0)?;
+        }
+        Ok(key)
     }
 
     fn key_of(&self, value: ValueRef<'_>) -> Result<String, KeyError> {

@@ -14,14 +14,6 @@ pub(crate) enum KeyValue<'k> {
 }
 
 impl<'k> KeyValue<'k> {
-    /// The value that a key was made from.
-    pub(crate) fn given(value: &'k Value) -> Self {
-        match value {
-            Value::String(text) => Self::Text(text),
-            value => Self::Value(value.clone()),
-        }
-    }
-
     #[inline]
     pub(crate) fn as_ref(&self) -> ValueRef<'_> {
         match self {

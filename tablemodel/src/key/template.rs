@@ -6,7 +6,7 @@ use tablemodel_store::{Value, ValueRef, limits};
 use super::{Codec, KeyError, KeyFault, KeyValue, KeyValues, Part, Segment, is_same, write};
 
 /// Room for most keys without growing.
-const USUAL_KEY_BYTES: usize = 64;
+pub(super) const USUAL_KEY_BYTES: usize = 64;
 
 /// Stands for a key that would be empty, which not every store takes: no text encodes to it, and it sorts below all
 /// that a text encodes to.
@@ -62,29 +62,40 @@ impl Template {
         value_of: impl Fn(&Part) -> Option<ValueRef<'v>>,
         shard: Option<u16>,
     ) -> Result<Option<String>, KeyError> {
-        let head = self.head(value_of, shard)?;
-        match head.rest {
-            [Segment::Part(part), ..] if part.optional => Ok(None),
+        let mut key = String::with_capacity(USUAL_KEY_BYTES);
+        Ok(self.append(&mut key, value_of, shard)?.then_some(key))
+    }
+
+    /// Appends the key; false, and only some of it, where an optional component has no value.
+    pub(crate) fn append<'v>(
+        &self,
+        to: &mut String,
+        value_of: impl Fn(&Part) -> Option<ValueRef<'v>>,
+        shard: Option<u16>,
+    ) -> Result<bool, KeyError> {
+        let start = to.len();
+        match self.append_head(to, value_of, shard)? {
+            [Segment::Part(part), ..] if part.optional => Ok(false),
             [Segment::Part(part), ..] => Err(KeyFault::Missing.of(part.field)),
-            _ => self.finish(head.key).map(Some),
+            _ => self.finish(to, start).map(|()| true),
         }
     }
 
-    /// The key as far as values go.
-    pub(super) fn head<'v>(
+    /// Appends the key as far as values go, and the literal before the first component without one; gives what is left.
+    pub(super) fn append_head<'v>(
         &self,
+        to: &mut String,
         value_of: impl Fn(&Part) -> Option<ValueRef<'v>>,
         shard: Option<u16>,
-    ) -> Result<Head, KeyError> {
-        let mut key = String::with_capacity(USUAL_KEY_BYTES);
+    ) -> Result<&'static [Segment], KeyError> {
         let mut rest = self.0;
         while let [segment, tail @ ..] = rest {
             match segment {
-                Segment::Literal(text) => key.push_str(text),
+                Segment::Literal(text) => to.push_str(text),
                 Segment::Part(part) => {
                     let written = match (part.codec, shard, value_of(part)) {
-                        (Codec::Shard(buckets), Some(shard), _) => write::write_shard(&mut key, shard, buckets),
-                        (_, _, Some(value)) => part.write(&mut key, value, separator(tail)),
+                        (Codec::Shard(buckets), Some(shard), _) => write::write_shard(to, shard, buckets),
+                        (_, _, Some(value)) => part.write(to, value, separator(tail)),
                         (_, _, None) => break,
                     };
                     written.map_err(|fault| fault.of(part.field))?;
@@ -92,7 +103,7 @@ impl Template {
             }
             rest = tail;
         }
-        Ok(Head { key, rest })
+        Ok(rest)
     }
 
     /// The values that stand in `key`, each in the type of its property, without those under lossy codecs.
@@ -166,16 +177,16 @@ impl Template {
         false
     }
 
-    /// A whole key: not empty, not reserved, not too long.
-    pub(super) fn finish(&self, mut key: String) -> Result<String, KeyError> {
-        if key.is_empty() && self.marks_empty() {
-            key.push_str(EMPTY_KEY);
+    /// Ends the key that begins at `start`: not empty, not reserved, not too long.
+    pub(super) fn finish(&self, keys: &mut String, start: usize) -> Result<(), KeyError> {
+        if keys.len() == start && self.marks_empty() {
+            keys.push_str(EMPTY_KEY);
         }
+        let key = keys.get(start..).unwrap_or_default();
         if key.starts_with("~~") || (self.may_hold_space() && key.contains(" ~~")) {
             return Err(KeyFault::Reserved.alone());
         }
-        check_length(&key)?;
-        Ok(key)
+        check_length(key)
     }
 
     /// Only a text that stands alone can make an empty key.
@@ -186,14 +197,6 @@ impl Template {
     fn without_empty_mark<'k>(&self, key: &'k str) -> &'k str {
         if key == EMPTY_KEY && self.marks_empty() { "" } else { key }
     }
-}
-
-/// A key as far as values went.
-pub(super) struct Head {
-    /// Also the literal before the first component without a value.
-    pub(super) key: String,
-    /// From the first component without a value on.
-    pub(super) rest: &'static [Segment],
 }
 
 /// One component of a key that is being read.

@@ -2,13 +2,16 @@
 //!
 //! No I/O: loading what an index row names is `read`'s.
 
-use tablemodel_store::{PropertyName, Row, RowKey};
+use tablemodel_store::{PropertyName, Row, RowKey, ValueRef};
 
 use crate::{
     entity::{FieldReader, Projection, TableEntity},
     error::{Error, Result},
     key::{KeyValues, Template},
-    path::plan::{ReadPlan, row_type},
+    path::{
+        plan::{ReadPlan, row_type},
+        query::PathQuery,
+    },
     plan::{group::Group, image, system, version},
     read::columns::InRow,
     schema::EntitySchema,
@@ -27,9 +30,11 @@ pub trait Found: Sized + Send + 'static {
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
 
     /// Reads it from a primary row of the program's own version as it was read where the store shows it, whose keys hold these values.
+    /// It is put where it is to be.
     #[doc(hidden)]
-    fn read_shown(row: &InRow<'_>, _: &InKeys<'_>) -> Result<Self> {
-        Self::read(None, row.row()?.into())
+    fn read_shown(row: &InRow<'_>, _: InKeys<'_>, to: &mut Option<Self>) -> Result<()> {
+        *to = Some(Self::read(None, row.row()?.into())?);
+        Ok(())
     }
 }
 
@@ -40,9 +45,38 @@ pub(crate) fn is_shown_by<F: Found>(index: Option<usize>, row: &Row) -> bool {
     F::OF_PRIMARY || version::is_current(schema, row_type(schema, index), row)
 }
 
-/// The values that the keys of a row hold.
-#[derive(Debug)]
-pub struct InKeys<'k>(pub(crate) KeyValues<'k>);
+/// The values that the keys of an entity hold.
+#[derive(Debug, Clone, Copy)]
+pub struct InKeys<'k>(Source<'k>);
+
+/// Where they are known from.
+#[derive(Debug, Clone, Copy)]
+enum Source<'k> {
+    /// They were read from the keys.
+    Keys(&'k KeyValues<'k>),
+    /// The keys were made from what was given for a full one.
+    Asked(&'k PathQuery),
+}
+
+impl<'k> InKeys<'k> {
+    /// Those that were read.
+    pub(crate) const fn read(values: &'k KeyValues<'k>) -> Self {
+        Self(Source::Keys(values))
+    }
+
+    /// Those of the entity at the full primary key that was asked for.
+    pub(crate) const fn asked(query: &'k PathQuery) -> Self {
+        Self(Source::Asked(query))
+    }
+
+    /// The value of a property that they hold.
+    pub(crate) fn get(self, property: &str) -> Option<ValueRef<'k>> {
+        match self.0 {
+            Source::Keys(values) => values.get(property),
+            Source::Asked(query) => query.held(property),
+        }
+    }
+}
 
 impl<E: TableEntity> Found for Stored<E> {
     type Entity = E;
@@ -53,8 +87,8 @@ impl<E: TableEntity> Found for Stored<E> {
     }
 
     #[inline]
-    fn read_shown(row: &InRow<'_>, keys: &InKeys<'_>) -> Result<Self> {
-        Self::read_shown(row, &keys.0)
+    fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, to: &mut Option<Self>) -> Result<()> {
+        Self::read_shown(row, keys, to)
     }
 }
 

@@ -8,8 +8,8 @@ use tablemodel_store::{KeyRange, RowKey, RowRange, Value, ValueRef};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    key::{Codec, KeyArg, KeyPart, KeyValue, KeyValues, Next, Part, Template, is_same},
-    path::{explain::Explain, found::InKeys, list::ListKind, plan::ReadPlan, state::PathKind},
+    key::{Codec, KeyArg, KeyPart, Next, Part, Template, is_same},
+    path::{explain::Explain, given::Given, list::ListKind, plan::ReadPlan, state::PathKind},
     plan::{image::key_error, part, states::IndexState},
     property::ValueError,
     rooms,
@@ -39,11 +39,34 @@ pub struct PathQuery {
     schema: &'static EntitySchema,
     index: Option<usize>,
     components: &'static [Component],
-    given: Vec<Value>,
+    given: Given,
     tail: Tail,
     select: Option<&'static [&'static str]>,
     verified: bool,
     error: Option<Box<(usize, ValueError)>>,
+}
+
+/// Room for both keys of most rows without growing.
+const USUAL_POINT_BYTES: usize = 96;
+
+/// The key of the one row that a path names: both its keys in one text.
+#[derive(Debug)]
+pub(crate) struct PointKey {
+    text: String,
+    cut: usize,
+}
+
+impl PointKey {
+    /// The partition key, and the row key.
+    pub(crate) fn parts(&self) -> (&str, &str) {
+        self.text.split_at_checked(self.cut).unwrap_or_default()
+    }
+
+    /// The same, each by itself.
+    pub(crate) fn to_row_key(&self) -> RowKey {
+        let (partition, row) = self.parts();
+        RowKey::new(partition, row)
+    }
 }
 
 impl PathQuery {
@@ -53,7 +76,7 @@ impl PathQuery {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
             index: K::WAY.index,
             components: K::WAY.components,
-            given: Vec::with_capacity(K::WAY.components.len()),
+            given: Given::default(),
             tail: Tail::Any,
             select: None,
             verified: false,
@@ -67,7 +90,7 @@ impl PathQuery {
             schema: <K::Entity as crate::TableEntity>::SCHEMA,
             index: K::WAY.index,
             components: K::WAY.components,
-            given: Vec::with_capacity(K::WAY.components.len()),
+            given: Given::default(),
             tail: Tail::Any,
             select: None,
             verified: true,
@@ -76,21 +99,26 @@ impl PathQuery {
     }
 
     /// With one more component.
-    pub fn given<K: KeyPart>(self, value: impl KeyArg<K>) -> Self {
-        self.push(value.to_key_value())
+    pub fn given<K: KeyPart>(mut self, value: impl KeyArg<K>) -> Self {
+        let shown = value.show_key_value(&mut |value| self.given.push(value));
+        if let Err(error) = shown {
+            self.fail(error);
+        }
+        self
     }
 
     /// With a range on the next component.
-    pub fn between<K: KeyPart, A: KeyArg<K>>(self, range: impl RangeBounds<A>) -> Self {
+    pub fn between<K: KeyPart, A: KeyArg<K>>(mut self, range: impl RangeBounds<A>) -> Self {
         let value = |bound: Bound<&A>| match bound {
             Bound::Included(value) => value.to_key_value().map(Bound::Included),
             Bound::Excluded(value) => value.to_key_value().map(Bound::Excluded),
             Bound::Unbounded => Ok(Bound::Unbounded),
         };
         match (value(range.start_bound()), value(range.end_bound())) {
-            (Ok(start), Ok(end)) => Self { tail: Tail::Between(Box::new([start, end])), ..self },
-            (Err(error), _) | (_, Err(error)) => self.push(Err(error)),
+            (Ok(start), Ok(end)) => self.tail = Tail::Between(Box::new([start, end])),
+            (Err(error), _) | (_, Err(error)) => self.fail(error),
         }
+        self
     }
 
     /// With a prefix of the next component.
@@ -116,12 +144,10 @@ impl PathQuery {
         self.verified || self.index_schema().is_some_and(|index| index.verified)
     }
 
-    fn push(mut self, value: std::result::Result<Value, ValueError>) -> Self {
-        match value {
-            Ok(value) => self.given.push(value),
-            Err(error) => drop(self.error.get_or_insert_with(|| Box::new((self.given.len(), error)))),
-        }
-        self
+    /// The next component has no value.
+    #[cold]
+    fn fail(&mut self, error: ValueError) {
+        self.error.get_or_insert_with(|| Box::new((self.given.len(), error)));
     }
 
     pub(crate) fn schema(&self) -> &'static EntitySchema {
@@ -134,34 +160,23 @@ impl PathQuery {
 
     /// The value of a part: the bucket given for it, or the whole value of its field.
     fn value_of(&self, part: &Part) -> Option<ValueRef<'_>> {
-        self.given_for(part).map(Value::as_ref)
-    }
-
-    fn given_for(&self, part: &Part) -> Option<&Value> {
         let bucket = match part.codec {
             Codec::Hour | Codec::Day | Codec::Month => part.codec,
             _ => Codec::Plain,
         };
-        let find = |bucket: Codec| {
-            let is_it = |it: &Component| it.bucket == bucket && is_same(it.property, part.property);
-            let at = self.components.iter().position(is_it)?;
-            self.given.get(at)
-        };
-        match bucket {
-            Codec::Plain => find(bucket),
-            _ => find(bucket).or_else(|| find(Codec::Plain)),
-        }
+        let given = if bucket == Codec::Plain { None } else { self.given_as(part.property, bucket) };
+        given.or_else(|| self.held(part.property))
     }
 
-    /// What the keys hold of an entity at the full key that the components name: what was given for it.
-    pub(crate) fn asked(&self) -> InKeys<'_> {
-        let mut values = KeyValues::new();
-        for part in self.schema.partition.parts().chain(self.schema.row.parts()).filter(|part| !part.codec.is_lossy()) {
-            if let Some(value) = self.given_for(part) {
-                values.push(part, KeyValue::given(value));
-            }
-        }
-        InKeys(values)
+    fn given_as(&self, property: &str, bucket: Codec) -> Option<ValueRef<'_>> {
+        let is_it = |it: &Component| it.bucket == bucket && is_same(it.property, property);
+        self.given.get(self.components.iter().position(is_it)?)
+    }
+
+    /// What was given for a whole property. Where the components name a full primary key, it is what that holds of it.
+    pub(crate) fn held(&self, property: &str) -> Option<ValueRef<'_>> {
+        let is_it = |it: &Component| is_same(it.property, property) && matches!(it.bucket, Codec::Plain);
+        self.given.get(self.components.iter().position(is_it)?)
     }
 
     /// The first row of the list that the path names; none where each of its keys has a row of its own.
@@ -213,22 +228,31 @@ impl PathQuery {
 
     /// The partition key; none where the buckets cannot be told yet.
     fn partition(&self) -> Result<Option<String>> {
+        let mut partition = String::new();
+        Ok(self.append_partition(&mut partition)?.then_some(partition))
+    }
+
+    /// Appends the one partition; whether it is one.
+    fn append_partition(&self, to: &mut String) -> Result<bool> {
         self.check()?;
-        match self.partition_template().encode(|part| self.value_of(part)) {
-            Ok(partition) => Ok(partition),
-            Err(_) if self.partition_template().shards().is_some() => Ok(None),
-            Err(error) => Err(self.key_error(error)),
+        match self.partition_template().append(to, |part| self.value_of(part), None) {
+            Err(_) if self.partition_template().shards().is_some() => Ok(false),
+            appended => appended.map_err(|error| self.key_error(error)),
         }
     }
 
     /// The one key to read, where the components name one row of the entity's own partition: what [`PathQuery::plan`] would
     /// come to, without the plan.
-    pub(crate) fn point(&self) -> Result<Option<RowKey>> {
+    pub(crate) fn point(&self) -> Result<Option<PointKey>> {
         let is_one_row = !self.schema.is_joined() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
         let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
-        let Some(partition) = self.partition()? else { return Ok(None) };
-        let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
-        Ok(row.map(|row| RowKey { partition, row }))
+        let mut text = String::with_capacity(USUAL_POINT_BYTES);
+        if !self.append_partition(&mut text)? {
+            return Ok(None);
+        }
+        let cut = text.len();
+        let is_whole = self.row_template().append(&mut text, |part| self.value_of(part), None);
+        Ok(is_whole.map_err(|error| self.key_error(error))?.then_some(PointKey { text, cut }))
     }
 
     fn in_shard(&self, shard: u16) -> Result<String> {

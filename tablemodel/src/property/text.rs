@@ -12,11 +12,17 @@ use crate::{
 };
 
 /// The text that is stored here.
+#[inline]
 pub(super) fn read(value: Option<ValueRef<'_>>) -> Result<&str, ValueError> {
-    match value.ok_or(ValueError::Missing)? {
-        ValueRef::String(text) => Ok(text),
-        other => Err(ValueError::WrongType { expected: EdmType::String, found: other.edm() }),
+    match value {
+        Some(ValueRef::String(text)) => Ok(text),
+        other => Err(no_text(other)),
     }
+}
+
+#[cold]
+fn no_text(value: Option<ValueRef<'_>>) -> ValueError {
+    value.map_or(ValueError::Missing, |other| ValueError::WrongType { expected: EdmType::String, found: other.edm() })
 }
 
 macro_rules! texts {
@@ -46,6 +52,11 @@ macro_rules! texts {
         impl KeyArg<$type> for &str {
             fn to_key_value(&self) -> Result<Value, ValueError> {
                 Ok(Value::from(*self))
+            }
+
+            fn show_key_value(&self, see: &mut dyn FnMut(ValueRef<'_>)) -> Result<(), ValueError> {
+                see(ValueRef::String(self));
+                Ok(())
             }
         }
     )*};

@@ -9,7 +9,7 @@ use std::{
 
 use tablemodel_store::{KeptRow, Names, Row, RowKey, Shown, StoreError, ValueRef};
 
-use crate::{error::Result, plan::system, schema::EntitySchema};
+use crate::{error::Result, path::found::InKeys, plan::system, schema::EntitySchema};
 
 /// The properties that rows of one type are read by.
 #[derive(Debug)]
@@ -26,34 +26,40 @@ struct Column {
     name: &'static str,
     /// By which constant it was last asked for: one text of a program may have several places.
     asked: AtomicPtr<u8>,
+    /// Whether the keys of an entity hold it, before any row.
+    in_key: bool,
 }
 
 /// Values that are kept in place: more than most entities have.
 const FEW: usize = 24;
 
 impl Columns {
-    fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
+    fn new(names: impl IntoIterator<Item = &'static str>, in_key: impl Fn(&str) -> bool) -> Self {
         let names = Names::new(names.into_iter().chain([system::ENTITY_TYPE]));
         let entity_type = names.position(system::ENTITY_TYPE).unwrap_or_default();
-        let columns = names.as_slice().iter().map(|name| Column { name, asked: AtomicPtr::default() }).collect();
+        let column = |name: &&'static str| Column { name, asked: AtomicPtr::default(), in_key: in_key(name) };
+        let columns = names.as_slice().iter().map(column).collect();
         Self { names, columns, entity_type }
     }
 
     /// Those of an entity.
     pub(crate) fn of(schema: &'static EntitySchema) -> Self {
-        Self::new(schema.properties().map(|property| property.property).filter(|name| !schema.in_key(name)))
+        Self::new(schema.properties().map(|property| property.property), |name| schema.in_key(name))
     }
 
     /// Those that tell which sources an entity names, what it copies of them, and what is written with that.
     pub(crate) fn of_copies(schema: &'static EntitySchema) -> Self {
         let named = schema.copies.iter().flat_map(|copy| copy.key).map(|pair| pair.holder);
         let held = schema.copies.iter().flat_map(|copy| copy.all_stored());
-        Self::new(named.filter(|name| !schema.in_key(name)).chain(held).chain([system::SEQUENCE, system::OPERATIONS]))
+        Self::new(
+            named.filter(|name| !schema.in_key(name)).chain(held).chain([system::SEQUENCE, system::OPERATIONS]),
+            |_| false,
+        )
     }
 
     /// Those that tell whose row an index row or back-reference is, and whether it still is one.
     pub(crate) fn of_owner() -> Self {
-        Self::new([system::OWNER_PARTITION, system::OWNER_ROW, system::DEAD])
+        Self::new([system::OWNER_PARTITION, system::OWNER_ROW, system::DEAD], |_| false)
     }
 
     #[inline]
@@ -79,11 +85,16 @@ impl Columns {
 }
 
 impl Column {
-    /// Whether it has this name. A constant of the same length at the same place is the same.
+    /// Whether it has this name.
     #[inline]
     fn is(&self, name: &'static str) -> bool {
-        let address = name.as_ptr().cast_mut();
-        self.name.len() == name.len() && (self.asked.load(Relaxed) == address || self.is_from_now_on(name))
+        self.is_just(name) || (self.name.len() == name.len() && self.is_from_now_on(name))
+    }
+
+    /// Whether it was last asked for by this very constant. One of the same length at the same place is the same.
+    #[inline]
+    fn is_just(&self, name: &'static str) -> bool {
+        self.asked.load(Relaxed) == name.as_ptr().cast_mut() && self.name.len() == name.len()
     }
 
     #[cold]
@@ -117,19 +128,46 @@ impl<'r> InRow<'r> {
     /// The value under a name: soonest if names are asked for in their order.
     #[inline]
     pub(crate) fn get(&self, name: &'static str) -> Option<ValueRef<'r>> {
+        match self.place(name) {
+            Some(at) => self.values.get(at).copied().flatten(),
+            None => self.find(name),
+        }
+    }
+
+    /// The value of a field, which the keys may hold.
+    #[inline]
+    pub(crate) fn field(&self, name: &'static str, keys: InKeys<'r>) -> Option<ValueRef<'r>> {
+        let next = self.next.get();
+        match (self.columns.columns.get(next), self.values.get(next)) {
+            // The usual case.
+            (Some(column), Some(value)) if column.is_just(name) && !column.in_key => {
+                self.next.set(next + 1);
+                *value
+            }
+            _ => self.field_elsewhere(name, keys),
+        }
+    }
+
+    #[inline(never)]
+    fn field_elsewhere(&self, name: &'static str, keys: InKeys<'r>) -> Option<ValueRef<'r>> {
+        let Some(at) = self.place(name) else { return self.find(name) };
+        let held = self.columns.columns.get(at).filter(|column| column.in_key).and_then(|_| keys.get(name));
+        held.or_else(|| self.values.get(at).copied().flatten())
+    }
+
+    /// Where a name is among the columns; the next one is looked for behind it.
+    #[inline]
+    fn place(&self, name: &'static str) -> Option<usize> {
         let next = self.next.get();
         // Mostly none, or one that is the framework's, is between them.
         let at = match self.columns.is_at(next, name) {
             true => next,
             false if self.columns.is_at(next + 1, name) => next + 1,
             // In another order: most names are told apart by their lengths.
-            false => match self.columns.columns.iter().position(|column| column.is(name)) {
-                Some(at) => at,
-                None => return self.find(name),
-            },
+            false => self.columns.columns.iter().position(|column| column.is(name))?,
         };
         self.next.set(at + 1);
-        self.values.get(at).copied().flatten()
+        Some(at)
     }
 
     /// The value under any name.
@@ -171,13 +209,14 @@ impl<'r> InRow<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::{Codec, KeyValue, KeyValues, Part};
     use proptest::prelude::*;
     use tablemodel_store::{DateTime, ETag, Properties};
 
     const NAMES: [&str; 6] = ["A", "B", "Ba", "C", "EntityType", "_seq"];
 
     fn columns(listed: &[usize]) -> Columns {
-        Columns::new(listed.iter().map(|at| NAMES[*at]))
+        Columns::new(listed.iter().map(|at| NAMES[*at]), |_| false)
     }
 
     proptest! {
@@ -202,12 +241,33 @@ mod tests {
     }
 
     #[test]
+    fn what_the_keys_hold_goes_before_what_a_row_says() {
+        static PART: Part = Part::of::<String>("b", "B", Codec::Plain);
+        let properties = Properties::from_iter([("A", 1), ("B", 2), ("C", 3)]);
+        let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
+        let row = Row { key, etag, timestamp, properties };
+        let (none, mut keys) = (KeyValues::new(), KeyValues::new());
+        keys.push(&PART, KeyValue::Text("b"));
+        let columns = Columns::new(["A", "B", "C"], |name| name == "B");
+        for (keys, b) in [(&keys, ValueRef::String("b")), (&none, ValueRef::Int32(2))] {
+            let expected = [Some(ValueRef::Int32(1)), Some(b), Some(ValueRef::Int32(3)), None];
+            columns
+                .read(&Shown::new(&row), |read| {
+                    let found = ["A", "B", "C", "Ba"].map(|name| read.field(name, InKeys::read(keys)));
+                    assert_eq!(found, expected);
+                    Ok(())
+                })
+                .unwrap();
+        }
+    }
+
+    #[test]
     fn more_columns_than_are_kept_in_place_are_read_as_well() {
         let names: Vec<&'static str> = (0..3 * FEW).map(|n| &*format!("P{n:03}").leak()).collect();
         let properties: Properties = names.iter().zip(0..).map(|(name, value)| (*name, value)).collect();
         let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
         let row = Row { key, etag, timestamp, properties };
-        let read = Columns::new(names.iter().copied()).read(&Shown::new(&row), |read| {
+        let read = Columns::new(names.iter().copied(), |_| false).read(&Shown::new(&row), |read| {
             assert!(names.iter().all(|name| read.get(name) == row.properties.get(name)));
             read.row()
         });

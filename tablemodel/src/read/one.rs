@@ -21,7 +21,7 @@ use crate::{
         Running,
         found::{self, Found, InKeys},
         plan::owns,
-        query::PathQuery,
+        query::{PathQuery, PointKey},
     },
     plan::{change::is_primary, group::Group, image},
     rooms,
@@ -57,17 +57,19 @@ impl<F: Found> Future for One<F> {
         if let Some(waiting) = waiting {
             return waiting.as_mut().poll(context);
         }
-        match shown(db, query) {
-            Some(found) => Poll::Ready(found),
+        let mut found = None;
+        match shown(db, query, &mut found) {
+            Some(Ok(())) => Poll::Ready(Ok(found)),
+            Some(Err(error)) => Poll::Ready(Err(error)),
             None => waiting.insert(Box::pin(waited(db.clone(), query.clone()))).as_mut().poll(context),
         }
     }
 }
 
-/// The result, where the store shows its rows.
-fn shown<F: Found>(db: &Database, query: &PathQuery) -> Option<Result<Option<F>>> {
+/// Finds the result, where the store shows its rows. Here and below it is put where it is to be: it may be large.
+fn shown<F: Found>(db: &Database, query: &PathQuery, to: &mut Option<F>) -> Option<Result<()>> {
     match Point::of(db, query) {
-        Ok(point) => point?.shown(),
+        Ok(point) => point?.shown(to),
         Err(error) => Some(Err(error)),
     }
 }
@@ -85,7 +87,7 @@ struct Point<'q> {
     db: &'q Database,
     registered: Arc<Registered>,
     query: &'q PathQuery,
-    key: RowKey,
+    key: PointKey,
 }
 
 impl<'q> Point<'q> {
@@ -98,61 +100,66 @@ impl<'q> Point<'q> {
         Ok(key.filter(|_| is_ready).map(|key| Self { db, registered, query, key }))
     }
 
-    fn shown<F: Found>(&self) -> Option<Result<Option<F>>> {
+    fn shown<F: Found>(&self, to: &mut Option<F>) -> Option<Result<()>> {
         match self.query.index() {
-            None => self.shown_primary(),
-            Some(index) => self.shown_by_index(index),
+            None => self.shown_primary(to),
+            Some(index) => self.shown_by_index(index, to),
         }
     }
 
-    fn shown_primary<F: Found>(&self) -> Option<Result<Option<F>>> {
-        let mut found = Ok(None);
-        let was_shown = self.db.show_row(&self.registered.table, &self.key, &mut |row| {
-            found = self.of_primary(row);
+    fn shown_primary<F: Found>(&self, to: &mut Option<F>) -> Option<Result<()>> {
+        let mut read = Ok(());
+        let was_shown = self.db.show_row(&self.registered.table, self.key.parts(), &mut |row| {
+            read = self.of_primary(row, to);
         })?;
-        Some(was_shown.and(found).map_err(|error| self.failed(error, self.key.clone())))
+        Some(was_shown.and(read).map_err(|error| self.failed(error, self.key.to_row_key())))
     }
 
     #[inline]
-    fn of_primary<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+    fn of_primary<F: Found>(&self, row: &Shown<'_>, to: &mut Option<F>) -> Result<()> {
         let schema = self.query.schema();
         if !is_in_one_row(schema) {
-            return self.of_own(row);
+            return self.of_own(row, to);
         }
-        self.registered.columns.read(row, |read| match read.is_of(schema.discriminator) {
-            true => F::read_shown(read, &self.query.asked()).map(Some),
-            false => self.of_own(row),
+        self.registered.columns.read(row, |read| {
+            if !read.is_of(schema.discriminator) {
+                return self.of_own(row, to);
+            }
+            F::read_shown(read, InKeys::asked(self.query), to)
         })
     }
 
     /// What a row of another version comes to, or one that is none of the entity's.
     #[cold]
-    fn of_own<F: Found>(&self, row: &Shown<'_>) -> Result<Option<F>> {
+    fn of_own<F: Found>(&self, row: &Shown<'_>, to: &mut Option<F>) -> Result<()> {
         let row = row.row()?;
-        if owns(self.query.schema(), None, &row) { F::read(None, row.into()).map(Some) } else { Ok(None) }
+        if owns(self.query.schema(), None, &row) {
+            *to = Some(F::read(None, row.into())?);
+        }
+        Ok(())
     }
 
     /// The entity that a row of the index names; only where that is what the path gives.
-    fn shown_by_index<F: Found>(&self, index: usize) -> Option<Result<Option<F>>> {
+    fn shown_by_index<F: Found>(&self, index: usize, to: &mut Option<F>) -> Option<Result<()>> {
         let schema = self.query.schema();
         let discriminator = schema.indexes.get(index).filter(|_| F::OF_PRIMARY)?.discriminator;
         let mut owner = None;
-        let was_shown = self.db.show_row(&self.registered.table, &self.key, &mut |row| {
+        let was_shown = self.db.show_row(&self.registered.table, self.key.parts(), &mut |row| {
             owner = Some(self.registered.owners.read(row, |read| match read.is_of(discriminator) {
                 true => self.owner_of(read).map(Some),
                 false => self.owner_of_other(row),
             }));
         })?;
         let owner = was_shown.and(owner.unwrap_or(Ok(None)));
-        match owner.map_err(|error| self.failed(error, self.key.clone())) {
-            Ok(Some(owner)) => self.shown_owner(index, owner),
-            Ok(None) => Some(Ok(None)),
+        match owner.map_err(|error| self.failed(error, self.key.to_row_key())) {
+            Ok(Some(owner)) => self.shown_owner(index, owner, to),
+            Ok(None) => Some(Ok(())),
             Err(error) => Some(Err(error)),
         }
     }
 
     fn owner_of(&self, row: &InRow<'_>) -> Result<RowKey> {
-        match row.owner(&self.key.partition) {
+        match row.owner(self.key.parts().0) {
             Some(owner) => Ok(owner),
             None => found::owner(self.query.schema(), &row.row()?),
         }
@@ -165,36 +172,43 @@ impl<'q> Point<'q> {
     }
 
     /// The entity at `owner`, if it wants the row of its index.
-    fn shown_owner<F: Found>(&self, index: usize, owner: RowKey) -> Option<Result<Option<F>>> {
-        let mut found = Ok(Ok(None));
-        let was_shown = self.db.show_row(&self.registered.table, &owner, &mut |row| {
-            found = self.of_owner(index, &owner, row);
+    fn shown_owner<F: Found>(&self, index: usize, owner: RowKey, to: &mut Option<F>) -> Option<Result<()>> {
+        let (mut read, place) = (Ok(Ok(())), (&*owner.partition, &*owner.row));
+        let was_shown = self.db.show_row(&self.registered.table, place, &mut |row| {
+            read = self.of_owner(index, &owner, row, to);
         })?;
-        Some(was_shown.and(found).map_err(|error| self.failed(error, owner)).and_then(|found| found))
+        Some(was_shown.and(read).map_err(|error| self.failed(error, owner)).and_then(|read| read))
     }
 
     /// The outer error is one of the row.
-    fn of_owner<F: Found>(&self, index: usize, owner: &RowKey, row: &Shown<'_>) -> Result<Result<Option<F>>> {
+    fn of_owner<F: Found>(
+        &self,
+        index: usize,
+        owner: &RowKey,
+        row: &Shown<'_>,
+        to: &mut Option<F>,
+    ) -> Result<Result<()>> {
         let schema = self.query.schema();
-        let other = || Ok(self.of_entity(index, Some(row.row()?)));
+        let other = |to: &mut Option<F>| Ok(self.of_entity(index, Some(row.row()?)).map(|found| *to = found));
         if !is_in_one_row(schema) {
-            return other();
+            return other(to);
         }
         self.registered.columns.read(row, |row| {
             if !row.is_of(schema.discriminator) {
-                return other();
+                return other(to);
             }
-            let keys = InKeys(image::key_values(schema, owner)?);
-            let fields = OfShown { schema, key: owner, keys: &keys.0, row };
-            match rooms::index::wants(&fields, index, &self.key.partition, &self.key.row) {
-                Ok(true) => F::read_shown(row, &keys).map(|found| Ok(Some(found))),
-                other => Ok(other.map(|_| None)),
+            let keys = image::key_values(schema, owner)?;
+            let fields = OfShown { schema, key: owner, keys: &keys, row };
+            let (partition, own) = self.key.parts();
+            match rooms::index::wants(&fields, index, partition, own) {
+                Ok(true) => F::read_shown(row, InKeys::read(&keys), to).map(Ok),
+                wants => Ok(wants.map(drop)),
             }
         })
     }
 
     async fn found<F: Found>(&self) -> Result<Option<F>> {
-        let Some(row) = self.get(&self.key).await? else { return Ok(None) };
+        let Some(row) = self.get(&self.key.to_row_key()).await? else { return Ok(None) };
         let (schema, index) = (self.query.schema(), self.query.index());
         if !owns(schema, index, &row) {
             return Ok(None);
@@ -222,7 +236,8 @@ impl<'q> Point<'q> {
         };
         let wants = {
             let fields = image::Stored::of(schema, &primary)?;
-            rooms::index::wants(&fields, index, &self.key.partition, &self.key.row)?
+            let (partition, row) = self.key.parts();
+            rooms::index::wants(&fields, index, partition, row)?
         };
         if wants { F::read(None, primary).map(Some) } else { Ok(None) }
     }

@@ -65,7 +65,9 @@ impl Entities<'_> {
             let text = row.row_key()?;
             let mut keys = KeyValues::beside(&self.in_partition);
             image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
-            to.push(F::read_shown(read, &InKeys(keys))?);
+            let mut found = None;
+            F::read_shown(read, InKeys::read(&keys), &mut found)?;
+            to.extend(found);
             Ok(())
         })
     }

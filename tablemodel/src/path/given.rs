@@ -1,0 +1,85 @@
+//! The values that a path was given: in place, with their texts in one run.
+//!
+//! Whose values they are is not known here.
+
+use std::ops::Range;
+
+use tablemodel_store::{Value, ValueRef};
+
+/// Most paths have no more components.
+const FEW: usize = 3;
+/// Room for the texts of most paths without growing.
+const USUAL_BYTES: usize = 64;
+
+/// Values in the order in which they were given.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Given {
+    /// The first ones, without a gap.
+    few: [Option<Slot>; FEW],
+    more: Vec<Slot>,
+    texts: String,
+}
+
+#[derive(Debug, Clone)]
+enum Slot {
+    /// Where it is among the texts.
+    Text(Range<usize>),
+    Other(Value),
+}
+
+impl Given {
+    pub(super) fn push(&mut self, value: ValueRef<'_>) {
+        let slot = match value {
+            ValueRef::String(text) => Slot::Text(self.run(text)),
+            value => Slot::Other(value.to_value()),
+        };
+        match self.few.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(slot),
+            None => self.more.push(slot),
+        }
+    }
+
+    fn run(&mut self, text: &str) -> Range<usize> {
+        let start = self.texts.len();
+        if self.texts.capacity() == 0 {
+            self.texts = String::with_capacity(text.len().max(USUAL_BYTES));
+        }
+        self.texts.push_str(text);
+        start..self.texts.len()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.few.iter().flatten().count() + self.more.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<ValueRef<'_>> {
+        let slot = match self.few.get(at) {
+            Some(place) => place.as_ref()?,
+            None => self.more.get(at - FEW)?,
+        };
+        Some(match slot {
+            Slot::Text(run) => ValueRef::String(self.texts.get(run.clone())?),
+            Slot::Other(value) => value.as_ref(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_in_their_order_also_where_they_are_many() {
+        let long = "x".repeat(3 * USUAL_BYTES);
+        let values = ["Sales", "", &long].map(ValueRef::String);
+        let values = values.into_iter().chain([ValueRef::Int32(7), ValueRef::Binary(b"b"), ValueRef::String("é")]);
+        let values: Vec<_> = values.collect();
+        let mut given = Given::default();
+        for (count, value) in values.iter().enumerate() {
+            assert_eq!((given.len(), given.get(count)), (count, None));
+            given.push(*value);
+        }
+        let again: Vec<_> = (0..given.len()).map_while(|at| given.get(at)).collect();
+        assert_eq!(again, values);
+    }
+}
