@@ -20,7 +20,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
-        change::{self, Change, Role},
+        change::{self, Change},
         copies::{followed, sources},
     },
     rooms::copy::{self, Source},
@@ -33,7 +33,7 @@ pub(super) struct Copying {
     /// Holders beside their source are not written in one batch with it.
     apart: bool,
     /// But for these, by row key: the batch of the changes writes their rows in any case.
-    along: HashSet<String>,
+    pub(super) along: HashSet<String>,
     /// A derived row of a holder was not as it should be: all are read.
     pub(super) repair: bool,
     /// Each holder is planned, also one of which only its own row changes.
@@ -72,7 +72,7 @@ pub(super) struct Followers {
     /// In the same batch, if it has room.
     beside: Vec<Change>,
     /// In other batches, by table and partition.
-    apart: BTreeMap<(&'static str, String), Vec<Change>>,
+    pub(super) apart: BTreeMap<(&'static str, String), Vec<Change>>,
     /// In other batches, and planned with no other.
     pub(super) alone: Vec<Holders>,
     /// The sources that they follow.
@@ -316,25 +316,6 @@ impl Run<'_> {
             change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key()
         };
         self.copying.along.contains(&holder.key().row) || changes.iter().any(is_same)
-    }
-
-    /// Notes the holders that were to follow apart and of which the plan writes a row itself, but for sources that it guards:
-    /// two plans of one row would not know of each other. Tells whether there are any.
-    fn take_along(&mut self, plan: &BatchPlan, follows: &[BatchPlan], followers: &Followers) -> bool {
-        let here = (self.registered.table.as_str(), self.partition);
-        let writes = |row: &str| plan.planned(row).is_some_and(|planned| planned.role != Role::Source);
-        let alone = followers.alone.iter().flat_map(|holders| holders.keys_at(here));
-        let mut along: Vec<String> = alone.filter(|row| writes(row)).map(str::to_owned).collect();
-        let is_here = |(table, partition): &(&str, String)| {
-            table.eq_ignore_ascii_case(self.registered.schema.table) && partition == self.partition
-        };
-        let changes = followers.apart.iter().find(|(place, _)| is_here(place)).map_or(&[][..], |(_, changes)| changes);
-        let rows = follows.iter().filter(|plan| plan.place() == here).flat_map(|plan| plan.rows.iter());
-        let met = rows.filter(|row| writes(&row.planned.row)).filter_map(|row| changes.get(row.change));
-        along.extend(met.map(|change| change.key().row.clone()));
-        let is_met = !along.is_empty();
-        self.copying.along.extend(along);
-        is_met
     }
 
     /// The plan of the changes with the holders beside them, and those of the other holders; nothing where another

@@ -18,7 +18,7 @@ use crate::{
     error::Result,
     plan::{
         batch::{BatchPlan, matched, split},
-        change::{Change, Context},
+        change::{Change, Context, Role},
         follow::{self, Held, Holder},
     },
     schema::EntitySchema,
@@ -80,6 +80,25 @@ impl Run<'_> {
             self.known.insert(row.to_owned(), found);
         }
         Ok(())
+    }
+
+    /// Notes the holders that were to follow apart and of which the plan writes a row itself, but for sources that it guards:
+    /// two plans of one row would not know of each other. Tells whether there are any.
+    pub(super) fn take_along(&mut self, plan: &BatchPlan, follows: &[BatchPlan], followers: &Followers) -> bool {
+        let here = (self.registered.table.as_str(), self.partition);
+        let writes = |row: &str| plan.planned(row).is_some_and(|planned| planned.role != Role::Source);
+        let alone = followers.alone.iter().flat_map(|holders| holders.keys_at(here));
+        let mut along: Vec<String> = alone.filter(|row| writes(row)).map(str::to_owned).collect();
+        let is_here = |(table, partition): &(&str, String)| {
+            table.eq_ignore_ascii_case(self.registered.schema.table) && partition == self.partition
+        };
+        let changes = followers.apart.iter().find(|(place, _)| is_here(place)).map_or(&[][..], |(_, changes)| changes);
+        let rows = follows.iter().filter(|plan| plan.place() == here).flat_map(|plan| plan.rows.iter());
+        let met = rows.filter(|row| writes(&row.planned.row)).filter_map(|row| changes.get(row.change));
+        along.extend(met.map(|change| change.key().row.clone()));
+        let is_met = !along.is_empty();
+        self.copying.along.extend(along);
+        is_met
     }
 
     /// Puts the writes of the holders of which only their own row changes behind the batches of the commit.

@@ -33,7 +33,7 @@ use crate::{
 
 /// The table that holds the registry, after the prefix.
 pub(crate) const SCHEMA_TABLE: &str = "tmschema";
-/// Its one partition: all changes of states are one batch.
+/// Its one partition: changes of states are one batch, or a few where there are many.
 pub(super) const PARTITION: &str = "s";
 /// The row that counts the changes of states.
 pub(super) const EPOCH: &str = "epoch";

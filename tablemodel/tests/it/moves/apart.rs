@@ -82,25 +82,11 @@ macro_rules! apart {
     };
 }
 
-/// A version of the team at its old keys, in which nothing is counted.
-macro_rules! old_team {
-    ($name:ident, $($words:tt)*) => {
+/// A version of the team, at these keys, in which nothing is counted.
+macro_rules! team {
+    ($name:ident at ($table:literal, $partition:literal, $row:literal), $($words:tt)*) => {
         #[derive(Debug, Clone, PartialEq, TableEntity)]
-        #[table(name = "Teams", entity_type = "Team", partition = "{league}", row = "t_{name}", $($words)*)]
-        pub(super) struct $name {
-            pub(super) league: String,
-            pub(super) name: String,
-            pub(super) colour: String,
-            pub(super) members: i64,
-        }
-    };
-}
-
-/// A version of the team at its new keys.
-macro_rules! new_team {
-    ($name:ident, $($words:tt)*) => {
-        #[derive(Debug, Clone, PartialEq, TableEntity)]
-        #[table(name = "Clubs", entity_type = "Team", partition = "{name}", row = "c_{league}", $($words)*)]
+        #[table(name = $table, entity_type = "Team", partition = $partition, row = $row, $($words)*)]
         pub(super) struct $name {
             pub(super) league: String,
             pub(super) name: String,
@@ -123,8 +109,8 @@ macro_rules! as_it_was {
 /// The first release: both are taken away, and `members` is a property as any other.
 mod alone {
     apart! {
-        old_team!(TeamV1, frozen);
-        old_team!(Team, version = 2, previous = TeamV1);
+        team!(TeamV1 at ("Teams", "{league}", "t_{name}"), frozen);
+        team!(Team at ("Teams", "{league}", "t_{name}"), version = 2, previous = TeamV1);
         as_it_was!(TeamV1 => Team);
     }
 }
@@ -132,8 +118,8 @@ mod alone {
 /// The second: both forms are kept.
 mod both {
     apart! {
-        old_team!(Team, version = 2, moves_to = TeamV3);
-        new_team!(TeamV3, version = 3);
+        team!(Team at ("Teams", "{league}", "t_{name}"), version = 2, moves_to = TeamV3);
+        team!(TeamV3 at ("Clubs", "{name}", "c_{league}"), version = 3);
         as_it_was!(Team => TeamV3);
     }
 }
@@ -141,8 +127,8 @@ mod both {
 /// The third: it takes the new form.
 mod moved {
     apart! {
-        old_team!(TeamV2, version = 2, frozen);
-        new_team!(Team, version = 3, moved_from = TeamV2);
+        team!(TeamV2 at ("Teams", "{league}", "t_{name}"), version = 2, frozen);
+        team!(Team at ("Clubs", "{name}", "c_{league}"), version = 3, moved_from = TeamV2);
         as_it_was!(TeamV2 => Team);
     }
 }
@@ -151,7 +137,7 @@ mod moved {
 mod again {
     use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
-    new_team!(TeamV3, version = 3, frozen);
+    team!(TeamV3 at ("Clubs", "{name}", "c_{league}"), version = 3, frozen);
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "Clubs", version = 4, previous = TeamV3, partition = "{name}", row = "c_{league}")]

@@ -1,0 +1,68 @@
+//! Derives in macros of the user, which give them types and names.
+#![deny(warnings, missing_docs, nonstandard_style, unreachable_pub, single_use_lifetimes)]
+#![deny(clippy::all, clippy::pedantic, clippy::indexing_slicing, clippy::unwrap_used)]
+
+/// A struct made by a macro, with types and texts that come as fragments.
+macro_rules! entity {
+    ($name:ident, $table:literal, $key:ty) => {
+        /// Made by a macro.
+        #[derive(tablemodel::TableEntity)]
+        #[table(name = $table, partition = "{tenant}", row = "{id}")]
+        pub struct $name {
+            /// A field.
+            pub tenant: $key,
+            /// A field.
+            pub id: $key,
+        }
+    };
+}
+entity!(Made, "Made", String);
+entity!(MadeAgain, "Made", u64);
+
+macro_rules! entity_of_names {
+    ($name:ident, $key:ident, $($value:tt)*) => {
+        /// Made by a macro that was given names.
+        #[derive(tablemodel::TableEntity)]
+        #[table(name = "MadeOfNames", partition = "{tenant}", row = "{id}")]
+        pub struct $name {
+            /// A field.
+            pub tenant: $key,
+            /// A field.
+            pub id: $key,
+            /// A field.
+            pub value: $($value)*,
+            /// A field.
+            #[table(json)]
+            pub list: $key,
+        }
+    };
+}
+entity_of_names!(MadeOfNames, String, u32);
+
+macro_rules! model_of_names {
+    ($name:ident, $entity:ident, $other:ident, $of:ident) => {
+        /// Made by a macro that was given names.
+        #[derive(tablemodel::TableModel)]
+        pub enum $name {
+            /// A variant.
+            Entity($entity),
+            /// What it does not know.
+            #[table(other)]
+            Other(tablemodel::$other),
+        }
+
+        /// A projection of it.
+        #[derive(tablemodel::Projection)]
+        #[table(of = $entity)]
+        pub struct $of {
+            /// A field.
+            pub value: u32,
+        }
+    };
+}
+model_of_names!(ModelOfNames, MadeOfNames, Row, PartOfNames);
+
+fn main() {
+    let path = MadeOfNames::find().tenant("a").id("b");
+    let _ = tablemodel::Path::explain(&path);
+}
