@@ -221,3 +221,18 @@ async fn one_who_copies_the_old_key_and_waits_at_the_new_one_is_named_where_all_
         assert_eq!((pair.first.clone(), pair.second.clone()), (None, expected));
     }
 }
+
+#[tokio::test]
+async fn a_fence_that_never_ends_is_waited_for_and_no_error() {
+    let store = database(Consistency::Azure).await;
+    let builder = Database::builder().fence(std::time::Duration::MAX).consistency(Consistency::Azure);
+    let db = builder.with_store::<Model>(store.store()).await.unwrap();
+    db.insert(&employee("A", 1)).await.unwrap();
+    db.insert(&badge(1, 1)).await.unwrap();
+    let mut holder = Badge::find().number(1).one(&db).await.unwrap().unwrap();
+    holder.number = 2;
+    db.rekey(&mut holder).await.unwrap();
+    db.relay().drain().await.unwrap();
+    assert_exact(&store, "moved").await;
+    assert!(db.verify().await.unwrap().is_clean());
+}

@@ -121,13 +121,3 @@ async fn keys_too_long_for_the_outbox_are_refused_by_name_before_anything_is_wri
         db.forget_calls();
     }
 }
-
-#[tokio::test]
-async fn a_fence_that_never_ends_is_no_error() {
-    let db = TestDatabase::new::<Model>().await.unwrap();
-    let program = Database::builder().fence(std::time::Duration::MAX).with_store::<Model>(db.store()).await.unwrap();
-    let stored = program.insert(&book("a", 0)).await.unwrap();
-    program.delete(stored).await.unwrap();
-    program.relay().drain().await.unwrap();
-    assert!(program.verify().await.unwrap().is_clean());
-}
