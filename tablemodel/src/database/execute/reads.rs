@@ -18,12 +18,15 @@ pub(in crate::database) fn is_read_alone(schema: &EntitySchema) -> bool {
 }
 
 /// Whether entities of older versions are written as new before anything else is done with them.
+#[cfg(feature = "blob")]
 pub(in crate::database) fn has_moving_blobs(schema: &EntitySchema) -> bool {
-    #[cfg(feature = "blob")]
-    let is_moving = schema.has_moving_blobs();
-    #[cfg(not(feature = "blob"))]
-    let (is_moving, _) = (false, schema);
-    is_moving
+    schema.has_moving_blobs()
+}
+
+/// Without blobs none is.
+#[cfg(not(feature = "blob"))]
+pub(in crate::database) const fn has_moving_blobs(_: &EntitySchema) -> bool {
+    false
 }
 
 impl Run<'_> {

@@ -205,19 +205,38 @@ async fn close(owned: &Owned, moves: &[Move], closed: bool) -> Result<()> {
     owned.rewrite(next).await.map(drop)
 }
 
-/// The new form is the one that is kept, from this batch on: of each entity its own, which is never cut.
+/// The new forms are those that are kept, from this batch on.
 async fn change_form(owned: &Owned, moves: &[Move]) -> Result<()> {
     let (rows, _) = owned.rows().await?;
+    for together in batches(owned, moves, &rows)? {
+        let next = |rows: &Rows, _: &mut Record| {
+            let forms: Vec<_> = together.iter().map(|of| form(owned, of, rows)).collect::<Result<_>>()?;
+            Ok(forms.into_iter().flatten().collect())
+        };
+        owned.rewrite(next).await?;
+    }
+    Ok(())
+}
+
+/// The moves in as few batches as they take, mostly one; that of an entity is never cut.
+fn batches<'m>(owned: &Owned, moves: &'m [Move], rows: &Rows) -> Result<Vec<Vec<&'m Move>>> {
+    let (mut batches, mut room) = (Vec::<Vec<&Move>>::new(), 0);
     for of in moves {
-        if form(owned, of, &rows)?.len() > MOST_CHANGES {
+        let changes = form(owned, of, rows)?.len();
+        if changes > MOST_CHANGES {
             let detail = "both forms together have more indexes than one batch can change the states of";
             return Err(Error::unsupported(detail).of(of.new.entity_type));
         }
+        match batches.last_mut().filter(|_| changes <= room) {
+            Some(batch) => batch.push(of),
+            None => {
+                batches.push(vec![of]);
+                room = MOST_CHANGES;
+            }
+        }
+        room -= changes;
     }
-    for of in moves {
-        owned.rewrite(|rows, _| form(owned, of, rows)).await?;
-    }
-    Ok(())
+    Ok(batches)
 }
 
 fn form(owned: &Owned, of: &Move, rows: &Rows) -> Result<Vec<Operation>> {
