@@ -75,18 +75,33 @@ impl<'a> StoredRow<'a> {
     /// Checks the value found at `key` in `space`. Errors: `Corrupt`.
     #[inline]
     pub(super) fn checked(space: Space, key: &[u8], value: &'a [u8]) -> Result<Self, StoreError> {
-        let parts = || {
-            let (version, rest) = value.split_first()?;
-            let (seal, rest) = rest.split_first_chunk::<SEAL_BYTES>()?;
-            let (stamp, body) = rest.split_first_chunk::<STAMP_BYTES>()?;
-            Some((*version, seal, u64::from_le_bytes(*stamp), body))
-        };
-        match parts() {
-            Some((ROW_VERSION, seal, stamp, body)) if *seal == Digest::of(key, body).seal(space, stamp) => {
+        match Self::cut(value) {
+            Some((seal, stamp, body)) if *seal == Digest::of(key, body).seal(space, stamp) => {
                 Ok(Self { stamp, body })
             }
             _ => Err(damaged("a row does not match its checksum")),
         }
+    }
+
+    /// A value whose checksum was found right before. Errors: `Corrupt`, if it is none.
+    #[inline]
+    pub(super) fn again(value: &'a [u8]) -> Result<Self, StoreError> {
+        let (_, stamp, body) = Self::cut(value).ok_or_else(unreadable)?;
+        Ok(Self { stamp, body })
+    }
+
+    /// The checksum, the stamp and the body of a value.
+    #[inline]
+    fn cut(value: &'a [u8]) -> Option<(&'a [u8; SEAL_BYTES], u64, &'a [u8])> {
+        let (version, rest) = value.split_first()?;
+        let (seal, rest) = rest.split_first_chunk::<SEAL_BYTES>()?;
+        let (stamp, body) = rest.split_first_chunk::<STAMP_BYTES>()?;
+        (*version == ROW_VERSION).then_some((seal, u64::from_le_bytes(*stamp), body))
+    }
+
+    /// Its properties, as they lie in the file.
+    pub(super) fn body(self) -> &'a [u8] {
+        self.body
     }
 
     /// The row's ETag.

@@ -20,6 +20,7 @@ mod prepare;
 mod property;
 mod records;
 mod redb_engine;
+mod rows;
 mod seal;
 mod shape;
 mod sight;
@@ -51,6 +52,7 @@ use self::{
     prepare::prepare,
     records::Loaded,
     redb_engine::RedbEngine,
+    rows::Rows,
     state::{Reply, State, Work},
     view::{Views, closed},
     writer::{Haste, Message, Owed, Request, Writer},
@@ -214,21 +216,22 @@ impl EmbeddedStore {
         self.0.ask(Work::Commit(prepared), bytes, haste).await
     }
 
-    fn reader(engine: RedbEngine, loaded: Loaded) -> Self {
+    fn reader(engine: RedbEngine, loaded: Loaded, rows: Rows) -> Self {
         let names = Arc::new(loaded.names);
-        let views = Views::new(Arc::new(engine), Arc::new(loaded.catalogue), Arc::clone(&names));
+        let views = Views::new(Arc::new(engine), Arc::new(loaded.catalogue), Arc::clone(&names), rows);
         Self(Arc::new(Shared { views: Arc::new(views), names, writer: None }))
     }
 
     fn writer(
         engine: RedbEngine,
         loaded: Loaded,
+        rows: Rows,
         durability: Durability,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
         let Loaded { counters, catalogue, dropped, names } = loaded;
         let (engine, catalogue, names) = (Arc::new(engine), Arc::new(catalogue), Arc::new(names));
-        let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
+        let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names), rows));
         let (sender, queue) = mpsc::channel();
         let state = State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), clock);
         let writer = Writer {

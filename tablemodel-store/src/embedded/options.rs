@@ -15,6 +15,7 @@ use super::{
     place::Unplaced,
     records,
     redb_engine::{self, Access, RedbEngine},
+    rows::Rows,
 };
 use crate::{
     StoreError, StoreErrorKind,
@@ -59,7 +60,8 @@ impl EmbeddedStoreBuilder {
         }
     }
 
-    /// Bytes of memory for pages of the file, taken as they are needed. Default: 256 MiB.
+    /// Bytes of memory for what was read, taken as they are needed: a quarter for rows that were looked up by their keys, the rest
+    /// for pages of the file. Default: 256 MiB.
     ///
     /// Reads are fastest while the rows in use fit in.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
@@ -109,7 +111,7 @@ impl EmbeddedStoreBuilder {
         if self.read_only {
             return Err(StoreError::new(StoreErrorKind::Unsupported, "only files can be opened read-only"));
         }
-        let engine = redb_engine::open_backend(Box::new(backend), self.cache_bytes)?;
+        let engine = redb_engine::open_backend(Box::new(backend), self.cache_bytes - self.row_bytes())?;
         self.start(engine)
     }
 
@@ -122,7 +124,7 @@ impl EmbeddedStoreBuilder {
         if access == Access::Create && !path.exists() {
             create(path)?;
         }
-        let engine = redb_engine::open_file(path, access, self.cache_bytes)?;
+        let engine = redb_engine::open_file(path, access, self.cache_bytes - self.row_bytes())?;
         self.start(engine)
     }
 
@@ -130,11 +132,16 @@ impl EmbeddedStoreBuilder {
         if !self.read_only {
             initialise(&engine)?;
         }
-        let loaded = records::load(&engine.snapshot()?)?;
+        let (loaded, rows) = (records::load(&engine.snapshot()?)?, Rows::new(self.row_bytes()));
         if self.read_only {
-            return Ok(EmbeddedStore::reader(engine, loaded));
+            return Ok(EmbeddedStore::reader(engine, loaded, rows));
         }
-        EmbeddedStore::writer(engine, loaded, self.durability, self.clock)
+        EmbeddedStore::writer(engine, loaded, rows, self.durability, self.clock)
+    }
+
+    /// The share of the memory that is for rows.
+    const fn row_bytes(&self) -> usize {
+        self.cache_bytes / 4
     }
 }
 

@@ -12,12 +12,13 @@ use std::{
 };
 
 use super::{
-    codec::OpenRow,
+    codec::{OpenRow, StoredRow},
     dictionary::{Dictionary, NameId, Wanted},
     keys::{row_key, split_key},
     numbers::numbered,
     packed::Packed,
     property::StoredProperties,
+    rows::ReadRow,
     seal::damaged,
 };
 use crate::{
@@ -30,8 +31,8 @@ pub(crate) struct Sight<'s> {
     key: &'s [u8],
     row: OpenRow<'s>,
     names: &'s Arc<Dictionary>,
-    /// Whether the key is known to be one.
-    is_key: bool,
+    /// Where it was looked up: then its key is one.
+    looked_up: Option<&'s ReadRow>,
     /// Whether all of it was passed.
     is_whole: Cell<bool>,
 }
@@ -40,13 +41,15 @@ impl<'s> Sight<'s> {
     /// The row at `key`. Only where all names are in the dictionary: others, which stand in rows, cannot be borrowed.
     #[inline]
     pub(super) fn new(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>) -> Self {
-        Self { key, row, names, is_key: false, is_whole: Cell::new(false) }
+        Self { key, row, names, looked_up: None, is_whole: Cell::new(false) }
     }
 
-    /// The same, of a key that was made to look for the row.
+    /// The same, of a row that was looked up by its key. Errors: `Corrupt`.
     #[inline]
-    pub(super) fn looked_up(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>) -> Self {
-        Self { is_key: true, ..Self::new(key, row, names) }
+    pub(super) fn looked_up(read: &'s ReadRow, names: &'s Arc<Dictionary>) -> Result<Self, StoreError> {
+        let (key, value) = read.parts();
+        let row = StoredRow::again(value)?.open()?;
+        Ok(Self { looked_up: Some(read), ..Self::new(key, row, names) })
     }
 
     /// The values under these names, each at the place of its name; what the row has none of stays as it is in `to`.
@@ -183,12 +186,22 @@ impl<'s> Sight<'s> {
     #[inline]
     pub(crate) fn keep(&self) -> Result<Kept, StoreError> {
         self.check()?;
+        let bytes = match self.looked_up {
+            Some(read) => Bytes::Shared(read.clone()),
+            None => self.copied()?,
+        };
+        let stamp = self.row.etag().stamp().unwrap_or_default();
+        Ok(Kept { bytes, stamp, names: Arc::clone(self.names) })
+    }
+
+    fn copied(&self) -> Result<Bytes, StoreError> {
         // A key that is no plain text is looked at in full: then it is known to be one.
-        let is_key = self.is_key || (self.key.is_ascii() && split_key(self.key).is_some());
+        let is_key = self.key.is_ascii() && split_key(self.key).is_some();
         if !is_key {
             row_key(self.key)?;
         }
-        Ok(Kept::new(self.key, &self.row, self.names))
+        let bytes = [self.key, self.row.body()].concat().into_boxed_slice();
+        Ok(Bytes::Own { bytes, key_bytes: self.key.len() })
     }
 }
 
@@ -208,21 +221,28 @@ fn unreadable() -> StoreError {
 /// A row that was found to be whole, in one piece: its key, then its properties, as they are stored.
 #[derive(Clone)]
 pub(crate) struct Kept {
-    bytes: Box<[u8]>,
-    key_bytes: usize,
+    bytes: Bytes,
     stamp: u64,
     names: Arc<Dictionary>,
 }
 
-impl Kept {
-    fn new(key: &[u8], row: &OpenRow<'_>, names: &Arc<Dictionary>) -> Self {
-        let mut bytes = Vec::with_capacity(key.len() + row.body().len());
-        bytes.extend_from_slice(key);
-        bytes.extend_from_slice(row.body());
-        let stamp = row.etag().stamp().unwrap_or_default();
-        Self { bytes: bytes.into_boxed_slice(), key_bytes: key.len(), stamp, names: Arc::clone(names) }
-    }
+#[derive(Clone)]
+enum Bytes {
+    Shared(ReadRow),
+    Own { bytes: Box<[u8]>, key_bytes: usize },
+}
 
+impl Bytes {
+    /// The key, and the properties.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        match self {
+            Self::Shared(read) => read.key_and_body(),
+            Self::Own { bytes, key_bytes } => bytes.split_at_checked(*key_bytes).unwrap_or_default(),
+        }
+    }
+}
+
+impl Kept {
     /// The row's ETag.
     pub(crate) fn etag(&self) -> ETag {
         ETag::from_stamp(self.stamp)
@@ -230,7 +250,7 @@ impl Kept {
 
     /// The row, taken apart. It was found to be whole, so that nothing is missing from it.
     pub(crate) fn row(&self) -> Row {
-        let (key, body) = self.bytes.split_at_checked(self.key_bytes).unwrap_or_default();
+        let (key, body) = self.bytes.parts();
         let key = row_key(key).unwrap_or_else(|_| RowKey::new("", ""));
         let packed = StoredProperties::of(body).and_then(|stored| Packed::parse(stored, &self.names));
         let properties = packed.map_or_else(Properties::new, Properties::packed);

@@ -14,6 +14,7 @@ use super::{
     prepare::PreparedCommit,
     property::BodyWriter,
     records::{self, Counters},
+    rows::Mark,
 };
 use crate::{
     Action, DateTime, ETag, Properties, Receipts, RowKey, StoreError, Written,
@@ -59,6 +60,8 @@ pub(super) struct State {
     safe_stamp: u64,
     dropped: VecDeque<TableId>,
     clock: Arc<dyn Clock>,
+    /// Of the rows that the group on its way changes.
+    changed: Vec<Mark>,
 }
 
 /// A row that is there already.
@@ -88,7 +91,13 @@ impl State {
             safe_stamp: counters.last_stamp,
             dropped: dropped.into(),
             clock,
+            changed: Vec::new(),
         }
+    }
+
+    /// The marks of the rows that were changed since this was asked last.
+    pub(super) fn changed(&mut self) -> impl Iterator<Item = Mark> {
+        self.changed.drain(..)
     }
 
     /// Notes that all commits so far are on the disk.
@@ -160,6 +169,7 @@ impl State {
         if let Ok(spaces) = spaces {
             let receipts = self.stamp(&mut commit, &spaces);
             if attempt(group, &commit, &spaces)? {
+                self.note_changed(&commit, &spaces);
                 return Ok(Ok(receipts));
             }
             self.counters = unused;
@@ -169,7 +179,16 @@ impl State {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let receipts = self.stamp(&mut commit, &spaces);
-        write(group, &commit, &spaces).map(|()| Ok(receipts))
+        write(group, &commit, &spaces)?;
+        self.note_changed(&commit, &spaces);
+        Ok(Ok(receipts))
+    }
+
+    fn note_changed(&mut self, commit: &PreparedCommit, spaces: &[Space]) {
+        for (batch, space) in commit.batches.iter().zip(spaces) {
+            let marks = commit.operations(batch).iter().map(|operation| Mark::of(*space, commit.key(operation)));
+            self.changed.extend(marks);
+        }
     }
 
     /// Reads what the operations ask of the rows that are there, and encodes those that are made from them; where they

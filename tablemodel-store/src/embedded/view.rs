@@ -6,11 +6,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::{
     catalogue::Catalogue,
-    codec::OpenRow,
+    codec::StoredRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
-    guest::Guest,
     keys::LookupKey,
+    rows::{AsOf, Mark, ReadRow, Rows},
     sight::Sight,
 };
 use crate::{RowKey, RowState, Shown, StoreError, StoreErrorKind};
@@ -21,13 +21,26 @@ pub(super) struct View<S> {
     pub(super) catalogue: Arc<Catalogue>,
     /// Never behind the snapshot: a name is in here before the first row that uses it is written.
     pub(super) names: Arc<Dictionary>,
+    /// Rows looked up before, in this view or in others.
+    pub(super) rows: Arc<Rows>,
+    /// As of when: the snapshot is no older.
+    pub(super) as_of: AsOf,
 }
 
 impl<S: Snapshot> View<S> {
+    /// A view that keeps no rows.
+    #[cfg(test)]
+    pub(super) fn alone(snapshot: S, catalogue: Catalogue, names: Dictionary) -> Self {
+        let (catalogue, names, rows) = (Arc::new(catalogue), Arc::new(names), Arc::new(Rows::new(0)));
+        let as_of = rows.as_of();
+        Self { snapshot, catalogue, names, rows, as_of }
+    }
+
     /// The row at `key`, without the key.
     pub(super) fn get(&self, table: &str, key: &RowKey) -> Result<Option<RowState>, StoreError> {
-        let row = self.look(table, (&key.partition, &key.row), |_, row| row.state(&self.names, None))?;
-        row.transpose()
+        let Some(row) = self.find(table, (&key.partition, &key.row))? else { return Ok(None) };
+        let (_, value) = row.parts();
+        StoredRow::again(value)?.open()?.state(&self.names, None).map(Some)
     }
 
     /// Shows the row at `key`; whether there is one. Only where [rows can be shown](Self::shows_rows).
@@ -37,13 +50,9 @@ impl<S: Snapshot> View<S> {
         key: (&str, &str),
         see: &mut dyn FnMut(&Shown<'_>),
     ) -> Result<bool, StoreError> {
-        let mut guest = Guest::default();
-        let shown = self.look(table, key, |key, row| {
-            let row = Shown::stored(Sight::looked_up(key, row, &self.names));
-            guest.run(|| see(&row));
-        });
-        guest.leave();
-        shown.map(|shown| shown.is_some())
+        let Some(row) = self.find(table, key)? else { return Ok(false) };
+        see(&Shown::stored(Sight::looked_up(&row, &self.names)?));
+        Ok(true)
     }
 
     /// Whether all names are in the dictionary. Those of this view's rows then are.
@@ -51,23 +60,25 @@ impl<S: Snapshot> View<S> {
         !self.names.is_full()
     }
 
-    /// What `read` makes of the row at `key`, and of the bytes of that.
+    /// The row at this key: as it was read before, if it is kept and has not changed.
     #[inline]
-    fn look<T>(
-        &self,
-        table: &str,
-        (partition, row): (&str, &str),
-        read: impl FnOnce(&[u8], OpenRow<'_>) -> T,
-    ) -> Result<Option<T>, StoreError> {
+    fn find(&self, table: &str, (partition, row): (&str, &str)) -> Result<Option<ReadRow>, StoreError> {
         let space = self.catalogue.rows(table)?;
         // No stored key holds U+0000, and one that does could have the bytes of another.
         if partition.as_bytes().contains(&0) {
             return Ok(None);
         }
         let mut room = LookupKey::new();
-        let bytes = room.bytes(partition, row);
-        let look = |value: &[u8]| OpenRow::checked(space, bytes, value).map(|row| read(bytes, row));
-        self.snapshot.get(space, bytes, look)?.transpose()
+        let key = room.bytes(partition, row);
+        let mark = Mark::of(space, key);
+        if let Some(kept) = self.rows.get(mark, space, key) {
+            return Ok(Some(kept));
+        }
+        let read = self.snapshot.get(space, key, |value| ReadRow::checked(space, key, value))?.transpose()?;
+        if let Some(read) = &read {
+            self.rows.put(mark, space, read, self.as_of);
+        }
+        Ok(read)
     }
 }
 
@@ -75,6 +86,7 @@ impl<S: Snapshot> View<S> {
 pub(super) struct Views<E: Engine> {
     current: RwLock<Current<E>>,
     names: Arc<Dictionary>,
+    rows: Arc<Rows>,
 }
 
 struct Current<E: Engine> {
@@ -87,8 +99,9 @@ struct Current<E: Engine> {
 }
 
 impl<E: Engine> Views<E> {
-    pub(super) fn new(engine: Arc<E>, catalogue: Arc<Catalogue>, names: Arc<Dictionary>) -> Self {
-        Self { current: RwLock::new(Current { engine: Some(engine), failure: None, catalogue, view: None }), names }
+    pub(super) fn new(engine: Arc<E>, catalogue: Arc<Catalogue>, names: Arc<Dictionary>, rows: Rows) -> Self {
+        let current = Current { engine: Some(engine), failure: None, catalogue, view: None };
+        Self { current: RwLock::new(current), names, rows: Arc::new(rows) }
     }
 
     /// A view that holds every commit acknowledged before this call.
@@ -101,11 +114,18 @@ impl<E: Engine> Views<E> {
             return Ok(Arc::clone(view));
         }
         // Under the lock, so that no commit can be acknowledged between the snapshot and its publication.
+        let as_of = self.rows.as_of();
         let snapshot = current.engine()?.snapshot()?;
-        let (catalogue, names) = (Arc::clone(&current.catalogue), Arc::clone(&self.names));
-        let view = Arc::new(View { snapshot, catalogue, names });
+        let (catalogue, names, rows) =
+            (Arc::clone(&current.catalogue), Arc::clone(&self.names), Arc::clone(&self.rows));
+        let view = Arc::new(View { snapshot, catalogue, names, rows, as_of });
         current.view = Some(Arc::clone(&view));
         Ok(view)
+    }
+
+    /// To be called before a commit that changes rows with these marks, and [renewed](Self::renew) after it.
+    pub(super) fn prepare(&self, marks: impl IntoIterator<Item = Mark>) {
+        self.rows.begin(marks);
     }
 
     /// Makes the next reader take a new snapshot. Called after a commit, before it is acknowledged.
@@ -114,6 +134,7 @@ impl<E: Engine> Views<E> {
     pub(super) fn renew(&self, catalogue: &Arc<Catalogue>) {
         let mut current = self.write();
         current.view = None;
+        self.rows.end();
         current.catalogue = Arc::clone(catalogue);
     }
 
@@ -189,7 +210,7 @@ mod tests {
         let created = DateTime::from_ticks(1);
         catalogue.insert("people", TableEntry { id: TableId(1), name: "People".to_owned(), created });
         let names = Dictionary::new(["Age", "City"].map(PropertyName::from));
-        View { snapshot: engine.snapshot().unwrap(), catalogue: Arc::new(catalogue), names: Arc::new(names) }
+        View::alone(engine.snapshot().unwrap(), catalogue, names)
     }
 
     fn queried(view: &View<impl Snapshot>, query: &Query) -> Result<usize, StoreErrorKind> {

@@ -190,8 +190,6 @@ fn copy_space<S: Snapshot>(view: &View<S>, group: &mut impl Group, space: Space)
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use redb::backends::InMemoryBackend;
 
     use super::*;
@@ -203,7 +201,7 @@ mod tests {
         let source = empty();
         source.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
         let snapshot = source.snapshot().unwrap();
-        let view = View { snapshot, catalogue: Arc::new(Catalogue::default()), names: Arc::new(Dictionary::new([])) };
+        let view = View::alone(snapshot, Catalogue::default(), Dictionary::new([]));
         let used = empty();
         used.apply(Sync::Disk, |group| group.create(Space::Rows(TableId(1)))).unwrap();
         assert_eq!(copy(&view, &used).unwrap_err().kind(), StoreErrorKind::Denied);

@@ -22,6 +22,7 @@ use crate::{
         pace::Durability,
         prepare::prepare,
         redb_engine::{RedbEngine, open_backend},
+        rows::Rows,
     },
 };
 
@@ -83,7 +84,7 @@ fn writer(queue: Receiver<Message>, durability: Durability) -> (Writer<Watched>,
     let records::Loaded { counters, catalogue, dropped, names } = records::load(&engine.snapshot().unwrap()).unwrap();
     let (catalogue, names) = (Arc::new(catalogue), Arc::new(names));
     let engine = Arc::new(Watched { engine, look: Mutex::new(None), fails: AtomicBool::new(false) });
-    let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names)));
+    let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names), Rows::new(1 << 20)));
     let state =
         State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), Arc::new(SystemClock));
     let pace = Pace::new(durability);
