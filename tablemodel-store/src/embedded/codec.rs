@@ -76,9 +76,7 @@ impl<'a> StoredRow<'a> {
     #[inline]
     pub(super) fn checked(space: Space, key: &[u8], value: &'a [u8]) -> Result<Self, StoreError> {
         match Self::cut(value) {
-            Some((seal, stamp, body)) if *seal == Digest::of(key, body).seal(space, stamp) => {
-                Ok(Self { stamp, body })
-            }
+            Some((seal, stamp, body)) if *seal == Digest::of(key, body).seal(space, stamp) => Ok(Self { stamp, body }),
             _ => Err(damaged("a row does not match its checksum")),
         }
     }

@@ -4,12 +4,9 @@
 //! readers may see the change nothing is kept; who keeps a row says as of when he read it, and it is kept only if no change has
 //! begun since.
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering::SeqCst},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+    atomic::{AtomicU64, Ordering::SeqCst},
 };
 
 use twox_hash::XxHash3_64;
@@ -17,29 +14,50 @@ use twox_hash::XxHash3_64;
 use super::{codec::StoredRow, engine::Space};
 use crate::StoreError;
 
-/// Bytes of one set; a row that takes more is not kept.
-const SET_BYTES: usize = 4 * 1024;
-/// What a kept row takes beside its own bytes, about.
-const OVERHEAD_BYTES: usize = 80;
+/// Memory of one set, with all that it holds; a row that does not fit in is not kept.
+const SET_BYTES: usize = 2 * 1024;
+/// Rows that a set has places for: they lie side by side, so that looking through them meets little memory.
+const PLACES: usize = 6;
+/// What a kept row takes beside its place and its bytes: the counts before those, and what the allocator adds.
+const OVERHEAD_BYTES: usize = 32;
 
-/// A row as it was read: its key, then its value, whose checksum was right.
+/// Memory of the rows of one set.
+const ROW_BYTES: usize = SET_BYTES - size_of::<Mutex<Set>>();
+
+/// A row as it was read: the number of its space, its key, then its value, whose checksum was right.
 #[derive(Debug, Clone)]
 pub(super) struct ReadRow {
     bytes: Arc<[u8]>,
-    key_bytes: usize,
+    /// Where the value begins.
+    value: u32,
 }
+
+/// Bytes of the number of a space.
+const SPACE_BYTES: usize = 8;
 
 impl ReadRow {
     /// The row with this value at `key` in `space`. Errors: `Corrupt`, where its checksum is wrong.
     pub(super) fn checked(space: Space, key: &[u8], value: &[u8]) -> Result<Self, StoreError> {
         StoredRow::checked(space, key, value)?;
-        Ok(Self { bytes: [key, value].concat().into(), key_bytes: key.len() })
+        Ok(Self::new(space, key, value))
+    }
+
+    fn new(space: Space, key: &[u8], value: &[u8]) -> Self {
+        let bytes = [&space.number().to_le_bytes(), key, value].concat().into();
+        // A longer key cannot be written.
+        Self { bytes, value: u32::try_from(SPACE_BYTES + key.len()).unwrap_or(u32::MAX) }
     }
 
     /// Its key, and its value.
     #[inline]
     pub(super) fn parts(&self) -> (&[u8], &[u8]) {
-        self.bytes.split_at_checked(self.key_bytes).unwrap_or_default()
+        let (head, value) = self.bytes.split_at_checked(self.value as usize).unwrap_or_default();
+        (head.get(SPACE_BYTES..).unwrap_or_default(), value)
+    }
+
+    #[inline]
+    fn is_at(&self, space: Space, key: &[u8]) -> bool {
+        self.bytes.starts_with(&space.number().to_le_bytes()) && self.parts().0 == key
     }
 
     /// Its key, and its properties.
@@ -99,9 +117,9 @@ impl Rows {
     }
 
     /// Keeps a row that was read as of then, unless a change was on its way or has begun since.
-    pub(super) fn put(&self, mark: Mark, space: Space, row: &ReadRow, read: AsOf) {
-        let kept = Kept { mark, space, row: row.clone(), was_found: false };
-        if kept.bytes() > SET_BYTES || !read.is_settled() {
+    pub(super) fn put(&self, mark: Mark, row: &ReadRow, read: AsOf) {
+        let kept = Kept { mark, row: row.clone(), was_found: false };
+        if kept.bytes() > ROW_BYTES || !read.is_settled() {
             return;
         }
         let sets = self.sets.get_or_init(|| (0..self.most_sets).map(|_| Mutex::default()).collect());
@@ -141,19 +159,21 @@ impl Rows {
     }
 }
 
-/// The rows of some marks, the one kept first in front.
+/// The rows of some marks.
 #[derive(Debug, Default)]
 struct Set {
-    rows: VecDeque<Kept>,
+    places: [Option<Kept>; PLACES],
+    /// The place that is looked at next when there is no room.
+    hand: usize,
+    /// Memory of the rows.
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct Kept {
     mark: Mark,
-    space: Space,
     row: ReadRow,
-    /// Since it came to the end of the queue.
+    /// Since the hand passed it.
     was_found: bool,
 }
 
@@ -161,50 +181,43 @@ impl Kept {
     fn bytes(&self) -> usize {
         self.row.bytes.len() + OVERHEAD_BYTES
     }
-
-    #[inline]
-    fn is_at(&self, mark: Mark, space: Space, key: &[u8]) -> bool {
-        self.mark == mark && self.space == space && self.row.parts().0 == key
-    }
 }
 
 impl Set {
     #[inline]
     fn get(&mut self, mark: Mark, space: Space, key: &[u8]) -> Option<ReadRow> {
-        let kept = self.rows.iter_mut().find(|kept| kept.is_at(mark, space, key))?;
+        let mut kept = self.places.iter_mut().flatten();
+        let kept = kept.find(|kept| kept.mark == mark && kept.row.is_at(space, key))?;
         kept.was_found = true;
         Some(kept.row.clone())
     }
 
     fn put(&mut self, kept: Kept) {
         self.remove(kept.mark);
+        while self.bytes + kept.bytes() > ROW_BYTES || self.places.iter().all(Option::is_some) {
+            self.pass();
+        }
         self.bytes += kept.bytes();
-        self.make_room();
-        self.rows.push_back(kept);
+        if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
+            *free = Some(kept);
+        }
     }
 
-    /// Lets go of the rows in front, but those found since they came there get a second turn.
-    fn make_room(&mut self) {
-        while self.bytes > SET_BYTES
-            && let Some(mut first) = self.rows.pop_front()
-        {
-            match first.was_found {
-                true => {
-                    first.was_found = false;
-                    self.rows.push_back(first);
-                }
-                false => self.bytes -= first.bytes(),
-            }
+    /// The hand goes on: a row that was found since it passed stays once more, another goes.
+    fn pass(&mut self) {
+        self.hand = (self.hand + 1) % PLACES;
+        match self.places.get_mut(self.hand) {
+            Some(Some(kept)) if kept.was_found => kept.was_found = false,
+            Some(place) => self.bytes -= place.take().map_or(0, |kept| kept.bytes()),
+            None => {}
         }
     }
 
     fn remove(&mut self, mark: Mark) {
-        let bytes = &mut self.bytes;
-        self.rows.retain(|kept| {
-            let stays = kept.mark != mark;
-            *bytes -= if stays { 0 } else { kept.bytes() };
-            stays
-        });
+        for place in &mut self.places {
+            let gone = place.take_if(|kept| kept.mark == mark);
+            self.bytes -= gone.map_or(0, |kept| kept.bytes());
+        }
     }
 }
 

@@ -76,7 +76,7 @@ impl<S: Snapshot> View<S> {
         }
         let read = self.snapshot.get(space, key, |value| ReadRow::checked(space, key, value))?.transpose()?;
         if let Some(read) = &read {
-            self.rows.put(mark, space, read, self.as_of);
+            self.rows.put(mark, read, self.as_of);
         }
         Ok(read)
     }

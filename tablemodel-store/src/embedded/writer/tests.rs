@@ -5,7 +5,7 @@ use std::{
     sync::{
         Mutex, Weak,
         atomic::{AtomicBool, Ordering},
-        mpsc::channel,
+        mpsc::{Sender, channel},
     },
     task::{Context, Poll, Wake, Waker},
 };
@@ -14,7 +14,7 @@ use redb::backends::InMemoryBackend;
 
 use super::*;
 use crate::{
-    Action, Batch, Properties, RowKey,
+    Action, Batch, Properties, RowKey, ValueRef,
     clock::SystemClock,
     embedded::{
         dictionary::Dictionary,
@@ -84,7 +84,8 @@ fn writer(queue: Receiver<Message>, durability: Durability) -> (Writer<Watched>,
     let records::Loaded { counters, catalogue, dropped, names } = records::load(&engine.snapshot().unwrap()).unwrap();
     let (catalogue, names) = (Arc::new(catalogue), Arc::new(names));
     let engine = Arc::new(Watched { engine, look: Mutex::new(None), fails: AtomicBool::new(false) });
-    let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names), Rows::new(1 << 20)));
+    let views =
+        Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names), Rows::new(1 << 20)));
     let state =
         State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), Arc::new(SystemClock));
     let pace = Pace::new(durability);
@@ -117,6 +118,40 @@ fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
     let missing = StoreErrorKind::TableNotFound;
     assert_eq!(seen.lock().unwrap()[..3], [Err(missing), Ok(true), Ok(true)]);
     assert_eq!(seen.lock().unwrap().last(), Some(&Err(missing)));
+}
+
+/// Has the writer do this work now.
+fn done(sender: &Sender<Message>, writer: &mut Writer<Watched>, work: Work) {
+    let (message, _) = asked(work);
+    sender.send(message).unwrap();
+    writer.step().unwrap();
+}
+
+#[test]
+fn who_reads_before_a_commit_is_answered_finds_no_row_of_it_as_it_was_and_another_as_it_is() {
+    let (sender, queue) = channel();
+    let (mut writer, names) = writer(queue, Durability::Durable);
+    let rows = |rows: &[&str], number: i32| {
+        let put = |batch: Batch, row: &&str| {
+            batch.with(*row, Action::InsertOrReplace(Properties::from_iter([("N", number)])))
+        };
+        Work::Commit(prepare(&[rows.iter().fold(Batch::new("People", "p"), put)], &names))
+    };
+    let views = Arc::clone(&writer.views);
+    let number = move |row: &str| {
+        let found = views.current().unwrap().get("People", &RowKey::new("p", row)).unwrap().unwrap();
+        found.properties.get("N").map(ValueRef::to_value)
+    };
+    done(&sender, &mut writer, Work::CreateTable("People".into()));
+    done(&sender, &mut writer, rows(&["a", "b"], 1));
+    assert_eq!(number("b"), Some(1.into())); // from now on it is kept
+    done(&sender, &mut writer, rows(&["c"], 1)); // and whoever reads next takes a new snapshot
+    let seen = Arc::new(Mutex::new(None));
+    let (read, noted) = (number.clone(), Arc::clone(&seen));
+    *writer.engine.look.lock().unwrap() = Some(Box::new(move || *noted.lock().unwrap() = Some(["a", "b"].map(&read))));
+    done(&sender, &mut writer, rows(&["a", "b"], 2));
+    assert_eq!(seen.lock().unwrap().take(), Some([Some(2.into()), Some(2.into())]));
+    assert_eq!(["a", "b", "c"].map(number), [2, 2, 1].map(|number| Some(number.into())));
 }
 
 /// Whoever waits for an answer: notes, at the moment that it comes, whether the engine was closed before.

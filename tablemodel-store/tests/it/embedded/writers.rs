@@ -258,3 +258,62 @@ async fn a_page_ends_after_some_bytes_or_after_many_rejected_rows() {
     let page = store.query(&query).await.unwrap();
     assert_eq!((page.rows.len(), page.continuation), (10, None));
 }
+
+/// Raises the number of both rows, in one batch, and reads them after each.
+async fn raise(store: EmbeddedStore, most: i64) {
+    for round in 1..=most {
+        let rows = ["a", "b"]
+            .into_iter()
+            .fold(Batch::new("Table", "p"), |batch, row| batch.with(row, Action::InsertOrReplace(numbered(round))));
+        store.commit(&[rows]).await.unwrap();
+        assert_eq!(number(&store, "Table", "a").await, Some(round), "what was acknowledged is seen");
+    }
+}
+
+/// Reads one row, then the other, until both have this number: no row ever goes back behind what was seen before.
+async fn watch(store: EmbeddedStore, rows: [&'static str; 2], most: i64) {
+    let mut seen = 0;
+    while seen < most {
+        for row in rows {
+            let now = number(&store, "Table", row).await.unwrap_or_default();
+            assert!(now >= seen, "row {row} is of round {now}, after one of round {seen}");
+            seen = now;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn who_looks_rows_up_again_and_again_never_sees_one_older_than_what_was_seen() {
+    const ROUNDS: i64 = 1_500;
+    for durability in [Durability::Durable, Durability::Relaxed] {
+        let (_directory, path) = place();
+        let store = EmbeddedStore::builder().durability(durability).open(&path).unwrap();
+        store.create_table("Table").await.unwrap();
+        let readers = [["a", "b"], ["b", "a"]].map(|rows| tokio::spawn(watch(store.clone(), rows, ROUNDS)));
+        tokio::spawn(raise(store.clone(), ROUNDS)).await.unwrap();
+        for reader in readers {
+            reader.await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_row_looked_up_before_is_gone_once_it_or_its_table_is_deleted() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    for round in 0..3 {
+        store.create_table("Table").await.unwrap();
+        for row in ["a", "b"] {
+            assert_eq!(number(&store, "Table", row).await, None);
+            put(&store, "Table", row, round).await.unwrap();
+            assert_eq!(number(&store, "Table", row).await, Some(round));
+            assert_eq!(number(&store, "Table", row).await, Some(round));
+        }
+        store.commit(&[Batch::new("Table", "p").with("a", Action::Delete(Condition::Exists))]).await.unwrap();
+        assert_eq!(number(&store, "Table", "a").await, None);
+        store.delete_table("Table").await.unwrap();
+        let gone = store.get("Table", &RowKey::new("p", "b")).await.unwrap_err();
+        assert_eq!(gone.kind(), StoreErrorKind::TableNotFound);
+    }
+}
