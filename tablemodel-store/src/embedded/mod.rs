@@ -342,7 +342,7 @@ impl TableStore for EmbeddedStore {
         see: &mut dyn FnMut(&Shown<'_>),
     ) -> Option<Result<bool, StoreError>> {
         match self.0.views.current() {
-            Ok(view) => view.shows_rows().then(|| view.show(table, key, see)),
+            Ok(view) => view.show(table, key, see),
             Err(error) => Some(Err(error)),
         }
     }

@@ -22,7 +22,7 @@ use crate::{
     clock::{Clock, SystemClock},
 };
 
-/// Memory for pages of the file, unless told otherwise.
+/// Memory for what was read, unless told otherwise.
 const DEFAULT_CACHE_BYTES: usize = 256 * 1024 * 1024;
 
 /// Memory for pages while an empty store is created.
@@ -60,8 +60,8 @@ impl EmbeddedStoreBuilder {
         }
     }
 
-    /// Bytes of memory for what was read, taken as they are needed: a quarter for rows that were looked up by their keys, the rest
-    /// for pages of the file. Default: 256 MiB.
+    /// Bytes of memory for what was read, taken as they are needed: a quarter, at most 1 GiB, for rows of up to about 1.7 KB that were
+    /// looked up by their keys; the rest for pages of the file. Default: 256 MiB.
     ///
     /// Reads are fastest while the rows in use fit in.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
@@ -140,8 +140,8 @@ impl EmbeddedStoreBuilder {
     }
 
     /// The share of the memory that is for rows.
-    const fn row_bytes(&self) -> usize {
-        self.cache_bytes / 4
+    fn row_bytes(&self) -> usize {
+        (self.cache_bytes / 4).min(Rows::MOST_BYTES)
     }
 }
 

@@ -1,12 +1,15 @@
 //! Rows that were looked up by key, kept to be found again without the engine.
 //!
-//! Knows no snapshot. What is kept is what the newest commit left. Before rows are changed they are taken out, and until
-//! readers may see the change nothing is kept; who keeps a row says as of when he read it, and it is kept only if no change has
-//! begun since.
+//! Knows no snapshot. What is kept is what the newest commit left: the rows that a commit changes are taken out before the engine has
+//! it, and who puts a row in says how many changes had ended when he was about to take his snapshot; he is refused where a later one
+//! has touched the set of the row.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-    atomic::{AtomicU64, Ordering::SeqCst},
+use std::{
+    iter::repeat_n,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
 };
 
 use twox_hash::XxHash3_64;
@@ -18,11 +21,13 @@ use crate::StoreError;
 const SET_BYTES: usize = 2 * 1024;
 /// Rows that a set has places for: they lie side by side, so that looking through them meets little memory.
 const PLACES: usize = 6;
-/// What a kept row takes beside its place and its bytes: the counts before those, and what the allocator adds.
+/// What a row takes beside its place and its bytes: the counts before those, and what the allocator adds.
 const OVERHEAD_BYTES: usize = 32;
-
 /// Memory of the rows of one set.
 const ROW_BYTES: usize = SET_BYTES - size_of::<Mutex<Set>>();
+
+/// Sets that are made together, when the first of them is needed.
+const CHUNK: usize = 64;
 
 /// A row as it was read: the number of its space, its key, then its value, whose checksum was right.
 #[derive(Debug, Clone)]
@@ -43,9 +48,17 @@ impl ReadRow {
     }
 
     fn new(space: Space, key: &[u8], value: &[u8]) -> Self {
-        let bytes = [&space.number().to_le_bytes(), key, value].concat().into();
+        let begin = SPACE_BYTES + key.len();
+        let mut bytes: Arc<[u8]> = repeat_n(0, begin + value.len()).collect();
+        if let Some((head, to)) = Arc::get_mut(&mut bytes).and_then(|bytes| bytes.split_at_mut_checked(begin))
+            && let Some((number, to_key)) = head.split_first_chunk_mut()
+        {
+            *number = space.number().to_le_bytes();
+            to_key.copy_from_slice(key);
+            to.copy_from_slice(value);
+        }
         // A longer key cannot be written.
-        Self { bytes, value: u32::try_from(SPACE_BYTES + key.len()).unwrap_or(u32::MAX) }
+        Self { bytes, value: u32::try_from(begin).unwrap_or(u32::MAX) }
     }
 
     /// Its key, and its value.
@@ -55,15 +68,15 @@ impl ReadRow {
         (head.get(SPACE_BYTES..).unwrap_or_default(), value)
     }
 
-    #[inline]
-    fn is_at(&self, space: Space, key: &[u8]) -> bool {
-        self.bytes.starts_with(&space.number().to_le_bytes()) && self.parts().0 == key
-    }
-
     /// Its key, and its properties.
     pub(super) fn key_and_body(&self) -> (&[u8], &[u8]) {
         let (key, value) = self.parts();
         (key, StoredRow::again(value).map_or(&[], StoredRow::body))
+    }
+
+    #[inline]
+    fn is_at(&self, space: Space, key: &[u8]) -> bool {
+        self.bytes.starts_with(&space.number().to_le_bytes()) && self.parts().0 == key
     }
 }
 
@@ -79,84 +92,107 @@ impl Mark {
     }
 }
 
-/// The rows looked up last, in about so many bytes of memory.
+/// Some sets: those of marks that are near each other.
+type Sets = Box<[Mutex<Set>]>;
+
+/// The rows looked up last, in so many bytes of memory.
 #[derive(Debug)]
 pub(super) struct Rows {
-    sets: OnceLock<Box<[Mutex<Set>]>>,
-    most_sets: usize,
-    /// Changes begun, and changes ended: odd while one is on its way.
-    turns: AtomicU64,
+    chunks: Box<[OnceLock<Sets>]>,
+    begun: AtomicU64,
+    ended: AtomicU64,
+    is_used: AtomicBool,
+    /// Changes that were begun while nothing was kept yet: what they changed was not taken out.
+    unnoticed: OnceLock<u64>,
 }
 
-/// A state of the store, as of which rows were read.
+/// How many changes have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct AsOf(u64);
+pub(super) struct Ended(u64);
 
-impl AsOf {
-    /// Whether no change was on its way.
-    const fn is_settled(self) -> bool {
-        self.0.is_multiple_of(2)
-    }
+/// A change that was begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Change {
+    number: u64,
+    /// Whether its rows are to be taken out: else none is kept.
+    pub(super) is_noticed: bool,
 }
 
 impl Rows {
-    /// None yet, in at most `bytes`.
-    pub(super) const fn new(bytes: usize) -> Self {
-        Self { sets: OnceLock::new(), most_sets: bytes / SET_BYTES, turns: AtomicU64::new(0) }
+    /// Memory beyond this is not used.
+    pub(super) const MOST_BYTES: usize = 1 << 30;
+
+    /// None yet, in at most `bytes`, which are taken as they are needed.
+    pub(super) fn new(bytes: usize) -> Self {
+        let chunks = bytes.min(Self::MOST_BYTES) / (CHUNK * SET_BYTES);
+        let chunks = (0..chunks).map(|_| OnceLock::new()).collect();
+        let (begun, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { chunks, begun, ended, is_used: AtomicBool::new(false), unnoticed: OnceLock::new() }
     }
 
-    /// The state of now. To be asked before the snapshot is taken that rows are read from.
-    pub(super) fn as_of(&self) -> AsOf {
-        AsOf(self.turns.load(SeqCst))
+    /// How many changes have ended. To be asked before the snapshot is taken that rows are read from.
+    pub(super) fn ended(&self) -> Ended {
+        Ended(self.ended.load(SeqCst))
     }
 
     /// The row at `key` in `space`, if it is kept.
     #[inline]
     pub(super) fn get(&self, mark: Mark, space: Space, key: &[u8]) -> Option<ReadRow> {
-        self.set(self.sets.get()?, mark)?.get(mark, space, key)
+        self.set(mark, OnceLock::get)?.get(mark, space, key)
     }
 
-    /// Keeps a row that was read as of then, unless a change was on its way or has begun since.
-    pub(super) fn put(&self, mark: Mark, row: &ReadRow, read: AsOf) {
+    /// Keeps a row that was read when so many changes had ended, unless a later one may have changed it.
+    pub(super) fn put(&self, mark: Mark, row: &ReadRow, read: Ended) {
         let kept = Kept { mark, row: row.clone(), was_found: false };
-        if kept.bytes() > ROW_BYTES || !read.is_settled() {
+        if self.chunks.is_empty() || kept.bytes() > ROW_BYTES || *self.unnoticed.get_or_init(|| self.used()) > read.0 {
             return;
         }
-        let sets = self.sets.get_or_init(|| (0..self.most_sets).map(|_| Mutex::default()).collect());
-        // Under the lock of the set, which who changes the row asks for once the change has begun.
-        if let Some(mut set) = self.set(sets, mark)
-            && self.as_of() == read
+        if let Some(mut set) = self.set(mark, made)
+            && set.changed <= read.0
         {
             set.put(kept);
         }
     }
 
-    /// Begins a change of the rows with these marks: to be called before any reader can see it. There is one at a time.
-    pub(super) fn begin(&self, marks: impl IntoIterator<Item = Mark>) {
-        if self.as_of().is_settled() {
-            self.turns.fetch_add(1, SeqCst);
-        }
-        let Some(sets) = self.sets.get() else { return };
+    /// From now on rows are kept; how many changes may not have noticed.
+    fn used(&self) -> u64 {
+        self.is_used.store(true, SeqCst);
+        self.begun.load(SeqCst)
+    }
+
+    /// Begins a change. There is one at a time.
+    pub(super) fn begin(&self) -> Change {
+        let number = self.begun.fetch_add(1, SeqCst) + 1;
+        Change { number, is_noticed: self.is_used.load(SeqCst) }
+    }
+
+    /// Takes out the rows that the change changes: to be called before any reader can see it, unless it is not noticed.
+    pub(super) fn take_out(&self, change: Change, marks: impl IntoIterator<Item = Mark>) {
         for mark in marks {
-            if let Some(mut set) = self.set(sets, mark) {
+            if let Some(mut set) = self.set(mark, made) {
+                set.changed = change.number;
                 set.remove(mark);
             }
         }
     }
 
-    /// Ends the change, if there is one: to be called when every reader sees it.
+    /// Ends the changes that were begun: to be called when every reader sees them.
     pub(super) fn end(&self) {
-        if !self.as_of().is_settled() {
-            self.turns.fetch_add(1, SeqCst);
-        }
+        self.ended.store(self.begun.load(SeqCst), SeqCst);
     }
 
     #[inline]
-    fn set<'s>(&self, sets: &'s [Mutex<Set>], mark: Mark) -> Option<MutexGuard<'s, Set>> {
-        let at = usize::try_from(mark.0 % u64::try_from(sets.len()).ok().filter(|sets| *sets > 0)?).ok()?;
+    fn set(&self, mark: Mark, sets: impl FnOnce(&OnceLock<Sets>) -> Option<&Sets>) -> Option<MutexGuard<'_, Set>> {
+        let (chunk, set) = (mark.0 >> 32, mark.0 as usize % CHUNK);
+        let chunk = (chunk * self.chunks.len() as u64) >> 32;
+        let set = sets(self.chunks.get(chunk as usize)?)?.get(set)?;
         // No method of a set ends half done.
-        Some(sets.get(at)?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(set.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+fn made(sets: &OnceLock<Sets>) -> Option<&Sets> {
+    Some(sets.get_or_init(|| (0..CHUNK).map(|_| Mutex::default()).collect()))
 }
 
 /// The rows of some marks.
@@ -167,6 +203,8 @@ struct Set {
     hand: usize,
     /// Memory of the rows.
     bytes: usize,
+    /// The last change of a row with one of its marks.
+    changed: u64,
 }
 
 #[derive(Debug)]

@@ -31,7 +31,7 @@ pub(crate) struct Sight<'s> {
     key: &'s [u8],
     row: OpenRow<'s>,
     names: &'s Arc<Dictionary>,
-    /// Where it was looked up: then its key is one.
+    /// The row, if it was looked up by its key, which then is one.
     looked_up: Option<&'s ReadRow>,
     /// Whether all of it was passed.
     is_whole: Cell<bool>,

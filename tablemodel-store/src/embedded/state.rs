@@ -14,7 +14,7 @@ use super::{
     prepare::PreparedCommit,
     property::BodyWriter,
     records::{self, Counters},
-    rows::Mark,
+    rows::{Change, Mark},
 };
 use crate::{
     Action, DateTime, ETag, Properties, Receipts, RowKey, StoreError, Written,
@@ -60,8 +60,9 @@ pub(super) struct State {
     safe_stamp: u64,
     dropped: VecDeque<TableId>,
     clock: Arc<dyn Clock>,
-    /// Of the rows that the group on its way changes.
+    /// Of the rows that the group on its way changes, where somebody is to notice.
     changed: Vec<Mark>,
+    is_noticed: bool,
 }
 
 /// A row that is there already.
@@ -92,7 +93,13 @@ impl State {
             dropped: dropped.into(),
             clock,
             changed: Vec::new(),
+            is_noticed: true,
         }
+    }
+
+    /// Begins a group, whose changes may have to be noticed.
+    pub(super) fn begin(&mut self, change: Change) {
+        self.is_noticed = change.is_noticed;
     }
 
     /// The marks of the rows that were changed since this was asked last.
@@ -185,7 +192,7 @@ impl State {
     }
 
     fn note_changed(&mut self, commit: &PreparedCommit, spaces: &[Space]) {
-        for (batch, space) in commit.batches.iter().zip(spaces) {
+        for (batch, space) in commit.batches.iter().zip(spaces).filter(|_| self.is_noticed) {
             let marks = commit.operations(batch).iter().map(|operation| Mark::of(*space, commit.key(operation)));
             self.changed.extend(marks);
         }

@@ -1,4 +1,4 @@
-//! What readers see: one snapshot, shared until the next acknowledged commit.
+//! What readers see: one snapshot, shared until the next acknowledged commit; rows that are looked up may be newer.
 //!
 //! Writes nothing.
 
@@ -10,7 +10,7 @@ use super::{
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
     keys::LookupKey,
-    rows::{AsOf, Mark, ReadRow, Rows},
+    rows::{Change, Ended, Mark, ReadRow, Rows},
     sight::Sight,
 };
 use crate::{RowKey, RowState, Shown, StoreError, StoreErrorKind};
@@ -19,12 +19,12 @@ use crate::{RowKey, RowState, Shown, StoreError, StoreErrorKind};
 pub(super) struct View<S> {
     pub(super) snapshot: S,
     pub(super) catalogue: Arc<Catalogue>,
-    /// Never behind the snapshot: a name is in here before the first row that uses it is written.
+    /// Never behind the snapshot or the kept rows: a name is in here before the first row that uses it is written.
     pub(super) names: Arc<Dictionary>,
-    /// Rows looked up before, in this view or in others.
+    /// Rows looked up before, in this view or in others: as the newest commit left them.
     pub(super) rows: Arc<Rows>,
-    /// As of when: the snapshot is no older.
-    pub(super) as_of: AsOf,
+    /// Changes that the snapshot has; it may have more.
+    pub(super) ended: Ended,
 }
 
 impl<S: Snapshot> View<S> {
@@ -32,8 +32,8 @@ impl<S: Snapshot> View<S> {
     #[cfg(test)]
     pub(super) fn alone(snapshot: S, catalogue: Catalogue, names: Dictionary) -> Self {
         let (catalogue, names, rows) = (Arc::new(catalogue), Arc::new(names), Arc::new(Rows::new(0)));
-        let as_of = rows.as_of();
-        Self { snapshot, catalogue, names, rows, as_of }
+        let ended = rows.ended();
+        Self { snapshot, catalogue, names, rows, ended }
     }
 
     /// The row at `key`, without the key.
@@ -43,19 +43,27 @@ impl<S: Snapshot> View<S> {
         StoredRow::again(value)?.open()?.state(&self.names, None).map(Some)
     }
 
-    /// Shows the row at `key`; whether there is one. Only where [rows can be shown](Self::shows_rows).
+    /// Shows the row at `key`; whether there is one. None where [rows cannot be shown](Self::shows_rows).
     pub(super) fn show(
         &self,
         table: &str,
         key: (&str, &str),
         see: &mut dyn FnMut(&Shown<'_>),
-    ) -> Result<bool, StoreError> {
-        let Some(row) = self.find(table, key)? else { return Ok(false) };
-        see(&Shown::stored(Sight::looked_up(&row, &self.names)?));
-        Ok(true)
+    ) -> Option<Result<bool, StoreError>> {
+        let row = match self.find(table, key) {
+            Ok(row) => row,
+            Err(error) => return Some(Err(error)),
+        };
+        // Asked once the row is there, which may be newer than the view.
+        self.shows_rows().then(|| {
+            row.map_or(Ok(false), |row| {
+                see(&Shown::stored(Sight::looked_up(&row, &self.names)?));
+                Ok(true)
+            })
+        })
     }
 
-    /// Whether all names are in the dictionary. Those of this view's rows then are.
+    /// Whether all names are in the dictionary. Those of this view's rows then are, and of rows that were found before.
     pub(super) fn shows_rows(&self) -> bool {
         !self.names.is_full()
     }
@@ -76,7 +84,7 @@ impl<S: Snapshot> View<S> {
         }
         let read = self.snapshot.get(space, key, |value| ReadRow::checked(space, key, value))?.transpose()?;
         if let Some(read) = &read {
-            self.rows.put(mark, read, self.as_of);
+            self.rows.put(mark, read, self.ended);
         }
         Ok(read)
     }
@@ -86,7 +94,6 @@ impl<S: Snapshot> View<S> {
 pub(super) struct Views<E: Engine> {
     current: RwLock<Current<E>>,
     names: Arc<Dictionary>,
-    rows: Arc<Rows>,
 }
 
 struct Current<E: Engine> {
@@ -95,13 +102,14 @@ struct Current<E: Engine> {
     /// Why it was closed, if that was not asked for.
     failure: Option<StoreError>,
     catalogue: Arc<Catalogue>,
+    rows: Arc<Rows>,
     view: Option<Arc<View<E::Snapshot>>>,
 }
 
 impl<E: Engine> Views<E> {
     pub(super) fn new(engine: Arc<E>, catalogue: Arc<Catalogue>, names: Arc<Dictionary>, rows: Rows) -> Self {
-        let current = Current { engine: Some(engine), failure: None, catalogue, view: None };
-        Self { current: RwLock::new(current), names, rows: Arc::new(rows) }
+        let current = Current { engine: Some(engine), failure: None, catalogue, rows: Arc::new(rows), view: None };
+        Self { current: RwLock::new(current), names }
     }
 
     /// A view that holds every commit acknowledged before this call.
@@ -114,18 +122,22 @@ impl<E: Engine> Views<E> {
             return Ok(Arc::clone(view));
         }
         // Under the lock, so that no commit can be acknowledged between the snapshot and its publication.
-        let as_of = self.rows.as_of();
+        let ended = current.rows.ended();
         let snapshot = current.engine()?.snapshot()?;
-        let (catalogue, names, rows) =
-            (Arc::clone(&current.catalogue), Arc::clone(&self.names), Arc::clone(&self.rows));
-        let view = Arc::new(View { snapshot, catalogue, names, rows, as_of });
+        let (catalogue, rows) = (Arc::clone(&current.catalogue), Arc::clone(&current.rows));
+        let view = Arc::new(View { snapshot, catalogue, names: Arc::clone(&self.names), rows, ended });
         current.view = Some(Arc::clone(&view));
         Ok(view)
     }
 
-    /// To be called before a commit that changes rows with these marks, and [renewed](Self::renew) after it.
-    pub(super) fn prepare(&self, marks: impl IntoIterator<Item = Mark>) {
-        self.rows.begin(marks);
+    /// Begins a change of rows, which are to be [taken out](Self::take_out) before it is committed, and [renewed](Self::renew) after that.
+    pub(super) fn begin(&self) -> Change {
+        self.read().rows.begin()
+    }
+
+    /// Lets go of the rows with these marks, if they were looked up before.
+    pub(super) fn take_out(&self, change: Change, marks: impl IntoIterator<Item = Mark>) {
+        self.read().rows.take_out(change, marks);
     }
 
     /// Makes the next reader take a new snapshot. Called after a commit, before it is acknowledged.
@@ -134,7 +146,7 @@ impl<E: Engine> Views<E> {
     pub(super) fn renew(&self, catalogue: &Arc<Catalogue>) {
         let mut current = self.write();
         current.view = None;
-        self.rows.end();
+        current.rows.end();
         current.catalogue = Arc::clone(catalogue);
     }
 
@@ -142,6 +154,7 @@ impl<E: Engine> Views<E> {
     pub(super) fn close(&self, failure: Option<StoreError>) {
         let mut current = self.write();
         current.view = None;
+        current.rows = Arc::new(Rows::new(0));
         current.engine = None;
         current.failure = failure;
     }

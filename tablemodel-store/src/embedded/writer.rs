@@ -190,10 +190,12 @@ impl<E: Engine> Writer<E> {
 
     fn group(&mut self, work: Vec<Work>, bytes: usize, sync: Sync) -> Result<Vec<Reply>, StoreError> {
         let (state, views) = (&mut self.state, &self.views);
+        let change = views.begin();
+        state.begin(change);
         let applied = self.engine.apply(sync, |group| {
             let replies = work.into_iter().map(|work| state.carry_out(group, work)).collect::<Result<Vec<_>, _>>()?;
             state.settle(group)?;
-            views.prepare(state.changed());
+            views.take_out(change, state.changed());
             Ok(replies)
         })?;
         if applied.committed {

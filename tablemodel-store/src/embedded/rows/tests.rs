@@ -10,7 +10,7 @@ fn row(key: &[u8], value: &[u8]) -> ReadRow {
 }
 
 fn put(rows: &Rows, key: &[u8], value: &[u8]) {
-    rows.put(Mark::of(SPACE, key), &row(key, value), rows.as_of());
+    rows.put(Mark::of(SPACE, key), &row(key, value), rows.ended());
 }
 
 fn found(rows: &Rows, space: Space, key: &[u8]) -> Option<Vec<u8>> {
@@ -19,14 +19,16 @@ fn found(rows: &Rows, space: Space, key: &[u8]) -> Option<Vec<u8>> {
 
 #[test]
 fn a_row_is_found_by_its_space_and_key_until_it_changes() {
-    let rows = Rows::new(4 * SET_BYTES);
+    let rows = Rows::new(CHUNK * SET_BYTES);
     assert_eq!(found(&rows, SPACE, b"a"), None);
     put(&rows, b"a", b"1");
     put(&rows, b"b", b"2");
     put(&rows, b"a", b"3");
     assert_eq!(found(&rows, SPACE, b"a"), Some(b"3".to_vec()));
     assert_eq!(found(&rows, Space::Rows(TableId(2)), b"a"), None);
-    rows.begin([Mark::of(SPACE, b"a")]);
+    let change = rows.begin();
+    assert!(change.is_noticed);
+    rows.take_out(change, [Mark::of(SPACE, b"a")]);
     rows.end();
     assert_eq!(found(&rows, SPACE, b"a"), None);
     assert_eq!(found(&rows, SPACE, b"b"), Some(b"2".to_vec()));
@@ -34,9 +36,9 @@ fn a_row_is_found_by_its_space_and_key_until_it_changes() {
 
 #[test]
 fn keys_with_one_mark_are_told_apart() {
-    let rows = Rows::new(SET_BYTES);
-    let (mark, as_of) = (Mark(7), rows.as_of());
-    rows.put(mark, &row(b"a", b"b1"), as_of);
+    let rows = Rows::new(CHUNK * SET_BYTES);
+    let (mark, ended) = (Mark(7), rows.ended());
+    rows.put(mark, &row(b"a", b"b1"), ended);
     for (space, key) in [(SPACE, &b"ab"[..]), (SPACE, b"b"), (Space::Rows(TableId(2)), b"a")] {
         assert!(rows.get(mark, space, key).is_none());
     }
@@ -45,34 +47,53 @@ fn keys_with_one_mark_are_told_apart() {
 
 #[test]
 fn without_memory_nothing_is_kept() {
-    let rows = Rows::new(SET_BYTES - 1);
+    let rows = Rows::new(CHUNK * SET_BYTES - 1);
     put(&rows, b"a", b"1");
     assert_eq!(found(&rows, SPACE, b"a"), None);
 }
 
 #[test]
 fn what_is_found_outlives_what_is_passed_by_once() {
-    let rows = Rows::new(SET_BYTES);
-    put(&rows, b"often", &[1; 100]);
-    for passing in 0..1_000_u32 {
-        put(&rows, &passing.to_be_bytes(), &[2; 100]);
-        assert_eq!(found(&rows, SPACE, b"often"), Some(vec![1; 100]), "{passing}");
+    let mut set = Set::default();
+    let kept = |number: u32| {
+        let key = number.to_be_bytes();
+        Kept { mark: Mark::of(SPACE, &key), row: row(&key, &[1; 100]), was_found: false }
+    };
+    let often = kept(0);
+    set.put(kept(0));
+    for passing in 1..1_000 {
+        set.put(kept(passing));
+        assert!(set.get(often.mark, SPACE, &0_u32.to_be_bytes()).is_some(), "{passing}");
     }
+}
+
+#[test]
+fn a_change_that_was_begun_before_anything_was_kept_is_not_noticed_and_nothing_is_kept_from_before_it() {
+    let rows = Rows::new(CHUNK * SET_BYTES);
+    let before = rows.ended();
+    assert!(!rows.begin().is_noticed);
+    rows.put(Mark::of(SPACE, b"a"), &row(b"a", b"1"), before);
+    assert_eq!(found(&rows, SPACE, b"a"), None);
+    rows.end();
+    put(&rows, b"a", b"2");
+    assert_eq!(found(&rows, SPACE, b"a"), Some(b"2".to_vec()));
 }
 
 proptest! {
     #[test]
     fn rows_take_no_more_memory_than_they_may(
-        sets in 0..5_usize,
+        chunks in 0..3_usize,
         put_rows in prop::collection::vec((any::<u8>(), 0..2 * SET_BYTES, any::<bool>()), 0..200),
     ) {
-        let rows = Rows::new(sets * SET_BYTES);
+        let rows = Rows::new(chunks * CHUNK * SET_BYTES);
+        prop_assert!(rows.chunks.len() <= chunks);
         for (key, len, is_found) in put_rows {
             put(&rows, &[key], &vec![0; len]);
             if is_found {
                 found(&rows, SPACE, &[key]);
             }
-            for set in rows.sets.get().into_iter().flatten().map(|set| set.lock().unwrap()) {
+            let sets = rows.chunks.iter().filter_map(OnceLock::get).flatten();
+            for set in sets.map(|set| set.lock().unwrap()) {
                 let bytes: usize = set.places.iter().flatten().map(Kept::bytes).sum();
                 prop_assert_eq!(set.bytes, bytes);
                 prop_assert!(size_of::<Mutex<Set>>() + bytes <= SET_BYTES);
@@ -92,19 +113,23 @@ enum Step {
     Snapshot(usize),
     Read(usize, usize),
     Keep(usize),
-    /// A change of these keys begins; is committed; is seen by all.
-    Begin([bool; KEYS]),
+    /// A change begins; the rows of these keys are taken out, a reader keeping what he read in the midst of it; it is committed;
+    /// it is seen by all.
+    Begin,
+    TakeOut([bool; KEYS], usize),
     Commit,
     End,
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let reader = || 0..READERS;
     prop_oneof![
-        (0..READERS).prop_map(Step::Ask),
-        (0..READERS).prop_map(Step::Snapshot),
-        (0..READERS, 0..KEYS).prop_map(|(reader, key)| Step::Read(reader, key)),
-        (0..READERS).prop_map(Step::Keep),
-        any::<[bool; KEYS]>().prop_map(Step::Begin),
+        reader().prop_map(Step::Ask),
+        reader().prop_map(Step::Snapshot),
+        (reader(), 0..KEYS).prop_map(|(reader, key)| Step::Read(reader, key)),
+        reader().prop_map(Step::Keep),
+        Just(Step::Begin),
+        (any::<[bool; KEYS]>(), reader()).prop_map(|(keys, reader)| Step::TakeOut(keys, reader)),
         Just(Step::Commit),
         Just(Step::End),
     ]
@@ -112,82 +137,116 @@ fn step() -> impl Strategy<Value = Step> {
 
 #[derive(Default)]
 struct Reader {
-    as_of: Option<AsOf>,
+    ended: Option<Ended>,
     snapshot: Option<[u8; KEYS]>,
     read: Option<(usize, u8)>,
 }
 
-/// Who keeps what he read, and as of when.
-type Keeper = fn(&Rows, &Reader) -> Option<AsOf>;
+/// As of when somebody says that he read.
+type Keeper = fn(&Rows, &Reader) -> Option<Ended>;
 
-/// Whether what is kept is always what the newest commit left.
-fn is_never_stale(steps: &[Step], as_of: Keeper) -> bool {
-    let rows = Rows::new(SET_BYTES);
-    let mut committed = [0_u8; KEYS];
-    let mut readers: [Reader; READERS] = Default::default();
-    let (mut changing, mut is_committed) = (None, false);
-    steps.iter().all(|step| {
-        match *step {
-            Step::Ask(reader) => readers[reader] = Reader { as_of: Some(rows.as_of()), ..Reader::default() },
-            Step::Snapshot(reader) => {
-                let reader = &mut readers[reader];
-                reader.snapshot = reader.as_of.and(reader.snapshot.or(Some(committed)));
-            }
-            Step::Read(reader, key) => {
-                let reader = &mut readers[reader];
-                reader.read = reader.snapshot.map(|snapshot| (key, snapshot[key]));
-            }
-            Step::Keep(reader) => {
-                if let Some((key, version)) = readers[reader].read
-                    && let Some(as_of) = as_of(&rows, &readers[reader])
-                {
-                    let key = [u8::try_from(key).unwrap()];
-                    rows.put(Mark::of(SPACE, &key), &row(&key, &[version]), as_of);
-                }
-            }
-            Step::Begin(keys) if changing.is_none() => {
-                let marks = (0_u8..).zip(keys).filter(|(_, is_changed)| *is_changed);
-                rows.begin(marks.map(|(key, _)| Mark::of(SPACE, &[key])));
-                (changing, is_committed) = (Some(keys), false);
-            }
-            Step::Commit if !is_committed => {
-                for (version, is_changed) in committed.iter_mut().zip(changing.unwrap_or_default()) {
-                    *version += u8::from(is_changed);
-                }
-                is_committed = true;
-            }
-            Step::End if is_committed && changing.take().is_some() => rows.end(),
-            Step::Begin(_) | Step::Commit | Step::End => {}
+impl Reader {
+    fn keep(&self, rows: &Rows, ended: Keeper) {
+        if let Some((key, version)) = self.read
+            && let Some(ended) = ended(rows, self)
+        {
+            let key = [u8::try_from(key).unwrap()];
+            rows.put(Mark::of(SPACE, &key), &row(&key, &[version]), ended);
         }
-        (0_u8..).zip(committed).all(|(key, version)| {
-            let kept = found(&rows, SPACE, &[key]);
-            kept.is_none_or(|kept| kept == [version])
-        })
+    }
+}
+
+/// How far the change is that is on its way.
+enum Stage {
+    None,
+    Begun(Change),
+    Changing([bool; KEYS]),
+    Committed,
+}
+
+struct Schedule {
+    rows: Rows,
+    committed: [u8; KEYS],
+    readers: [Reader; READERS],
+    stage: Stage,
+}
+
+impl Schedule {
+    fn step(&mut self, step: &Step, ended: Keeper) {
+        let Self { rows, committed, readers, stage } = self;
+        match (step, &*stage) {
+            (Step::Ask(reader), _) => readers[*reader] = Reader { ended: Some(rows.ended()), ..Reader::default() },
+            (Step::Snapshot(reader), _) => {
+                let reader = &mut readers[*reader];
+                reader.snapshot = reader.ended.and(reader.snapshot.or(Some(*committed)));
+            }
+            (Step::Read(reader, key), _) => {
+                let reader = &mut readers[*reader];
+                reader.read = reader.snapshot.map(|snapshot| (*key, snapshot[*key]));
+            }
+            (Step::Keep(reader), _) => readers[*reader].keep(rows, ended),
+            (Step::Begin, Stage::None) => *stage = Stage::Begun(rows.begin()),
+            (Step::TakeOut(keys, reader), Stage::Begun(change)) => {
+                let marks = (0_u8..).zip(keys).filter(|(_, is_changed)| **is_changed && change.is_noticed);
+                rows.take_out(
+                    *change,
+                    marks.map(|(key, _)| {
+                        readers[*reader].keep(rows, ended);
+                        Mark::of(SPACE, &[key])
+                    }),
+                );
+                *stage = Stage::Changing(*keys);
+            }
+            (Step::Commit, Stage::Changing(keys)) => {
+                committed.iter_mut().zip(keys).for_each(|(version, is_changed)| *version += u8::from(*is_changed));
+                *stage = Stage::Committed;
+            }
+            (Step::End, Stage::Committed) => {
+                rows.end();
+                *stage = Stage::None;
+            }
+            (Step::Begin | Step::TakeOut(..) | Step::Commit | Step::End, _) => {}
+        }
+    }
+
+    /// Whether what is kept is what the newest commit left.
+    fn is_right(&self) -> bool {
+        let mut keys = (0_u8..).zip(self.committed);
+        keys.all(|(key, version)| found(&self.rows, SPACE, &[key]).is_none_or(|kept| kept == [version]))
+    }
+}
+
+/// Whether what is kept is right after each step.
+fn is_never_stale(steps: &[Step], ended: Keeper) -> bool {
+    let rows = Rows::new(CHUNK * SET_BYTES);
+    let mut schedule = Schedule { rows, committed: [0; KEYS], readers: Default::default(), stage: Stage::None };
+    steps.iter().all(|step| {
+        schedule.step(step, ended);
+        schedule.is_right()
     })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
     #[test]
-    fn what_is_kept_is_what_the_newest_commit_left(steps in prop::collection::vec(step(), 0..60)) {
-        prop_assert!(is_never_stale(&steps, |_, reader| reader.as_of));
+    fn what_is_kept_is_what_the_newest_commit_left(steps in prop::collection::vec(step(), 0..80)) {
+        prop_assert!(is_never_stale(&steps, |_, reader| reader.ended));
     }
 }
 
 #[test]
 fn keepers_who_do_not_say_as_of_when_they_read_are_caught() {
-    use Step::{Ask, Begin, Commit, End, Keep, Read, Snapshot};
-    let late = [Ask(0), Snapshot(0), Read(0, 0), Begin([true, false]), Commit, End, Keep(0)];
-    let amid = [Begin([true, false]), Ask(0), Snapshot(0), Read(0, 0), Keep(0), Commit];
-    let as_of_now: Keeper = |rows, _| Some(rows.as_of());
-    let always_settled: Keeper = |rows, reader| match rows.as_of() {
-        now if Some(now) == reader.as_of => {
-            rows.end(); // as if no change were on its way
-            Some(rows.as_of())
-        }
-        _ => None,
-    };
+    use Step::{Ask, Begin, Commit, End, Keep, Read, Snapshot, TakeOut};
+    let change = |reader| [Begin, TakeOut([true, false], reader), Commit];
+    let read = || [Ask(0), Snapshot(0), Read(0, 0)];
+    // Something was kept before: else a change is not noticed, and nothing is kept from before it.
+    let used = || read().into_iter().chain([Keep(0)]);
+    let late: Vec<_> = used().chain(read()).chain(change(1)).chain([End, Keep(0)]).collect();
+    let amid: Vec<_> =
+        used().chain([Begin, TakeOut([true, false], 1)]).chain(read()).chain([Keep(0), Commit]).collect();
+    let as_of_now: Keeper = |rows, _| Some(rows.ended());
+    let begun: Keeper = |rows, reader| reader.ended.map(|_| Ended(rows.begun.load(SeqCst)));
     assert!(!is_never_stale(&late, as_of_now));
-    assert!(!is_never_stale(&amid, always_settled));
-    assert!([&late[..], &amid].iter().all(|steps| is_never_stale(steps, |_, reader| reader.as_of)));
+    assert!(!is_never_stale(&amid, begun));
+    assert!([&late, &amid].iter().all(|steps| is_never_stale(steps, |_, reader| reader.ended)));
 }

@@ -19,10 +19,11 @@ use crate::{
     embedded::{
         dictionary::Dictionary,
         engine::{Applied, Snapshot, Space},
+        keys::key_bytes,
         pace::Durability,
         prepare::prepare,
         redb_engine::{RedbEngine, open_backend},
-        rows::Rows,
+        rows::{Mark, Rows},
     },
 };
 
@@ -120,6 +121,13 @@ fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
     assert_eq!(seen.lock().unwrap().last(), Some(&Err(missing)));
 }
 
+/// Whether this row of the first table is kept from when it was looked up.
+fn is_kept(views: &Views<Watched>, row: &str) -> bool {
+    let (view, key) = (views.current().unwrap(), key_bytes("p", row));
+    let space = view.catalogue.rows("People").unwrap();
+    view.rows.get(Mark::of(space, &key), space, &key).is_some()
+}
+
 /// Has the writer do this work now.
 fn done(sender: &Sender<Message>, writer: &mut Writer<Watched>, work: Work) {
     let (message, _) = asked(work);
@@ -144,7 +152,8 @@ fn who_reads_before_a_commit_is_answered_finds_no_row_of_it_as_it_was_and_anothe
     };
     done(&sender, &mut writer, Work::CreateTable("People".into()));
     done(&sender, &mut writer, rows(&["a", "b"], 1));
-    assert_eq!(number("b"), Some(1.into())); // from now on it is kept
+    assert_eq!(number("b"), Some(1.into()));
+    assert!(is_kept(&writer.views, "b") && !is_kept(&writer.views, "a"));
     done(&sender, &mut writer, rows(&["c"], 1)); // and whoever reads next takes a new snapshot
     let seen = Arc::new(Mutex::new(None));
     let (read, noted) = (number.clone(), Arc::clone(&seen));
