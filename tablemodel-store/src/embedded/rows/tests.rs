@@ -1,3 +1,5 @@
+//! Kept rows: sets, memory, and schedules of readers and the writer.
+
 use proptest::prelude::*;
 
 use super::*;
