@@ -39,6 +39,12 @@ impl Space {
             Self::Rows(TableId(id)) => 4 + id,
         }
     }
+
+    /// Bits that differ for each space, to be mixed into those of a key. Part of the format of the file.
+    pub(crate) const fn bits(self) -> u64 {
+        // An odd multiplier (a fraction of the golden ratio): a bijection of 64 bits.
+        self.number().wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
 }
 
 /// What a commit waits for before it returns.

@@ -87,8 +87,8 @@ pub(super) struct Mark(u64);
 impl Mark {
     /// The mark of `key` in `space`.
     pub(super) fn of(space: Space, key: &[u8]) -> Self {
-        // An odd multiplier (a fraction of the golden ratio): tables with the same keys do not share sets.
-        Self(XxHash3_64::oneshot(key) ^ space.number().wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        // Tables with the same keys do not share sets.
+        Self(XxHash3_64::oneshot(key) ^ space.bits())
     }
 }
 
