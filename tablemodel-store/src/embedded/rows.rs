@@ -26,6 +26,9 @@ const OVERHEAD_BYTES: usize = 32;
 /// Memory of the rows of one set.
 const ROW_BYTES: usize = SET_BYTES - size_of::<Mutex<Set>>();
 
+/// Bytes that memory gives at a time.
+const LINE_BYTES: usize = 64;
+
 /// Sets that are made together, when the first of them is needed.
 const CHUNK: usize = 64;
 
@@ -224,8 +227,11 @@ impl Kept {
 impl Set {
     #[inline]
     fn get(&mut self, mark: Mark, space: Space, key: &[u8]) -> Option<ReadRow> {
-        let mut kept = self.places.iter_mut().flatten();
-        let kept = kept.find(|kept| kept.mark == mark && kept.row.is_at(space, key))?;
+        let mut kept = self.places.iter_mut().flatten().filter(|kept| kept.mark == mark);
+        let kept = kept.find(|kept| {
+            fetch(&kept.row.bytes);
+            kept.row.is_at(space, key)
+        })?;
         kept.was_found = true;
         Some(kept.row.clone())
     }
@@ -257,6 +263,13 @@ impl Set {
             self.bytes -= gone.map_or(0, |kept| kept.bytes());
         }
     }
+}
+
+/// Asks for all lines of this memory at once, rather than for one after the other as they are read: most rows are in no cache of the
+/// processor.
+#[inline]
+fn fetch(bytes: &[u8]) {
+    std::hint::black_box(bytes.iter().step_by(LINE_BYTES).fold(0, |all, byte| all ^ byte));
 }
 
 #[cfg(test)]
