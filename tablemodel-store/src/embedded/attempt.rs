@@ -1,4 +1,4 @@
-//! An attempt to write a commit without reading first: what each write finds in its place tells whether it was allowed.
+//! An attempt to write commits without reading first: what each write finds in its place tells whether it was allowed.
 //!
 //! If one was not, all are taken back and nothing is told: `state` then reads, to say which operation is refused.
 
@@ -46,9 +46,10 @@ impl<'a> Made<'a> {
     }
 }
 
-/// Writes all operations of batches whose rows lie in `spaces`, or none; whether it did. Rows must be stamped.
-pub(super) fn attempt(group: &mut impl Group, commit: &PreparedCommit, spaces: &[Space]) -> Result<bool, StoreError> {
-    let Some(writes) = in_order_of_keys(commit, spaces) else { return Ok(false) };
+/// Writes all operations of commits, each with the spaces in which the rows of its batches lie, or none; whether it did. Rows must
+/// be stamped.
+pub(super) fn attempt(group: &mut impl Group, commits: &[(&PreparedCommit, Vec<Space>)]) -> Result<bool, StoreError> {
+    let Some(writes) = in_order_of_keys(commits) else { return Ok(false) };
     let mut made = Made { writes: Vec::with_capacity(writes.len()), bytes: Vec::new() };
     let mut rest = writes.as_slice();
     while let Some((first, tail)) = rest.split_first() {
@@ -66,21 +67,25 @@ pub(super) fn attempt(group: &mut impl Group, commit: &PreparedCommit, spaces: &
     Ok(true)
 }
 
-/// The writes, so that neighbours in the file are written one after the other; `None` if one is made from what is there.
-fn in_order_of_keys<'a>(commit: &'a PreparedCommit, spaces: &[Space]) -> Option<Vec<Write<'a>>> {
-    let mut writes = Vec::with_capacity(commit.operations.len());
-    for (batch, space) in commit.batches.iter().zip(spaces) {
-        for operation in commit.operations(batch) {
-            if matches!(operation.action, Action::Merge(..) | Action::InsertOrMerge(_)) {
-                return None;
+/// The writes, so that neighbours in the file are written one after the other; `None` if one is made from what is there, or if
+/// two of several commits are of one row.
+fn in_order_of_keys<'a>(commits: &'a [(&'a PreparedCommit, Vec<Space>)]) -> Option<Vec<Write<'a>>> {
+    let mut writes = Vec::with_capacity(commits.iter().map(|(commit, _)| commit.operations.len()).sum());
+    for (commit, spaces) in commits {
+        for (batch, space) in commit.batches.iter().zip(spaces) {
+            for operation in commit.operations(batch) {
+                if matches!(operation.action, Action::Merge(..) | Action::InsertOrMerge(_)) {
+                    return None;
+                }
+                let value = operation.encoded.as_ref().map(|encoded| encoded.value(&commit.bytes));
+                writes.push(Write { space: *space, key: commit.key(operation), value, action: &operation.action });
             }
-            let value = operation.encoded.as_ref().map(|encoded| encoded.value(&commit.bytes));
-            writes.push(Write { space: *space, key: commit.key(operation), value, action: &operation.action });
         }
     }
     // A stable sort, which finds the runs that are in order: mostly they are long.
     writes.sort_by(|a, b| a.space.number().cmp(&b.space.number()).then_with(|| a.key.cmp(b.key)));
-    Some(writes)
+    let is_twice = |(a, b): (&Write<'_>, &Write<'_>)| a.space == b.space && a.key == b.key;
+    (commits.len() == 1 || !writes.iter().zip(writes.iter().skip(1)).any(is_twice)).then_some(writes)
 }
 
 /// How many new rows, from `first` on, probably have no other row between them.
@@ -164,7 +169,7 @@ mod tests {
         let mut prepared = prepare(&[batch], &Dictionary::new([]));
         let PreparedCommit { operations, bytes, .. } = &mut prepared;
         operations.iter().flat_map(|it| &it.encoded).for_each(|row| row.stamp(bytes, SPACE, 7));
-        let applied = engine.apply(Sync::Disk, |group| attempt(group, &prepared, &[SPACE])).unwrap();
+        let applied = engine.apply(Sync::Disk, |group| attempt(group, &[(&prepared, vec![SPACE])])).unwrap();
         (applied.result, applied.committed)
     }
 

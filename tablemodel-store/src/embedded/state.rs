@@ -26,6 +26,9 @@ use crate::{
 /// What one commit frees of dropped tables: about a millisecond.
 const RECLAIMED: Amount = Amount { entries: 1_000, bytes: 2 * 1024 * 1024 };
 
+/// Rows of a group from which on it pays to write them all in order of their keys.
+const MIN_TOGETHER: usize = 512;
+
 /// What a request asks of the writer thread.
 pub(super) enum Work {
     Commit(PreparedCommit),
@@ -127,8 +130,15 @@ impl State {
         !self.dropped.is_empty()
     }
 
-    /// Does what a request asks, or refuses it having written nothing. The outer error ends the whole group.
-    pub(super) fn carry_out(&mut self, group: &mut impl Group, work: Work) -> Result<Reply, StoreError> {
+    /// Does what requests ask, one after the other; refuses one having written nothing of it. The outer error ends the whole group.
+    pub(super) fn carry_out(&mut self, group: &mut impl Group, mut work: Vec<Work>) -> Result<Vec<Reply>, StoreError> {
+        match self.commit_together(group, &mut work)? {
+            Some(receipts) => Ok(receipts.into_iter().map(Ok).collect()),
+            None => work.into_iter().map(|work| self.carry_out_one(group, work)).collect(),
+        }
+    }
+
+    fn carry_out_one(&mut self, group: &mut impl Group, work: Work) -> Result<Reply, StoreError> {
         match work {
             Work::Commit(commit) => self.commit(group, commit),
             Work::CreateTable(name) => self.create(group, name),
@@ -169,17 +179,46 @@ impl State {
         Ok(())
     }
 
-    fn commit(&mut self, group: &mut impl Group, mut commit: PreparedCommit) -> Result<Reply, StoreError> {
+    /// Commits all of a large group in order of their keys, as neighbours in the file are best written, if none of them is refused.
+    fn commit_together(
+        &mut self,
+        group: &mut impl Group,
+        work: &mut [Work],
+    ) -> Result<Option<Vec<Vec<Receipts>>>, StoreError> {
+        let commits = work.iter_mut().map(|work| match work {
+            Work::Commit(commit) => Some(commit),
+            Work::CreateTable(_) | Work::DeleteTable(_) | Work::Flush => None,
+        });
+        let Some(mut commits) = commits.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let rows: usize = commits.iter().map(|commit| commit.operations.len()).sum();
+        if commits.len() < 2 || rows < MIN_TOGETHER { Ok(None) } else { self.attempt(group, &mut commits) }
+    }
+
+    /// Writes all commits or none: if one of them is refused, or its table is not there.
+    fn attempt(
+        &mut self,
+        group: &mut impl Group,
+        commits: &mut [&mut PreparedCommit],
+    ) -> Result<Option<Vec<Vec<Receipts>>>, StoreError> {
+        let spaces_of = |commit: &&mut PreparedCommit| {
+            let spaces = commit.batches.iter().map(|batch| self.catalogue.rows(commit.table(batch)));
+            spaces.collect::<Result<Vec<_>, _>>()
+        };
+        let Ok(spaces) = commits.iter().map(spaces_of).collect::<Result<Vec<_>, _>>() else { return Ok(None) };
         let unused = self.counters;
-        let spaces: Result<Vec<_>, _> =
-            commit.batches.iter().map(|batch| self.catalogue.rows(commit.table(batch))).collect();
-        if let Ok(spaces) = spaces {
-            let receipts = self.stamp(&mut commit, &spaces);
-            if attempt(group, &commit, &spaces)? {
-                self.note_changed(&commit, &spaces);
-                return Ok(Ok(receipts));
-            }
-            self.counters = unused;
+        let receipts = commits.iter_mut().zip(&spaces).map(|(commit, spaces)| self.stamp(commit, spaces)).collect();
+        let located: Vec<_> = commits.iter().map(|commit| &**commit).zip(spaces).collect();
+        if attempt(group, &located)? {
+            located.iter().for_each(|(commit, spaces)| self.note_changed(commit, spaces));
+            return Ok(Some(receipts));
+        }
+        self.counters = unused;
+        Ok(None)
+    }
+
+    fn commit(&mut self, group: &mut impl Group, mut commit: PreparedCommit) -> Result<Reply, StoreError> {
+        if let Some(receipts) = self.attempt(group, &mut [&mut commit])? {
+            return Ok(Ok(receipts.into_iter().flatten().collect()));
         }
         let spaces = match self.plan(group, &mut commit) {
             Ok(spaces) => spaces,

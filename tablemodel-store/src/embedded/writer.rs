@@ -193,7 +193,7 @@ impl<E: Engine> Writer<E> {
         let change = views.begin();
         state.begin(change);
         let applied = self.engine.apply(sync, |group| {
-            let replies = work.into_iter().map(|work| state.carry_out(group, work)).collect::<Result<Vec<_>, _>>()?;
+            let replies = state.carry_out(group, work)?;
             state.settle(group)?;
             views.take_out(change, state.changed());
             Ok(replies)
