@@ -67,8 +67,7 @@ pub(super) fn attempt(group: &mut impl Group, commits: &[(&PreparedCommit, Vec<S
     Ok(true)
 }
 
-/// The writes, so that neighbours in the file are written one after the other; `None` if one is made from what is there, or if
-/// two of several commits are of one row.
+/// The writes, so that neighbours in the file are written one after the other; `None` if one is made from what is there.
 fn in_order_of_keys<'a>(commits: &'a [(&'a PreparedCommit, Vec<Space>)]) -> Option<Vec<Write<'a>>> {
     let mut writes = Vec::with_capacity(commits.iter().map(|(commit, _)| commit.operations.len()).sum());
     for (commit, spaces) in commits {
@@ -82,10 +81,9 @@ fn in_order_of_keys<'a>(commits: &'a [(&'a PreparedCommit, Vec<Space>)]) -> Opti
             }
         }
     }
-    // A stable sort, which finds the runs that are in order: mostly they are long.
+    // A stable sort: writes of one row stay in the order of their commits. It finds the runs that are in order: mostly they are long.
     writes.sort_by(|a, b| a.space.number().cmp(&b.space.number()).then_with(|| a.key.cmp(b.key)));
-    let is_twice = |(a, b): (&Write<'_>, &Write<'_>)| a.space == b.space && a.key == b.key;
-    (commits.len() == 1 || !writes.iter().zip(writes.iter().skip(1)).any(is_twice)).then_some(writes)
+    Some(writes)
 }
 
 /// How many new rows, from `first` on, probably have no other row between them.

@@ -25,6 +25,7 @@ mod seal;
 mod shape;
 mod sight;
 mod state;
+mod together;
 mod view;
 mod whole;
 mod wire;

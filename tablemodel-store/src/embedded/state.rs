@@ -15,6 +15,7 @@ use super::{
     property::BodyWriter,
     records::{self, Counters},
     rows::{Change, Mark},
+    together::Together,
 };
 use crate::{
     Action, DateTime, ETag, Properties, Receipts, RowKey, StoreError, Written,
@@ -25,9 +26,6 @@ use crate::{
 
 /// What one commit frees of dropped tables: about a millisecond.
 const RECLAIMED: Amount = Amount { entries: 1_000, bytes: 2 * 1024 * 1024 };
-
-/// Rows of a group from which on it pays to write them all in order of their keys.
-const MIN_TOGETHER: usize = 512;
 
 /// What a request asks of the writer thread.
 pub(super) enum Work {
@@ -63,6 +61,7 @@ pub(super) struct State {
     safe_stamp: u64,
     dropped: VecDeque<TableId>,
     clock: Arc<dyn Clock>,
+    together: Together,
     /// Of the rows that the group on its way changes, where somebody is to notice.
     changed: Vec<Mark>,
     is_noticed: bool,
@@ -95,6 +94,7 @@ impl State {
             safe_stamp: counters.last_stamp,
             dropped: dropped.into(),
             clock,
+            together: Together::default(),
             changed: Vec::new(),
             is_noticed: true,
         }
@@ -179,7 +179,7 @@ impl State {
         Ok(())
     }
 
-    /// Commits all of a large group in order of their keys, as neighbours in the file are best written, if none of them is refused.
+    /// Commits a large group together, if nothing else is asked for in it and none of its commits is refused.
     fn commit_together(
         &mut self,
         group: &mut impl Group,
@@ -190,8 +190,13 @@ impl State {
             Work::CreateTable(_) | Work::DeleteTable(_) | Work::Flush => None,
         });
         let Some(mut commits) = commits.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let rows: usize = commits.iter().map(|commit| commit.operations.len()).sum();
-        if commits.len() < 2 || rows < MIN_TOGETHER { Ok(None) } else { self.attempt(group, &mut commits) }
+        let rows = commits.iter().map(|commit| commit.operations.len()).sum();
+        if !self.together.pays(commits.len(), rows) {
+            return Ok(None);
+        }
+        let receipts = self.attempt(group, &mut commits)?;
+        self.together.ended(receipts.is_some());
+        Ok(receipts)
     }
 
     /// Writes all commits or none: if one of them is refused, or its table is not there.
@@ -371,3 +376,6 @@ impl Place<'_> {
         group.get(self.space, key, read)?.transpose()
     }
 }
+
+#[cfg(test)]
+mod tests;
