@@ -35,7 +35,7 @@ pub struct Stored<T> {
 /// The rows of an entity: taken apart, or as its only one was read.
 #[derive(Debug, Clone)]
 enum Rows {
-    Group(Group),
+    Group(Box<Group>),
     Kept { row: KeptRow, group: OnceLock<Box<Group>> },
 }
 
@@ -56,7 +56,7 @@ impl Rows {
 
     fn into_group(self) -> Group {
         match self {
-            Self::Group(group) => group,
+            Self::Group(group) => *group,
             Self::Kept { row, group } => group.into_inner().map_or_else(|| row.row().into(), |group| *group),
         }
     }
@@ -125,20 +125,20 @@ impl<T: TableEntity> Stored<T> {
         {
             self.value = value;
         }
-        self.rows = Rows::Group(rows);
+        self.rows = Rows::Group(Box::new(rows));
     }
 
     pub(crate) fn read(rows: Group) -> Result<Self> {
-        Ok(Self { value: image::decode(&rows)?, rows: Rows::Group(rows) })
+        Ok(Self { value: image::decode(&rows)?, rows: Rows::Group(Box::new(rows)) })
     }
 
     /// Reads it from its only row, of the program's own version, as a store shows it; by what its keys hold.
     #[inline]
-    pub(crate) fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, to: &mut Option<Self>) -> Result<()> {
+    pub(crate) fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, put: impl FnOnce(Self)) -> Result<()> {
         let rows = Rows::Kept { row: row.keep()?, group: OnceLock::new() };
         match T::read_fields(&FieldReader::of_shown(row, keys)) {
             Ok(value) => {
-                *to = Some(Self { value, rows });
+                put(Self { value, rows });
                 Ok(())
             }
             Err(error) => Err(image::corrupt(T::SCHEMA, &row.row()?, error)),

@@ -30,10 +30,10 @@ pub trait Found: Sized + Send + 'static {
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
 
     /// Reads it from a primary row of the program's own version as it was read where the store shows it, whose keys hold these values.
-    /// It is put where it is to be.
+    /// It is put where it is to be: it may be large.
     #[doc(hidden)]
-    fn read_shown(row: &InRow<'_>, _: InKeys<'_>, to: &mut Option<Self>) -> Result<()> {
-        *to = Some(Self::read(None, row.row()?.into())?);
+    fn read_shown(row: &InRow<'_>, _: InKeys<'_>, put: impl FnOnce(Self)) -> Result<()> {
+        put(Self::read(None, row.row()?.into())?);
         Ok(())
     }
 }
@@ -87,8 +87,8 @@ impl<E: TableEntity> Found for Stored<E> {
     }
 
     #[inline]
-    fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, to: &mut Option<Self>) -> Result<()> {
-        Self::read_shown(row, keys, to)
+    fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, put: impl FnOnce(Self)) -> Result<()> {
+        Self::read_shown(row, keys, put)
     }
 }
 

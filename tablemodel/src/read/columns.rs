@@ -28,6 +28,8 @@ struct Column {
     asked: AtomicPtr<u8>,
     /// Whether the keys of an entity hold it, before any row.
     in_key: bool,
+    /// The column that is asked for after it, where fields are in order: the discriminator is no field.
+    then: usize,
 }
 
 /// Values that are kept in place: more than most entities have.
@@ -37,8 +39,11 @@ impl Columns {
     fn new(names: impl IntoIterator<Item = &'static str>, in_key: impl Fn(&str) -> bool) -> Self {
         let names = Names::new(names.into_iter().chain([system::ENTITY_TYPE]));
         let entity_type = names.position(system::ENTITY_TYPE).unwrap_or_default();
-        let column = |name: &&'static str| Column { name, asked: AtomicPtr::default(), in_key: in_key(name) };
-        let columns = names.as_slice().iter().map(column).collect();
+        let column = |(at, name): (usize, &&'static str)| {
+            let then = field_from(at + 1, entity_type);
+            Column { name, asked: AtomicPtr::default(), in_key: in_key(name), then }
+        };
+        let columns = names.as_slice().iter().enumerate().map(column).collect();
         Self { names, columns, entity_type }
     }
 
@@ -80,8 +85,14 @@ impl Columns {
             }
         };
         row.read(&self.names, values)?;
-        see(&InRow { row, columns: self, values, next: Cell::new(0) })
+        see(&InRow { row, columns: self, values, next: Cell::new(field_from(0, self.entity_type)) })
     }
+}
+
+/// This place, or the next one if the discriminator has it.
+#[inline]
+fn field_from(place: usize, entity_type: usize) -> usize {
+    place + usize::from(place == entity_type)
 }
 
 impl Column {
@@ -114,7 +125,7 @@ pub struct InRow<'r> {
     columns: &'r Columns,
     /// In the order of the columns.
     values: &'r [Option<ValueRef<'r>>],
-    /// The column behind the last one that was asked for.
+    /// The column that is asked for next, probably.
     next: Cell<usize>,
 }
 
@@ -141,7 +152,7 @@ impl<'r> InRow<'r> {
         match (self.columns.columns.get(next), self.values.get(next)) {
             // The usual case.
             (Some(column), Some(value)) if column.is_just(name) && !column.in_key => {
-                self.next.set(next + 1);
+                self.next.set(column.then);
                 *value
             }
             _ => self.field_elsewhere(name, keys),
@@ -166,7 +177,7 @@ impl<'r> InRow<'r> {
             // In another order: most names are told apart by their lengths.
             false => self.columns.columns.iter().position(|column| column.is(name))?,
         };
-        self.next.set(at + 1);
+        self.next.set(field_from(at + 1, self.columns.entity_type));
         Some(at)
     }
 

@@ -97,6 +97,7 @@ impl Reader {
             }
             resolve_all(&self.db, self.index, self.verified, rows, &mut results).await?;
         }
+        results.shrink_to_fit();
         Ok(results)
     }
 

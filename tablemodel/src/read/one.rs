@@ -125,7 +125,7 @@ impl<'q> Point<'q> {
             if !read.is_of(schema.discriminator) {
                 return self.of_own(row, to);
             }
-            F::read_shown(read, InKeys::asked(self.query), to)
+            F::read_shown(read, InKeys::asked(self.query), |found| *to = Some(found))
         })
     }
 
@@ -201,7 +201,7 @@ impl<'q> Point<'q> {
             let fields = OfShown { schema, key: owner, keys: &keys, row };
             let (partition, own) = self.key.parts();
             match rooms::index::wants(&fields, index, partition, own) {
-                Ok(true) => F::read_shown(row, InKeys::read(&keys), to).map(Ok),
+                Ok(true) => F::read_shown(row, InKeys::read(&keys), |found| *to = Some(found)).map(Ok),
                 wants => Ok(wants.map(drop)),
             }
         })

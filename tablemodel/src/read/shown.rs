@@ -65,10 +65,8 @@ impl Entities<'_> {
             let text = row.row_key()?;
             let mut keys = KeyValues::beside(&self.in_partition);
             image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
-            let mut found = None;
-            F::read_shown(read, InKeys::read(&keys), &mut found)?;
-            to.extend(found);
-            Ok(())
+            make_room(to);
+            F::read_shown(read, InKeys::read(&keys), |found| to.push(found))
         })
     }
 
@@ -84,5 +82,21 @@ impl Entities<'_> {
             to.push(F::read(None, row.into())?);
         }
         Ok(())
+    }
+}
+
+/// Results that most paths have fewer of, and those of a usual page of a larger one: entities are large, and moved at each step in
+/// which the memory for them grows.
+const FEW: usize = 8;
+const MANY: usize = 128;
+
+/// Makes room for another result, and for many where there are more than a few.
+#[inline]
+fn make_room<F>(to: &mut Vec<F>) {
+    if to.len() == to.capacity() {
+        to.reserve(match to.len() {
+            0 => FEW,
+            len => MANY.saturating_sub(len).max(len),
+        });
     }
 }
