@@ -141,6 +141,12 @@ impl EntitySchema {
         self.partition.parts().any(is_it) || self.row.parts().any(is_it)
     }
 
+    /// The component that holds a property in full, by its place among all such of the partition key, then of the row key.
+    pub(crate) fn place_in_keys(&self, property: &str) -> Option<usize> {
+        let parts = self.partition.parts().chain(self.row.parts()).filter(|part| !part.codec.is_lossy());
+        parts.map(|part| part.property).position(|held| held == property)
+    }
+
     /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.
     pub const fn has_duplicate_property(&self) -> bool {
         let mut i = 0;

@@ -19,6 +19,8 @@ pub(crate) struct KeyValues<'k> {
     /// The first ones, without a gap.
     few: [Option<InKey<'k>>; FEW],
     more: Vec<InKey<'k>>,
+    /// How many there are, without those of `outer`.
+    count: usize,
     /// The marks of all their properties: most of an entity's fields are seen to be in no key by this alone.
     marks: u64,
 }
@@ -35,7 +37,7 @@ pub(crate) static NO_VALUES: KeyValues<'static> = KeyValues::new();
 
 impl<'k> KeyValues<'k> {
     pub(crate) const fn new() -> Self {
-        Self { outer: None, few: [const { None }; FEW], more: Vec::new(), marks: 0 }
+        Self { outer: None, few: [const { None }; FEW], more: Vec::new(), count: 0, marks: 0 }
     }
 
     /// None of its own yet, beside those of `outer`, which is looked at first. Only [`get`](Self::get) knows of these.
@@ -45,6 +47,7 @@ impl<'k> KeyValues<'k> {
 
     pub(crate) fn push(&mut self, part: &'static Part, value: KeyValue<'k>) {
         self.marks |= mark(part.property);
+        self.count += 1;
         match self.few.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some((part, value)),
             None => self.more.push((part, value)),
@@ -60,6 +63,20 @@ impl<'k> KeyValues<'k> {
     #[inline]
     pub(crate) fn get(&self, property: &str) -> Option<ValueRef<'_>> {
         if self.marks & mark(property) == 0 { None } else { self.find(property) }
+    }
+
+    /// As [`get`](Self::get); soonest where the component is the one at `place`, counted from the first one of `outer`.
+    #[inline]
+    pub(crate) fn at(&self, place: usize, property: &str) -> Option<ValueRef<'_>> {
+        let outer = self.outer.map_or(0, |outer| outer.count);
+        let (of, place) = match place.checked_sub(outer) {
+            Some(place) => (self, place),
+            None => (self.outer.unwrap_or(self), place),
+        };
+        match of.few.get(place) {
+            Some(Some((part, value))) if is_same(part.property, property) => Some(value.as_ref()),
+            _ => self.get(property),
+        }
     }
 
     fn find(&self, property: &str) -> Option<ValueRef<'_>> {
@@ -93,4 +110,45 @@ impl<'k> KeyValues<'k> {
 #[inline]
 pub(crate) fn is_same(a: &str, b: &str) -> bool {
     std::ptr::eq(a, b) || a == b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Codec;
+    use proptest::prelude::*;
+
+    const fn part(property: &'static str) -> Part {
+        Part::of::<String>("field", property, Codec::Plain)
+    }
+
+    static PARTS: [Part; 6] = [part("A"), part("B"), part("Ba"), part("C"), part("D"), part("E")];
+
+    fn pushed<'k>(mut to: KeyValues<'k>, parts: &[usize], texts: [&'static str; 6]) -> KeyValues<'k> {
+        parts.iter().for_each(|at| to.push(&PARTS[*at], KeyValue::Text(texts[*at])));
+        to
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_found_wherever_it_is_looked_for_first(
+            outer in prop::collection::vec(0..6_usize, 0..6),
+            own in prop::collection::vec(0..6_usize, 0..6),
+            place in 0..14_usize,
+            asked in 0..6_usize,
+        ) {
+            let first = pushed(KeyValues::new(), &outer, ["1"; 6]);
+            let all = pushed(KeyValues::beside(&first), &own, ["2"; 6]);
+            let property = PARTS[asked].property;
+            let expected = match (outer.contains(&asked), own.contains(&asked)) {
+                (true, _) => Some(ValueRef::String("1")),
+                (false, true) => Some(ValueRef::String("2")),
+                (false, false) => None,
+            };
+            prop_assert_eq!(all.get(property), expected);
+            if !(outer.contains(&asked) && own.contains(&asked)) {
+                prop_assert_eq!(all.at(place, property), expected);
+            }
+        }
+    }
 }

@@ -69,10 +69,11 @@ impl<'k> InKeys<'k> {
         Self(Source::Asked(query))
     }
 
-    /// The value of a property that they hold.
-    pub(crate) fn get(self, property: &str) -> Option<ValueRef<'k>> {
+    /// The value of a property that they hold, probably in the component at this place among those of both keys.
+    #[inline]
+    pub(crate) fn at(self, place: usize, property: &str) -> Option<ValueRef<'k>> {
         match self.0 {
-            Source::Keys(values) => values.get(property),
+            Source::Keys(values) => values.at(place, property),
             Source::Asked(query) => query.held(property),
         }
     }

@@ -26,8 +26,8 @@ struct Column {
     name: &'static str,
     /// By which constant it was last asked for: one text of a program may have several places.
     asked: AtomicPtr<u8>,
-    /// Whether the keys of an entity hold it, before any row.
-    in_key: bool,
+    /// In which of their components the keys of an entity hold it, before any row.
+    in_keys: Option<usize>,
     /// The column that is asked for after it, where fields are in order: the discriminator is no field.
     then: usize,
 }
@@ -36,12 +36,12 @@ struct Column {
 const FEW: usize = 24;
 
 impl Columns {
-    fn new(names: impl IntoIterator<Item = &'static str>, in_key: impl Fn(&str) -> bool) -> Self {
+    fn new(names: impl IntoIterator<Item = &'static str>, in_keys: impl Fn(&str) -> Option<usize>) -> Self {
         let names = Names::new(names.into_iter().chain([system::ENTITY_TYPE]));
         let entity_type = names.position(system::ENTITY_TYPE).unwrap_or_default();
         let column = |(at, name): (usize, &&'static str)| {
             let then = field_from(at + 1, entity_type);
-            Column { name, asked: AtomicPtr::default(), in_key: in_key(name), then }
+            Column { name, asked: AtomicPtr::default(), in_keys: in_keys(name), then }
         };
         let columns = names.as_slice().iter().enumerate().map(column).collect();
         Self { names, columns, entity_type }
@@ -49,7 +49,7 @@ impl Columns {
 
     /// Those of an entity.
     pub(crate) fn of(schema: &'static EntitySchema) -> Self {
-        Self::new(schema.properties().map(|property| property.property), |name| schema.in_key(name))
+        Self::new(schema.properties().map(|property| property.property), |name| schema.place_in_keys(name))
     }
 
     /// Those that tell which sources an entity names, what it copies of them, and what is written with that.
@@ -58,13 +58,13 @@ impl Columns {
         let held = schema.copies.iter().flat_map(|copy| copy.all_stored());
         Self::new(
             named.filter(|name| !schema.in_key(name)).chain(held).chain([system::SEQUENCE, system::OPERATIONS]),
-            |_| false,
+            |_| None,
         )
     }
 
     /// Those that tell whose row an index row or back-reference is, and whether it still is one.
     pub(crate) fn of_owner() -> Self {
-        Self::new([system::OWNER_PARTITION, system::OWNER_ROW, system::DEAD], |_| false)
+        Self::new([system::OWNER_PARTITION, system::OWNER_ROW, system::DEAD], |_| None)
     }
 
     #[inline]
@@ -106,6 +106,12 @@ impl Column {
     #[inline]
     fn is_just(&self, name: &'static str) -> bool {
         self.asked.load(Relaxed) == name.as_ptr().cast_mut() && self.name.len() == name.len()
+    }
+
+    /// Its value, where the keys hold it.
+    #[inline(never)]
+    fn held<'k>(&self, keys: InKeys<'k>) -> Option<ValueRef<'k>> {
+        keys.at(self.in_keys?, self.name)
     }
 
     #[cold]
@@ -151,9 +157,9 @@ impl<'r> InRow<'r> {
         let next = self.next.get();
         match (self.columns.columns.get(next), self.values.get(next)) {
             // The usual case.
-            (Some(column), Some(value)) if column.is_just(name) && !column.in_key => {
+            (Some(column), Some(value)) if column.is_just(name) => {
                 self.next.set(column.then);
-                *value
+                if column.in_keys.is_none() { *value } else { column.held(keys).or(*value) }
             }
             _ => self.field_elsewhere(name, keys),
         }
@@ -162,7 +168,7 @@ impl<'r> InRow<'r> {
     #[inline(never)]
     fn field_elsewhere(&self, name: &'static str, keys: InKeys<'r>) -> Option<ValueRef<'r>> {
         let Some(at) = self.place(name) else { return self.find(name) };
-        let held = self.columns.columns.get(at).filter(|column| column.in_key).and_then(|_| keys.get(name));
+        let held = self.columns.columns.get(at).and_then(|column| column.held(keys));
         held.or_else(|| self.values.get(at).copied().flatten())
     }
 
@@ -227,7 +233,7 @@ mod tests {
     const NAMES: [&str; 6] = ["A", "B", "Ba", "C", "EntityType", "_seq"];
 
     fn columns(listed: &[usize]) -> Columns {
-        Columns::new(listed.iter().map(|at| NAMES[*at]), |_| false)
+        Columns::new(listed.iter().map(|at| NAMES[*at]), |_| None)
     }
 
     proptest! {
@@ -259,7 +265,7 @@ mod tests {
         let row = Row { key, etag, timestamp, properties };
         let (none, mut keys) = (KeyValues::new(), KeyValues::new());
         keys.push(&PART, KeyValue::Text("b"));
-        let columns = Columns::new(["A", "B", "C"], |name| name == "B");
+        let columns = Columns::new(["A", "B", "C"], |name| (name == "B").then_some(0));
         for (keys, b) in [(&keys, ValueRef::String("b")), (&none, ValueRef::Int32(2))] {
             let expected = [Some(ValueRef::Int32(1)), Some(b), Some(ValueRef::Int32(3)), None];
             columns
@@ -278,7 +284,7 @@ mod tests {
         let properties: Properties = names.iter().zip(0..).map(|(name, value)| (*name, value)).collect();
         let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
         let row = Row { key, etag, timestamp, properties };
-        let read = Columns::new(names.iter().copied(), |_| false).read(&Shown::new(&row), |read| {
+        let read = Columns::new(names.iter().copied(), |_| None).read(&Shown::new(&row), |read| {
             assert!(names.iter().all(|name| read.get(name) == row.properties.get(name)));
             read.row()
         });
