@@ -145,7 +145,7 @@ impl Template {
     /// Cuts `key` into its components, and shows each.
     fn each_cut<'k>(&self, key: &'k str, mut see: impl FnMut(Cut<'k>) -> Result<(), KeyError>) -> Result<(), KeyError> {
         const FOREIGN: KeyError = KeyFault::NotThisTemplate.alone();
-        let mut left = self.without_empty_mark(key);
+        let mut left = self.without_empty_mark(key).ok_or(FOREIGN)?;
         let mut rest = self.0;
         while let [segment, tail @ ..] = rest {
             match segment {
@@ -194,8 +194,13 @@ impl Template {
         matches!(self.0, [Segment::Part(part)] if part.codec != Codec::Raw)
     }
 
-    fn without_empty_mark<'k>(&self, key: &'k str) -> &'k str {
-        if key == EMPTY_KEY && self.marks_empty() { "" } else { key }
+    /// None of a key that would have the mark.
+    fn without_empty_mark<'k>(&self, key: &'k str) -> Option<&'k str> {
+        match key {
+            EMPTY_KEY if self.marks_empty() => Some(""),
+            "" if self.marks_empty() => None,
+            _ => Some(key),
+        }
     }
 }
 

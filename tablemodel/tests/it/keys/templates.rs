@@ -176,3 +176,15 @@ proptest! {
         prop_assert_eq!(template.encode(|part| lookup(&template, &values, part)), Ok(Some(changed)));
     }
 }
+
+#[test]
+fn an_empty_key_is_no_key_of_a_template_that_writes_the_empty_text_otherwise() {
+    const RAW: Part = Part { codec: Codec::Raw, ..NAME };
+    const LOWER: Part = Part { codec: Codec::Lower, ..NAME };
+    let decoded = |part: Part, key: &str| Template(vec![P(part)].leak()).decode(key).map_err(|error| error.fault);
+    for part in [NAME, LOWER, BYTES] {
+        assert_eq!(decoded(part, ""), Err(KeyFault::NotThisTemplate), "{part:?}");
+        assert!(decoded(part, "$").is_ok(), "{part:?}");
+    }
+    assert_eq!(decoded(RAW, "").unwrap().remove(0).1, Value::from(""));
+}
