@@ -248,4 +248,40 @@ mod tests {
         let read = [&all, &old, &selected].map(|query| queried(&text_beyond_the_end, query));
         assert_eq!(read, [Err(StoreErrorKind::Corrupt); 3]);
     }
+
+    /// A view of one row, with memory for rows that are looked up.
+    fn keeping() -> View<impl Snapshot> {
+        let view = planted(&[3, 2, 0x15, 0x27, 1, 2, 1, b'x']);
+        View { rows: Arc::new(Rows::new(1 << 20)), ..view }
+    }
+
+    fn shown(view: &View<impl Snapshot>, see: &mut dyn FnMut(&Shown<'_>)) -> Option<Result<bool, StoreError>> {
+        view.show("People", ("p", "r"), see)
+    }
+
+    #[test]
+    fn a_kept_row_is_not_shown_any_more_once_names_have_no_numbers() {
+        let view = keeping();
+        let mut seen = 0;
+        for _ in 0..2 {
+            assert!(shown(&view, &mut |_| seen += 1).unwrap().unwrap());
+        }
+        // As if the last names that can have one came with rows of another writer, while the row is kept.
+        (0..).map(|n| PropertyName::from(format!("P{n}"))).find(|name| view.names.number(name).is_none());
+        assert!(shown(&view, &mut |_| seen += 1).is_none());
+        assert_eq!(seen, 2);
+        let row = view.get("People", &RowKey::new("p", "r")).unwrap().unwrap();
+        assert_eq!(row.properties.get("City"), Some(crate::ValueRef::String("x")));
+    }
+
+    #[test]
+    fn a_closed_store_lets_go_of_the_rows_that_it_kept() {
+        let engine = redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let names = Arc::new(Dictionary::new([]));
+        let views = Views::new(Arc::new(engine), Arc::new(Catalogue::default()), names, Rows::new(1 << 20));
+        let kept = Arc::downgrade(&views.current().unwrap().rows);
+        assert!(kept.upgrade().is_some());
+        views.close(None);
+        assert!(kept.upgrade().is_none());
+    }
 }
