@@ -143,7 +143,16 @@ fn field(property: &str, of: &PropertyFormat, format: &Format) -> (String, Vec<S
     ];
     words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| (*word).to_owned()));
     let ty = type_of(property, of, format);
-    (if of.nullable { format!("Option<{ty}>") } else { ty }, words)
+    // Whether JSON may be absent is not told by its format, but only what may be can be a condition.
+    let is_optional = of.nullable || (of.codec == "json" && is_condition(property, format));
+    (if is_optional { format!("Option<{ty}>") } else { ty }, words)
+}
+
+/// Whether an index or an aggregate takes the entity by this property.
+fn is_condition(property: &str, format: &Format) -> bool {
+    let of_indexes = format.indexes.values().map(|index| &index.when);
+    let mut all = of_indexes.chain(format.aggregates.values().map(|aggregate| &aggregate.when)).flatten();
+    all.any(|when| when.property == property)
 }
 
 /// The value of a default is not in the lock: whoever knows it says it, before the struct compiles.

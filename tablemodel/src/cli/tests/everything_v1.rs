@@ -15,6 +15,7 @@ use tablemodel::prelude::*;
 #[table(list(names, row = "names_{type_}"))]
 #[table(list(names_anywhere, row = "names", table = "Everything", partition = "{state}"))]
 #[table(index(newest, row = "new{{_{at:desc}_{id}_{grade}_{age}", keys_only, when = active))]
+#[table(index(remarked, row = "remarked_{id}_{grade}_{age}", keys_only, when = remarks))]
 pub struct EverythingV1 {
     #[table(default)]
     pub active: bool,
@@ -36,6 +37,8 @@ pub struct EverythingV1 {
     #[table(blob)]
     pub photo: Option<Blob>,
     pub price: f64,
+    #[table(json)]
+    pub remarks: Option<tablemodel::format::Json>,
     #[table(json)]
     pub skills: tablemodel::format::Json,
     pub state: tablemodel::format::Word,

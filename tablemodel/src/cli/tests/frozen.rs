@@ -34,6 +34,7 @@ struct Address {
 #[table(index(by_tag, row = "tag_{tags}_{id}_{grade}_{age}", each(tags), keys_only))]
 #[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keep(at)))]
 #[table(index(newest, row = "new{{_{at:desc}_{id}_{grade}_{age}", keys_only, when = active))]
+#[table(index(remarked, row = "remarked_{id}_{grade}_{age}", keys_only, when = remarks))]
 #[table(list(names, row = "names_{r#type}"))]
 #[table(list(names_anywhere, partition = "{state}", row = "names"))]
 struct Everything {
@@ -58,6 +59,8 @@ struct Everything {
     tags: Vec<i16>,
     #[table(json)]
     marks: Vec<Grade>,
+    #[table(json)]
+    remarks: Option<Vec<String>>,
     r#impl: bool,
     #[table(blob)]
     photo: Option<Blob>,
