@@ -44,7 +44,7 @@ pub(super) struct PreparedOperation {
 /// Makes batches ready. They must have passed `validate::batches`.
 pub(super) fn prepare(batches: &[Batch], names: &Dictionary) -> PreparedCommit {
     const BYTES_EACH: usize = 256;
-    let (mut numbers, mut writer) = (names.numbers(), BodyWriter::default());
+    let (mut numbers, mut writer) = (names.numbers(), BodyWriter::new());
     let count = batches.iter().map(|batch| batch.operations.len()).sum();
     let mut commit = PreparedCommit {
         batches: Vec::with_capacity(batches.len()),

@@ -192,13 +192,18 @@ impl<'a> StoredName<'a> {
 }
 
 /// Properties on their way into a row's body. Kept for the next row, so that its memory is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct BodyWriter {
     values: Vec<u8>,
     texts: Vec<u8>,
 }
 
 impl BodyWriter {
+    /// With room for most rows.
+    pub(super) fn new() -> Self {
+        Self { values: Vec::with_capacity(128), texts: Vec::with_capacity(512) }
+    }
+
     /// Appends the body of a row with these properties. `number` gives the number of a name, if it has one.
     pub(super) fn append<'p>(
         &mut self,

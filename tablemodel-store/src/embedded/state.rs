@@ -352,7 +352,7 @@ impl Place<'_> {
             }
         };
         let encoded = row.map(|row| {
-            let writer = &mut BodyWriter::default();
+            let writer = &mut BodyWriter::new();
             EncodedRow::append(&mut commit.bytes, &operation.key, &row, writer, |name| self.names.number(name))
         });
         if let Some(operation) = commit.operations.get_mut(at) {
