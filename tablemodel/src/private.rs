@@ -38,7 +38,7 @@ pub use crate::{
         },
     },
     property::{
-        Property, PropertyArray, SlotNames, ValueError, json,
+        Property, PropertyArray, SlotNames, ValueError, default_value, json,
         variant::{unknown_variant, variant_text},
     },
     rooms::list::{OWNER_PARTITION, OWNER_ROW},

@@ -330,7 +330,7 @@ const fn check_reads(schema: &EntitySchema, older: &EntitySchema, keeps: bool) {
         let wanted = older.property_at(at);
         let reads = match shown_under(schema, wanted.property, older.version) {
             Some(own) => reads(wanted, own),
-            None => keeps || wanted.nullable || wanted.default,
+            None => keeps || wanted.nullable || wanted.default.is_some(),
         };
         if !reads {
             let remedy = "` as this one writes it: write `downgrade` and `impl Downgrade<..>`, where it is not stored any more, \
@@ -344,7 +344,7 @@ const fn check_reads(schema: &EntitySchema, older: &EntitySchema, keeps: bool) {
 const fn reads(wanted: &PropertySchema, own: &PropertySchema) -> bool {
     same(wanted.codec, own.codec)
         && wanted.edm as u8 == own.edm as u8
-        && (wanted.nullable || wanted.default || !own.nullable)
+        && (wanted.nullable || wanted.default.is_some() || !own.nullable)
 }
 
 /// The property that a row has under this name where programs of version `older` look for it: that of the newest version which

@@ -151,7 +151,7 @@ pub(crate) fn default_checks(fields: &[Rc<Field>]) -> TokenStream {
 }
 
 /// A function that gives the default.
-fn default(word: &DefaultWord, ty: &Type) -> TokenStream {
+pub(crate) fn default(word: &DefaultWord, ty: &Type) -> TokenStream {
     match word {
         DefaultWord::Own => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default),
         DefaultWord::Function(path) => path.clone(),

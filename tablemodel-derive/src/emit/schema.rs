@@ -7,6 +7,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::{
+    emit::fields,
     lock,
     meant::{
         entity::Entity,
@@ -14,6 +15,7 @@ use crate::{
         key::{Key, Part, Segment},
     },
     rooms::{aggregate::Aggregate, blob, sharded::Sharded, wide},
+    written::DefaultWord,
 };
 
 /// `_tm::EntitySchema { .. }`
@@ -84,10 +86,20 @@ fn property(field: &Field) -> Option<TokenStream> {
         Kind::Json => quote!(_tm::PropertySchema::json(#name, #property)),
         Kind::Blob(_) | Kind::Group | Kind::Array | Kind::Skipped | Kind::Copy => return None,
     };
-    let default = field.default.as_ref().map(|_| quote!(.or_default()));
+    let default = field.default.as_ref().map(|word| stored_default(field, word));
     let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));
     let was = field.was.as_ref().map(|was| quote!(.renamed(#was)));
     Some(quote!(#schema #default #aggregate #was))
+}
+
+/// `.or_default(|| ..)`
+fn stored_default(field: &Field, word: &DefaultWord) -> TokenStream {
+    let (ty, default) = (&field.ty, fields::default(word, &field.ty));
+    let of = match field.kind {
+        Kind::Json => quote!(_tm::json::default_value),
+        _ => quote!(_tm::default_value),
+    };
+    quote!(.or_default(|| #of::<#ty>(#default)))
 }
 
 /// The properties of a group.

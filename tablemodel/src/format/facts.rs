@@ -123,7 +123,7 @@ const fn property(own: &PropertySchema, shape: Option<&Shape>, to: &mut Lines<'_
     to.texts(&["property ", own.property, " ", own.edm.name()]);
     let flags = [
         (own.nullable, " nullable"),
-        (own.default, " default"),
+        (own.default.is_some(), " default"),
         (own.aggregate, " aggregate"),
         (is_chunked(own.property, shape), " chunked"),
     ];

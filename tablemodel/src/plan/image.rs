@@ -95,6 +95,10 @@ impl Image {
         for (part, value) in key_values(schema, &rows.head.key)?.iter() {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
+        let absent = defaults(schema, |property| fields.get_constant(property).is_some())?;
+        if !absent.is_empty() {
+            fields.merge(&absent);
+        }
         let fetched = rows.fetched.clone();
         Ok(Self { latest, fetched, ..Self::with(schema, rows.head.key.clone(), fields) })
     }
@@ -211,7 +215,12 @@ impl<'a> Stored<'a> {
         if let Some(image) = version::upgraded(schema, rows)? {
             return Ok(Self { schema, key, in_key: KeyValues::new(), others: Cow::Owned(image.fields) });
         }
-        Ok(Self { schema, key, in_key: key_values(schema, key)?, others: shape::whole(schema, rows)? })
+        let (in_key, mut others) = (key_values(schema, key)?, shape::whole(schema, rows)?);
+        let absent = defaults(schema, |property| in_key.get(property).or(others.get_constant(property)).is_some())?;
+        if !absent.is_empty() {
+            others.to_mut().merge(&absent);
+        }
+        Ok(Self { schema, key, in_key, others })
     }
 }
 
@@ -227,6 +236,22 @@ impl Fields for Stored<'_> {
     fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
         self.in_key.get(property).or_else(|| self.others.get_constant(property))
     }
+}
+
+/// What the properties that are not there read as, of those that have a default: what is derived from an entity is derived from what
+/// it is read as. An aggregate is what its cell says, and has none here.
+fn defaults(schema: &'static EntitySchema, is_there: impl Fn(&'static str) -> bool) -> Result<Properties> {
+    let mut absent = Properties::new();
+    for property in schema.properties() {
+        let Some(default) = property.default.filter(|_| !property.aggregate && !is_there(property.property)) else {
+            continue;
+        };
+        let value = default().map_err(|error| invalid(schema, FieldError { property: property.property, error }))?;
+        if let Some(value) = value {
+            absent.insert(PropertyName::from_static(property.property), value);
+        }
+    }
+    Ok(absent)
 }
 
 fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, fields: &Properties) -> Result<String> {

@@ -38,6 +38,12 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Option<Value>, Value
     Ok((text != ABSENT).then_some(Value::String(text)))
 }
 
+/// The stored form of the default of a field marked `json`. For generated code.
+#[doc(hidden)]
+pub fn default_value<T: Serialize>(default: impl FnOnce() -> T) -> Result<Option<Value>, ValueError> {
+    to_value(&default())
+}
+
 /// The value of a JSON text; an absent property reads as `null`.
 ///
 /// # Errors

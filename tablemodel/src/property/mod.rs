@@ -46,6 +46,15 @@ pub struct StoredAs {
     pub nullable: bool,
 }
 
+/// Gives the default of a field in its stored form; nothing where that is an absent property.
+pub type StoredDefault = fn() -> Result<Option<Value>, ValueError>;
+
+/// The stored form of a field's default. For generated code.
+#[doc(hidden)]
+pub fn default_value<T: Property>(default: impl FnOnce() -> T) -> Result<Option<Value>, ValueError> {
+    default().to_value()
+}
+
 /// A Rust type that can be stored as one property.
 ///
 /// The pair must be a round trip: what [`to_value`](Property::to_value) wrote, [`from_value`](Property::from_value)

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use tablemodel_store::EdmType;
 
 use super::{BLOB, at, compare, same};
-use crate::property::{Property, StoredAs};
+use crate::property::{Property, StoredAs, StoredDefault};
 
 /// One field of an entity.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ pub struct PropertySchema {
     pub codec: &'static str,
     /// Whether the property may be absent because the value is `None`.
     pub nullable: bool,
-    /// Whether an absent property reads as a default.
-    pub default: bool,
+    /// What an absent property reads as, as it would be stored; nothing where the field has no default.
+    pub default: Option<StoredDefault>,
     /// Whether it holds an aggregate: what is written is what its sources come to.
     pub aggregate: bool,
     /// The stored name that it had in an earlier version, where the user says so. No part of the format.
@@ -53,7 +53,7 @@ impl PropertySchema {
             edm: T::EDM,
             codec: T::CODEC,
             nullable: T::NULLABLE,
-            default: false,
+            default: None,
             aggregate: false,
             was: None,
         }
@@ -63,7 +63,7 @@ impl PropertySchema {
     #[doc(hidden)]
     pub const fn new(field: &'static str, property: &'static str, stored: StoredAs) -> Self {
         let StoredAs { edm, codec, nullable } = stored;
-        Self { field, property, edm, codec, nullable, default: false, aggregate: false, was: None }
+        Self { field, property, edm, codec, nullable, default: None, aggregate: false, was: None }
     }
 
     /// A field stored as JSON text.
@@ -74,7 +74,7 @@ impl PropertySchema {
             edm: EdmType::String,
             codec: "json",
             nullable: false,
-            default: false,
+            default: None,
             aggregate: false,
             was: None,
         }
@@ -93,7 +93,7 @@ impl PropertySchema {
             edm: EdmType::String,
             codec: BLOB,
             nullable,
-            default: false,
+            default: None,
             aggregate: false,
             was: None,
         }
@@ -107,7 +107,7 @@ impl PropertySchema {
             edm: EdmType::Int64,
             codec: BLOB,
             nullable: true,
-            default: false,
+            default: None,
             aggregate: false,
             was: None,
         }
@@ -118,9 +118,9 @@ impl PropertySchema {
         Self { was: Some(was), ..self }
     }
 
-    /// The same, reading as a default where absent.
-    pub const fn or_default(self) -> Self {
-        Self { default: true, ..self }
+    /// The same, reading as this default where absent.
+    pub const fn or_default(self, default: StoredDefault) -> Self {
+        Self { default: Some(default), ..self }
     }
 }
 

@@ -170,7 +170,7 @@ fn the_schema_tells_fields_names_and_forms() {
         ("lines", "Lines", EdmType::String, "json"),
     ];
     assert_eq!(fields, expected);
-    let flags = |name: &str| schema.property(name).map(|p| (p.nullable, p.default));
+    let flags = |name: &str| schema.property(name).map(|p| (p.nullable, p.default.is_some()));
     assert_eq!(flags("eMail"), Some((true, false)));
     assert_eq!(flags("age"), Some((false, true)));
     assert!(schema.fields.iter().any(|field| matches!(field, FieldSchema::Group { field: "address", .. })));

@@ -27,7 +27,7 @@ pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::resu
 /// What is wrong with a stored value, by its type alone. Other programs' integers and texts are taken as reading does.
 fn misfit(property: &PropertySchema, value: Option<ValueRef<'_>>) -> Option<String> {
     let Some(value) = value else {
-        let may_be_absent = property.nullable || property.default || property.codec == JSON;
+        let may_be_absent = property.nullable || property.default.is_some() || property.codec == JSON;
         return (!may_be_absent).then(|| format!("property `{}` is absent", property.property));
     };
     let is_number = matches!(value.edm(), EdmType::Int32 | EdmType::Int64);

@@ -15,6 +15,7 @@ mod adopted;
 mod batches;
 mod concurrency;
 mod costs;
+mod defaulted;
 mod drift;
 mod faults;
 mod named;

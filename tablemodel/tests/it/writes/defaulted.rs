@@ -1,0 +1,199 @@
+//! Rows of another program that lack a property which reads as a default: what is derived from them is derived from that default.
+
+use std::sync::Arc;
+
+use tablemodel::{
+    ErrorKind,
+    prelude::*,
+    store::{Action, Durability, EmbeddedStore, TableStore},
+    testing::TestDatabase,
+};
+
+use super::{assert_clean, plant, properties};
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Legacy", entity_type = "Customer", adopt, allow_scan)]
+#[table(partition = "{region}", row = "c_{id:04}")]
+#[table(index(by_grade, row = "grade_{grade:02}_{id:04}", keep(name)))]
+#[table(index(active, row = "active_{id:04}", when = is_active))]
+#[table(index(idle, row = "idle_{id:04}", when = !is_active, keys_only))]
+#[table(index(by_tag, row = "tag_{tags}_{id:04}", each(tags), keys_only))]
+#[table(index(by_town, table = "Towns", partition = "{town}", row = "{region}_{id:04}", keep(grade)))]
+#[table(list(of_grade, row = "of_{grade:02}"))]
+struct Customer {
+    region: String,
+    id: u32,
+    name: String,
+    #[table(default = 3)]
+    grade: u8,
+    #[table(default = true)]
+    is_active: bool,
+    #[table(json, default = new_tags)]
+    tags: Vec<String>,
+    #[table(flatten)]
+    home: Home,
+    #[table(default)]
+    town: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Property)]
+struct Home {
+    #[table(default = "none".to_owned())]
+    street: String,
+}
+
+#[derive(Debug, TableModel)]
+#[allow(dead_code, reason = "the tests read by path")]
+enum Legacy {
+    Customer(Customer),
+}
+
+fn new_tags() -> Vec<String> {
+    vec!["new".to_owned()]
+}
+
+fn customer(id: u32) -> Customer {
+    let (region, name, home) = ("eu".to_owned(), format!("n{id}"), Home { street: "none".to_owned() });
+    Customer { region, id, name, grade: 3, is_active: true, tags: new_tags(), home, town: "Oslo".to_owned() }
+}
+
+/// So that each row of an index is another.
+fn change(customer: &mut Customer) {
+    (customer.grade, customer.is_active, customer.tags) = (4, false, vec!["old".to_owned()]);
+    customer.town = "Rome".to_owned();
+}
+
+/// Rows without what has a default, but for the town; of every third nothing is missing.
+async fn add(db: &TestDatabase, ids: std::ops::RangeInclusive<u32>) {
+    for id in ids {
+        let mut theirs = properties([("Name", format!("n{id}").into()), ("Town", "Oslo".into())]);
+        if id % 3 == 0 {
+            let all = [("Grade", 3.into()), ("IsActive", true.into()), ("Tags", r#"["new"]"#.into())];
+            theirs.merge(&properties(all));
+        }
+        plant(db, "Legacy", "eu", &format!("c_{id:04}"), Action::Insert(theirs)).await;
+    }
+}
+
+/// The same entity before it had indexes.
+mod before {
+    use tablemodel::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Legacy", entity_type = "Customer", adopt, partition = "{region}", row = "c_{id:04}")]
+    pub(super) struct Customer {
+        pub(super) region: String,
+        pub(super) id: u32,
+        pub(super) name: String,
+    }
+
+    #[derive(TableModel)]
+    #[allow(dead_code, reason = "it only names the entity")]
+    pub(super) enum Legacy {
+        Customer(Customer),
+    }
+}
+
+/// In memory, where rows elsewhere follow and where they are written at once, and in a file.
+async fn databases() -> Vec<(TestDatabase, Option<tempfile::TempDir>)> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("legacy.tables");
+    let open = |clock| -> Arc<dyn TableStore> {
+        let builder = EmbeddedStore::builder().clock(clock).durability(Durability::Relaxed);
+        Arc::new(builder.open(path).expect("opened"))
+    };
+    vec![
+        (TestDatabase::new::<before::Legacy>().await.expect("a database"), None),
+        (TestDatabase::atomic::<before::Legacy>().await.expect("a database"), None),
+        (TestDatabase::over::<before::Legacy>(open).await.expect("a database"), Some(directory)),
+    ]
+}
+
+/// The program with the indexes, once they are built.
+async fn built(before: &TestDatabase) -> TestDatabase {
+    before.database().clone().close().await.expect("ended");
+    before.clock().advance(std::time::Duration::from_secs(130));
+    let db = before.reopen::<Legacy>().await.expect("a database");
+    db.ensure_tables().await.expect("tables");
+    db.migrations().apply().await.expect("built");
+    db
+}
+
+/// How many customers each way finds.
+async fn found(db: &Database) -> [usize; 6] {
+    [
+        Customer::by_grade().region("eu").grade(3).all(db).await.expect("read").len(),
+        Customer::active().region("eu").all(db).await.expect("read").len(),
+        Customer::idle().region("eu").all(db).await.expect("read").len(),
+        Customer::by_tag().region("eu").tags("new").all(db).await.expect("read").len(),
+        Customer::by_town().town("Oslo").all(db).await.expect("read").len(),
+        Customer::of_grade().region("eu").grade(3).all(db).await.expect("read").len(),
+    ]
+}
+
+#[tokio::test]
+async fn indexes_that_are_built_hold_the_rows_that_lack_a_default() {
+    for (db, _directory) in databases().await {
+        add(&db, 1..=4).await;
+        let db = built(&db).await;
+        assert_clean(&db).await;
+        assert_eq!(found(&db).await, [4, 4, 0, 4, 4, 4]);
+        for id in 1..=4 {
+            let path = || Customer::find().region("eu").id(id);
+            assert_eq!(*path().one(&db).await.expect("read").expect("there"), customer(id));
+            let seen = Customer::active().region("eu").id(id).one(&db).await.expect("read").expect("there");
+            assert_eq!(*seen, customer(id), "a whole copy");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_row_whose_index_rows_nobody_wrote_is_saved_updated_and_deleted() {
+    for (db, _directory) in databases().await {
+        let db = built(&db).await;
+        add(&db, 1..=5).await;
+        let read = async |id| Customer::find().region("eu").id(id).one(&db).await.expect("read").expect("there");
+        let (mut saved, deleted) = (read(1).await, read(2).await);
+        change(&mut saved);
+        db.save(&mut saved).await.expect("saved");
+        db.delete(deleted).await.expect("deleted");
+        let update = |customer: &mut Customer| {
+            change(customer);
+            Ok(())
+        };
+        db.update(Customer::find().region("eu").id(4), update).await.expect("updated");
+        let mut other = customer(5);
+        change(&mut other);
+        db.upsert(&other).await.expect("upserted");
+        let there = db.insert(&customer(3)).await.expect_err("it is there");
+        assert_eq!(*there.kind(), ErrorKind::AlreadyExists);
+        db.delete(read(3).await).await.expect("deleted");
+        db.relay().run_once().await.expect("the relay runs");
+        assert_clean(&db).await;
+        assert_eq!(found(&db).await, [0, 0, 3, 0, 0, 0]);
+    }
+}
+
+#[tokio::test]
+async fn verify_tells_what_lacks_in_an_index_over_a_default_and_repair_adds_it() {
+    for (db, _directory) in databases().await {
+        let db = built(&db).await;
+        add(&db, 1..=2).await;
+        let verified = db.verify().await.expect("verify runs");
+        assert!(!verified.is_clean(), "another program wrote beside the indexes");
+        db.repair().await.expect("repaired");
+        assert_clean(&db).await;
+        assert_eq!(found(&db).await, [2, 2, 0, 2, 2, 2]);
+    }
+}
+
+#[tokio::test]
+async fn a_scan_is_matched_against_the_default() {
+    for (db, _directory) in databases().await {
+        let db = built(&db).await;
+        add(&db, 1..=2).await;
+        let scan = || Customer::scan_partition("eu");
+        assert_eq!(scan().matching(Customer::GRADE.eq(3)).all(&db).await.expect("read").len(), 2);
+        assert_eq!(scan().matching(Customer::GRADE.gt(3)).all(&db).await.expect("read").len(), 0);
+    }
+}
