@@ -104,6 +104,14 @@ impl EmbeddedStoreBuilder {
         self.open_file(&path).map_err(|error| error.about(path.display()))
     }
 
+    /// The same, on a thread for long work where a runtime of tokio has one: a file that was not closed cleanly is looked through.
+    ///
+    /// Errors: as [`open`](Self::open).
+    pub async fn open_async(self, path: impl Into<PathBuf>) -> Result<EmbeddedStore, StoreError> {
+        let path = path.into();
+        super::blocking(move || self.open(path)).await
+    }
+
     /// Opens the store on storage other than a file: a seam for tests, which can lose power or fill up.
     ///
     /// An empty backend becomes an empty store. Errors: as [`open`](Self::open); `Unsupported` if read-only.

@@ -184,7 +184,7 @@ impl DatabaseBuilder {
         #[cfg(feature = "blob")]
         self.blobs.or_beside(path);
         let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
-        let embedded = builder.read_only(self.read_only).create(create).open(path)?;
+        let embedded = builder.read_only(self.read_only).create(create).open_async(path).await?;
         self.on_embedded(entities, embedded).await
     }
 

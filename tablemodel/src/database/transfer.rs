@@ -163,7 +163,7 @@ impl Database {
     /// in use, or not a whole file (such as one cut short).
     #[cfg(feature = "embedded")]
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
-        let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open(backup.as_ref())?;
+        let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open_async(backup.as_ref()).await?;
         #[cfg(feature = "blob")]
         let blobs = Self::blobs_of(backup.as_ref(), to.as_ref())?;
         let rows = store.prepare_backup(to.as_ref()).await?;

@@ -1,6 +1,6 @@
 //! Files of a database: a backup is one whole moment, a damaged one is refused, and one that cannot be opened says why.
 
-use futures_util::stream;
+use futures_util::{Future, stream};
 use tablemodel::{Database, ErrorKind, prelude::*};
 
 use crate::transfer::{Company, Employee, employee};
@@ -98,4 +98,28 @@ async fn a_file_that_cannot_be_opened_says_why() {
     let missing = Database::builder().read_only().open::<Company>(path("missing")).await;
     assert_eq!(*missing.unwrap_err().kind(), ErrorKind::Denied);
     assert!(!path("missing").exists(), "opening to read makes no file");
+}
+
+/// The only thread for long work is taken: what waits for it is not done by who polls.
+#[test]
+fn files_are_opened_on_a_thread_for_long_work() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("other"), "no store").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let taken = tokio::task::spawn_blocking(move || released.recv());
+        let mut restored = std::pin::pin!(Database::restore(path("other"), path("restored")));
+        let mut opened = std::pin::pin!(Database::open::<Company>(path("other")));
+        let waits = std::future::poll_fn(|context| {
+            let waits = [restored.as_mut().poll(context).is_pending(), opened.as_mut().poll(context).is_pending()];
+            std::task::Poll::Ready(waits)
+        });
+        assert_eq!(waits.await, [true, true], "a file was opened while the thread for it is taken");
+        release.send(()).unwrap();
+        taken.await.unwrap().unwrap();
+        assert_eq!(*restored.await.unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(*opened.await.unwrap_err().kind(), ErrorKind::Corrupt);
+    });
 }
