@@ -3,6 +3,8 @@
 //! The maintenance rule stands on this one function: what only the old image wants is deleted, what the new one wants
 //! newly or differently is written, the rest is left alone.
 
+use std::collections::HashSet;
+
 use tablemodel_store::Properties;
 
 use crate::{
@@ -48,20 +50,35 @@ impl Entry {
 
 /// Whether the image wants this row of what has this number among all that follows it.
 pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) -> Result<bool> {
+    let mut wants = false;
+    each_place(image, number, |own, wanted| wants |= (own, wanted) == (partition, row))?;
+    Ok(wants)
+}
+
+/// The partition keys and row keys of all rows that it wants of that.
+pub(crate) fn places(image: &Image, number: usize) -> Result<HashSet<(String, String)>> {
+    let mut places = HashSet::new();
+    each_place(image, number, |partition, row| {
+        places.insert((partition.to_owned(), row.to_owned()));
+    })?;
+    Ok(places)
+}
+
+fn each_place(image: &Image, number: usize, mut see: impl FnMut(&str, &str)) -> Result<()> {
+    let mut wanted = Vec::new();
     if image.latest.is_shadow(number) {
-        return Ok(shadow::wants(image, number, partition, row));
+        // One that cannot be upgraded wants none.
+        shadow::add_entries(image, &mut wanted).ok();
+    } else if !image.is_current() {
+        wanted = told(image, |_| false).entries;
+    } else if number < image.schema.indexes.len() {
+        return rooms::index::each_key(image, number, see);
+    } else {
+        rooms::aggregate::entries(image, number, &mut wanted)?;
     }
-    if !image.is_current() {
-        let wanted = told(image, |_| false).entries;
-        let is_it = |entry: &Entry| entry.index == number && entry.row == row && entry.partition(image) == partition;
-        return Ok(wanted.iter().any(is_it));
-    }
-    if number < image.schema.indexes.len() {
-        return rooms::index::wants(image, number, partition, row);
-    }
-    let mut wanted = Vec::with_capacity(1);
-    rooms::aggregate::entries(image, number, &mut wanted)?;
-    Ok(wanted.iter().any(|entry| entry.row == row && entry.partition(image) == partition))
+    let wanted = wanted.iter().filter(|entry| entry.index == number);
+    wanted.for_each(|entry| see(entry.partition(image), &entry.row));
+    Ok(())
 }
 
 /// Every derived row of an image: by the format of the version that wrote it, under the numbers of the latest one.

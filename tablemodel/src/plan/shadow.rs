@@ -76,13 +76,6 @@ fn shadow(index: usize, away: Away, row: String, mut properties: Properties, own
     Entry { index, away: Some(away), row, properties }
 }
 
-/// Whether the image wants this row of the new form. One that cannot be upgraded wants none.
-pub(crate) fn wants(image: &Image, number: usize, partition: &str, row: &str) -> bool {
-    let mut wanted = Vec::new();
-    let is_it = |entry: &Entry| entry.index == number && entry.row == row && entry.partition(image) == partition;
-    add_entries(image, &mut wanted).is_ok() && wanted.iter().any(is_it)
-}
-
 /// How a shadow names the entity that it is of.
 fn owner_text(key: &RowKey) -> String {
     Json::from(vec![key.partition.as_str(), key.row.as_str()]).to_string()

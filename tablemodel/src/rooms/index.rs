@@ -2,6 +2,8 @@
 //!
 //! In this module nothing is read or written: it only says what is to be.
 
+use std::collections::HashSet;
+
 use tablemodel_store::{Properties, PropertyName, RowKey, ValueRef};
 
 use crate::{
@@ -34,9 +36,10 @@ impl Named {
 /// hold or a part of its key is `None`; with `each`, one for every different element.
 pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Result<()> {
     let Some(index) = image.schema.indexes.get(position) else { return Ok(()) };
-    let first = to.len();
+    let mut seen = HashSet::new();
     each_place(image, index, |away, row| {
-        if !to.iter().skip(first).any(|earlier| earlier.row == row && earlier.away == away) {
+        // Different elements may be written alike.
+        if index.each.is_none() || seen.insert((away.clone(), row.clone())) {
             let properties = properties(image, index);
             to.push(Entry { index: position, away, row, properties });
         }
@@ -45,13 +48,17 @@ pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Re
 
 /// Whether the entity with these fields wants this row of the index.
 pub(crate) fn wants(fields: &impl Fields, position: usize, partition: &str, row: &str) -> Result<bool> {
-    let Some(index) = fields.schema().indexes.get(position) else { return Ok(false) };
-    let own = fields.key().partition.as_str();
     let mut wants = false;
-    each_place(fields, index, |away, wanted| {
-        wants |= wanted == row && away.map_or(own == partition, |away| away.partition == partition);
-    })?;
+    each_key(fields, position, |own, wanted| wants |= (own, wanted) == (partition, row))?;
     Ok(wants)
+}
+
+/// Shows the partition key and row key of each row that the entity with these fields wants of the index; of several elements that are
+/// written alike, more than once.
+pub(crate) fn each_key(fields: &impl Fields, position: usize, mut see: impl FnMut(&str, &str)) -> Result<()> {
+    let Some(index) = fields.schema().indexes.get(position) else { return Ok(()) };
+    let own = fields.key().partition.as_str();
+    each_place(fields, index, |away, row| see(away.as_ref().map_or(own, |away| away.partition.as_str()), &row))
 }
 
 /// Shows where the rows of the index stand.
@@ -127,4 +134,31 @@ fn kept(fields: &Properties, names: &'static [&'static str]) -> Properties {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Notes", entity_type = "Note", partition = "{book}", row = "{id}")]
+    #[table(index(by_word, row = "word_{words:lower}_{id}", each(words), keys_only))]
+    struct Note {
+        book: String,
+        id: u32,
+        #[table(json)]
+        words: Vec<String>,
+    }
+
+    /// Each row against all before it would take hours.
+    #[test]
+    fn an_entity_may_want_a_row_for_each_of_very_many_elements() {
+        let words = (0..400_000).map(|word| format!("w{}", word % 200_000)).chain(["W1".to_owned()]).collect();
+        let image = Image::of(&Note { book: "a".to_owned(), id: 1, words }).expect("stored");
+        let mut wanted = Vec::new();
+        entries(&image, 0, &mut wanted).expect("told");
+        assert_eq!(wanted.len(), 200_000);
+        assert!(wants(&image, 0, "a", &wanted[199_999].row).expect("told"));
+    }
 }

@@ -11,6 +11,7 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey};
 use super::{
     Violation, ViolationKind,
     check::Check,
+    owners::Owners,
     readable::readable,
     repair::Mend,
     wanted::{Guest, Wanted, WantedAway},
@@ -21,7 +22,7 @@ use crate::{
     key::beginning_with,
     plan::{
         change::is_primary,
-        entries::wants,
+        entries::{places, wants},
         image::Image,
         outbox::{OUTBOX, Progress},
         part::Torn,
@@ -40,7 +41,7 @@ const CHUNK: usize = 1_024;
 
 impl Database {
     /// Checks what the partition wants of others, and what it holds for others.
-    pub(super) async fn check_elsewhere(&self, check: &mut Check) -> Result<()> {
+    pub(super) async fn check_elsewhere(&self, check: &mut Check, owners: &Owners) -> Result<()> {
         let table = check.table;
         self.check_outbox(check).await?;
         for chunk in std::mem::take(&mut check.away).chunks(CHUNK) {
@@ -48,7 +49,7 @@ impl Database {
             self.collect(found, check).await?;
         }
         for chunk in std::mem::take(&mut check.guests).chunks(CHUNK) {
-            let found: Vec<_> = chunk.iter().map(|guest| self.check_guest(table, guest)).collect();
+            let found: Vec<_> = chunk.iter().map(|guest| self.check_guest(table, guest, owners)).collect();
             self.collect(found, check).await?;
         }
         for chunk in std::mem::take(&mut check.holders).chunks(CHUNK) {
@@ -174,7 +175,7 @@ impl Database {
 
     /// A row of an entity of another partition: that the entity wants it. Whether it holds the right properties is looked
     /// at from the entity's side.
-    async fn check_guest(&self, table: &'static str, guest: &Guest) -> Result<Option<Violation>> {
+    async fn check_guest(&self, table: &'static str, guest: &Guest, owners: &Owners) -> Result<Option<Violation>> {
         let Guest { schema, index, row } = guest;
         let name = schema.derived(*index).map_or(Cow::Borrowed(""), |kind| kind.name).into_owned();
         let report = |kind, detail: String, mend| {
@@ -204,7 +205,7 @@ impl Database {
         if expires.is_some() && self.get_row(&own, &owner).await?.is_some_and(|row| is_reserved(&row)) {
             return Ok(None); // ..or it is on its way
         }
-        let Some(is_wanted) = self.is_wanted(table, guest, &owner).await? else { return Ok(None) };
+        let Some(is_wanted) = self.is_wanted(table, guest, &owner, owners).await? else { return Ok(None) };
         if (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
             return Ok(None);
         }
@@ -237,8 +238,18 @@ impl Database {
     }
 
     /// Whether its entity wants the row; none where that cannot be told, which is reported where the entity stands.
-    async fn is_wanted(&self, table: &'static str, guest: &Guest, owner: &RowKey) -> Result<Option<bool>> {
+    async fn is_wanted(
+        &self,
+        table: &'static str,
+        guest: &Guest,
+        owner: &RowKey,
+        owners: &Owners,
+    ) -> Result<Option<bool>> {
         let Guest { schema, index, row } = guest;
+        let place = (row.key.partition.clone(), row.key.row.clone());
+        if let Some(places) = owners.places(schema, *index, owner) {
+            return Ok(Some(places.contains(&place)));
+        }
         let primary = match self.read_entity(schema, &self.table_name(schema.table), owner).await {
             Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(None),
             other => other?.filter(|rows| is_primary(schema, &rows.head)),
@@ -246,8 +257,13 @@ impl Database {
         let Ok(image) = primary.map(|rows| readable(schema, &rows)).transpose() else { return Ok(None) };
         Ok(Some(match image.as_ref().map(|old| &old.written) {
             Some(image) if schema.copy(*index).is_some() => copy::wants(image, *index, table, &row.key)?,
-            // One that cannot have a row of the index wants none.
-            Some(image) => wants(image, *index, &row.key.partition, &row.key.row).unwrap_or(false),
+            Some(image) => {
+                // One that cannot have a row of the index wants none.
+                let places = places(image, *index).unwrap_or_default();
+                let is_wanted = places.contains(&place);
+                owners.keep(schema, *index, owner, places);
+                is_wanted
+            }
             None => false,
         }))
     }

@@ -8,17 +8,23 @@ mod age;
 mod check;
 mod count;
 mod elsewhere;
+mod owners;
 mod readable;
 mod relist;
 mod repair;
 mod wanted;
 
-use std::{collections::BTreeSet, fmt, future::IntoFuture, pin::Pin};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    future::IntoFuture,
+    pin::Pin,
+};
 
 use tablemodel_store::{ETag, KeyRange, Query, Row, RowKey, StoreErrorKind};
 
 pub use self::repair::{Repair, Repaired};
-use self::{check::Check, repair::Mend};
+use self::{check::Check, owners::Owners, repair::Mend};
 use crate::{database::Database, error::Result};
 
 /// What a walk found.
@@ -123,6 +129,7 @@ pub struct Verify<'a> {
     /// Whether rows of an index that is written, and not readable yet, must be there too.
     strict: bool,
     progress: Option<Progress<'a>>,
+    owners: Owners,
 }
 
 /// What is told after each partition.
@@ -137,8 +144,8 @@ impl fmt::Debug for Verify<'_> {
 impl Database {
     /// Walks every table of the model, and reports each row that is not as the model says.
     ///
-    /// Cost: one request per 1,000 rows, and a point read for each row in another partition and for the entity of each,
-    /// 16 at a time; memory for the rows of one partition. Can run while the store is in use.
+    /// Cost: one request per 1,000 rows, and a point read for each row in another partition and for the entity of each (but few for the
+    /// rows of an entity with many), 16 at a time; memory for the rows of one partition. Can run while the store is in use.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -154,7 +161,14 @@ impl Database {
     ///
     /// Those of the store. Violations are not errors: they are in the report.
     pub fn verify<'a>(&self) -> Verify<'a> {
-        Verify { db: self.clone(), from: None, rows: u64::MAX, strict: false, progress: None }
+        Verify {
+            db: self.clone(),
+            from: None,
+            rows: u64::MAX,
+            strict: false,
+            progress: None,
+            owners: Owners::default(),
+        }
     }
 }
 
@@ -243,11 +257,11 @@ impl<'a> Verify<'a> {
     /// Checks the rows of a partition; where something is wrong, once more on a fresh read.
     async fn partition(&mut self, table: &'static str, rows: Vec<Row>, verified: &mut Verified) -> Result<()> {
         let Some(partition) = rows.first().map(|row| row.key.partition.clone()) else { return Ok(()) };
-        let mut check = self.db.check_partition(table, rows, self.strict).await?;
+        let mut check = self.db.check_partition(table, rows, self.strict, &self.owners).await?;
         if !check.violations.is_empty() {
             let again = self.db.read_partition(table, &partition).await?;
-            let again = self.db.check_partition(table, again, self.strict).await?;
-            check.violations.retain(|violation| again.violations.contains(violation));
+            let again = self.db.check_partition(table, again, self.strict, &Owners::default()).await?;
+            check.violations.retain(among(&again.violations));
         }
         #[cfg(feature = "blob")]
         verified.violations.extend(self.db.check_links(table, std::mem::take(&mut check.links)).await?);
@@ -266,6 +280,15 @@ impl<'a> Verify<'a> {
     }
 }
 
+/// Tells of a violation whether it is one of these.
+fn among(found: &[Violation]) -> impl Fn(&Violation) -> bool {
+    let mut of_rows: HashMap<&RowKey, Vec<&Violation>> = HashMap::new();
+    for violation in found {
+        of_rows.entry(&violation.key).or_default().push(violation);
+    }
+    move |violation| of_rows.get(&violation.key).is_some_and(|found| found.contains(&violation))
+}
+
 impl<'a> IntoFuture for Verify<'a> {
     type Output = Result<Verified>;
     type IntoFuture = Pin<Box<dyn Future<Output = Result<Verified>> + Send + 'a>>;
@@ -276,10 +299,16 @@ impl<'a> IntoFuture for Verify<'a> {
 }
 
 impl Database {
-    async fn check_partition(&self, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Check> {
+    async fn check_partition(
+        &self,
+        table: &'static str,
+        rows: Vec<Row>,
+        strict: bool,
+        owners: &Owners,
+    ) -> Result<Check> {
         let rows = self.with_readable_keys(table, rows).await?;
         let mut check = Check::of(self, table, rows, strict)?;
-        self.check_elsewhere(&mut check).await?;
+        self.check_elsewhere(&mut check, owners).await?;
         Ok(check)
     }
 

@@ -12,7 +12,7 @@ use std::{
 
 use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, RowKey, StoreErrorKind};
 
-use super::{Checkpoint, Verified, Verify, Violation, relist::Relist};
+use super::{Checkpoint, Verified, Verify, Violation, among, owners::Owners, relist::Relist};
 use crate::{
     database::{
         Database,
@@ -208,10 +208,9 @@ impl Database {
         let mut before: Option<Vec<Violation>> = None;
         for _ in 0..2 {
             let rows = self.read_partition(table, partition).await?;
-            let mut found = self.check_partition(table, rows, strict).await?.violations;
+            let mut found = self.check_partition(table, rows, strict, &Owners::default()).await?.violations;
             found.retain(|violation| violation.mend != Mend::No);
-            let was_so = |violation| before.as_ref().is_some_and(|before| before.contains(violation));
-            if found.iter().all(was_so) {
+            if found.iter().all(among(before.as_deref().unwrap_or_default())) {
                 return Ok(Some(found)); // or there are none
             }
             before = Some(found);

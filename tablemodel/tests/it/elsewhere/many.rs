@@ -2,8 +2,9 @@
 //! before anything is written.
 
 use tablemodel::{
-    ErrorKind,
+    ErrorKind, RowKey, ViolationKind,
     prelude::*,
+    store::{Action, Batch, Condition},
     testing::{Fault, FaultPlan, Script, TestDatabase},
 };
 
@@ -54,6 +55,69 @@ async fn hundreds_of_rows_elsewhere_come_change_and_go_with_their_entity() {
     db.clock().advance(std::time::Duration::from_secs(3_600));
     settle(&db).await;
     assert_eq!(count(&db).await, 0, "tombstones and outbox rows are swept");
+}
+
+/// All rows of the index are in one partition.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Essays", entity_type = "Essay", partition = "{book}", row = "e_{id:04}")]
+#[table(index(by_word, partition = "words", row = "w_{words}_{book}_{id:04}", each(words), keys_only))]
+#[table(allow(append_hotspot))]
+struct Essay {
+    book: String,
+    id: u32,
+    #[table(json)]
+    words: Vec<String>,
+}
+
+#[derive(TableModel)]
+enum Essays {
+    Essay(Essay),
+}
+
+/// A walk that read the entity for each of its rows, and told anew what it wants, would take a time that is quadratic in their number.
+#[tokio::test]
+async fn verify_reads_an_entity_of_many_rows_few_times() {
+    const WORDS: u32 = 1_200;
+    let notes = TestDatabase::new::<Model>().await.unwrap();
+    notes.insert(&note(0..WORDS)).await.unwrap();
+    let essays = TestDatabase::new::<Essays>().await.unwrap();
+    essays.insert(&Essay { book: "A".into(), id: 1, words: note(0..WORDS).words }).await.unwrap();
+    for db in [notes, essays] {
+        settle(&db).await;
+        db.forget_calls();
+        let verified = db.verify().await.unwrap();
+        assert!(verified.is_clean() && verified.derived == u64::from(WORDS), "{verified:?}");
+        let of_entity = db.tally().point_reads - WORDS as usize;
+        assert!(of_entity <= 16, "{of_entity} reads of the entity, or of its outbox");
+    }
+}
+
+/// What is kept of an entity in a walk reports nothing that a fresh look does not find, and hides nothing that was there before.
+#[tokio::test]
+async fn rows_that_an_entity_of_many_does_not_want_are_found() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    db.insert(&note(0..100)).await.unwrap();
+    settle(&db).await;
+    for (word, away) in [("w7", true), ("w50", true), ("zz", false)] {
+        let (partition, row) = (format!("word_{word}"), format!("w_A_0001_{}", "t".repeat(150)));
+        let there = db.store().get("Notes", &RowKey::new("word_w1", row.clone())).await.unwrap().unwrap();
+        let action = match away {
+            true => Action::Delete(Condition::Exists),
+            false => Action::Insert(there.properties),
+        };
+        db.store().commit(&[Batch::new("Notes", partition).with(row, action)]).await.unwrap();
+    }
+    let verified = db.verify().await.unwrap();
+    let mut told: Vec<_> = verified.violations.iter().map(|it| (it.kind, it.key.partition.as_str())).collect();
+    told.sort_unstable();
+    let expected = [
+        (ViolationKind::Missing, "word_w50"),
+        (ViolationKind::Missing, "word_w7"),
+        (ViolationKind::Dangling, "word_zz"),
+    ];
+    assert_eq!(told, expected);
+    db.repair().await.unwrap();
+    assert!(db.verify().await.unwrap().is_clean());
 }
 
 /// Crashes at the first read of an outbox row.
