@@ -52,7 +52,7 @@ impl Change {
             }
             Self::PropertyAdded { name, property, returns: _ } => add(properties, name, property)?,
             Self::PropertyRemoved { name, property } => remove(properties, &name, &property)?,
-            Self::PropertyChanged { name, from, to } => replace(properties.get_mut(&name)?, &from, to)?,
+            Self::PropertyChanged { name, from, to, .. } => replace(properties.get_mut(&name)?, &from, to)?,
             Self::IndexAdded { name, index, returns: _ } => add(indexes, name, index)?,
             Self::IndexRemoved { name, index } => remove(indexes, &name, &index)?,
             Self::IndexChanged { name, code: _, from, to } => replace(indexes.get_mut(&name)?, &from, to)?,

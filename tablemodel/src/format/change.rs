@@ -4,10 +4,13 @@
 use std::fmt;
 
 use super::{
-    AggregateFormat, Class, Code, CopyFormat, CoverFormat, ElsewhereFormat, IndexFormat, KeyFormat, KeyPiece,
-    PropertyFormat,
+    AggregateFormat, Class, Code, CopyFormat, CoverFormat, ElsewhereFormat, FunctionFormat, IndexFormat, KeyFormat,
+    KeyPiece, PropertyFormat,
 };
-use crate::key::{Codec, KeyType};
+use crate::{
+    key::{Codec, KeyType},
+    plan::succeeded::are_values_alike,
+};
 
 /// One difference, with all that is needed to make it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +36,8 @@ pub enum Change {
     PropertyAdded { name: String, property: PropertyFormat, returns: bool },
     /// A property.
     PropertyRemoved { name: String, property: PropertyFormat },
-    /// How a property is stored.
-    PropertyChanged { name: String, from: PropertyFormat, to: PropertyFormat },
+    /// How a property is stored; `aggregate`: one that adds or ranks its values, and cannot go on under its name with such as these.
+    PropertyChanged { name: String, from: PropertyFormat, to: PropertyFormat, aggregate: Option<String> },
     /// The partition key.
     PartitionChanged { from: KeyFormat, to: KeyFormat },
     /// The row key.
@@ -76,7 +79,10 @@ impl Change {
             Self::PropertyAdded { property, .. } if property.may_be_absent() => Code::TM101,
             Self::PropertyAdded { .. } => Code::TM102,
             Self::PropertyRemoved { .. } => Code::TM103,
-            Self::PropertyChanged { from, to, .. } => property_code(from, to),
+            Self::PropertyChanged { from, to, aggregate, .. } => match property_code(from, to) {
+                Code::TM105 if aggregate.is_some() => Code::TM403,
+                code => code,
+            },
             Self::PartitionChanged { from, to } => key_code(from, to).unwrap_or(Code::TM301),
             Self::RowChanged { from, to } => key_code(from, to).unwrap_or(Code::TM302),
             Self::IndexAdded { .. } | Self::CopyAdded { .. } | Self::AggregateAdded { .. } => Code::TM401,
@@ -105,7 +111,7 @@ impl Change {
                     Class::Rekey
                 }
             }
-            Self::PropertyChanged { from, to, .. } => property_class(from, to),
+            Self::PropertyChanged { to, .. } => property_class(self.code(), to),
             Self::IndexChanged { code, from, to, .. } => index_class(*code, from, to),
             Self::CopyChanged { from, to, .. } if self.code() == Code::TM408 && !from.is_read_as(to) => Class::Rewrite,
             _ => match self.code() {
@@ -191,13 +197,25 @@ fn property_code(from: &PropertyFormat, to: &PropertyFormat) -> Code {
 }
 
 /// A whole value of a chunked property is read as it is, and a chunked one nowhere else. One that becomes an aggregate is read as it was
-/// until the total is built, which takes its place.
-fn property_class(from: &PropertyFormat, to: &PropertyFormat) -> Class {
-    match property_code(from, to) {
+/// until the total is built, which takes its place. One that an aggregate is made of is read too; the aggregate has to be built anew.
+fn property_class(code: Code, to: &PropertyFormat) -> Class {
+    match code {
         Code::TM105 => Class::LazySafe,
-        Code::TM401 => Class::Backfill,
+        Code::TM401 | Code::TM403 => Class::Backfill,
         Code::TM501 if to.chunked => Class::LazySafe,
         _ => Class::Rewrite,
+    }
+}
+
+impl FunctionFormat {
+    /// Whether an aggregate that is made of this property goes on when that is stored otherwise.
+    pub(super) fn goes_on(&self, property: &str, from: &PropertyFormat, to: &PropertyFormat) -> bool {
+        let (is_ranked, of) = match self {
+            Self::Count => return true,
+            Self::Sum(of) => (false, of),
+            Self::Min(of) | Self::Max(of) => (true, of),
+        };
+        of != property || are_values_alike(is_ranked, (from.edm, &from.codec), (to.edm, &to.codec))
     }
 }
 
@@ -298,8 +316,10 @@ impl fmt::Display for Change {
             Self::Renamed { from, to, .. } => write!(f, "property {from} -> {to}"),
             Self::PropertyAdded { name, property, .. } => write!(f, "+ property {name} {}", property.text()),
             Self::PropertyRemoved { name, property } => write!(f, "- property {name} {}", property.text()),
-            Self::PropertyChanged { name, from, to } => {
-                write!(f, "property {name} {} -> {}", from.text(), to.text())
+            Self::PropertyChanged { name, from, to, aggregate } => {
+                write!(f, "property {name} {} -> {}", from.text(), to.text())?;
+                let Some(aggregate) = aggregate else { return Ok(()) };
+                write!(f, ", of which aggregate {aggregate} is made: give that another name")
             }
             Self::PartitionChanged { from, to } => write!(f, "partition \"{from}\" -> \"{to}\""),
             Self::RowChanged { from, to } => write!(f, "row \"{from}\" -> \"{to}\""),

@@ -118,18 +118,19 @@ impl Found<'_> {
                     let returns = self.returns(&name, &a.reserved);
                     self.changes.push(Change::PropertyAdded { name, property: is.clone(), returns });
                 }
-                (Some(was), Some(is)) if was != is => self.property(&name, was, is),
+                (Some(was), Some(is)) if was != is => self.property(&name, (a, was), (b, is)),
                 _ => {}
             }
         }
     }
 
     /// How it is cut into rows is a change of its own.
-    fn property(&mut self, name: &str, was: &PropertyFormat, is: &PropertyFormat) {
+    fn property(&mut self, name: &str, (a, was): (&Format, &PropertyFormat), (b, is): (&Format, &PropertyFormat)) {
         let whole = PropertyFormat { chunked: is.chunked, ..was.clone() };
         for (from, to) in [(was, &whole), (&whole, is)] {
             let (from, to, name) = (from.clone(), to.clone(), name.to_owned());
-            self.push_if(from != to, || Change::PropertyChanged { name, from, to });
+            let aggregate = stopped_by(&name, (a, &from), (b, &to));
+            self.push_if(from != to, || Change::PropertyChanged { name, from, to, aggregate });
         }
     }
 
@@ -189,6 +190,17 @@ impl Found<'_> {
             });
         }
     }
+}
+
+/// An aggregate that both versions make of the property, and that cannot go on.
+fn stopped_by(
+    property: &str,
+    (a, from): (&Format, &PropertyFormat),
+    (b, to): (&Format, &PropertyFormat),
+) -> Option<String> {
+    let mut kept =
+        a.aggregates.iter().filter(|(name, was)| b.aggregates.get(*name).is_some_and(|is| is.function == was.function));
+    kept.find(|(_, aggregate)| !aggregate.function.goes_on(property, from, to)).map(|(name, _)| name.clone())
 }
 
 /// Takes one aspect of an index over from another.

@@ -23,7 +23,7 @@ pub(crate) mod shadow;
 pub(crate) mod shape;
 pub(crate) mod short_hash;
 pub(crate) mod states;
-mod succeeded;
+pub(crate) mod succeeded;
 pub(crate) mod system;
 pub(crate) mod table;
 pub(crate) mod version;

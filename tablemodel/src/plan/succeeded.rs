@@ -30,11 +30,17 @@ impl AggregateSchema {
         let (Some(now), Some(before)) = (value_of(own, self.function), value_of(older, other.function)) else {
             return None;
         };
-        let is_alike = match self.is_extreme() && other.is_extreme() {
-            true => now.edm as u8 == before.edm as u8 && is_unsigned(now) == is_unsigned(before),
-            false => is_float(now) == is_float(before),
-        };
+        let is_ranked = self.is_extreme() && other.is_extreme();
+        let is_alike = are_values_alike(is_ranked, (now.edm, now.codec), (before.edm, before.codec));
         if is_alike { None } else { Some("with values of another type") }
+    }
+}
+
+/// Whether values of two types, each with its codec, can be ranked beside each other, or added.
+pub(crate) const fn are_values_alike(is_ranked: bool, now: (EdmType, &str), before: (EdmType, &str)) -> bool {
+    match is_ranked {
+        true => now.0 as u8 == before.0 as u8 && is_unsigned(now.1) == is_unsigned(before.1),
+        false => is_float(now.0) == is_float(before.0),
     }
 }
 
@@ -56,10 +62,10 @@ const fn value_of(schema: &EntitySchema, function: Function) -> Option<&'static 
 }
 
 /// Numbers that are texts, and are ranked as numbers.
-const fn is_unsigned(property: &PropertySchema) -> bool {
-    same(property.codec, "u64")
+const fn is_unsigned(codec: &str) -> bool {
+    same(codec, "u64")
 }
 
-const fn is_float(property: &PropertySchema) -> bool {
-    matches!(property.edm, EdmType::Double)
+const fn is_float(edm: EdmType) -> bool {
+    matches!(edm, EdmType::Double)
 }

@@ -40,6 +40,11 @@ fn cases() -> Vec<(String, String, Found, Found)> {
     let elsewhere = ["cover keys", "table Other", "partition \"{A:u8}\""];
     let (aggregate, copy) = (AGGREGATE, COPY);
     let case = |a: &str, b: &str, there: Found, back: Found| (a.to_owned(), b.to_owned(), there, back);
+    let made = |of: &str, to: &str, there| {
+        let aggregate = aggregate.replace("count", of);
+        let [from, to] = ["Int32 as u8", to].map(|stored| format!("property A Edm.{stored}\n{aggregate}"));
+        case(&from, &to, there, vec![(TM106, Rewrite)])
+    };
     vec![
         case("", "property B Edm.Int32 nullable as u8", vec![(TM101, LazySafe)], vec![(TM103, LazySafe)]),
         case("", "property B Edm.Int32 default as u8", vec![(TM101, LazySafe)], vec![(TM103, LazySafe)]),
@@ -63,6 +68,10 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case("", INDEX, vec![(TM401, Backfill)], vec![(TM402, LazySafe)]),
         case("", copy, vec![(TM401, Backfill)], vec![(TM402, LazySafe)]),
         case("", aggregate, vec![(TM401, Backfill)], vec![(TM402, LazySafe)]),
+        made("max A", "Int64 as u32", vec![(TM403, Backfill)]),
+        made("max A", "Int32 as u16", vec![(TM105, LazySafe)]),
+        made("sum A", "Int64 as u32", vec![(TM105, LazySafe)]),
+        made("sum A", "Double as f64", vec![(TM403, Backfill)]),
         case("", "property A Edm.Int32 aggregate as u8", vec![(TM401, Backfill)], vec![(TM105, LazySafe)]),
         case("", "property A Edm.Int64 aggregate as i64", vec![(TM401, Backfill)], vec![(TM106, Rewrite)]),
         case(INDEX, &index("j_{A:u8}_{Id:u32}", &["cover keys"]), vec![(TM403, Backfill)], vec![(TM403, Backfill)]),
