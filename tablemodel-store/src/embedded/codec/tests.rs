@@ -13,8 +13,7 @@ const SPACE: Space = Space::Rows(TableId(3));
 /// The value of a row under the key `key`.
 fn stamped(properties: &Properties, names: &Dictionary, stamp: u64) -> Vec<u8> {
     let mut buffer = b"key".to_vec();
-    let row =
-        EncodedRow::append(&mut buffer, &(0..3), properties, &mut BodyWriter::new(), |name| names.number(name));
+    let row = EncodedRow::append(&mut buffer, &(0..3), properties, &mut BodyWriter::new(), |name| names.number(name));
     row.stamp(&mut buffer, SPACE, stamp);
     row.value(&buffer).to_vec()
 }
