@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::writer::Request;
+use super::queue::Request;
 
 /// How long a request waits for others, at most.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -59,7 +59,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::embedded::{state::Work, writer::Haste};
+    use crate::embedded::{queue::Haste, state::Work};
 
     fn request(bytes: usize) -> Request {
         Request { work: Work::Flush, bytes, haste: Haste::None, reply: oneshot::channel().0, share: None }

@@ -101,6 +101,13 @@ pub(crate) trait Engine: Send + std::marker::Sync + 'static {
     /// Makes all earlier commits as safe as `sync` says.
     fn sync(&self, sync: Sync) -> Result<(), StoreError>;
 
+    /// Returns once the commit that [left its sync](Group::leave_sync) is on the disk; at once if none did.
+    ///
+    /// To be called after such a commit, from any thread: whoever comes first makes the sync. The next commit may be begun
+    /// meanwhile, and waits for it before it writes anything; after a failure nothing is written any more. The error is
+    /// `OutcomeUnknown`.
+    fn finish_sync(&self) -> Result<(), StoreError>;
+
     /// Whether opening it took a walk through the file, after a crash without a recovery point.
     fn was_repaired(&self) -> bool;
 
@@ -130,6 +137,10 @@ pub(crate) trait Snapshot: Send + std::marker::Sync + 'static {
 pub(crate) trait Group {
     /// What `read` makes of the value at `key`.
     fn get<T>(&mut self, space: Space, key: &[u8], read: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, StoreError>;
+
+    /// Has the commit return before it is on the disk: what it waits for is left to [`Engine::finish_sync`]. Only with
+    /// [`Sync::Disk`].
+    fn leave_sync(&mut self);
 
     /// Makes an empty space.
     fn create(&mut self, space: Space) -> Result<(), StoreError>;

@@ -2,6 +2,7 @@
 //!
 //! Only the store's outside is here; [`EmbeddedStore`] says what it promises.
 
+mod acknowledger;
 mod aside;
 mod attempt;
 mod catalogue;
@@ -18,6 +19,7 @@ mod page;
 mod place;
 mod prepare;
 mod property;
+mod queue;
 mod records;
 mod redb_engine;
 mod rows;
@@ -46,17 +48,18 @@ use tokio::{
 };
 
 use self::{
-    aside::Aside,
+    acknowledger::Acknowledger,
     dictionary::Dictionary,
     pace::Pace,
     page::{Progress, Step},
     prepare::prepare,
+    queue::{Haste, Message, Queue, Request},
     records::Loaded,
     redb_engine::RedbEngine,
     rows::Rows,
     state::{Reply, State, Work},
     view::{Views, closed},
-    writer::{Haste, Message, Owed, Request, Writer},
+    writer::Writer,
 };
 pub(crate) use self::{
     numbers::NumbersOf,
@@ -166,7 +169,7 @@ impl EmbeddedStore {
         };
         let (reply, answer) = oneshot::channel();
         // No answer: it was closed before, or it stopped after a failure.
-        let answer = match writer.queue.send(Message::Close(reply)) {
+        let answer = match writer.queue.send(Message::Close(Some(reply))) {
             Ok(()) => answer.await.ok(),
             Err(_) => None,
         };
@@ -235,14 +238,15 @@ impl EmbeddedStore {
         let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names), rows));
         let (sender, queue) = mpsc::channel();
         let state = State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), clock);
+        let acknowledger = Acknowledger::start(Arc::clone(&engine), Arc::clone(&views), sender.clone())?;
         let writer = Writer {
             engine,
             views: Arc::clone(&views),
             state,
             pace: Pace::new(durability),
-            queue,
-            aside: Aside::default(),
-            owed: Owed::default(),
+            queue: Queue::new(queue),
+            acknowledger,
+            waiting: Vec::new(),
         };
         let thread = thread::Builder::new().name("tablemodel-writer".to_owned()).spawn(move || writer.run());
         let thread = thread.map_err(|error| {
@@ -278,7 +282,8 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         let Some(WriterHandle { queue, thread, .. }) = self.writer.take() else { return };
-        drop(queue);
+        // It may have ended.
+        let _ = queue.send(Message::Close(None));
         // The thread finishes its queue and closes the file, so that it can be opened again at once.
         if let Some(thread) = thread {
             let _ = thread.join();

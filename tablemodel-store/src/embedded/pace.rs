@@ -88,6 +88,12 @@ impl Pace {
         }
     }
 
+    /// Whether a commit that waits for `sync` may leave that to another thread: not where others are acknowledged before it is
+    /// over, nor where there are two.
+    pub(super) const fn may_leave(&self, sync: Sync) -> bool {
+        matches!((self.durability, sync), (Durability::Durable, Sync::Disk))
+    }
+
     /// Notes a commit of `bytes` that waited for `sync`.
     pub(super) fn committed(&mut self, bytes: usize, sync: Sync, now: Instant) {
         match sync {

@@ -121,6 +121,13 @@ pub(super) struct Change {
     pub(super) is_noticed: bool,
 }
 
+impl Change {
+    /// What has ended when this one has.
+    pub(super) const fn ended(self) -> Ended {
+        Ended(self.number)
+    }
+}
+
 impl Rows {
     /// Memory beyond this is not used.
     pub(super) const MOST_BYTES: usize = 1 << 30;
@@ -163,7 +170,7 @@ impl Rows {
         self.begun.load(SeqCst)
     }
 
-    /// Begins a change. There is one at a time.
+    /// Begins a change. There is one at a time; the one before may not have ended.
     pub(super) fn begin(&self) -> Change {
         let number = self.begun.fetch_add(1, SeqCst) + 1;
         Change { number, is_noticed: self.is_used.load(SeqCst) }
@@ -182,6 +189,11 @@ impl Rows {
     /// Ends the changes that were begun: to be called when every reader sees them.
     pub(super) fn end(&self) {
         self.ended.store(self.begun.load(SeqCst), SeqCst);
+    }
+
+    /// Ends the changes up to this one, beside a later one that was begun.
+    pub(super) fn end_up_to(&self, change: Change) {
+        self.ended.store(change.number, SeqCst);
     }
 
     #[inline]

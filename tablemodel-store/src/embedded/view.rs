@@ -150,6 +150,29 @@ impl<E: Engine> Views<E> {
         current.catalogue = Arc::clone(catalogue);
     }
 
+    /// The view of what was just committed, for [publication](Self::publish) once it is on the disk. Until then readers must share
+    /// the view before it: the engine's own snapshots are of the last commit.
+    pub(super) fn following(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        change: Change,
+    ) -> Result<View<E::Snapshot>, StoreError> {
+        let current = self.read();
+        let (snapshot, catalogue) = (current.engine()?.snapshot()?, Arc::clone(catalogue));
+        let (names, rows) = (Arc::clone(&self.names), Arc::clone(&current.rows));
+        Ok(View { snapshot, catalogue, names, rows, ended: change.ended() })
+    }
+
+    /// Lets readers see this view. Called when its commit is on the disk, before that is acknowledged.
+    pub(super) fn publish(&self, view: View<E::Snapshot>, change: Change) {
+        let mut current = self.write();
+        current.rows.end_up_to(change);
+        current.catalogue = Arc::clone(&view.catalogue);
+        let before = current.view.replace(Arc::new(view));
+        drop(current);
+        drop(before);
+    }
+
     /// Ends all reading, because it was asked for or because of a failure.
     pub(super) fn close(&self, failure: Option<StoreError>) {
         let mut current = self.write();

@@ -1,59 +1,26 @@
 //! The writer thread: takes requests from a queue, commits them in groups, answers each after its commit.
 //!
-//! The only thread that writes. What a request does is `state`'s; when the disk is waited for is `pace`'s.
+//! The only thread that writes. What a request does is `state`'s; when the disk is waited for is `pace`'s. Where others wait for their
+//! turn, it goes on with them while `acknowledger` waits for the disk.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        mpsc::{Receiver, RecvTimeoutError, TryRecvError},
-    },
+    sync::{Arc, mpsc::RecvTimeoutError},
     time::Instant,
 };
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
-
 use super::{
-    aside::Aside,
-    engine::{Applied, Engine, Sync},
+    acknowledger::{Acknowledger, Committed, Failed},
+    engine::{Applied, Engine, Group, Sync},
     pace::Pace,
+    queue::{MAX_GROUP_BYTES, Queue, Request, Taken, Waiting},
     records,
     redb_engine::words_of,
+    rows::Change,
     state::{Reply, State, Work},
     view::Views,
 };
 use crate::{StoreError, StoreErrorKind};
-
-/// Requests that one commit takes at most.
-const MAX_GROUP_REQUESTS: usize = 256;
-/// Bytes of requests at which a group takes no more.
-const MAX_GROUP_BYTES: usize = 8 * 1024 * 1024;
-
-/// What comes through the queue.
-pub(super) enum Message {
-    Request(Request),
-    /// Finish, close the file, answer.
-    Close(oneshot::Sender<Reply>),
-}
-
-/// How soon work is to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Haste {
-    Now,
-    /// With what others ask for, if they do so soon.
-    None,
-}
-
-/// Work, and where to answer.
-pub(super) struct Request {
-    pub(super) work: Work,
-    /// About the memory that it takes.
-    pub(super) bytes: usize,
-    pub(super) haste: Haste,
-    pub(super) reply: oneshot::Sender<Reply>,
-    /// Its share of the queue, given back when it is answered.
-    pub(super) share: Option<OwnedSemaphorePermit>,
-}
 
 /// The writer thread's all.
 pub(super) struct Writer<E: Engine> {
@@ -61,18 +28,10 @@ pub(super) struct Writer<E: Engine> {
     pub(super) views: Arc<Views<E>>,
     pub(super) state: State,
     pub(super) pace: Pace,
-    pub(super) queue: Receiver<Message>,
-    pub(super) aside: Aside,
-    pub(super) owed: Owed,
-}
-
-/// Whom an answer is owed: if the writer ends, they get it once the file is closed.
-#[derive(Default)]
-pub(super) struct Owed {
-    /// Those whose work is being done.
-    waiting: Vec<Waiting>,
-    /// Who closes the store.
-    close: Option<oneshot::Sender<Reply>>,
+    pub(super) queue: Queue,
+    pub(super) acknowledger: Acknowledger<E>,
+    /// Those whose work is being done: if the writer ends, they get their answer once the file is closed.
+    pub(super) waiting: Vec<Waiting>,
 }
 
 impl<E: Engine> Writer<E> {
@@ -80,15 +39,18 @@ impl<E: Engine> Writer<E> {
     pub(super) fn run(mut self) {
         let ended =
             catch_unwind(AssertUnwindSafe(|| self.work())).unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
-        let Self { engine, views, owed, .. } = self;
+        let Self { engine, views, acknowledger, mut queue, waiting, .. } = self;
         // The file is closed before anybody is told, who may open it again at once.
+        acknowledger.stop();
         drop(engine);
-        views.close(ended.as_ref().err().map(stopped));
+        let before = queue.wait_for_disk();
+        views.close(before.and(ended.as_ref().map(drop).map_err(Clone::clone)).err().as_ref().map(stopped));
+        queue.failed().into_iter().for_each(Failed::answer);
         if let Err(failure) = &ended {
-            owed.waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
+            waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
         }
         // Whoever closed the store may have gone away.
-        let _ = owed.close.map(|reply| reply.send(ended.map(|()| Vec::new())));
+        let _ = queue.closer.map(|closer| closer.send(ended.map(|()| Vec::new())));
     }
 
     fn work(&mut self) -> Result<(), StoreError> {
@@ -98,23 +60,24 @@ impl<E: Engine> Writer<E> {
 
     /// Waits for requests or for time to pass, and does what is due; whether there may be more.
     fn step(&mut self) -> Result<bool, StoreError> {
-        let requests = match self.next() {
-            Ok(first) => self.take(first),
-            Err(RecvTimeoutError::Timeout) => return self.see_to_what_is_due().map(|()| true),
-            Err(RecvTimeoutError::Disconnected) => return Ok(false),
-        };
-        if !requests.is_empty() {
-            self.commit(requests)?;
+        if !self.queue.has_more() {
+            self.queue.wait_for_disk()?;
         }
-        Ok(self.owed.close.is_none())
+        match self.wait() {
+            Ok(()) => self.commit_next()?,
+            Err(RecvTimeoutError::Timeout) => self.see_to_what_is_due()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(false),
+        }
+        Ok(!self.queue.is_at_its_end())
     }
 
     /// Commits what still waits, records that stamps were not used, and brings all to the disk.
     fn end(&mut self) -> Result<(), StoreError> {
-        while self.aside.deadline().is_some() {
-            let requests = self.aside.up_to(MAX_GROUP_BYTES);
-            self.commit(requests)?;
+        while self.queue.aside.deadline().is_some() {
+            let requests = self.queue.aside.up_to(MAX_GROUP_BYTES);
+            self.commit(requests, Taken::default())?;
         }
+        self.queue.wait_for_disk()?;
         if let Some(counters) = self.state.given_out() {
             self.engine.apply(Sync::Disk, |group| records::put_counters(group, counters))?;
             self.note(0, Sync::Disk);
@@ -122,63 +85,97 @@ impl<E: Engine> Writer<E> {
         if self.pace.is_unsynced() { self.sync(Sync::Disk) } else { Ok(()) }
     }
 
-    fn next(&self) -> Result<Message, RecvTimeoutError> {
+    fn wait(&mut self) -> Result<(), RecvTimeoutError> {
         if self.state.is_reclaiming() {
-            return self.queue.try_recv().map_err(|error| match error {
-                TryRecvError::Empty => RecvTimeoutError::Timeout,
-                TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
-            });
+            return if self.queue.has_more() { Ok(()) } else { Err(RecvTimeoutError::Timeout) };
         }
-        match self.pace.deadline().into_iter().chain(self.aside.deadline()).min() {
-            Some(deadline) => self.queue.recv_timeout(deadline.saturating_duration_since(Instant::now())),
-            None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        }
+        let deadline = self.pace.deadline().into_iter().chain(self.queue.aside.deadline()).min();
+        self.queue.wait(deadline)
     }
 
-    /// What waits in the queue now, up to a group or to whoever closes the store, with some of those in no hurry.
-    fn take(&mut self, first: Message) -> Vec<Request> {
-        let mut requests = Vec::new();
-        let mut bytes = 0;
-        let mut next = Some(first);
-        while let Some(message) = next {
-            match message {
-                Message::Close(reply) => {
-                    self.owed.close = Some(reply);
-                    break;
-                }
-                Message::Request(request) if request.haste == Haste::None => self.aside.add(request, Instant::now()),
-                Message::Request(request) => {
-                    bytes += request.bytes;
-                    requests.push(request);
-                }
-            }
-            let is_full = requests.len() >= MAX_GROUP_REQUESTS || bytes >= MAX_GROUP_BYTES;
-            next = if is_full { None } else { self.queue.try_recv().ok() };
+    /// Commits what waits now, up to a group, with some of those in no hurry.
+    fn commit_next(&mut self) -> Result<(), StoreError> {
+        let mut taken = Taken::default();
+        let mut requests = self.queue.take(&mut taken);
+        if requests.is_empty() {
+            return Ok(());
         }
-        if !requests.is_empty() {
-            let due = self.aside.due(MAX_GROUP_BYTES, Instant::now());
-            requests.extend(if due.is_empty() { self.aside.along() } else { due });
-        }
-        requests
+        let aside = &mut self.queue.aside;
+        let due = aside.due(MAX_GROUP_BYTES, Instant::now());
+        requests.extend(if due.is_empty() { aside.along() } else { due });
+        self.commit(requests, taken)
     }
 
     /// Commits a group and answers its requests. An error ends the store, and is answered then.
-    fn commit(&mut self, requests: Vec<Request>) -> Result<(), StoreError> {
+    fn commit(&mut self, requests: Vec<Request>, taken: Taken) -> Result<(), StoreError> {
         let bytes = requests.iter().map(|request| request.bytes).sum();
         let flush = requests.iter().any(|request| matches!(request.work, Work::Flush));
         let sync = self.pace.sync_for(bytes, flush, Instant::now());
-        let (work, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(split).unzip();
-        self.owed.waiting = waiting;
-        let begun = self.hold_view(&work).and_then(|()| self.reclaim_beside());
-        let replies = begun.and_then(|()| self.group(work, bytes, sync)).and_then(|replies| {
-            if (flush || self.state.is_ahead_of_disk()) && self.pace.is_unsynced() {
-                self.sync(Sync::Disk)?;
+        let work = begin(requests, &mut self.waiting);
+        self.hold_view(&work)?;
+        self.reclaim_beside()?;
+        let Grouped { replies, change, committed, leaves_sync } = self.group(work, taken, sync)?;
+        if committed {
+            self.note(bytes, sync);
+        }
+        // The commit before is on the disk before this one writes; that readers see it may take a moment longer.
+        self.queue.wait_for_disk()?;
+        if committed && leaves_sync {
+            return self.hand_over(change, replies);
+        }
+        if (flush || self.state.is_ahead_of_disk()) && self.pace.is_unsynced() {
+            self.sync(Sync::Disk)?;
+        }
+        self.acknowledge(replies);
+        Ok(())
+    }
+
+    /// Does the work of a group in one commit. While the disk is busy with the commit before, those who come then come along.
+    fn group(&mut self, work: Vec<Work>, mut taken: Taken, sync: Sync) -> Result<Grouped, StoreError> {
+        let Self { state, views, queue, waiting, pace, .. } = self;
+        let is_behind = queue.is_syncing();
+        let change = views.begin();
+        state.begin(change);
+        let applied = self.engine.apply(sync, |group| {
+            let mut replies = state.carry_out(group, work)?;
+            loop {
+                let more = queue.take_beside_disk(&mut taken);
+                if more.is_empty() {
+                    break;
+                }
+                replies.extend(state.carry_out(group, begin(more, waiting))?);
             }
-            Ok(replies)
-        })?;
+            state.settle(group)?;
+            views.take_out(change, state.changed());
+            // Where others come, the next group need not wait for the disk.
+            let leaves_sync = pace.may_leave(sync) && (is_behind || queue.has_more());
+            if leaves_sync {
+                views.current()?; // which readers share until this commit is acknowledged
+                group.leave_sync();
+            }
+            Ok((replies, leaves_sync))
+        });
+        let Applied { result: (replies, leaves_sync), committed } = applied?;
+        Ok(Grouped { replies, change, committed, leaves_sync })
+    }
+
+    /// Lets readers see what was committed, and answers who asked for it.
+    fn acknowledge(&mut self, replies: Vec<Reply>) {
         self.views.renew(&self.state.catalogue);
-        let waiting = std::mem::take(&mut self.owed.waiting);
+        let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().zip(replies).for_each(|(waiting, reply)| waiting.answer(reply));
+    }
+
+    /// Leaves that, and the wait for the disk, to the thread for it.
+    fn hand_over(&mut self, change: Change, replies: Vec<Reply>) -> Result<(), StoreError> {
+        let Ok(view) = self.views.following(&self.state.catalogue, change) else {
+            self.engine.finish_sync()?;
+            self.acknowledge(replies);
+            return Ok(());
+        };
+        let waiting = std::mem::take(&mut self.waiting);
+        self.queue.begin_sync(waiting.len());
+        self.acknowledger.take(Committed { view, change, waiting, replies });
         Ok(())
     }
 
@@ -188,27 +185,11 @@ impl<E: Engine> Writer<E> {
         if work.iter().any(Work::changes_tables) { self.views.current().map(drop) } else { Ok(()) }
     }
 
-    fn group(&mut self, work: Vec<Work>, bytes: usize, sync: Sync) -> Result<Vec<Reply>, StoreError> {
-        let (state, views) = (&mut self.state, &self.views);
-        let change = views.begin();
-        state.begin(change);
-        let applied = self.engine.apply(sync, |group| {
-            let replies = state.carry_out(group, work)?;
-            state.settle(group)?;
-            views.take_out(change, state.changed());
-            Ok(replies)
-        })?;
-        if applied.committed {
-            self.note(bytes, sync);
-        }
-        Ok(applied.result)
-    }
-
     /// Does what is due when no request comes: commits what has waited for one, or sees to the disk.
     fn see_to_what_is_due(&mut self) -> Result<(), StoreError> {
-        match self.aside.due(MAX_GROUP_BYTES, Instant::now()) {
+        match self.queue.aside.due(MAX_GROUP_BYTES, Instant::now()) {
             requests if requests.is_empty() => self.see_to_disk(),
-            requests => self.commit(requests),
+            requests => self.commit(requests, Taken::default()),
         }
     }
 
@@ -227,7 +208,11 @@ impl<E: Engine> Writer<E> {
 
     /// Frees some rows of dropped tables where work never ends; the commit that follows brings that to the disk.
     fn reclaim_beside(&mut self) -> Result<(), StoreError> {
-        if self.state.is_reclaiming() { self.reclaim(Sync::Deferred) } else { Ok(()) }
+        if !self.state.is_reclaiming() {
+            return Ok(());
+        }
+        self.queue.wait_for_disk()?;
+        self.reclaim(Sync::Deferred)
     }
 
     /// Frees some rows of a dropped table. One that is damaged takes room, and harms nobody: it is left to the next opening.
@@ -263,27 +248,28 @@ impl<E: Engine> Writer<E> {
     }
 }
 
-/// A request whose work is being done.
-struct Waiting {
-    reply: oneshot::Sender<Reply>,
-    share: Option<OwnedSemaphorePermit>,
+/// What a group of requests came to.
+struct Grouped {
+    replies: Vec<Reply>,
+    change: Change,
+    /// Whether anything was written.
+    committed: bool,
+    /// Whether its sync is left.
+    leaves_sync: bool,
 }
 
-impl Waiting {
-    fn answer(self, reply: Reply) {
-        drop(self.share);
-        // Whoever asked may have gone away: the work is done all the same.
-        let _ = self.reply.send(reply);
-    }
-}
-
-fn split(request: Request) -> (Work, Waiting) {
-    let Request { work, reply, share, .. } = request;
-    (work, Waiting { reply, share })
+/// The work of requests, whose callers wait from now on.
+fn begin(requests: Vec<Request>, waiting: &mut Vec<Waiting>) -> Vec<Work> {
+    let split = |request: Request| {
+        let (work, waits) = request.split();
+        waiting.push(waits);
+        work
+    };
+    requests.into_iter().map(split).collect()
 }
 
 /// A panic ends the store as a failure of the disk does.
-fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
+pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
     let detail =
         format!("the writer of the store panicked ({}); open it again and read what it holds", words_of(panic));
     StoreError::new(StoreErrorKind::OutcomeUnknown, detail)

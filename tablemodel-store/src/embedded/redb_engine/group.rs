@@ -29,11 +29,12 @@ pub(crate) struct RedbGroup<'t> {
     opened: BTreeMap<u64, OpenTable<'t>>,
     /// Changes made and not taken back.
     changes: usize,
+    pub(super) leaves_sync: bool,
 }
 
 impl<'t> RedbGroup<'t> {
     pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
-        Self { transaction, opened: BTreeMap::new(), changes: 0 }
+        Self { transaction, opened: BTreeMap::new(), changes: 0, leaves_sync: false }
     }
 
     /// Closes the tables; whether anything was written.
@@ -68,6 +69,10 @@ impl Group for RedbGroup<'_> {
     fn get<T>(&mut self, space: Space, key: &[u8], read: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, StoreError> {
         let found = self.table(space)?.get(key).map_err(Failure::from)?;
         Ok(found.map(|value| read(value.value())))
+    }
+
+    fn leave_sync(&mut self) {
+        self.leaves_sync = true;
     }
 
     fn create(&mut self, space: Space) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! A storage backend that hands the header page to the disk last.
 //!
-//! Changes no byte and no sync: between two syncs the order of writes is free.
+//! Changes no byte and no sync: between two syncs the order of writes is free. When a sync is made is for `syncs` to say.
 
 use std::{
     io,
@@ -13,6 +13,8 @@ use std::{
 
 use redb::{BackendError, StorageBackend};
 
+use super::syncs::Syncs;
+
 /// Keeps back what is written to the first page until the next sync, and says when it lets it go.
 ///
 /// redb publishes a commit by the header at offset 0. So long as that page has not been handed down, a failure
@@ -20,13 +22,14 @@ use redb::{BackendError, StorageBackend};
 #[derive(Debug)]
 pub(super) struct HeaderLast {
     inner: Arc<dyn StorageBackend>,
+    syncs: Arc<Syncs>,
     header: Mutex<Option<Vec<u8>>>,
     published: Arc<AtomicBool>,
 }
 
 impl HeaderLast {
-    pub(super) fn new(inner: Arc<dyn StorageBackend>, published: Arc<AtomicBool>) -> Self {
-        Self { inner, header: Mutex::new(None), published }
+    pub(super) fn new(inner: Arc<dyn StorageBackend>, syncs: Arc<Syncs>, published: Arc<AtomicBool>) -> Self {
+        Self { inner, syncs, header: Mutex::new(None), published }
     }
 
     fn header(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
@@ -34,6 +37,7 @@ impl HeaderLast {
     }
 
     fn release_header(&self) -> io::Result<()> {
+        self.syncs.finish()?; // before the lock, which readers take
         let mut header = self.header();
         if let Some(page) = header.as_deref() {
             self.published.store(true, Ordering::Release);
@@ -59,16 +63,18 @@ impl StorageBackend for HeaderLast {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        self.syncs.finish()?;
         self.inner.set_len(len)
     }
 
     fn sync_data(&self) -> io::Result<()> {
         self.release_header()?;
-        self.inner.sync_data()
+        self.syncs.sync()
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         if offset > 0 {
+            self.syncs.finish()?;
             return self.inner.write(offset, data);
         }
         let mut header = self.header();
@@ -80,7 +86,8 @@ impl StorageBackend for HeaderLast {
 
     /// A header still kept back is that of a commit which failed: it must not be seen.
     fn close(&self) -> io::Result<()> {
-        self.inner.close()
+        let synced = self.syncs.finish();
+        self.inner.close().and(synced)
     }
 
     fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {

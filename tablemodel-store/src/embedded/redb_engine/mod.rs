@@ -7,6 +7,7 @@ mod group;
 mod header_last;
 mod open;
 mod snapshot;
+mod syncs;
 
 use std::sync::{
     Arc,
@@ -15,7 +16,7 @@ use std::sync::{
 
 use redb::{Database, Durability, ReadOnlyDatabase, ReadableDatabase, StorageError, TableDefinition, WriteTransaction};
 
-use self::{error::Failure, group::RedbGroup, snapshot::RedbSnapshot};
+use self::{error::Failure, group::RedbGroup, snapshot::RedbSnapshot, syncs::Syncs};
 use super::engine::{Applied, Engine, Space, Sync};
 use crate::{StoreError, StoreErrorKind};
 
@@ -31,6 +32,8 @@ pub(crate) struct RedbEngine {
     file: FileSize,
     /// Raised by the backend when the page that publishes a commit is about to be written.
     published: Arc<AtomicBool>,
+    /// Those of a database that is written.
+    syncs: Option<Arc<Syncs>>,
     repaired: bool,
 }
 
@@ -70,15 +73,23 @@ impl RedbEngine {
     }
 
     /// A commit that fails before its header page was handed to the disk has certainly not happened.
-    fn commit(&self, transaction: WriteTransaction) -> Result<(), StoreError> {
+    fn commit(&self, transaction: WriteTransaction, leaves_sync: bool) -> Result<(), StoreError> {
         self.published.store(false, Ordering::Release);
-        let Err(failure) = error::guarded(|| Ok(transaction.commit()?)) else { return Ok(()) };
-        if !self.published.load(Ordering::Acquire) {
-            return Err(failure);
+        let leave = |leaves| self.syncs.iter().for_each(|syncs| syncs.leave(leaves));
+        leave(leaves_sync);
+        let committed = error::guarded(|| Ok(transaction.commit()?));
+        leave(false);
+        match committed {
+            Err(failure) if self.published.load(Ordering::Acquire) => Err(unknown(failure)),
+            committed => committed,
         }
-        let detail = "the disk failed while it was committing; open the store again and read what it holds";
-        Err(StoreError::new(StoreErrorKind::OutcomeUnknown, detail).caused_by(failure))
     }
+}
+
+/// The error of a commit that may have reached the disk.
+fn unknown(failure: StoreError) -> StoreError {
+    let detail = "the disk failed while it was committing; open the store again and read what it holds";
+    StoreError::new(StoreErrorKind::OutcomeUnknown, detail).caused_by(failure)
 }
 
 impl Drop for RedbEngine {
@@ -113,9 +124,10 @@ impl Engine for RedbEngine {
         let mut group = RedbGroup::new(&transaction);
         // A panic of redb on a damaged page must not end the thread; the transaction is given up.
         let result = error::guarded(|| Ok(work(&mut group))).flatten();
+        let leaves_sync = group.leaves_sync;
         let closed = group.finish();
         match result.and_then(|result| Ok((result, closed?))) {
-            Ok((result, true)) => self.commit(transaction).map(|()| Applied { result, committed: true }),
+            Ok((result, true)) => self.commit(transaction, leaves_sync).map(|()| Applied { result, committed: true }),
             unchanged => {
                 let aborted = error::guarded(|| Ok(transaction.abort()?));
                 unchanged.and_then(|(result, _)| aborted.map(|()| Applied { result, committed: false }))
@@ -125,7 +137,12 @@ impl Engine for RedbEngine {
 
     fn sync(&self, sync: Sync) -> Result<(), StoreError> {
         let transaction = self.begin(sync)?;
-        self.commit(transaction)
+        self.commit(transaction, false)
+    }
+
+    fn finish_sync(&self) -> Result<(), StoreError> {
+        let finished = self.syncs.as_ref().map_or(Ok(()), |syncs| syncs.finish());
+        finished.map_err(|failure| unknown(disk_failure(&failure)))
     }
 
     fn was_repaired(&self) -> bool {

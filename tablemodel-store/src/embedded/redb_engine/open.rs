@@ -17,6 +17,7 @@ use super::{
     Handle, RedbEngine,
     error::{Failure, disk_failure, guarded},
     header_last::HeaderLast,
+    syncs::Syncs,
 };
 use crate::{StoreError, StoreErrorKind};
 
@@ -43,7 +44,8 @@ pub(crate) fn open_file(path: &Path, access: Access, cache_bytes: usize) -> Resu
 pub(crate) fn open_backend(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
     let backend: Arc<dyn StorageBackend> = Arc::from(backend);
     let published = Arc::new(AtomicBool::new(false));
-    let header_last = HeaderLast::new(Arc::clone(&backend), Arc::clone(&published));
+    let syncs = Arc::new(Syncs::new(Arc::clone(&backend)));
+    let header_last = HeaderLast::new(Arc::clone(&backend), Arc::clone(&syncs), Arc::clone(&published));
     let repaired = Arc::new(AtomicBool::new(false));
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes).set_repair_callback({
@@ -55,6 +57,7 @@ pub(crate) fn open_backend(backend: Box<dyn StorageBackend>, cache_bytes: usize)
         database: Some(Handle::ReadWrite(database)),
         file: Box::new(move || backend.len()),
         published,
+        syncs: Some(syncs),
         repaired: repaired.load(Ordering::Acquire),
     })
 }
@@ -79,6 +82,7 @@ fn open_to_read(path: &Path, cache_bytes: usize) -> Result<RedbEngine, StoreErro
         database: Some(Handle::ReadOnly(database)),
         file: Box::new(move || Ok(fs::metadata(&path)?.len())),
         published: Arc::default(),
+        syncs: None,
         repaired: false,
     })
 }

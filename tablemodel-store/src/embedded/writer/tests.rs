@@ -11,6 +11,7 @@ use std::{
 };
 
 use redb::backends::InMemoryBackend;
+use tokio::sync::oneshot;
 
 use super::*;
 use crate::{
@@ -22,6 +23,7 @@ use crate::{
         keys::key_bytes,
         pace::Durability,
         prepare::prepare,
+        queue::{Haste, Message},
         redb_engine::{RedbEngine, open_backend},
         rows::{Mark, Rows},
     },
@@ -70,6 +72,10 @@ impl Engine for Watched {
         self.engine.sync(sync)
     }
 
+    fn finish_sync(&self) -> Result<(), StoreError> {
+        self.engine.finish_sync()
+    }
+
     fn was_repaired(&self) -> bool {
         false
     }
@@ -79,7 +85,8 @@ impl Engine for Watched {
     }
 }
 
-fn writer(queue: Receiver<Message>, durability: Durability) -> (Writer<Watched>, Arc<Dictionary>) {
+fn writer(durability: Durability) -> (Sender<Message>, Writer<Watched>, Arc<Dictionary>) {
+    let (sender, queue) = channel();
     let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
     engine.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
     let records::Loaded { counters, catalogue, dropped, names } = records::load(&engine.snapshot().unwrap()).unwrap();
@@ -90,13 +97,14 @@ fn writer(queue: Receiver<Message>, durability: Durability) -> (Writer<Watched>,
     let state =
         State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), Arc::new(SystemClock));
     let pace = Pace::new(durability);
-    (Writer { engine, views, state, pace, queue, aside: Aside::default(), owed: Owed::default() }, names)
+    let acknowledger = Acknowledger::start(Arc::clone(&engine), Arc::clone(&views), sender.clone()).unwrap();
+    let writer = Writer { engine, views, state, pace, queue: Queue::new(queue), acknowledger, waiting: Vec::new() };
+    (sender, writer, names)
 }
 
 #[test]
 fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
-    let (sender, queue) = channel();
-    let (mut writer, names) = writer(queue, Durability::Durable);
+    let (sender, mut writer, names) = writer(Durability::Durable);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (views, noted) = (Arc::clone(&writer.views), Arc::clone(&seen));
     let look = move || {
@@ -137,8 +145,7 @@ fn done(sender: &Sender<Message>, writer: &mut Writer<Watched>, work: Work) {
 
 #[test]
 fn who_reads_before_a_commit_is_answered_finds_no_row_of_it_as_it_was_and_another_as_it_is() {
-    let (sender, queue) = channel();
-    let (mut writer, names) = writer(queue, Durability::Durable);
+    let (sender, mut writer, names) = writer(Durability::Durable);
     let rows = |rows: &[&str], number: i32| {
         let put = |batch: Batch, row: &&str| {
             batch.with(*row, Action::InsertOrReplace(Properties::from_iter([("N", number)])))
@@ -210,8 +217,7 @@ fn kinds(told: Vec<(Reply, bool)>) -> Vec<(Option<StoreErrorKind>, bool)> {
 #[test]
 fn who_closes_the_store_is_told_that_what_was_acknowledged_did_not_reach_the_disk() {
     for durability in [Durability::Relaxed, Durability::Bulk] {
-        let (sender, queue) = channel();
-        let (mut writer, names) = writer(queue, durability);
+        let (sender, mut writer, names) = writer(durability);
         let row = Batch::new("People", "p").with("r", Action::InsertOrReplace(Properties::new()));
         // The first commits wait for the disk, since no stamps are recorded ahead yet.
         let commit = || Work::Commit(prepare(std::slice::from_ref(&row), &names));
@@ -224,7 +230,7 @@ fn who_closes_the_store_is_told_that_what_was_acknowledged_did_not_reach_the_dis
         assert!(writer.pace.is_unsynced());
         writer.engine.fails.store(true, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
-        sender.send(Message::Close(reply)).unwrap();
+        sender.send(Message::Close(Some(reply))).unwrap();
         let views = Arc::clone(&writer.views);
         assert_eq!(kinds(ended(writer, vec![answer])), [(Some(StoreErrorKind::Closed), true)]);
         assert!(views.failure().is_some(), "others who close it are told as well");
@@ -233,21 +239,19 @@ fn who_closes_the_store_is_told_that_what_was_acknowledged_did_not_reach_the_dis
 
 #[test]
 fn who_is_told_of_a_failure_finds_the_file_closed() {
-    let (sender, queue) = channel();
-    let (writer, _) = writer(queue, Durability::Durable);
+    let (sender, writer, _) = writer(Durability::Durable);
     writer.engine.fails.store(true, Ordering::Relaxed);
     let (message, answer) = asked(Work::CreateTable("People".into()));
     let (reply, closed) = oneshot::channel();
     sender.send(message).unwrap();
-    sender.send(Message::Close(reply)).unwrap();
+    sender.send(Message::Close(Some(reply))).unwrap();
     let told = kinds(ended(writer, vec![answer, closed]));
     assert_eq!(told, [(Some(StoreErrorKind::Closed), true); 2]);
 }
 
 #[test]
 fn a_panic_of_the_writer_closes_the_store_and_leaves_the_outcome_unknown() {
-    let (sender, queue) = channel();
-    let (writer, _) = writer(queue, Durability::Durable);
+    let (sender, writer, _) = writer(Durability::Durable);
     *writer.engine.look.lock().unwrap() = Some(Box::new(|| panic!("planted")));
     let views = Arc::clone(&writer.views);
     let (message, answer) = asked(Work::CreateTable("People".into()));

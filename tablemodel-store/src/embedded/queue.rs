@@ -1,0 +1,266 @@
+//! What comes to the writer thread, in order, and whom it answers.
+//!
+//! Nothing is done here. Also who waits for the disk tells the writer through the queue, so that the writer can wait for both.
+
+use std::{
+    collections::VecDeque,
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    time::Instant,
+};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::{
+    acknowledger::Failed,
+    aside::Aside,
+    state::{Reply, Work},
+};
+use crate::StoreError;
+
+/// Requests that one commit takes at most.
+const MAX_GROUP_REQUESTS: usize = 256;
+/// Bytes of requests at which a group takes no more.
+pub(super) const MAX_GROUP_BYTES: usize = 8 * 1024 * 1024;
+
+/// What comes through the queue.
+pub(super) enum Message {
+    Request(Request),
+    /// Finish, close the file, answer; nobody, where nobody is left who could ask.
+    Close(Option<oneshot::Sender<Reply>>),
+    /// The commit that was on its way to the disk is there and acknowledged, or failed.
+    Synced(Result<(), Failed>),
+}
+
+/// How soon work is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    Now,
+    /// With what others ask for, if they do so soon.
+    None,
+}
+
+/// Work, and where to answer.
+pub(super) struct Request {
+    pub(super) work: Work,
+    /// About the memory that it takes.
+    pub(super) bytes: usize,
+    pub(super) haste: Haste,
+    pub(super) reply: oneshot::Sender<Reply>,
+    /// Its share of the queue, given back when it is answered.
+    pub(super) share: Option<OwnedSemaphorePermit>,
+}
+
+impl Request {
+    /// The work, and who waits for it.
+    pub(super) fn split(self) -> (Work, Waiting) {
+        let Self { work, reply, share, .. } = self;
+        (work, Waiting { reply, share })
+    }
+}
+
+/// A request whose work is being done.
+pub(super) struct Waiting {
+    reply: oneshot::Sender<Reply>,
+    share: Option<OwnedSemaphorePermit>,
+}
+
+impl Waiting {
+    pub(super) fn answer(self, reply: Reply) {
+        drop(self.share);
+        // Whoever asked may have gone away: the work is done all the same.
+        let _ = self.reply.send(reply);
+    }
+}
+
+/// What a group has taken.
+#[derive(Default)]
+pub(super) struct Taken {
+    requests: usize,
+    bytes: usize,
+}
+
+impl Taken {
+    const fn is_enough(&self) -> bool {
+        self.requests >= MAX_GROUP_REQUESTS || self.bytes >= MAX_GROUP_BYTES
+    }
+}
+
+/// The writer's end of the queue.
+pub(super) struct Queue {
+    messages: Receiver<Message>,
+    /// Heard, and not taken yet.
+    requests: VecDeque<Request>,
+    /// Those in no hurry.
+    pub(super) aside: Aside,
+    is_closing: bool,
+    /// Who is told that the store is closed.
+    pub(super) closer: Option<oneshot::Sender<Reply>>,
+    /// Of how many requests the commit is that is on its way to the disk.
+    syncing: Option<usize>,
+    failed: Option<Failed>,
+}
+
+impl Queue {
+    pub(super) fn new(messages: Receiver<Message>) -> Self {
+        let (requests, aside) = (VecDeque::new(), Aside::default());
+        Self { messages, requests, aside, is_closing: false, closer: None, syncing: None, failed: None }
+    }
+
+    /// Whether the store is to be closed, and nothing waits that was asked before.
+    pub(super) fn is_at_its_end(&self) -> bool {
+        self.is_closing && self.requests.is_empty()
+    }
+
+    /// Whether a request waits that is in a hurry.
+    pub(super) fn has_more(&mut self) -> bool {
+        while self.requests.is_empty()
+            && !self.is_closing
+            && let Ok(message) = self.messages.try_recv()
+        {
+            self.hear(message);
+        }
+        !self.requests.is_empty()
+    }
+
+    /// Requests that wait now: as many as a group takes that has taken some.
+    pub(super) fn take(&mut self, taken: &mut Taken) -> Vec<Request> {
+        let mut requests = Vec::new();
+        while !taken.is_enough()
+            && self.has_more()
+            && let Some(request) = self.requests.pop_front()
+        {
+            taken.requests += 1;
+            taken.bytes += request.bytes;
+            requests.push(request);
+        }
+        requests
+    }
+
+    /// Waits for a message until then, or as long as it takes.
+    pub(super) fn wait(&mut self, deadline: Option<Instant>) -> Result<(), RecvTimeoutError> {
+        if self.has_more() || self.is_closing {
+            return Ok(());
+        }
+        let message = match deadline {
+            Some(deadline) => self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now()))?,
+            None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected)?,
+        };
+        self.hear(message);
+        Ok(())
+    }
+
+    /// Notes that a commit of so many requests is on its way to the disk, until [`Message::Synced`] comes.
+    pub(super) const fn begin_sync(&mut self, requests: usize) {
+        self.syncing = Some(requests);
+    }
+
+    /// Whether a commit is on its way to the disk, as far as was heard.
+    pub(super) const fn is_syncing(&self) -> bool {
+        self.syncing.is_some()
+    }
+
+    /// Requests that come along with a group while the disk is busy with the one before. None once that is done, or has not more
+    /// requests than this group: then as many are under way as wait, and more may not come before it is done.
+    pub(super) fn take_beside_disk(&mut self, taken: &mut Taken) -> Vec<Request> {
+        loop {
+            let has_more = self.has_more(); // asked first: what it hears may be that the disk is done
+            if self.syncing.is_none_or(|before| taken.requests >= before) {
+                return Vec::new();
+            }
+            if has_more {
+                return self.take(taken);
+            }
+            self.hear_next();
+        }
+    }
+
+    /// Waits until the commit on its way is on the disk, and acknowledged. The error is why it may not be there.
+    pub(super) fn wait_for_disk(&mut self) -> Result<(), StoreError> {
+        while self.is_syncing() {
+            self.hear_next();
+        }
+        self.failed.as_ref().map_or(Ok(()), |failed| Err(failed.failure.clone()))
+    }
+
+    /// The commit that may not have reached the disk.
+    pub(super) fn failed(&mut self) -> Option<Failed> {
+        self.failed.take()
+    }
+
+    fn hear_next(&mut self) {
+        match self.messages.recv() {
+            Ok(message) => self.hear(message),
+            // The thread that waits for the disk can speak as long as it has anything to say.
+            Err(_) => self.syncing = None,
+        }
+    }
+
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Synced(ended) => (self.syncing, self.failed) = (None, ended.err()),
+            _ if self.is_closing => {} // came too late, and is told so by the end of the channel
+            Message::Close(closer) => (self.is_closing, self.closer) = (true, closer),
+            Message::Request(request) if request.haste == Haste::None => self.aside.add(request, Instant::now()),
+            Message::Request(request) => self.requests.push_back(request),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    fn ask(to: &Sender<Message>, haste: Haste) {
+        let reply = oneshot::channel().0;
+        to.send(Message::Request(Request { work: Work::Flush, bytes: 1, haste, reply, share: None })).unwrap();
+    }
+
+    #[test]
+    fn nobody_waits_for_a_disk_that_is_done() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        queue.begin_sync(5);
+        sender.send(Message::Synced(Ok(()))).unwrap();
+        assert!(queue.take_beside_disk(&mut Taken::default()).is_empty());
+        queue.begin_sync(5);
+        sender.send(Message::Synced(Ok(()))).unwrap();
+        assert!(!queue.has_more());
+        queue.wait_for_disk().unwrap();
+    }
+
+    #[test]
+    fn others_come_along_until_the_disk_is_done_or_they_are_as_many_as_the_group_before() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        let taken = &mut Taken::default();
+        queue.begin_sync(3);
+        (0..2).for_each(|_| ask(&sender, Haste::Now));
+        assert_eq!(queue.take_beside_disk(taken).len(), 2);
+        ask(&sender, Haste::Now);
+        assert_eq!(queue.take_beside_disk(taken).len(), 1);
+        ask(&sender, Haste::Now);
+        assert!(queue.take_beside_disk(taken).is_empty(), "it would be larger than the one before");
+        sender.send(Message::Synced(Ok(()))).unwrap();
+        queue.wait_for_disk().unwrap();
+        assert!(queue.take_beside_disk(&mut Taken::default()).is_empty(), "the disk is done");
+        assert_eq!(queue.take(&mut Taken::default()).len(), 1, "nobody is forgotten");
+    }
+
+    #[test]
+    fn what_was_asked_before_the_end_is_taken_and_what_comes_after_it_is_not() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        ask(&sender, Haste::Now);
+        ask(&sender, Haste::None);
+        sender.send(Message::Close(None)).unwrap();
+        ask(&sender, Haste::Now);
+        queue.wait(None).unwrap();
+        assert!(!queue.is_at_its_end());
+        assert_eq!(queue.take(&mut Taken::default()).len(), 1);
+        assert!(queue.is_at_its_end() && queue.aside.deadline().is_some());
+        queue.wait(None).unwrap(); // does not block
+        assert!(queue.take(&mut Taken::default()).is_empty());
+    }
+}
