@@ -13,6 +13,8 @@ use crate::{Action, StoreError, apply};
 
 /// New rows side by side from which on it pays to let the engine insert them in one go.
 const MIN_RUN: usize = 3;
+/// Bytes of old rows that are kept for taking back: a request of a few bytes may remove a hundred rows of 1 MiB.
+const MAX_OLD_BYTES: usize = 32 * 1024 * 1024;
 
 /// A write, ready to be made.
 struct Write<'a> {
@@ -46,8 +48,8 @@ impl<'a> Made<'a> {
     }
 }
 
-/// Writes all operations of commits, each with the spaces in which the rows of its batches lie, or none; whether it did. Rows must
-/// be stamped.
+/// Writes all operations of commits, each with the spaces in which the rows of its batches lie, or none; whether it did. Gives up where
+/// too much of what was there would have to be kept. Rows must be stamped.
 pub(super) fn attempt(group: &mut impl Group, commits: &[(&PreparedCommit, Vec<Space>)]) -> Result<bool, StoreError> {
     let Some(writes) = in_order_of_keys(commits) else { return Ok(false) };
     let mut made = Made { writes: Vec::with_capacity(writes.len()), bytes: Vec::new() };
@@ -58,7 +60,7 @@ pub(super) fn attempt(group: &mut impl Group, commits: &[(&PreparedCommit, Vec<S
             ..MIN_RUN => (swap(group, first, &mut made)?, tail),
             _ => (insert(group, run, &mut made)?, after),
         };
-        if !allowed {
+        if !allowed || made.bytes.len() > MAX_OLD_BYTES {
             made.take_back(group)?;
             return Ok(false);
         }
@@ -215,6 +217,24 @@ mod tests {
             assert_eq!(attempted(&engine, batch.clone()), (false, false), "{batch:?}");
             assert_eq!(stored(&engine), before, "{batch:?}");
         }
+    }
+
+    #[test]
+    fn large_rows_are_not_all_kept_in_memory_to_take_them_back() {
+        let engine = engine();
+        let large: Properties = (0..15).map(|at| (format!("A{at}"), vec![1_u8; 64 * 1024])).collect();
+        let keys: Vec<_> = (0..40).map(|row| format!("row{row:05}")).collect();
+        for key in &keys {
+            let batch = Batch::new("Table", "p").with(key.as_str(), Action::Insert(large.clone()));
+            assert_eq!(attempted(&engine, batch), (true, true));
+        }
+        let delete = |keys: &[String]| {
+            let delete = |batch: Batch, key: &String| batch.with(key.as_str(), Action::Delete(Condition::Exists));
+            keys.iter().fold(Batch::new("Table", "p"), delete)
+        };
+        assert_eq!(attempted(&engine, delete(&keys)), (false, false));
+        assert_eq!(stored(&engine).len(), keys.len());
+        assert_eq!(attempted(&engine, delete(&keys[..30])), (true, true));
     }
 
     #[test]

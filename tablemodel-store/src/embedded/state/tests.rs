@@ -71,7 +71,7 @@ impl Writing {
     }
 }
 
-/// A batch of rows, `step` apart; `odd` is done to the last of them, an insert or a replacement to the others.
+/// A batch of rows, `step` apart; `odd` is done to the last of them, or to all, and the others are inserted or replaced.
 fn batch((first, step, count, odd): (u16, u16, u16, u8)) -> Batch {
     let properties = Properties::from_iter([("First", i32::from(first))]);
     (0..count).fold(Batch::new(TABLE, "p"), |batch, at| {
@@ -80,6 +80,7 @@ fn batch((first, step, count, odd): (u16, u16, u16, u8)) -> Batch {
             1 if at + 1 == count => Action::Delete(Condition::Exists),
             2 if at + 1 == count => Action::Merge(properties.clone(), Condition::Exists),
             3 if at + 1 == count => Action::Replace(properties.clone(), Condition::Match(ETag::from_stamp(7))),
+            4 => Action::Insert(properties.clone()),
             _ => Action::InsertOrReplace(properties.clone()),
         };
         batch.with(format!("row{:04}", (first + at * step) % ROWS), action)
@@ -118,10 +119,20 @@ fn where_a_commit_of_a_large_group_is_refused_the_others_are_written_all_the_sam
     let mut writing = Writing::new();
     writing.group(vec![writing.work(&batch((799, 1, 1, 99)))]);
     // Their rows lie between each other; the second inserts the one that is there.
-    let (first, second) = (batch((0, 2, 400, 99)), batch((1, 2, 400, 0)));
+    let (first, second) = (batch((0, 2, 400, 4)), batch((1, 2, 400, 4)));
     let replies = writing.group(vec![writing.work(&first), writing.work(&second)]);
     assert_eq!(replies[0].as_ref().map(Vec::len).unwrap(), 1);
     assert_eq!(replies[1].as_ref().unwrap_err().kind(), crate::StoreErrorKind::RowExists);
     assert_eq!(writing.stored().len(), 401);
     assert_eq!(writing.state.changed().count(), 401);
+}
+
+#[test]
+fn of_two_commits_of_a_group_that_insert_the_same_row_the_first_has_it() {
+    let mut writing = Writing::new();
+    let (first, second, third) = (batch((0, 2, 400, 4)), batch((500, 1, 100, 4)), batch((1, 2, 300, 4)));
+    let replies = writing.group([first, second, third].iter().map(|batch| writing.work(batch)).collect());
+    let written: Vec<_> = replies.iter().map(Result::is_ok).collect();
+    assert_eq!(written, [true, false, true]);
+    assert_eq!(writing.stored().len(), 700);
 }
