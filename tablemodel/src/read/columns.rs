@@ -19,6 +19,8 @@ pub(crate) struct Columns {
     columns: Box<[Column]>,
     /// Where the discriminator is among them.
     entity_type: usize,
+    /// Where those are that have a default, which no key holds.
+    defaulted: Box<[usize]>,
 }
 
 #[derive(Debug)]
@@ -44,12 +46,17 @@ impl Columns {
             Column { name, asked: AtomicPtr::default(), in_keys: in_keys(name), then }
         };
         let columns = names.as_slice().iter().enumerate().map(column).collect();
-        Self { names, columns, entity_type }
+        Self { names, columns, entity_type, defaulted: Box::default() }
     }
 
     /// Those of an entity.
     pub(crate) fn of(schema: &'static EntitySchema) -> Self {
-        Self::new(schema.properties().map(|property| property.property), |name| schema.place_in_keys(name))
+        let columns =
+            Self::new(schema.properties().map(|property| property.property), |name| schema.place_in_keys(name));
+        let defaulted = schema.properties().filter(|property| property.has_value_where_absent());
+        let defaulted = defaulted.map(|property| property.property).filter(|name| !schema.in_key(name));
+        let defaulted = defaulted.filter_map(|name| columns.names.position(name)).collect();
+        Self { defaulted, ..columns }
     }
 
     /// Those that tell which sources an entity names, what it copies of them, and what is written with that.
@@ -140,6 +147,12 @@ impl<'r> InRow<'r> {
     #[inline]
     pub(crate) fn is_of(&self, discriminator: &str) -> bool {
         matches!(self.values.get(self.columns.entity_type), Some(Some(ValueRef::String(found))) if *found == discriminator)
+    }
+
+    /// Whether a property is not there that is read as a default.
+    #[inline]
+    pub(crate) fn lacks_default(&self) -> bool {
+        self.columns.defaulted.iter().any(|at| matches!(self.values.get(*at), Some(None)))
     }
 
     /// The value under a name: soonest if names are asked for in their order.

@@ -194,7 +194,7 @@ impl<'q> Point<'q> {
             return other(to);
         }
         self.registered.columns.read(row, |row| {
-            if !row.is_of(schema.discriminator) {
+            if !row.is_of(schema.discriminator) || row.lacks_default() {
                 return other(to);
             }
             let keys = image::key_values(schema, owner)?;

@@ -118,6 +118,11 @@ impl PropertySchema {
         Self { was: Some(was), ..self }
     }
 
+    /// Whether a row that lacks it is read as if it had a value.
+    pub(crate) fn has_value_where_absent(&self) -> bool {
+        !self.aggregate && self.default.is_some_and(|default| !matches!(default(), Ok(None)))
+    }
+
     /// The same, reading as this default where absent.
     pub const fn or_default(self, default: StoredDefault) -> Self {
         Self { default: Some(default), ..self }

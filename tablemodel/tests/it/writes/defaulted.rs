@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tablemodel::{
     ErrorKind,
     prelude::*,
-    store::{Action, Durability, EmbeddedStore, TableStore},
+    store::{Action, Batch, Durability, EmbeddedStore, TableStore},
     testing::TestDatabase,
 };
 
@@ -196,4 +196,35 @@ async fn a_scan_is_matched_against_the_default() {
         assert_eq!(scan().matching(Customer::GRADE.eq(3)).all(&db).await.expect("read").len(), 2);
         assert_eq!(scan().matching(Customer::GRADE.gt(3)).all(&db).await.expect("read").len(), 0);
     }
+}
+
+/// As a program writes it that knows less of the entity, in the same version.
+#[tokio::test]
+async fn a_row_that_names_its_type_and_lacks_a_default_is_found_by_an_index_over_it() {
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Legacy", entity_type = "Member", partition = "{region}", row = "m_{id:04}")]
+    #[table(index(by_grade, row = "grade_{grade:02}_{id:04}", keys_only))]
+    struct Member {
+        region: String,
+        id: u32,
+        #[table(default = 3)]
+        grade: u8,
+    }
+
+    #[derive(TableModel)]
+    enum Model {
+        Member(Member),
+    }
+
+    let db = Database::in_memory::<Model>().await.expect("a database");
+    db.ensure_tables().await.expect("tables");
+    let member = Member { region: "eu".to_owned(), id: 1, grade: 3 };
+    let stored = db.insert(&member).await.expect("inserted");
+    let lacking = properties([("EntityType", "Member@1".into()), ("_seq", stored.sequence().into())]);
+    let batch = Batch::new("Legacy", "eu").with("m_0001", Action::InsertOrReplace(lacking));
+    db.store().commit(&[batch]).await.expect("planted");
+    assert_clean(&db).await;
+    let path = || Member::by_grade().region("eu").grade(3);
+    assert_eq!(path().all(&db).await.expect("read").len(), 1);
+    assert_eq!(*path().id(1).one(&db).await.expect("read").expect("there"), member);
 }
