@@ -21,7 +21,7 @@ use crate::{
         fields::OfShown,
     },
     rooms::copy::{self, Source},
-    schema::{AggregateSchema, CopySchema, EntitySchema, Function, IndexSchema},
+    schema::{AggregateSchema, CopySchema, EntitySchema, Function, IndexSchema, PropertySchema},
 };
 
 /// Whether a change of its copies changes no row of the holder but its own, and no other entity.
@@ -32,11 +32,21 @@ pub(crate) fn is_alone(schema: &'static EntitySchema, setting: &Setting) -> bool
         && !setting.moving // with the rows of the form that it moves to
         && schema.shape.is_none()
         && !schema.has_ancestors() // a row of an older version is written with all its rows
+        && !may_lack_default(schema)
         && schema.readable_by.is_none() // with what older programs read of it
         && !schema.holds_aggregates()
         && !schema.indexes.iter().any(|index| shows_copies(schema, index))
         && !schema.aggregates.iter().any(|aggregate| adds_copies(schema, aggregate))
         && !setting.copied.iter().any(|by| by.copy.properties.iter().any(|name| schema.copy_with(name).is_some()))
+}
+
+/// Whether a row may lack what is read as a default, and is written as a whole with it: a row of another program does, and one that
+/// names its source by it must.
+fn may_lack_default(schema: &'static EntitySchema) -> bool {
+    let names_source =
+        |property: &str| schema.copies.iter().flat_map(|copy| copy.key).any(|pair| pair.holder == property);
+    let mut all = schema.properties().filter(|property| schema.adopt || names_source(property.property));
+    all.any(PropertySchema::has_value_where_absent)
 }
 
 /// Whether rows of the index depend on a copy.
