@@ -1,7 +1,7 @@
 //! A frozen struct is written as Rust, and has the very format that it was made from.
 
 use super::{
-    super::{Model, Package, run},
+    super::{Model, Package, frozen, run},
     everything_v1::EverythingV1,
 };
 use crate::{DateTime, Uuid, format::Format, prelude::*};
@@ -124,4 +124,20 @@ fn a_frozen_struct_is_written_as_the_file_beside_this_one() {
 #[test]
 fn a_frozen_struct_has_the_format_that_it_was_made_from() {
     assert_eq!(Format::of(EverythingV1::SCHEMA), Format::of(Everything::SCHEMA));
+}
+
+/// The float that a text means is another one as `f32`, and stands under another key.
+#[test]
+fn a_frozen_struct_asks_which_floats_an_index_has_a_row_for() {
+    #[derive(TableEntity)]
+    #[table(name = "Everything", entity_type = "Measured", partition = "{id}", row = "measured")]
+    #[table(index(by_size, row = "size_{sizes:sortable}_{id}", each(sizes), keys_only))]
+    struct Measured {
+        id: u32,
+        #[table(json)]
+        sizes: Vec<f32>,
+    }
+    let text = frozen::text(&Format::of(Measured::SCHEMA).expect("a format"), None, &[]);
+    let asked = r#"pub sizes: Vec<compile_error!("write here the type of a float in Sizes: f32 or f64")>,"#;
+    assert!(text.contains(asked), "{text}");
 }
