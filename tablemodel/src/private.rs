@@ -56,6 +56,9 @@ pub use crate::{
     rooms::list::in_blob,
 };
 
+/// What generated code imports under the names of its parameters, so that these are no items of the user.
+pub const fn parameter() {}
+
 /// What `cli!` runs without the feature `cli`.
 #[cfg(not(feature = "cli"))]
 pub fn without_cli(_: &[&[&EntitySchema]]) -> std::process::ExitCode {

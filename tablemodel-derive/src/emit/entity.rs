@@ -1,10 +1,20 @@
 //! The whole expansion of an entity.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use std::collections::BTreeSet;
 
-use super::{array, checks, fallback, fields, handles, hidden, path, schema};
-use crate::{errors::Errors, lock, meant::entity::Entity, written::Input};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{array, checks, fallback, fields, handles, hidden, parameters, path, schema};
+use crate::{
+    errors::Errors,
+    lock,
+    meant::{
+        entity::Entity,
+        path::{Component, Path},
+    },
+    written::Input,
+};
 
 /// `#[derive(TableEntity)]`
 pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
@@ -29,8 +39,17 @@ fn expand(entity: &Entity) -> TokenStream {
         return hidden(&entity.runtime, &quote!(#arrays #implementation #checks #gate));
     }
     let types = path::paths(entity, &paths);
-    let handles = handles::handles(entity, &paths);
-    hidden(&entity.runtime, &quote!(#arrays #implementation #checks #gate #types #handles))
+    let (handles, parameters) = (handles::handles(entity, &paths), parameters(names(&paths)));
+    let implementation = hidden(&entity.runtime, &quote!(#arrays #implementation #checks #gate));
+    let own = hidden(&entity.runtime, &quote!(#parameters #arrays #types #handles));
+    quote!(#implementation #own)
+}
+
+/// What parameters of the entity's own functions are called, each name once.
+fn names(paths: &[Path]) -> BTreeSet<Ident> {
+    let of_methods = ["value", "range", "text"].map(|name| format_ident!("{name}"));
+    let given = paths.iter().take(1).flat_map(|primary| &primary.components).filter(|component| !component.in_row);
+    of_methods.into_iter().chain(given.map(Component::method)).collect()
 }
 
 fn implementation(entity: &Entity) -> TokenStream {

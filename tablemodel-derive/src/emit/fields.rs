@@ -16,9 +16,9 @@ use crate::{
 pub(crate) fn write(fields: &[Rc<Field>]) -> TokenStream {
     let lines = by_property(fields).filter_map(write_line);
     quote! {
-        fn write_fields(&self, to: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> {
+        fn write_fields(&self, __to: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> {
             #(#lines)*
-            to.written()
+            __to.written()
         }
     }
 }
@@ -31,7 +31,7 @@ pub(crate) fn local(name: &str, ty: &Type) -> Ident {
 
 fn write_line(field: &Field) -> Option<TokenStream> {
     let Field { ident, property, ty, .. } = field;
-    let (this, to) = (local("self", ty), local("to", ty));
+    let (this, to) = (local("self", ty), local("__to", ty));
     Some(match field.kind {
         Kind::Plain => {
             quote_spanned!(ty.span()=> <#ty as _tm::Property>::add_to(&#this.#ident, #to, #property);)
@@ -41,7 +41,7 @@ fn write_line(field: &Field) -> Option<TokenStream> {
         Kind::Group => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::write_fields(&#this.#ident, #to)?;),
         Kind::Array => {
             let array = super::array::implementation(field);
-            quote!(#array::write_slots(&self.#ident, to)?;)
+            quote!(#array::write_slots(&self.#ident, __to)?;)
         }
         Kind::Skipped | Kind::Copy => return None,
     })
@@ -62,7 +62,7 @@ fn by_property(fields: &[Rc<Field>]) -> impl Iterator<Item = &Field> {
 /// `fn read_fields` of the given `field: value` lines.
 pub(crate) fn read_function(lines: impl Iterator<Item = TokenStream>) -> TokenStream {
     quote! {
-        fn read_fields(from: &_tm::FieldReader<'_>) -> _tm::Result<Self, _tm::FieldError> {
+        fn read_fields(__from: &_tm::FieldReader<'_>) -> _tm::Result<Self, _tm::FieldError> {
             _tm::Ok(Self { #(#lines),* })
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn read_copies(fields: &[Rc<Field>]) -> Option<TokenStream> {
     let lines: Vec<_> = lines.collect();
     (!lines.is_empty()).then(|| {
         quote! {
-            fn read_copies(&mut self, from: &_tm::FieldReader<'_>) -> _tm::Result<(), _tm::FieldError> {
+            fn read_copies(&mut self, __from: &_tm::FieldReader<'_>) -> _tm::Result<(), _tm::FieldError> {
                 #(#lines)*
                 _tm::Ok(())
             }
@@ -85,10 +85,10 @@ pub(crate) fn read_copies(fields: &[Rc<Field>]) -> Option<TokenStream> {
     })
 }
 
-/// `from.take_copy::<Employee, Card>("Manager")?`
+/// `__from.take_copy::<Employee, Card>("Manager")?`
 fn copied(field: &Field) -> TokenStream {
     let (of, property, ty) = (field.copy.as_ref().map(|copy| &copy.of), &field.property, &field.ty);
-    let from = local("from", ty);
+    let from = local("__from", ty);
     quote_spanned!(ty.span()=> #from.take_copy::<#of, #ty>(#property)?)
 }
 
@@ -107,22 +107,22 @@ pub(crate) fn unreachable() -> [TokenStream; 2] {
     [write, read]
 }
 
-/// `field: from.take("Property")?`; `property` is the names of a blob.
+/// `field: __from.take("Property")?`; `property` is the names of a blob.
 pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
     let Field { ident, ty, .. } = field;
     let default = field.default.as_ref().map(|word| default(word, ty));
-    let from = local("from", ty);
+    let from = local("__from", ty);
     let read = quote_spanned!(ty.span()=> <#ty as _tm::Property>::from_value);
     let value = match (field.kind, default) {
-        (Kind::Plain, None) => quote!(from.take(#property, #read)?),
-        (Kind::Plain, Some(default)) => quote!(from.take_or(#property, #read, #default)?),
+        (Kind::Plain, None) => quote!(__from.take(#property, #read)?),
+        (Kind::Plain, Some(default)) => quote!(__from.take_or(#property, #read, #default)?),
         (Kind::Json, None) => quote_spanned!(ty.span()=> #from.take_json::<#ty>(#property)?),
         (Kind::Json, Some(default)) => quote_spanned!(ty.span()=> #from.take_json_or::<#ty>(#property, #default)?),
         (Kind::Blob(_), _) => blob::read_value(field, property),
         (Kind::Group, _) => quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::read_fields(#from)?),
         (Kind::Array, _) => {
             let array = super::array::implementation(field);
-            quote!(#array::read_slots(from)?)
+            quote!(#array::read_slots(__from)?)
         }
         (Kind::Skipped, None) => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default()),
         (Kind::Skipped, Some(default)) => quote!((#default)()),

@@ -104,8 +104,7 @@ fn in_partition(entity: &Entity, primary: &Path) -> TokenStream {
     }
     let (vis, ident, marker) = (&entity.vis, &entity.ident, marker(&entity.find));
     let given: Vec<&Component> = primary.components.iter().filter(|component| !component.in_row).collect();
-    // A parameter cannot have the name of a unit or tuple struct, or of a constant, that is in scope: the field may be called so.
-    let names: Vec<Ident> = given.iter().map(|component| format_ident!("{}_value", component.method())).collect();
+    let names: Vec<Ident> = given.iter().map(|component| component.method()).collect();
     let keys: Vec<TokenStream> = given.iter().map(|component| key_type(&component.field)).collect();
     let query = quote!(_tm::PathQuery::new::<#marker>() #(.given(#names))*);
     let scan = scan_partition(entity, &names, &keys, &query);

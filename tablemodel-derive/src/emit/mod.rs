@@ -14,7 +14,7 @@ pub(crate) mod projection;
 pub(crate) mod schema;
 pub(crate) mod value;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 /// Hides `items` from the user's names and lints, and brings the runtime in as `_tm`.
@@ -27,4 +27,11 @@ pub(crate) fn hidden(runtime: &TokenStream, items: &TokenStream) -> TokenStream 
             #items
         };
     }
+}
+
+/// For items whose parameters have these names. One that is called like a constant, or a unit or tuple struct, in scope would be a pattern
+/// that asks for it; an imported function hides those, and is no pattern. Expressions of the user belong elsewhere: it hides them there too.
+pub(crate) fn parameters(names: impl IntoIterator<Item = Ident>) -> TokenStream {
+    let names = names.into_iter();
+    quote!(#(use _tm::parameter as #names;)*)
 }

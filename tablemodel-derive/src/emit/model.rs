@@ -1,10 +1,10 @@
 //! `#[derive(TableModel)]`
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Type, spanned::Spanned};
 
-use super::hidden;
+use super::{hidden, parameters};
 use crate::{
     errors::Errors,
     meant::model::{Listed, Model},
@@ -26,7 +26,8 @@ pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
             [fallback, rows(&model)].into_iter().collect()
         }
     };
-    let items = hidden(&model.runtime, &items);
+    let parameters = parameters(["row", "partition", "model", "entity"].map(|name| format_ident!("{name}")));
+    let items = hidden(&model.runtime, &quote!(#parameters #items));
     let errors = errors.into_tokens();
     quote!(#errors #items)
 }

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::{Type, ext::IdentExt, spanned::Spanned};
 
-use super::{fields, hidden, schema};
+use super::{fields, hidden, parameters, schema};
 use crate::{
     errors::Errors,
     meant::{
@@ -63,7 +63,9 @@ fn with_errors(errors: Errors, value: &Value<'_>, items: &TokenStream) -> TokenS
 
 fn property_newtype(ident: &Ident, inner: &Type) -> TokenStream {
     let property = quote_spanned!(inner.span()=> <#inner as _tm::Property>);
+    let parameters = parameters([format_ident!("value")]);
     quote! {
+        #parameters
         #[automatically_derived]
         impl _tm::Property for #ident {
             const EDM: _tm::EdmType = #property::EDM;
@@ -99,7 +101,9 @@ fn property_fallback(ident: &Ident) -> TokenStream {
 
 /// A property that is kept as text.
 fn property(ident: &Ident, ordered: bool, write: &TokenStream, read: &TokenStream) -> TokenStream {
+    let parameters = parameters(["value", "other"].map(|name| format_ident!("{name}")));
     quote! {
+        #parameters
         #[automatically_derived]
         impl _tm::Property for #ident {
             const EDM: _tm::EdmType = _tm::EdmType::String;

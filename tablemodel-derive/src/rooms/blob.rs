@@ -71,19 +71,19 @@ pub(crate) fn schema(field: &Field) -> Option<TokenStream> {
     })
 }
 
-/// `to.put_blob(..)?;`
+/// `__to.put_blob(..)?;`
 pub(crate) fn write_line(field: &Field, inline_below: usize) -> TokenStream {
     let (Field { ident, ty, .. }, names) = (field, names(field));
     let this = local("self", ty);
     let blob = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::blob(&#this.#ident));
-    quote!(to.put_blob(#names, #inline_below, #blob)?;)
+    quote!(__to.put_blob(#names, #inline_below, #blob)?;)
 }
 
-/// `from.take_blob(..)?`
+/// `__from.take_blob(..)?`
 pub(crate) fn read_value(field: &Field, names: &TokenStream) -> TokenStream {
     let ty = &field.ty;
     let read = quote_spanned!(ty.span()=> <#ty as _tm::BlobValue>::from_blob);
-    quote!(from.take_blob(#names, #read)?)
+    quote!(__from.take_blob(#names, #read)?)
 }
 
 /// The handle's type and value.

@@ -1,4 +1,4 @@
-//! Fields named like structs and constants that are in scope: no pattern may be called like those.
+//! Fields named like structs and constants that are in scope: no parameter is taken for those.
 #![deny(warnings, missing_docs, unreachable_pub)]
 #![deny(clippy::all, clippy::pedantic)]
 
@@ -11,6 +11,16 @@ pub mod items {
     static r#type: u32 = 3;
     struct id(u8);
     const note: &str = "a";
+    const value: u8 = 4;
+    static range: u8 = 3;
+    struct text;
+    struct to;
+    struct from;
+    struct row;
+    struct partition(u8);
+    const model: u32 = 3;
+    static entity: u32 = 3;
+    const other: &str = "a";
 
     /// The entity.
     #[derive(tablemodel::TableEntity)]
@@ -30,6 +40,52 @@ pub mod items {
         pub id: u64,
         /// A field.
         pub note: String,
+        /// A field.
+        #[table(default = (value))]
+        pub grade: u8,
+        /// A field.
+        pub kind: Kind,
+        /// A field.
+        #[table(flatten)]
+        pub place: Place,
+    }
+
+    /// A value.
+    #[derive(Clone, Copy, tablemodel::Property, tablemodel::KeyPart)]
+    pub enum Kind {
+        /// A variant.
+        One,
+    }
+
+    /// A value.
+    #[derive(tablemodel::Property, tablemodel::KeyPart)]
+    pub struct Size(pub u8);
+
+    /// A group.
+    #[derive(tablemodel::Property)]
+    pub struct Place {
+        /// A field.
+        #[table(default = Size(value))]
+        pub size: Size,
+    }
+
+    /// A projection.
+    #[derive(tablemodel::Projection)]
+    #[table(of = Items)]
+    pub struct Grade {
+        /// A field.
+        #[table(default = (value))]
+        pub grade: u8,
+    }
+
+    /// A model.
+    #[derive(tablemodel::TableModel)]
+    pub enum Model {
+        /// A variant.
+        Items(Items),
+        /// A variant.
+        #[table(other)]
+        Other(tablemodel::Row),
     }
 
     /// Names the partition.
