@@ -118,9 +118,9 @@ impl PropertySchema {
         Self { was: Some(was), ..self }
     }
 
-    /// Whether a row that lacks it is read as if it had a value.
-    pub(crate) fn has_value_where_absent(&self) -> bool {
-        !self.aggregate && self.default.is_some_and(|default| !matches!(default(), Ok(None)))
+    /// Whether a row that lacks it is read as if it had a value. The default of what may be absent is that it is.
+    pub(crate) const fn has_value_where_absent(&self) -> bool {
+        !self.aggregate && !self.nullable && self.default.is_some()
     }
 
     /// The same, reading as this default where absent.
