@@ -87,7 +87,8 @@ const SHARE_BYTES: usize = 1024;
 /// A store in one file. Clones are one store; the last one to go closes it.
 ///
 /// - One process at a time writes a file; within it any number of tasks do. Concurrent commits share a sync of the disk.
-/// - A commit is acknowledged when it is as safe as the [`Durability`] says; by default, when it is on the disk.
+/// - A commit is acknowledged, and seen by readers, when it is as safe as the [`Durability`] says; by default, when it is on the
+///   disk. The next one is worked on meanwhile.
 /// - Readers see a snapshot, never wait for writers, and see every commit acknowledged before they began.
 /// - Several batches may be committed together, over tables and partitions.
 /// - ETags never repeat, whatever the clock does and however often the store is opened.

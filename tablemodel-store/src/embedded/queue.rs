@@ -182,8 +182,11 @@ impl Queue {
         self.failed.as_ref().map_or(Ok(()), |failed| Err(failed.failure.clone()))
     }
 
-    /// The commit that may not have reached the disk.
+    /// The commit that may not have reached the disk: asked once the thread that waits for it has ended.
     pub(super) fn failed(&mut self) -> Option<Failed> {
+        while let Ok(message) = self.messages.try_recv() {
+            self.hear(message);
+        }
         self.failed.take()
     }
 

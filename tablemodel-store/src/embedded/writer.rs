@@ -43,9 +43,9 @@ impl<E: Engine> Writer<E> {
         // The file is closed before anybody is told, who may open it again at once.
         acknowledger.stop();
         drop(engine);
-        let before = queue.wait_for_disk();
-        views.close(before.and(ended.as_ref().map(drop).map_err(Clone::clone)).err().as_ref().map(stopped));
-        queue.failed().into_iter().for_each(Failed::answer);
+        let before = queue.failed();
+        views.close(before.as_ref().map(|failed| &failed.failure).or(ended.as_ref().err()).map(stopped));
+        before.into_iter().for_each(Failed::answer);
         if let Err(failure) = &ended {
             waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
         }

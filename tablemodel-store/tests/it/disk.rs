@@ -6,7 +6,9 @@ use std::{
     collections::HashSet,
     fmt,
     io::{self, ErrorKind},
-    sync::{Arc, Mutex},
+    sync::{Arc, Condvar, Mutex},
+    thread,
+    time::Duration,
 };
 
 use redb::StorageBackend;
@@ -23,8 +25,17 @@ pub(crate) enum Event<N> {
     Note(N),
 }
 
+/// How long a sync takes at least: others may begin what they must not meanwhile.
+const SYNC_TIME: Duration = Duration::from_micros(50);
+
 /// A disk. Clones are one disk.
-pub(crate) struct Disk<N>(Arc<Mutex<State<N>>>);
+pub(crate) struct Disk<N>(Arc<Shared<N>>);
+
+struct Shared<N> {
+    state: Mutex<State<N>>,
+    /// Syncs began, or may end.
+    changed: Condvar,
+}
 
 struct State<N> {
     bytes: Vec<u8>,
@@ -33,6 +44,10 @@ struct State<N> {
     taken: HashSet<usize>,
     room: Option<usize>,
     syncs_fail: bool,
+    is_syncing: bool,
+    /// Syncs that were begun, and up to which they may end.
+    begun: usize,
+    may_end: usize,
 }
 
 impl<N> Disk<N> {
@@ -42,30 +57,59 @@ impl<N> Disk<N> {
 
     pub(crate) fn holding(bytes: Vec<u8>) -> Self {
         let taken = HashSet::new();
-        Self(Arc::new(Mutex::new(State { bytes, log: Vec::new(), taken, room: None, syncs_fail: false })))
+        let state = State {
+            bytes,
+            log: Vec::new(),
+            taken,
+            room: None,
+            syncs_fail: false,
+            is_syncing: false,
+            begun: 0,
+            may_end: usize::MAX,
+        };
+        Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }))
+    }
+
+    /// Lets only so many more syncs end.
+    pub(crate) fn let_end(&self, syncs: usize) {
+        let mut state = self.0.state.lock().unwrap();
+        state.may_end = if state.may_end == usize::MAX { state.begun } else { state.may_end } + syncs;
+        self.0.changed.notify_all();
+    }
+
+    /// Lets all syncs end.
+    pub(crate) fn let_all_end(&self) {
+        self.0.state.lock().unwrap().may_end = usize::MAX;
+        self.0.changed.notify_all();
+    }
+
+    /// Waits until a sync was begun that may not end.
+    pub(crate) fn wait_for_sync(&self) {
+        let state = self.0.state.lock().unwrap();
+        drop(self.0.changed.wait_while(state, |state| state.begun <= state.may_end).unwrap());
     }
 
     /// Logs a note of the test.
     pub(crate) fn note(&self, note: N) {
-        self.0.lock().unwrap().log.push(Event::Note(note));
+        self.0.state.lock().unwrap().log.push(Event::Note(note));
     }
 
     /// Lets only `bytes` more be taken; what is taken can be overwritten all the same.
     pub(crate) fn limit(&self, bytes: usize) {
-        self.0.lock().unwrap().room = Some(bytes / SECTOR_BYTES);
+        self.0.state.lock().unwrap().room = Some(bytes / SECTOR_BYTES);
     }
 
     /// Makes every sync fail from now on.
     pub(crate) fn fail_syncs(&self) {
-        self.0.lock().unwrap().syncs_fail = true;
+        self.0.state.lock().unwrap().syncs_fail = true;
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().bytes.clone()
+        self.0.state.lock().unwrap().bytes.clone()
     }
 
     pub(crate) fn take_log(&self) -> Vec<Event<N>> {
-        std::mem::take(&mut self.0.lock().unwrap().log)
+        std::mem::take(&mut self.0.state.lock().unwrap().log)
     }
 }
 
@@ -83,25 +127,36 @@ impl<N> fmt::Debug for Disk<N> {
 
 impl<N: Send + 'static> StorageBackend for Disk<N> {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.lock().unwrap().bytes.len() as u64)
+        Ok(self.0.state.lock().unwrap().bytes.len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let state = self.0.lock().unwrap();
+        let state = self.0.state.lock().unwrap();
         let from = state.bytes.get(offset as usize..offset as usize + out.len()).ok_or(ErrorKind::UnexpectedEof)?;
         out.copy_from_slice(from);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.0.state.lock().unwrap();
+        assert!(!state.is_syncing, "the order of the file's length and a sync is not known");
         state.bytes.resize(len as usize, 0);
         state.log.push(Event::Resize(len as usize));
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.0.state.lock().unwrap();
+        assert!(!state.is_syncing, "two syncs at once");
+        state.is_syncing = true;
+        state.begun += 1;
+        let this = state.begun;
+        drop(state);
+        self.0.changed.notify_all();
+        thread::sleep(SYNC_TIME);
+        let state = self.0.state.lock().unwrap();
+        let mut state = self.0.changed.wait_while(state, |state| state.may_end < this).unwrap();
+        state.is_syncing = false;
         if state.syncs_fail {
             return Err(io::Error::other("the simulated disk failed"));
         }
@@ -110,7 +165,8 @@ impl<N: Send + 'static> StorageBackend for Disk<N> {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.0.state.lock().unwrap();
+        assert!(!state.is_syncing, "the order of a write and a sync is not known");
         let sectors = offset as usize / SECTOR_BYTES..(offset as usize + data.len()).div_ceil(SECTOR_BYTES);
         let more = sectors.filter(|sector| state.taken.insert(*sector)).count();
         if let Some(room) = &mut state.room {

@@ -7,6 +7,7 @@ mod damage;
 mod full;
 mod model;
 mod open;
+mod overlap;
 mod reopen;
 mod whole;
 mod writers;
