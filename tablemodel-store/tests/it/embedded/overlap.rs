@@ -5,13 +5,17 @@
 use std::{
     future::Future,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     task::{Context, Poll, Waker},
 };
 
 use tablemodel_store::{Action, Batch, EmbeddedStore, Receipts, RowKey, StoreError, StoreErrorKind, TableStore};
 use tokio::task::unconstrained;
 
-use super::numbered;
+use super::{number, numbered};
 use crate::disk::Disk;
 
 /// Requests that one commit takes at most.
@@ -115,5 +119,38 @@ async fn who_closes_a_store_or_lets_go_of_it_waits_for_the_group_on_its_way() {
         }
         let store = EmbeddedStore::builder().open_backend(Disk::<()>::holding(disk.bytes())).unwrap();
         assert_eq!(store.check().await.unwrap() as usize, 1 + OTHERS);
+    }
+}
+
+/// Rows are kept when they are looked up, and one group changes them while the one before is on its way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_looks_a_row_up_while_it_changes_never_finds_an_older_one_than_was_acknowledged() {
+    const ROWS: usize = 12;
+    const TIMES: i64 = 300;
+    let store = EmbeddedStore::builder().cache_bytes(4 << 20).open_backend(Disk::<()>::new()).unwrap();
+    store.create_table("Table").await.unwrap();
+    let rows: Vec<Arc<AtomicI64>> = (0..ROWS).map(|_| Arc::default()).collect();
+    let mut tasks = Vec::new();
+    for (row, acknowledged) in rows.into_iter().enumerate() {
+        let (writes, reads, seen) = (store.clone(), store.clone(), Arc::clone(&acknowledged));
+        tasks.push(tokio::spawn(async move {
+            for time in 1..=TIMES {
+                let row = Batch::new("Table", "p").with(format!("{row}"), Action::InsertOrReplace(numbered(time)));
+                writes.commit(&[row]).await.unwrap();
+                acknowledged.store(time, Ordering::SeqCst);
+            }
+        }));
+        tasks.push(tokio::spawn(async move {
+            let mut at_least = 0;
+            while at_least < TIMES {
+                at_least = seen.load(Ordering::SeqCst);
+                let found = number(&reads, "Table", &row.to_string()).await.unwrap_or(0);
+                assert!(found >= at_least, "row {row}: {found} was found after {at_least} was acknowledged");
+                tokio::task::yield_now().await;
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
     }
 }
