@@ -37,6 +37,21 @@ fn a_row_is_found_by_its_space_and_key_until_it_changes() {
 }
 
 #[test]
+fn a_row_that_the_next_change_changes_is_not_kept_when_only_the_change_before_it_has_ended() {
+    let rows = Rows::new(CHUNK * SET_BYTES);
+    put(&rows, b"b", b"1");
+    let (first, next) = (rows.begin(), rows.begin());
+    rows.take_out(next, [Mark::of(SPACE, b"a")]);
+    rows.end_up_to(first);
+    assert_eq!(rows.ended(), first.ended());
+    put(&rows, b"a", b"as the first left it");
+    assert_eq!(found(&rows, SPACE, b"a"), None);
+    rows.end_up_to(next);
+    put(&rows, b"a", b"as the next left it");
+    assert!(found(&rows, SPACE, b"a").is_some() && found(&rows, SPACE, b"b").is_some());
+}
+
+#[test]
 fn keys_with_one_mark_are_told_apart() {
     let rows = Rows::new(CHUNK * SET_BYTES);
     let (mark, ended) = (Mark(7), rows.ended());

@@ -44,7 +44,7 @@ async fn is_there(store: &EmbeddedStore, row: usize) -> bool {
 }
 
 /// A store whose disk is busy with a group of commits, 1 to 256, after one that it took; those behind it wait.
-async fn busy() -> (Disk<()>, EmbeddedStore, Vec<Commit>) {
+async fn busy() -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
     let disk = Disk::new();
     let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
     store.create_table("Table").await.unwrap();
@@ -55,12 +55,22 @@ async fn busy() -> (Disk<()>, EmbeddedStore, Vec<Commit>) {
     disk.let_end(1);
     first.await.unwrap();
     disk.wait_for_sync();
-    (disk, store, others)
+    let at_end = AtEnd(disk.clone());
+    (disk, store, others, at_end)
+}
+
+/// Lets all syncs end before the store goes, which waits for them: also where a test fails.
+struct AtEnd(Disk<()>);
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        self.0.let_all_end();
+    }
 }
 
 #[tokio::test]
 async fn a_commit_is_neither_seen_nor_answered_before_it_is_on_the_disk() {
-    let (disk, store, mut others) = busy().await;
+    let (disk, store, mut others, _at_end) = busy().await;
     assert!(is_there(&store, 0).await);
     for row in [1, GROUP, OTHERS] {
         assert!(!is_there(&store, row).await, "{row}");
@@ -87,7 +97,7 @@ async fn a_commit_is_neither_seen_nor_answered_before_it_is_on_the_disk() {
 
 #[tokio::test]
 async fn where_the_disk_fails_the_group_on_its_way_is_unknown_and_the_next_is_not_written() {
-    let (disk, store, mut others) = busy().await;
+    let (disk, store, mut others, _at_end) = busy().await;
     disk.fail_syncs();
     disk.let_all_end();
     let last = others.split_off(GROUP);
@@ -108,7 +118,7 @@ async fn where_the_disk_fails_the_group_on_its_way_is_unknown_and_the_next_is_no
 #[tokio::test]
 async fn who_closes_a_store_or_lets_go_of_it_waits_for_the_group_on_its_way() {
     for closes in [true, false] {
-        let (disk, store, others) = busy().await;
+        let (disk, store, others, _at_end) = busy().await;
         disk.let_all_end();
         if closes {
             store.close().await.unwrap();
