@@ -10,6 +10,7 @@ mod codec;
 mod dictionary;
 mod engine;
 mod guest;
+mod kept;
 mod keys;
 mod numbers;
 mod options;
@@ -62,10 +63,11 @@ use self::{
     writer::Writer,
 };
 pub(crate) use self::{
+    kept::Kept,
     numbers::NumbersOf,
     packed::{Packed, PackedIter},
     redb_engine::was_not_closed_cleanly,
-    sight::{Kept, Sight},
+    sight::Sight,
 };
 pub use redb::StorageBackend;
 

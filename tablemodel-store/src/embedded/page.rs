@@ -9,6 +9,7 @@ use super::{
     dictionary::{Dictionary, NameId},
     engine::{Snapshot, Space, Visit},
     guest::Guest,
+    kept::Shelf,
     keys::{KeyBounds, row_key},
     sight::Sight,
     view::View,
@@ -109,9 +110,9 @@ pub(super) fn show<S: Snapshot>(
     see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
 ) -> Result<Option<Continuation>, StoreError> {
     let after = continuation::resume(query)?;
-    let mut guest = Guest::default();
+    let (mut guest, shelf) = (Guest::default(), Shelf::new());
     let take = |key: &[u8], row: OpenRow<'_>| {
-        let row = Shown::stored(Sight::new(key, row, &view.names));
+        let row = Shown::stored(Sight::new(key, row, &view.names, &shelf));
         Ok(guest.run(|| see(&row)).unwrap_or(ControlFlow::Break(())))
     };
     let end = scan(view, query, after.as_ref(), Look::SHORT, &mut { Seen::NOTHING }, take);

@@ -14,9 +14,9 @@ use std::{
 use super::{
     codec::{OpenRow, StoredRow},
     dictionary::{Dictionary, NameId, Wanted},
+    kept::{Kept, Shelf},
     keys::{row_key, split_key},
     numbers::numbered,
-    packed::Packed,
     property::StoredProperties,
     rows::ReadRow,
     seal::damaged,
@@ -31,17 +31,24 @@ pub(crate) struct Sight<'s> {
     key: &'s [u8],
     row: OpenRow<'s>,
     names: &'s Arc<Dictionary>,
-    /// The row, if it was looked up by its key, which then is one.
-    looked_up: Option<&'s ReadRow>,
+    place: Place<'s>,
     /// Whether all of it was passed.
     is_whole: Cell<bool>,
 }
 
+/// Where a row stands, and so what it is kept by.
+enum Place<'s> {
+    /// In a page, whose rows go to this shelf.
+    Page(&'s Shelf),
+    /// It was looked up by its key, which then is one.
+    LookedUp(&'s ReadRow),
+}
+
 impl<'s> Sight<'s> {
-    /// The row at `key`. Only where all names are in the dictionary: others, which stand in rows, cannot be borrowed.
+    /// The row at `key` in a page. Only where all names are in the dictionary: others, which stand in rows, cannot be borrowed.
     #[inline]
-    pub(super) fn new(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>) -> Self {
-        Self { key, row, names, looked_up: None, is_whole: Cell::new(false) }
+    pub(super) const fn new(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>, shelf: &'s Shelf) -> Self {
+        Self { key, row, names, place: Place::Page(shelf), is_whole: Cell::new(false) }
     }
 
     /// The same, of a row that was looked up by its key. Errors: `Corrupt`.
@@ -49,7 +56,7 @@ impl<'s> Sight<'s> {
     pub(super) fn looked_up(read: &'s ReadRow, names: &'s Arc<Dictionary>) -> Result<Self, StoreError> {
         let (key, value) = read.parts();
         let row = StoredRow::again(value)?.open()?;
-        Ok(Self { looked_up: Some(read), ..Self::new(key, row, names) })
+        Ok(Self { key, row, names, place: Place::LookedUp(read), is_whole: Cell::new(false) })
     }
 
     /// The values under these names, each at the place of its name; what the row has none of stays as it is in `to`.
@@ -186,22 +193,20 @@ impl<'s> Sight<'s> {
     #[inline]
     pub(crate) fn keep(&self) -> Result<Kept, StoreError> {
         self.check()?;
-        let bytes = match self.looked_up {
-            Some(read) => Bytes::Shared(read.clone()),
-            None => self.copied()?,
-        };
         let stamp = self.row.etag().stamp().unwrap_or_default();
-        Ok(Kept { bytes, stamp, names: Arc::clone(self.names) })
+        match self.place {
+            Place::LookedUp(read) => Ok(Kept::looked_up(read.clone(), stamp, Arc::clone(self.names))),
+            Place::Page(shelf) => self.on(shelf, stamp),
+        }
     }
 
-    fn copied(&self) -> Result<Bytes, StoreError> {
+    fn on(&self, shelf: &Shelf, stamp: u64) -> Result<Kept, StoreError> {
         // A key that is no plain text is looked at in full: then it is known to be one.
         let is_key = self.key.is_ascii() && split_key(self.key).is_some();
         if !is_key {
             row_key(self.key)?;
         }
-        let bytes = [self.key, self.row.body()].concat().into_boxed_slice();
-        Ok(Bytes::Own { bytes, key_bytes: self.key.len() })
+        shelf.keep(self.key, self.row.body(), stamp, self.names).ok_or_else(unreadable)
     }
 }
 
@@ -216,45 +221,4 @@ enum Last {
 
 fn unreadable() -> StoreError {
     damaged("a row cannot be decoded")
-}
-
-/// A row that was found to be whole, in one piece: its key, then its properties, as they are stored.
-#[derive(Clone)]
-pub(crate) struct Kept {
-    bytes: Bytes,
-    stamp: u64,
-    names: Arc<Dictionary>,
-}
-
-#[derive(Clone)]
-enum Bytes {
-    Shared(ReadRow),
-    Own { bytes: Box<[u8]>, key_bytes: usize },
-}
-
-impl Bytes {
-    /// The key, and the properties.
-    fn parts(&self) -> (&[u8], &[u8]) {
-        match self {
-            Self::Shared(read) => read.key_and_body(),
-            Self::Own { bytes, key_bytes } => bytes.split_at_checked(*key_bytes).unwrap_or_default(),
-        }
-    }
-}
-
-impl Kept {
-    /// The row's ETag.
-    pub(crate) fn etag(&self) -> ETag {
-        ETag::from_stamp(self.stamp)
-    }
-
-    /// The row, taken apart. It was found to be whole, so that nothing is missing from it.
-    pub(crate) fn row(&self) -> Row {
-        let (key, body) = self.bytes.parts();
-        let key = row_key(key).unwrap_or_else(|_| RowKey::new("", ""));
-        let packed = StoredProperties::of(body).and_then(|stored| Packed::parse(stored, &self.names));
-        let properties = packed.map_or_else(Properties::new, Properties::packed);
-        let timestamp = crate::DateTime::from_ticks(self.stamp.cast_signed());
-        Row { key, etag: self.etag(), timestamp, properties }
-    }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Names, StoreErrorKind, Value,
-    embedded::{engine::TableId, sight::Sight},
+    embedded::{engine::TableId, kept::Shelf, sight::Sight},
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -41,6 +41,11 @@ fn constants<'n>(names: impl Iterator<Item = &'n PropertyName>) -> Vec<&'static 
     names.map(|name| &*name.as_str().to_owned().leak()).collect()
 }
 
+/// A row in sight, as one of a page of its own.
+fn sighted<'s>(row: OpenRow<'s>, names: &'s Arc<Dictionary>) -> Sight<'s> {
+    Sight::new(b"key\0row", row, names, &*Box::leak(Box::new(Shelf::new())))
+}
+
 /// What a row in sight says under these names.
 fn told<'s>(sight: &Sight<'s>, names: &Names) -> Result<Vec<Option<ValueRef<'s>>>, StoreError> {
     let mut values = vec![None; names.as_slice().len()];
@@ -58,12 +63,12 @@ proptest! {
     fn a_row_in_sight_tells_what_it_holds(properties in any_properties(), asked in prop::collection::vec(any::<prop::sample::Index>(), 0..40)) {
         let names = Arc::new(Dictionary::new([PropertyName::from("Absent")]));
         let value = stamped(&properties, &names, 9);
-        let sight = Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
+        let sight = sighted(OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
         let known: Vec<_> = constants(names.since(0).map(|(_, name)| name)).into_iter().chain(["never seen"]).collect();
         let asked = Names::new(asked.iter().map(|at| known[at.index(known.len())]));
         // Of two stores, the names have the numbers of the first.
         let others = Arc::new(Dictionary::new(names.since(0).map(|(_, name)| name.clone())));
-        let other = Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", &value).unwrap(), &others);
+        let other = sighted(OpenRow::checked(SPACE, b"key", &value).unwrap(), &others);
         for sight in [&sight, &other, &sight] {
             prop_assert_eq!(told(sight, &asked).unwrap(), held(&properties, &asked));
         }
@@ -81,7 +86,7 @@ proptest! {
             prop_assert_eq!(stored.get(name.as_str(), names.id(name.as_str())).unwrap(), Some(expected));
         }
         prop_assert_eq!(stored.get("absent!", None).unwrap(), None);
-        let sight = Sight::new(b"key\0row", stored, &names);
+        let sight = sighted(stored, &names);
         let kept = sight.keep().unwrap();
         prop_assert_eq!(&kept.row(), &sight.row().unwrap());
         prop_assert_eq!((kept.etag(), &kept.row().properties), (ETag::from_stamp(stamp), &properties));
@@ -141,7 +146,7 @@ proptest! {
             }
         }
         let expected: Properties = expected.into_iter().collect();
-        let sight = Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
+        let sight = sighted(OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
         prop_assert_eq!(&sight.changed(&change).unwrap(), &expected);
         prop_assert_eq!(&properties.changed(&change), &expected);
         let twice: Vec<_> = change.iter().flat_map(|changed| [*changed, *changed]).collect();
@@ -195,7 +200,7 @@ proptest! {
         let selected = stored.properties(&names, Some(&Selection::new(&known, &names)));
         let asked = Names::new(constants(known.iter()));
         let few = Names::new(constants(known.iter().step_by(3)));
-        let sight = || Sight::new(b"key\0row", stored, &names);
+        let sight = || sighted(stored, &names);
         for read in [told(&sight(), &asked).map(drop), told(&sight(), &few).map(drop), sight().keep().map(drop), sight().changed(&[]).map(drop)] {
             prop_assert_eq!(read.is_ok(), selected.is_ok());
         }
@@ -262,7 +267,7 @@ fn malformed_rows_are_corrupt_however_they_are_read() {
             assert_eq!(read.map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}");
         }
         for asked in [&["A", "B", "C"][..], &["A", "C"], &["A", "Z"], &["B"], &[]] {
-            let (sight, asked) = (Sight::new(b"key\0row", stored, &names), Names::new(asked.iter().copied()));
+            let (sight, asked) = (sighted(stored, &names), Names::new(asked.iter().copied()));
             for read in [told(&sight, &asked).map(drop), sight.check(), sight.keep().map(drop), sight.row().map(drop)] {
                 assert_eq!(read.map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}: {asked:?}");
             }
@@ -278,7 +283,7 @@ fn a_row_of_a_known_shape_is_read_as_any_other() {
     let asked = Names::new(["A", "C", "D"]);
     let sight = |value: &[u8]| {
         let value = value.to_vec().leak();
-        Sight::new(b"key\0row", OpenRow::checked(SPACE, b"key", value).unwrap(), &*Box::leak(Box::new(names.clone())))
+        sighted(OpenRow::checked(SPACE, b"key", value).unwrap(), &*Box::leak(Box::new(names.clone())))
     };
     for n in 0..12 {
         // Six shapes, each met twice.
@@ -296,7 +301,7 @@ fn a_row_of_a_known_shape_is_read_as_any_other() {
         known.numbers.shapes.learn(heads, numbers);
         assert!(known.numbers.shapes.of(&heads).is_some());
         let stored = (StoredRow { stamp: 1, body }).open().unwrap();
-        let sight = Sight::new(b"key\0row", stored, &names);
+        let sight = sighted(stored, &names);
         assert_eq!(told(&sight, &known).map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}");
     }
 }
