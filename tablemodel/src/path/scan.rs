@@ -169,10 +169,13 @@ fn check(schema: &'static EntitySchema, test: &Test) -> Result<()> {
     }
 }
 
-/// The test as the store can make it; `None` where it needs a value that the keys hold, or asks for absence.
+/// The test as the store can make it; `None` where it needs a value that the keys hold, asks for absence, or a default meets it, which
+/// a row that lacks the property is read as.
 fn pushed(schema: &'static EntitySchema, test: &Test) -> Option<Filter> {
     match test {
-        Test::Compare { property, comparison, value: Ok(Some(value)) } if !schema.in_key(property) => {
+        Test::Compare { property, comparison, value: Ok(Some(value)) }
+            if !schema.in_key(property) && !is_met_by_default(schema, test) =>
+        {
             Some(Filter::compare(*property, *comparison, value.clone()))
         }
         Test::Compare { .. } => None,
@@ -186,6 +189,11 @@ fn pushed(schema: &'static EntitySchema, test: &Test) -> Option<Filter> {
             is_wholly_pushed(schema, inner).then(|| pushed(schema, inner).map(Filter::negate)).flatten()
         }
     }
+}
+
+/// Whether it holds of a row that has no properties; also where a default cannot be stored, which is told when such a row is read.
+fn is_met_by_default(schema: &'static EntitySchema, test: &Test) -> bool {
+    image::defaults(schema, |_| false).map_or(true, |absent| holds(&|property| absent.get(property), test))
 }
 
 fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {

@@ -240,7 +240,7 @@ impl Fields for Stored<'_> {
 
 /// What the properties that are not there read as, of those that have a default: what is derived from an entity is derived from what
 /// it is read as. An aggregate is what its cell says, and has none here.
-fn defaults(schema: &'static EntitySchema, is_there: impl Fn(&'static str) -> bool) -> Result<Properties> {
+pub(crate) fn defaults(schema: &'static EntitySchema, is_there: impl Fn(&'static str) -> bool) -> Result<Properties> {
     let mut absent = Properties::new();
     for property in schema.properties() {
         let Some(default) = property.default.filter(|_| !property.aggregate && !is_there(property.property)) else {
