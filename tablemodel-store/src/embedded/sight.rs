@@ -17,12 +17,11 @@ use super::{
     kept::{Kept, Shelf},
     keys::{row_key, split_key},
     numbers::numbered,
-    property::StoredProperties,
     rows::ReadRow,
     seal::damaged,
 };
 use crate::{
-    Changed, ETag, Names, Properties, Row, RowKey, StoreError, ValueRef,
+    Changed, ETag, Names, Properties, Row, StoreError, ValueRef,
     flat::{BYTES_EACH, Flat},
 };
 
