@@ -4,6 +4,8 @@
 //! it, and who puts a row in says how many changes had ended when he was about to take his snapshot; he is refused where a later one
 //! has touched the set of the row.
 
+mod set;
+
 use std::{
     iter::repeat_n,
     sync::{
@@ -14,21 +16,13 @@ use std::{
 
 use twox_hash::XxHash3_64;
 
+use self::set::{ROW_BYTES, Set};
 use super::{codec::StoredRow, engine::Space};
 use crate::StoreError;
 
 /// Memory of one set, with all that it holds; a row that does not fit in is not kept.
 const SET_BYTES: usize = 2 * 1024;
-/// Rows that a set has places for: they lie side by side, so that looking through them meets little memory.
-const PLACES: usize = 6;
-/// What a row takes beside its place and its bytes: the counts before those, and what the allocator adds.
-const OVERHEAD_BYTES: usize = 32;
-/// Memory of the rows of one set.
-const ROW_BYTES: usize = SET_BYTES - size_of::<Mutex<Set>>();
-
-/// Bytes that memory gives at a time.
-const LINE_BYTES: usize = 64;
-
+const _: () = assert!(size_of::<Mutex<Set>>() <= SET_BYTES, "a set has room for what it holds");
 /// Sets that are made together, when the first of them is needed.
 const CHUNK: usize = 64;
 
@@ -77,9 +71,10 @@ impl ReadRow {
         (key, StoredRow::again(value).map_or(&[], StoredRow::body))
     }
 
+    /// Whether these are the bytes of a row at `key` in `space`, whose value begins there.
     #[inline]
-    fn is_at(&self, space: Space, key: &[u8]) -> bool {
-        self.bytes.starts_with(&space.number().to_le_bytes()) && self.parts().0 == key
+    fn is_of(bytes: &[u8], value: usize, space: Space, key: &[u8]) -> bool {
+        bytes.starts_with(&space.number().to_le_bytes()) && bytes.get(SPACE_BYTES..value) == Some(key)
     }
 }
 
@@ -153,14 +148,14 @@ impl Rows {
 
     /// Keeps a row that was read when so many changes had ended, unless a later one may have changed it.
     pub(super) fn put(&self, mark: Mark, row: &ReadRow, read: Ended) {
-        let kept = Kept { mark, row: row.clone(), was_found: false };
-        if self.chunks.is_empty() || kept.bytes() > ROW_BYTES || *self.unnoticed.get_or_init(|| self.used()) > read.0 {
+        if self.chunks.is_empty() || row.bytes.len() > ROW_BYTES || *self.unnoticed.get_or_init(|| self.used()) > read.0
+        {
             return;
         }
         if let Some(mut set) = self.set(mark, made)
             && set.changed <= read.0
         {
-            set.put(kept);
+            set.put(mark, row);
         }
     }
 
@@ -208,80 +203,6 @@ impl Rows {
 
 fn made(sets: &OnceLock<Sets>) -> Option<&Sets> {
     Some(sets.get_or_init(|| (0..CHUNK).map(|_| Mutex::default()).collect()))
-}
-
-/// The rows of some marks.
-#[derive(Debug, Default)]
-struct Set {
-    places: [Option<Kept>; PLACES],
-    /// The place that is looked at next when there is no room.
-    hand: usize,
-    /// Memory of the rows.
-    bytes: usize,
-    /// The last change of a row with one of its marks.
-    changed: u64,
-}
-
-#[derive(Debug)]
-struct Kept {
-    mark: Mark,
-    row: ReadRow,
-    /// Since the hand passed it.
-    was_found: bool,
-}
-
-impl Kept {
-    fn bytes(&self) -> usize {
-        self.row.bytes.len() + OVERHEAD_BYTES
-    }
-}
-
-impl Set {
-    #[inline]
-    fn get(&mut self, mark: Mark, space: Space, key: &[u8]) -> Option<ReadRow> {
-        let mut kept = self.places.iter_mut().flatten().filter(|kept| kept.mark == mark);
-        let kept = kept.find(|kept| {
-            fetch(&kept.row.bytes);
-            kept.row.is_at(space, key)
-        })?;
-        kept.was_found = true;
-        Some(kept.row.clone())
-    }
-
-    fn put(&mut self, kept: Kept) {
-        self.remove(kept.mark);
-        while self.bytes + kept.bytes() > ROW_BYTES || self.places.iter().all(Option::is_some) {
-            self.pass();
-        }
-        self.bytes += kept.bytes();
-        if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
-            *free = Some(kept);
-        }
-    }
-
-    /// The hand goes on: a row that was found since it passed stays once more, another goes.
-    fn pass(&mut self) {
-        self.hand = (self.hand + 1) % PLACES;
-        match self.places.get_mut(self.hand) {
-            Some(Some(kept)) if kept.was_found => kept.was_found = false,
-            Some(place) => self.bytes -= place.take().map_or(0, |kept| kept.bytes()),
-            None => {}
-        }
-    }
-
-    fn remove(&mut self, mark: Mark) {
-        for place in &mut self.places {
-            let gone = place.take_if(|kept| kept.mark == mark);
-            self.bytes -= gone.map_or(0, |kept| kept.bytes());
-        }
-    }
-}
-
-/// Asks for all lines of this memory at once, rather than for one after the other as they are read: most rows are in no cache of the
-/// processor.
-#[inline]
-fn fetch(bytes: &[u8]) {
-    std::hint::black_box(bytes.iter().step_by(LINE_BYTES).fold(0, |all, byte| all ^ byte));
 }
 
 #[cfg(test)]

@@ -70,21 +70,6 @@ fn without_memory_nothing_is_kept() {
 }
 
 #[test]
-fn what_is_found_outlives_what_is_passed_by_once() {
-    let mut set = Set::default();
-    let kept = |number: u32| {
-        let key = number.to_be_bytes();
-        Kept { mark: Mark::of(SPACE, &key), row: row(&key, &[1; 100]), was_found: false }
-    };
-    let often = kept(0);
-    set.put(kept(0));
-    for passing in 1..1_000 {
-        set.put(kept(passing));
-        assert!(set.get(often.mark, SPACE, &0_u32.to_be_bytes()).is_some(), "{passing}");
-    }
-}
-
-#[test]
 fn a_change_that_was_begun_before_anything_was_kept_is_not_noticed_and_nothing_is_kept_from_before_it() {
     let rows = Rows::new(CHUNK * SET_BYTES);
     let before = rows.ended();
@@ -100,22 +85,12 @@ proptest! {
     #[test]
     fn rows_take_no_more_memory_than_they_may(
         chunks in 0..3_usize,
-        put_rows in prop::collection::vec((any::<u8>(), 0..2 * SET_BYTES, any::<bool>()), 0..200),
+        put_rows in prop::collection::vec((any::<u8>(), 0..2 * SET_BYTES), 0..200),
     ) {
         let rows = Rows::new(chunks * CHUNK * SET_BYTES);
-        prop_assert!(rows.chunks.len() <= chunks);
-        for (key, len, is_found) in put_rows {
-            put(&rows, &[key], &vec![0; len]);
-            if is_found {
-                found(&rows, SPACE, &[key]);
-            }
-            let sets = rows.chunks.iter().filter_map(OnceLock::get).flatten();
-            for set in sets.map(|set| set.lock().unwrap()) {
-                let bytes: usize = set.places.iter().flatten().map(Kept::bytes).sum();
-                prop_assert_eq!(set.bytes, bytes);
-                prop_assert!(size_of::<Mutex<Set>>() + bytes <= SET_BYTES);
-            }
-        }
+        put_rows.iter().for_each(|(key, len)| put(&rows, &[*key], &vec![0; *len]));
+        let sets = rows.chunks.iter().filter_map(OnceLock::get).map(|sets| size_of_val(&**sets));
+        prop_assert!(sets.sum::<usize>() <= chunks * CHUNK * SET_BYTES);
     }
 }
 
