@@ -237,6 +237,7 @@ mod tests {
         let seal = Digest::of(&key, body).seal(space, 9);
         let value = [&[2][..], &seal, &9_u64.to_le_bytes(), body].concat();
         let engine = redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let engine = Box::leak(Box::new(engine)); // a snapshot ends with its database
         let planted = engine.apply(Sync::Disk, |group| {
             group.create(space)?;
             group.put(space, &key, &value)
