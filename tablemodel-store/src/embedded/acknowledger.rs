@@ -7,13 +7,13 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        mpsc::{Receiver, Sender, channel},
+        mpsc::{Receiver, SendError, Sender, channel},
     },
     thread::{self, JoinHandle},
 };
 
 use super::{
-    engine::Engine,
+    engine::{Engine, LeftSync},
     queue::{Message, Waiting},
     rows::Change,
     state::Reply,
@@ -26,6 +26,7 @@ use crate::{StoreError, StoreErrorKind};
 pub(super) struct Committed<S> {
     /// What readers see once it is on the disk.
     pub(super) view: View<S>,
+    pub(super) left: LeftSync,
     pub(super) change: Change,
     pub(super) waiting: Vec<Waiting>,
     pub(super) replies: Vec<Reply>,
@@ -34,10 +35,16 @@ pub(super) struct Committed<S> {
 /// A commit that may not have reached the disk, and whom that is to be told.
 pub(super) struct Failed {
     pub(super) failure: StoreError,
-    waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<Waiting>,
 }
 
 impl Failed {
+    /// Of a commit whose sync nobody waits for.
+    pub(super) fn unwatched(waiting: Vec<Waiting>) -> Self {
+        let detail = "the thread that waits for the disk has ended; open the store again and read what it holds";
+        Self { failure: StoreError::new(StoreErrorKind::OutcomeUnknown, detail), waiting }
+    }
+
     pub(super) fn answer(self) {
         self.waiting.into_iter().for_each(|waiting| waiting.answer(Err(self.failure.clone())));
     }
@@ -60,10 +67,10 @@ impl<E: Engine> Acknowledger<E> {
         Ok(Self { commits, thread })
     }
 
-    /// Hands over a commit: none may be under way.
-    pub(super) fn take(&self, committed: Committed<E::Snapshot>) {
-        // The thread ends after this end of the channel does.
-        let _ = self.commits.send(committed);
+    /// Hands over a commit: none may be under way. Gives back who waits for it where the thread has ended, which it does not before
+    /// this end of the channel is gone.
+    pub(super) fn take(&self, committed: Committed<E::Snapshot>) -> Result<(), Failed> {
+        self.commits.send(committed).map_err(|SendError(committed)| Failed::unwatched(committed.waiting))
     }
 
     /// Waits until what was handed over is done, and lets go of the engine.
@@ -74,9 +81,9 @@ impl<E: Engine> Acknowledger<E> {
 }
 
 fn run<E: Engine>(engine: &E, views: &Views<E>, commits: &Receiver<Committed<E::Snapshot>>, writer: &Sender<Message>) {
-    for Committed { view, change, waiting, replies } in commits {
+    for Committed { view, left, change, waiting, replies } in commits {
         let finished = catch_unwind(AssertUnwindSafe(|| {
-            engine.finish_sync()?;
+            engine.finish_sync(left)?;
             views.publish(view, change);
             Ok(())
         }));

@@ -58,6 +58,10 @@ pub(crate) enum Sync {
     RecoveryPoint,
 }
 
+/// The sync that a commit left: each has a number of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LeftSync(pub(crate) u64);
+
 /// An amount of entries: whichever of both ends first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Amount {
@@ -77,6 +81,8 @@ pub(crate) struct Applied<T> {
     pub(crate) result: T,
     /// Whether there was anything to commit.
     pub(crate) committed: bool,
+    /// The sync that the commit left, where it [was to](Group::leave_sync).
+    pub(crate) left: Option<LeftSync>,
 }
 
 /// An ordered, transactional key-value engine: any number of snapshots, one writer.
@@ -101,12 +107,12 @@ pub(crate) trait Engine: Send + std::marker::Sync + 'static {
     /// Makes all earlier commits as safe as `sync` says.
     fn sync(&self, sync: Sync) -> Result<(), StoreError>;
 
-    /// Returns once the commit that [left its sync](Group::leave_sync) is on the disk; at once if none did.
+    /// Returns once the commit that left this sync is on the disk.
     ///
     /// To be called after such a commit, from any thread: whoever comes first makes the sync. The next commit may be begun
     /// meanwhile, and waits for it before it writes anything; after a failure nothing is written any more. The error is
-    /// `OutcomeUnknown`.
-    fn finish_sync(&self) -> Result<(), StoreError>;
+    /// `OutcomeUnknown`. Readers of snapshots wait for no sync.
+    fn finish_sync(&self, left: LeftSync) -> Result<(), StoreError>;
 
     /// Whether opening it took a walk through the file, after a crash without a recovery point.
     fn was_repaired(&self) -> bool;

@@ -4,6 +4,7 @@
 
 use std::{
     collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::Instant,
 };
@@ -65,10 +66,12 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    /// A waker that panics is its owner's: others are answered all the same.
     pub(super) fn answer(self, reply: Reply) {
-        drop(self.share);
+        let Self { reply: asked, share } = self;
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(share)));
         // Whoever asked may have gone away: the work is done all the same.
-        let _ = self.reply.send(reply);
+        let _ = catch_unwind(AssertUnwindSafe(|| asked.send(reply)));
     }
 }
 
@@ -93,8 +96,9 @@ pub(super) struct Queue {
     /// Those in no hurry.
     pub(super) aside: Aside,
     is_closing: bool,
-    /// Who is told that the store is closed.
-    pub(super) closer: Option<oneshot::Sender<Reply>>,
+    /// Who is told that the store is closed, and who asked for something after that was asked for: all once it is.
+    closers: Vec<oneshot::Sender<Reply>>,
+    late: Vec<Waiting>,
     /// Of how many requests the commit is that is on its way to the disk.
     syncing: Option<usize>,
     failed: Option<Failed>,
@@ -102,8 +106,8 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(messages: Receiver<Message>) -> Self {
-        let (requests, aside) = (VecDeque::new(), Aside::default());
-        Self { messages, requests, aside, is_closing: false, closer: None, syncing: None, failed: None }
+        let (requests, aside, closers, late) = (VecDeque::new(), Aside::default(), Vec::new(), Vec::new());
+        Self { messages, requests, aside, is_closing: false, closers, late, syncing: None, failed: None }
     }
 
     /// Whether the store is to be closed, and nothing waits that was asked before.
@@ -190,19 +194,33 @@ impl Queue {
         self.failed.take()
     }
 
+    /// Tells who closed the store how it ended; who came after that learns by the end of the channel that it is closed.
+    pub(super) fn end(mut self, ended: &Result<(), StoreError>) {
+        while let Ok(message) = self.messages.try_recv() {
+            self.hear(message);
+        }
+        for closer in self.closers {
+            // Who asked may have gone away, or be woken by what panics.
+            let _ = catch_unwind(AssertUnwindSafe(|| closer.send(ended.clone().map(|()| Vec::new()))));
+        }
+    }
+
     fn hear_next(&mut self) {
         match self.messages.recv() {
             Ok(message) => self.hear(message),
             // The thread that waits for the disk can speak as long as it has anything to say.
-            Err(_) => self.syncing = None,
+            Err(_) => (self.syncing, self.failed) = (None, Some(Failed::unwatched(Vec::new()))),
         }
     }
 
     fn hear(&mut self, message: Message) {
         match message {
             Message::Synced(ended) => (self.syncing, self.failed) = (None, ended.err()),
-            _ if self.is_closing => {} // came too late, and is told so by the end of the channel
-            Message::Close(closer) => (self.is_closing, self.closer) = (true, closer),
+            Message::Close(closer) => {
+                self.is_closing = true;
+                self.closers.extend(closer);
+            }
+            Message::Request(request) if self.is_closing => self.late.push(request.split().1),
             Message::Request(request) if request.haste == Haste::None => self.aside.add(request, Instant::now()),
             Message::Request(request) => self.requests.push_back(request),
         }

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     acknowledger::{Acknowledger, Committed, Failed},
-    engine::{Applied, Engine, Group, Sync},
+    engine::{Applied, Engine, Group, LeftSync, Sync},
     pace::Pace,
     queue::{MAX_GROUP_BYTES, Queue, Request, Taken, Waiting},
     records,
@@ -49,8 +49,7 @@ impl<E: Engine> Writer<E> {
         if let Err(failure) = &ended {
             waiting.into_iter().for_each(|waiting| waiting.answer(Err(failure.clone())));
         }
-        // Whoever closed the store may have gone away.
-        let _ = queue.closer.map(|closer| closer.send(ended.map(|()| Vec::new())));
+        queue.end(&ended);
     }
 
     fn work(&mut self) -> Result<(), StoreError> {
@@ -61,7 +60,7 @@ impl<E: Engine> Writer<E> {
     /// Waits for requests or for time to pass, and does what is due; whether there may be more.
     fn step(&mut self) -> Result<bool, StoreError> {
         if !self.queue.has_more() {
-            self.queue.wait_for_disk()?;
+            self.wait_for_disk()?;
         }
         match self.wait() {
             Ok(()) => self.commit_next()?,
@@ -77,12 +76,17 @@ impl<E: Engine> Writer<E> {
             let requests = self.queue.aside.up_to(MAX_GROUP_BYTES);
             self.commit(requests, Taken::default())?;
         }
-        self.queue.wait_for_disk()?;
+        self.wait_for_disk()?;
         if let Some(counters) = self.state.given_out() {
             self.engine.apply(Sync::Disk, |group| records::put_counters(group, counters))?;
             self.note(0, Sync::Disk);
         }
         if self.pace.is_unsynced() { self.sync(Sync::Disk) } else { Ok(()) }
+    }
+
+    /// Waits until the commit before is on the disk, of which nobody is a part who waits for an answer of this thread.
+    fn wait_for_disk(&mut self) -> Result<(), StoreError> {
+        self.queue.wait_for_disk().map_err(|failure| stopped(&failure))
     }
 
     fn wait(&mut self) -> Result<(), RecvTimeoutError> {
@@ -114,14 +118,16 @@ impl<E: Engine> Writer<E> {
         let work = begin(requests, &mut self.waiting);
         self.hold_view(&work)?;
         self.reclaim_beside()?;
-        let Grouped { replies, change, committed, leaves_sync } = self.group(work, taken, sync)?;
-        if committed {
+        let Grouped { replies, change, committed, left } = self.group(work, taken, sync)?;
+        if !committed {
+            self.wait_for_disk()?;
+        } else {
             self.note(bytes, sync);
+            // The commit before is on the disk before this one writes; that readers see it may take a moment longer.
+            self.queue.wait_for_disk()?;
         }
-        // The commit before is on the disk before this one writes; that readers see it may take a moment longer.
-        self.queue.wait_for_disk()?;
-        if committed && leaves_sync {
-            return self.hand_over(change, replies);
+        if let Some(left) = left {
+            return self.hand_over(change, replies, left);
         }
         if (flush || self.state.is_ahead_of_disk()) && self.pace.is_unsynced() {
             self.sync(Sync::Disk)?;
@@ -147,16 +153,19 @@ impl<E: Engine> Writer<E> {
             }
             state.settle(group)?;
             views.take_out(change, state.changed());
+            if sync == Sync::Deferred && state.is_ahead_of_disk() {
+                views.current()?; // which readers share until the stamps are safe
+            }
             // Where others come, the next group need not wait for the disk.
             let leaves_sync = pace.may_leave(sync) && (is_behind || queue.has_more());
             if leaves_sync {
                 views.current()?; // which readers share until this commit is acknowledged
                 group.leave_sync();
             }
-            Ok((replies, leaves_sync))
+            Ok(replies)
         });
-        let Applied { result: (replies, leaves_sync), committed } = applied?;
-        Ok(Grouped { replies, change, committed, leaves_sync })
+        let Applied { result: replies, committed, left } = applied?;
+        Ok(Grouped { replies, change, committed, left })
     }
 
     /// Lets readers see what was committed, and answers who asked for it.
@@ -167,16 +176,18 @@ impl<E: Engine> Writer<E> {
     }
 
     /// Leaves that, and the wait for the disk, to the thread for it.
-    fn hand_over(&mut self, change: Change, replies: Vec<Reply>) -> Result<(), StoreError> {
+    fn hand_over(&mut self, change: Change, replies: Vec<Reply>, left: LeftSync) -> Result<(), StoreError> {
         let Ok(view) = self.views.following(&self.state.catalogue, change) else {
-            self.engine.finish_sync()?;
+            self.engine.finish_sync(left)?;
             self.acknowledge(replies);
             return Ok(());
         };
         let waiting = std::mem::take(&mut self.waiting);
         self.queue.begin_sync(waiting.len());
-        self.acknowledger.take(Committed { view, change, waiting, replies });
-        Ok(())
+        self.acknowledger.take(Committed { view, left, change, waiting, replies }).map_err(|failed| {
+            self.waiting = failed.waiting;
+            failed.failure
+        })
     }
 
     /// Where tables come or go, readers share the view of before until the commit has its own: a snapshot that they took in
@@ -211,7 +222,7 @@ impl<E: Engine> Writer<E> {
         if !self.state.is_reclaiming() {
             return Ok(());
         }
-        self.queue.wait_for_disk()?;
+        self.wait_for_disk()?;
         self.reclaim(Sync::Deferred)
     }
 
@@ -254,8 +265,8 @@ struct Grouped {
     change: Change,
     /// Whether anything was written.
     committed: bool,
-    /// Whether its sync is left.
-    leaves_sync: bool,
+    /// The sync that it left.
+    left: Option<LeftSync>,
 }
 
 /// The work of requests, whose callers wait from now on.

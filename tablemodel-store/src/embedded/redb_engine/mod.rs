@@ -4,7 +4,7 @@
 
 mod error;
 mod group;
-mod header_last;
+mod kept_back;
 mod open;
 mod snapshot;
 mod syncs;
@@ -17,7 +17,7 @@ use std::sync::{
 use redb::{Database, Durability, ReadOnlyDatabase, ReadableDatabase, StorageError, TableDefinition, WriteTransaction};
 
 use self::{error::Failure, group::RedbGroup, snapshot::RedbSnapshot, syncs::Syncs};
-use super::engine::{Applied, Engine, Space, Sync};
+use super::engine::{Applied, Engine, LeftSync, Space, Sync};
 use crate::{StoreError, StoreErrorKind};
 
 pub(crate) use self::{
@@ -73,7 +73,9 @@ impl RedbEngine {
     }
 
     /// A commit that fails before its header page was handed to the disk has certainly not happened.
-    fn commit(&self, transaction: WriteTransaction, leaves_sync: bool) -> Result<(), StoreError> {
+    ///
+    /// Gives the sync that it left, if it was to.
+    fn commit(&self, transaction: WriteTransaction, leaves_sync: bool) -> Result<Option<LeftSync>, StoreError> {
         self.published.store(false, Ordering::Release);
         let leave = |leaves| self.syncs.iter().for_each(|syncs| syncs.leave(leaves));
         leave(leaves_sync);
@@ -81,7 +83,8 @@ impl RedbEngine {
         leave(false);
         match committed {
             Err(failure) if self.published.load(Ordering::Acquire) => Err(unknown(failure)),
-            committed => committed,
+            Err(failure) => Err(failure),
+            Ok(()) => Ok(self.syncs.as_ref().filter(|_| leaves_sync).map(|syncs| syncs.left())),
         }
     }
 }
@@ -127,21 +130,24 @@ impl Engine for RedbEngine {
         let leaves_sync = group.leaves_sync;
         let closed = group.finish();
         match result.and_then(|result| Ok((result, closed?))) {
-            Ok((result, true)) => self.commit(transaction, leaves_sync).map(|()| Applied { result, committed: true }),
+            Ok((result, true)) => {
+                let left = self.commit(transaction, leaves_sync)?;
+                Ok(Applied { result, committed: true, left })
+            }
             unchanged => {
                 let aborted = error::guarded(|| Ok(transaction.abort()?));
-                unchanged.and_then(|(result, _)| aborted.map(|()| Applied { result, committed: false }))
+                unchanged.and_then(|(result, _)| aborted.map(|()| Applied { result, committed: false, left: None }))
             }
         }
     }
 
     fn sync(&self, sync: Sync) -> Result<(), StoreError> {
         let transaction = self.begin(sync)?;
-        self.commit(transaction, false)
+        self.commit(transaction, false).map(drop)
     }
 
-    fn finish_sync(&self) -> Result<(), StoreError> {
-        let finished = self.syncs.as_ref().map_or(Ok(()), |syncs| syncs.finish());
+    fn finish_sync(&self, left: LeftSync) -> Result<(), StoreError> {
+        let finished = self.syncs.as_ref().map_or(Ok(()), |syncs| syncs.finish_one(left));
         finished.map_err(|failure| unknown(disk_failure(&failure)))
     }
 

@@ -16,7 +16,7 @@ use redb::{Builder, StorageBackend, backends::FileBackend};
 use super::{
     Handle, RedbEngine,
     error::{Failure, disk_failure, guarded},
-    header_last::HeaderLast,
+    kept_back::KeptBack,
     syncs::Syncs,
 };
 use crate::{StoreError, StoreErrorKind};
@@ -45,14 +45,14 @@ pub(crate) fn open_backend(backend: Box<dyn StorageBackend>, cache_bytes: usize)
     let backend: Arc<dyn StorageBackend> = Arc::from(backend);
     let published = Arc::new(AtomicBool::new(false));
     let syncs = Arc::new(Syncs::new(Arc::clone(&backend)));
-    let header_last = HeaderLast::new(Arc::clone(&backend), Arc::clone(&syncs), Arc::clone(&published));
+    let kept_back = KeptBack::new(Arc::clone(&backend), Arc::clone(&syncs), Arc::clone(&published));
     let repaired = Arc::new(AtomicBool::new(false));
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes).set_repair_callback({
         let repaired = Arc::clone(&repaired);
         move |_| repaired.store(true, Ordering::Release)
     });
-    let database = guarded(|| Ok(builder.create_with_backend(header_last)?))?;
+    let database = guarded(|| Ok(builder.create_with_backend(kept_back)?))?;
     Ok(RedbEngine {
         database: Some(Handle::ReadWrite(database)),
         file: Box::new(move || backend.len()),

@@ -14,6 +14,7 @@ use std::{
 use redb::StorageBackend;
 
 use super::error::words_of;
+use crate::embedded::engine::LeftSync;
 
 /// The syncs of one backend.
 #[derive(Debug)]
@@ -21,11 +22,18 @@ pub(super) struct Syncs {
     backend: Arc<dyn StorageBackend>,
     /// Whether the commit that is being made leaves its sync.
     leaves: AtomicBool,
-    left: Mutex<Left>,
+    last: Mutex<Last>,
     ended: Condvar,
 }
 
-/// What became of the sync that was left last.
+/// The sync that was left last. All before it are over.
+#[derive(Debug)]
+struct Last {
+    number: u64,
+    left: Left,
+}
+
+/// What became of it.
 #[derive(Debug, Clone)]
 enum Left {
     /// It is over, or there was none.
@@ -38,7 +46,8 @@ enum Left {
 
 impl Syncs {
     pub(super) fn new(backend: Arc<dyn StorageBackend>) -> Self {
-        Self { backend, leaves: AtomicBool::new(false), left: Mutex::new(Left::Nothing), ended: Condvar::new() }
+        let last = Mutex::new(Last { number: 0, left: Left::Nothing });
+        Self { backend, leaves: AtomicBool::new(false), last, ended: Condvar::new() }
     }
 
     /// From now on syncs are left, or not.
@@ -52,26 +61,43 @@ impl Syncs {
         if !self.leaves.load(Ordering::Acquire) {
             return self.backend.sync_data();
         }
-        *self.left() = Left::Due;
+        let mut last = self.last();
+        *last = Last { number: last.number + 1, left: Left::Due };
         Ok(())
+    }
+
+    /// Which sync was left last.
+    pub(super) fn left(&self) -> LeftSync {
+        LeftSync(self.last().number)
+    }
+
+    /// Whether a sync is left that is not over.
+    pub(super) fn is_left(&self) -> bool {
+        matches!(self.last().left, Left::Due | Left::Running)
+    }
+
+    /// Returns once this one is over.
+    pub(super) fn finish_one(&self, LeftSync(number): LeftSync) -> io::Result<()> {
+        let is_over = self.last().number > number;
+        if is_over { Ok(()) } else { self.finish() }
     }
 
     /// Returns once no sync is left: makes it here, unless another thread does. To be called before anything is written.
     pub(super) fn finish(&self) -> io::Result<()> {
-        let mut left = self.left();
+        let mut last = self.last();
         loop {
-            match &*left {
+            match &last.left {
                 Left::Nothing => return Ok(()),
                 Left::Failed(kind, words) => return Err(io::Error::new(*kind, words.clone())),
-                Left::Running => left = self.ended.wait(left).unwrap_or_else(PoisonError::into_inner),
+                Left::Running => last = self.ended.wait(last).unwrap_or_else(PoisonError::into_inner),
                 Left::Due => break,
             }
         }
-        *left = Left::Running;
-        drop(left);
+        last.left = Left::Running;
+        drop(last);
         let synced = catch_unwind(AssertUnwindSafe(|| self.backend.sync_data()));
         let synced = synced.unwrap_or_else(|panic| Err(io::Error::other(words_of(panic.as_ref()))));
-        *self.left() = match &synced {
+        self.last().left = match &synced {
             Ok(()) => Left::Nothing,
             Err(failure) => Left::Failed(failure.kind(), failure.to_string()),
         };
@@ -80,7 +106,7 @@ impl Syncs {
     }
 
     // No assignment is half done after a panic.
-    fn left(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

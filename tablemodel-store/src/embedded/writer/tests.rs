@@ -72,8 +72,8 @@ impl Engine for Watched {
         self.engine.sync(sync)
     }
 
-    fn finish_sync(&self) -> Result<(), StoreError> {
-        self.engine.finish_sync()
+    fn finish_sync(&self, left: LeftSync) -> Result<(), StoreError> {
+        self.engine.finish_sync(left)
     }
 
     fn was_repaired(&self) -> bool {

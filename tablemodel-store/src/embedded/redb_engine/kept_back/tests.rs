@@ -1,0 +1,177 @@
+//! The backend against one that is written directly, and what is on the disk when.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const PAGE: usize = 4;
+const PAGES: usize = 6;
+
+/// A disk that remembers what it held at each sync.
+#[derive(Debug, Default)]
+struct Disk(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    bytes: Vec<u8>,
+    at_syncs: Vec<Vec<u8>>,
+}
+
+impl Disk {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.state().bytes.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        out.copy_from_slice(&self.state().bytes[offset as usize..][..out.len()]);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.state().bytes.resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.state();
+        let bytes = state.bytes.clone();
+        state.at_syncs.push(bytes);
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.state().bytes[offset as usize..][..data.len()].copy_from_slice(data);
+        Ok(())
+    }
+}
+
+fn kept_back(len: usize) -> (Arc<Disk>, Arc<Syncs>, KeptBack) {
+    let disk = Arc::new(Disk::default());
+    disk.set_len(len as u64).unwrap();
+    let syncs = Arc::new(Syncs::new(Arc::<Disk>::clone(&disk)));
+    let kept = KeptBack::new(Arc::<Disk>::clone(&disk), Arc::clone(&syncs), Arc::default());
+    (disk, syncs, kept)
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// So many pages from this one.
+    Write(usize, usize, u8),
+    Resize(usize),
+    /// Whether it is left.
+    Sync(bool),
+    Finish,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0..PAGES, 1..3_usize, any::<u8>()).prop_map(|(page, pages, byte)| Step::Write(page, pages, byte)),
+        1 => (2..PAGES + 1).prop_map(Step::Resize),
+        3 => any::<bool>().prop_map(Step::Sync),
+        2 => Just(Step::Finish),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_what_was_written_and_each_sync_finds_what_was_written_before_it(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let (disk, syncs, kept) = kept_back(PAGES * PAGE);
+        let plain = Disk::default();
+        plain.set_len((PAGES * PAGE) as u64).unwrap();
+        for step in steps {
+            let before = disk.state().bytes.clone();
+            let is_left = syncs.is_left();
+            match step {
+                Step::Write(page, pages, byte) => {
+                    let len = plain.len().unwrap() as usize;
+                    let end = if page == 0 { PAGE } else { len.min((page + pages) * PAGE) };
+                    let bytes = vec![byte; end.saturating_sub(page * PAGE)];
+                    if !bytes.is_empty() {
+                        kept.write((page * PAGE) as u64, &bytes).unwrap();
+                        plain.write((page * PAGE) as u64, &bytes).unwrap();
+                    }
+                    prop_assert!(!is_left || disk.state().bytes == before, "something was written beside a sync");
+                }
+                Step::Resize(pages) => {
+                    kept.set_len((pages * PAGE) as u64).unwrap();
+                    plain.set_len((pages * PAGE) as u64).unwrap();
+                }
+                Step::Sync(leaves) => {
+                    syncs.leave(leaves);
+                    kept.sync_data().unwrap();
+                    plain.sync_data().unwrap();
+                }
+                Step::Finish => syncs.finish().unwrap(),
+            }
+            let mut read = vec![0; plain.len().unwrap() as usize];
+            kept.read(0, &mut read).unwrap();
+            prop_assert_eq!(&read, &plain.state().bytes);
+            let mut part = vec![0; PAGE + 1];
+            kept.read(PAGE as u64 - 1, &mut part).unwrap();
+            prop_assert_eq!(&part, &plain.state().bytes[PAGE - 1..2 * PAGE]);
+        }
+        syncs.finish().unwrap();
+        prop_assert_eq!(&disk.state().at_syncs, &plain.state().at_syncs);
+    }
+}
+
+#[test]
+fn who_writes_more_than_is_kept_back_waits_for_the_sync() {
+    const LARGE: usize = MAX_KEPT_BYTES / 2;
+    let (disk, syncs, kept) = kept_back(4 * LARGE);
+    syncs.leave(true);
+    kept.sync_data().unwrap();
+    for number in 1..=3_u8 {
+        assert!(disk.state().at_syncs.is_empty(), "{number}");
+        kept.write(usize::from(number) as u64 * LARGE as u64, &vec![number; LARGE]).unwrap();
+    }
+    let state = disk.state();
+    assert_eq!(state.at_syncs, [vec![0; 4 * LARGE]]);
+    assert_eq!([1, 2, 3].map(|number| state.bytes[number * LARGE]), [1, 2, 3]);
+}
+
+#[test]
+fn after_a_sync_that_failed_nothing_is_written() {
+    #[derive(Debug)]
+    struct Broken(Arc<Disk>);
+    impl StorageBackend for Broken {
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
+        }
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.0.read(offset, out)
+        }
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.0.set_len(len)
+        }
+        fn sync_data(&self) -> io::Result<()> {
+            Err(io::Error::other("planted"))
+        }
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.0.write(offset, data)
+        }
+    }
+    let disk = Arc::new(Disk::default());
+    disk.set_len(16).unwrap();
+    let broken = Arc::new(Broken(Arc::clone(&disk)));
+    let syncs = Arc::new(Syncs::new(Arc::<Broken>::clone(&broken)));
+    let kept = KeptBack::new(broken, Arc::clone(&syncs), Arc::default());
+    syncs.leave(true);
+    kept.sync_data().unwrap();
+    let left = syncs.left();
+    kept.write(4, &[1; 4]).unwrap();
+    kept.write(0, &[1; 4]).unwrap();
+    assert!(syncs.finish_one(left).is_err());
+    for failed in [kept.write(8, &[1; 4]), kept.set_len(8), kept.sync_data(), kept.close()] {
+        assert!(failed.unwrap_err().to_string().contains("planted"));
+    }
+    assert_eq!(disk.state().bytes, [0; 16]);
+}
