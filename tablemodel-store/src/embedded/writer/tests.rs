@@ -170,6 +170,22 @@ fn who_reads_before_a_commit_is_answered_finds_no_row_of_it_as_it_was_and_anothe
     assert_eq!(["a", "b", "c"].map(number), [2, 2, 1].map(|number| Some(number.into())));
 }
 
+#[test]
+fn a_stamp_that_a_crash_could_give_out_again_is_seen_by_nobody_before_the_sync() {
+    for durability in [Durability::Relaxed, Durability::Bulk] {
+        let (sender, mut writer, names) = writer(durability);
+        done(&sender, &mut writer, Work::CreateTable("People".into()));
+        let row = Batch::new("People", "p").with("r", Action::Insert(Properties::new()));
+        let (views, seen) = (Arc::clone(&writer.views), Arc::new(Mutex::new(Vec::new())));
+        let find = move || views.current().unwrap().get("People", &RowKey::new("p", "r")).unwrap().is_some();
+        let (noted, look) = (Arc::clone(&seen), find.clone());
+        *writer.engine.look.lock().unwrap() = Some(Box::new(move || noted.lock().unwrap().push(look())));
+        done(&sender, &mut writer, Work::Commit(prepare(&[row], &names)));
+        assert_eq!(*seen.lock().unwrap(), [false], "the first stamp is not recorded ahead yet");
+        assert!(find());
+    }
+}
+
 /// Whoever waits for an answer: notes, at the moment that it comes, whether the engine was closed before.
 struct Waiter {
     engine: Weak<Watched>,

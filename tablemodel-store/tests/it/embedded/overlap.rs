@@ -8,11 +8,17 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
+        mpsc,
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Wake, Waker},
+    thread,
+    time::Duration,
 };
 
-use tablemodel_store::{Action, Batch, EmbeddedStore, Receipts, RowKey, StoreError, StoreErrorKind, TableStore};
+use tablemodel_store::{
+    Action, Batch, Condition, EmbeddedStore, Properties, Receipts, RowKey, StoreError, StoreErrorKind, TableStore,
+    Value, ValueRef,
+};
 use tokio::task::unconstrained;
 
 use super::{number, numbered};
@@ -35,8 +41,16 @@ fn asked(store: &EmbeddedStore, row: usize) -> Commit {
     commit
 }
 
-fn is_pending(commit: &mut Commit) -> bool {
-    matches!(commit.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending)
+fn is_pending<T>(asked: &mut Pin<Box<dyn Future<Output = T>>>) -> bool {
+    matches!(asked.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending)
+}
+
+/// Asks for the end of the store.
+fn closing(store: &EmbeddedStore) -> Pin<Box<dyn Future<Output = Result<(), StoreError>>>> {
+    let store = store.clone();
+    let mut closing: Pin<Box<dyn Future<Output = _>>> = Box::pin(unconstrained(async move { store.close().await }));
+    assert!(is_pending(&mut closing));
+    closing
 }
 
 async fn is_there(store: &EmbeddedStore, row: usize) -> bool {
@@ -48,10 +62,19 @@ async fn busy() -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
     let disk = Disk::new();
     let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
     store.create_table("Table").await.unwrap();
+    busied(disk, store, |store, row| asked(store, row)).await
+}
+
+/// The same, of a store that is there; the others, by their numbers, ask for this.
+async fn busied(
+    disk: Disk<()>,
+    store: EmbeddedStore,
+    ask: impl Fn(&EmbeddedStore, usize) -> Commit,
+) -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
     disk.let_end(0);
     let first = asked(&store, 0);
     disk.wait_for_sync();
-    let others = (1..=OTHERS).map(|row| asked(&store, row)).collect();
+    let others = (1..=OTHERS).map(|number| ask(&store, number)).collect();
     disk.let_end(1);
     first.await.unwrap();
     disk.wait_for_sync();
@@ -163,4 +186,157 @@ async fn who_looks_a_row_up_while_it_changes_never_finds_an_older_one_than_was_a
     for task in tasks {
         task.await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn all_who_close_a_store_are_told_once_its_file_is_closed() {
+    for fails in [false, true] {
+        let (disk, store, mut others, _at_end) = busy().await;
+        let mut closing = [closing(&store), closing(&store)];
+        let mut late = asked(&store, OTHERS + 1);
+        if fails {
+            disk.fail_syncs();
+        }
+        thread::sleep(Duration::from_millis(20)); // the writer hears them
+        assert!(closing.iter_mut().all(is_pending) && is_pending(&mut late) && others.iter_mut().all(is_pending));
+        disk.let_all_end();
+        let expected = if fails { Err(StoreErrorKind::Closed) } else { Ok(()) };
+        for closed in closing {
+            assert_eq!(closed.await.map_err(|error| error.kind()), expected);
+        }
+        assert_eq!(late.await.unwrap_err().kind(), StoreErrorKind::Closed);
+        for commit in others {
+            assert_eq!(commit.await.is_err(), fails);
+        }
+    }
+}
+
+/// A store with rows that do not fit its cache, and a group of commits on its way that replaces some of them.
+async fn larger_than_its_cache() -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
+    const LARGE: usize = 12_000;
+    let disk = Disk::new();
+    let store = EmbeddedStore::builder().cache_bytes(256 << 10).open_backend(disk.clone()).unwrap();
+    store.create_table("Table").await.unwrap();
+    let row = |row: usize, byte: u8| {
+        let properties = Properties::from_iter([("Bytes", Value::Binary(vec![byte; LARGE]))]);
+        Batch::new("Table", "large").with(format!("{row}"), Action::InsertOrReplace(properties))
+    };
+    for number in 0..4 * OTHERS {
+        store.commit(&[row(number, 0)]).await.unwrap();
+    }
+    // Room for all that follows: a file that grows is synced at once, and who begins to read meanwhile waits for that.
+    for number in OTHERS..4 * OTHERS {
+        let gone = Batch::new("Table", "large").with(format!("{number}"), Action::Delete(Condition::Exists));
+        store.commit(&[gone]).await.unwrap();
+    }
+    disk.let_end(0);
+    let ask = |number: usize| {
+        let (store, batch) = (store.clone(), row(number, 1));
+        let mut commit: Commit = Box::pin(unconstrained(async move { store.commit(&[batch]).await }));
+        assert!(is_pending(&mut commit));
+        commit
+    };
+    let first = ask(0);
+    disk.wait_for_sync();
+    let others = (1..OTHERS).map(ask).collect();
+    disk.let_end(1);
+    first.await.unwrap();
+    disk.wait_for_sync();
+    let at_end = AtEnd(disk.clone());
+    (disk, store, others, at_end)
+}
+
+#[tokio::test]
+async fn readers_wait_for_no_sync_also_where_the_cache_is_full() {
+    let (disk, store, mut others, _at_end) = larger_than_its_cache().await;
+    thread::sleep(Duration::from_millis(50)); // the writer comes as far as it can with the next group
+    let (done, read) = mpsc::channel();
+    let reader = store.clone();
+    thread::spawn(move || {
+        for row in 0..OTHERS {
+            let key = RowKey::new("large", format!("{row}"));
+            let found = reader.get_at_once("Table", &key).unwrap().unwrap().unwrap();
+            let Some(ValueRef::Binary(bytes)) = found.properties.get("Bytes") else { panic!("another value") };
+            let replaced = u8::from(row == 0);
+            assert!(bytes.iter().all(|byte| *byte == replaced), "{row}");
+        }
+        done.send(()).unwrap();
+    });
+    read.recv_timeout(Duration::from_secs(20)).expect("a reader waited for the disk");
+    assert!(others.iter_mut().all(is_pending));
+    disk.let_all_end();
+    for commit in others {
+        commit.await.unwrap();
+    }
+    assert_eq!(store.check().await.unwrap() as usize, OTHERS);
+}
+
+#[tokio::test]
+async fn where_the_disk_fails_a_next_group_that_had_nothing_to_write_is_not_unknown() {
+    let disk = Disk::new();
+    let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
+    store.create_table("Table").await.unwrap();
+    // Those of the next group are refused: the row is there.
+    let ask = |store: &EmbeddedStore, number: usize| asked(store, if number > GROUP { 0 } else { number });
+    let (disk, _store, mut others, _at_end) = busied(disk, store, ask).await;
+    disk.fail_syncs();
+    disk.let_all_end();
+    for commit in others.split_off(GROUP) {
+        assert_eq!(commit.await.unwrap_err().kind(), StoreErrorKind::Closed);
+    }
+}
+
+#[tokio::test]
+async fn where_the_disk_fails_who_came_after_a_dropped_table_is_not_unknown() {
+    let disk = Disk::new();
+    let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
+    store.create_table("Table").await.unwrap();
+    store.create_table("Dropped").await.unwrap();
+    let rows = |from: usize| (from..from + 100).map(|row| format!("{row:06}"));
+    for hundred in 0..150 {
+        let rows = rows(hundred * 100);
+        let batch = rows.fold(Batch::new("Dropped", "p"), |batch, row| batch.with(row, Action::Insert(numbered(1))));
+        store.commit(&[batch]).await.unwrap();
+    }
+    let ask = |store: &EmbeddedStore, number: usize| {
+        if number > 1 {
+            return asked(store, number);
+        }
+        let store = store.clone();
+        let mut delete: Commit =
+            Box::pin(unconstrained(async move { store.delete_table("Dropped").await.map(|()| Vec::new()) }));
+        assert!(is_pending(&mut delete));
+        delete
+    };
+    let (disk, _store, mut others, _at_end) = busied(disk, store, ask).await;
+    disk.fail_syncs();
+    disk.let_all_end();
+    for (commits, kind) in [(others.split_off(GROUP), StoreErrorKind::Closed), (others, StoreErrorKind::OutcomeUnknown)]
+    {
+        for commit in commits {
+            assert_eq!(commit.await.unwrap_err().kind(), kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_waker_that_panics_harms_nobody_else() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("planted");
+        }
+    }
+    let (disk, store, mut others, _at_end) = busy().await;
+    let waker = Waker::from(Arc::new(Panics));
+    assert!(others[0].as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    disk.let_all_end();
+    for commit in others {
+        commit.await.unwrap();
+    }
+    let more: Vec<_> = (1..=OTHERS).map(|row| asked(&store, OTHERS + row)).collect();
+    for commit in more {
+        commit.await.unwrap();
+    }
+    store.close().await.unwrap();
 }
