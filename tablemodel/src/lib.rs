@@ -1,5 +1,5 @@
 //! Keep data in table stores: annotate a struct, and get key formatting, secondary indexes, a versioned discriminator,
-//! and typed query paths that cannot be slow.
+//! and typed query paths whose cost shows in the code.
 //!
 #![doc = include_str!("../docs/overview.md")]
 
