@@ -62,13 +62,16 @@ macro_rules! cli {
 
 pub mod changing;
 pub mod format;
+pub mod keeping;
 pub mod key;
 pub mod migrations;
 pub mod moves;
+pub mod paths;
 pub mod prelude;
 pub mod property;
 pub mod rooms;
 pub mod testing;
+pub mod writing;
 
 /// Where a typed path stands: the words by which the compiler tells of a path that is not ready for what is asked of it.
 pub mod at {
