@@ -1,4 +1,4 @@
-//! The derive macros of [tablemodel](https://docs.rs/tablemodel), which re-exports them: use them from there.
+//! The derive macros of `tablemodel`, which re-exports them: use them from there.
 //!
 //! | folder | what lives there |
 //! |---|---|
@@ -57,7 +57,7 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// What is generated: `impl TableEntity`; a constant for each property (`Employee::AGE`, a
-/// [`Field`](https://docs.rs/tablemodel/latest/tablemodel/struct.Field.html)); `Employee::find()` and a function for
+/// [`Field`](../tablemodel/struct.Field.html)); `Employee::find()` and a function for
 /// each index (`Employee::by_email()`), which begin a path; `Employee::in_partition(..)` and
 /// `Employee::scan_partition(..)`. Handles have the field's visibility, all else the struct's.
 ///
@@ -92,13 +92,13 @@ use proc_macro::TokenStream;
 /// # Keys
 ///
 /// A template is literals and `{field}` or `{field:codec}`; `{{` and `}}` are braces. A literal holds no control
-/// characters, no space and none of `/ \ # ? % '`. A text must be followed by a literal, or by nothing; after `!` even
-/// its ranges work (`{name}!{id}`).
+/// characters, no space, none of `/ \ # ? % '` and no `~~`; nor does a key begin with a lone `~` before a part. A text must be
+/// followed by a literal, or by nothing; after `!` even its ranges work (`{name}!{id}`).
 ///
 /// | codec | for | in the key |
 /// |---|---|---|
 /// | none | every key type but floats | keeps order, stays readable |
-/// | `06` | integers | so many digits; more is an error before anything is written |
+/// | `06` | integers | so many digits; more, or a negative number, is an error before anything is written |
 /// | `desc` | integers, points in time | the greatest first |
 /// | `sortable` | floats | 16 hexadecimal digits |
 /// | `hour`, `day`, `month` | points in time (`month`: dates too) | the span of time, by a method such as `at_day` |
@@ -312,7 +312,7 @@ pub fn projection(item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// A text that no variant has is an error when it is read, never a default. An enum takes `rename_all` and `crate`; a
-/// variant `rename`; a group `rename_all` and `crate`, and its fields `rename`, `json`, `skip` and `default`.
+/// variant `rename`; a group `rename_all` and `crate`, and its fields `rename`, `was`, `json`, `skip` and `default`.
 #[proc_macro_derive(Property, attributes(table))]
 pub fn property(item: TokenStream) -> TokenStream {
     emit::value::derive_property(item.into()).into()

@@ -1,5 +1,5 @@
 //! Keep data in table stores: annotate a struct, and get key formatting, secondary indexes, a versioned discriminator,
-//! and typed query paths that cannot be slow.
+//! and typed query paths whose cost shows in the code.
 //!
 #![doc = include_str!("../docs/overview.md")]
 
@@ -62,13 +62,16 @@ macro_rules! cli {
 
 pub mod changing;
 pub mod format;
+pub mod keeping;
 pub mod key;
 pub mod migrations;
 pub mod moves;
+pub mod paths;
 pub mod prelude;
 pub mod property;
 pub mod rooms;
 pub mod testing;
+pub mod writing;
 
 /// Where a typed path stands: the words by which the compiler tells of a path that is not ready for what is asked of it.
 pub mod at {

@@ -70,6 +70,9 @@ use crate::{
 };
 
 /// A store opened with a model. Cheap to clone; clones share everything.
+///
+/// What each write needs, costs and may leave behind: [`writing`](crate::writing). Backups, exports and the like:
+/// [`keeping`](crate::keeping).
 #[derive(Clone)]
 pub struct Database(Arc<Inner>);
 

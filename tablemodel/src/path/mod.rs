@@ -56,7 +56,7 @@ pub type Running<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 /// The results of a path one by one: `Send`, and free of what it was made from.
 pub type Results<T> = Pin<Box<dyn Stream<Item = Result<T>> + Send>>;
 
-/// A typed path, from its first component to its terminals.
+/// A typed path, from its first component to its terminals; all of them beside each other: [`paths`](crate::paths).
 ///
 /// Every terminal takes the database last, and its future is `Send + 'static`. Costs are those of
 /// [`Path::explain`]; one request brings at most 1,000 rows.

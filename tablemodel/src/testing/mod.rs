@@ -1,5 +1,4 @@
-//! Helpers for users' own tests: the laws of key types, golden rows of older versions, and a database whose world is in the
-//! test's hands.
+#![doc = include_str!("../../docs/testing.md")]
 //!
 //! Nothing here is used by the framework at run time.
 

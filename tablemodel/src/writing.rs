@@ -1,0 +1,3 @@
+#![doc = include_str!("../docs/writing.md")]
+//!
+//! A page: what it tells of has its code in `database`.
