@@ -91,7 +91,8 @@ const SHARE_BYTES: usize = 1024;
 /// - One process at a time writes a file; within it any number of tasks do. Concurrent commits share a sync of the disk.
 /// - A commit is acknowledged, and seen by readers, when it is as safe as the [`Durability`] says; by default, when it is on the
 ///   disk. The next one is worked on meanwhile.
-/// - Readers see a snapshot, never wait for writers, and see every commit acknowledged before they began.
+/// - Readers see a snapshot, and every commit acknowledged before they began. They wait for no commit; who begins to read in the moment
+///   in which the file grows may wait for that.
 /// - Several batches may be committed together, over tables and partitions.
 /// - ETags never repeat, whatever the clock does and however often the store is opened.
 /// - Rows carry checksums: damage is told (`Corrupt`), not served. Damage to the inner structure of the file is met by

@@ -48,6 +48,8 @@ struct State<N> {
     /// Syncs that were begun, and up to which they may end.
     begun: usize,
     may_end: usize,
+    /// Those that a commit left to another thread than the writer's.
+    aside: usize,
 }
 
 impl<N> Disk<N> {
@@ -66,6 +68,7 @@ impl<N> Disk<N> {
             is_syncing: false,
             begun: 0,
             may_end: usize::MAX,
+            aside: 0,
         };
         Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }))
     }
@@ -87,6 +90,11 @@ impl<N> Disk<N> {
     pub(crate) fn wait_for_sync(&self) {
         let state = self.0.state.lock().unwrap();
         drop(self.0.changed.wait_while(state, |state| state.begun <= state.may_end).unwrap());
+    }
+
+    /// How many syncs were made beside the writer.
+    pub(crate) fn syncs_aside(&self) -> usize {
+        self.0.state.lock().unwrap().aside
     }
 
     /// Logs a note of the test.
@@ -150,6 +158,7 @@ impl<N: Send + 'static> StorageBackend for Disk<N> {
         assert!(!state.is_syncing, "two syncs at once");
         state.is_syncing = true;
         state.begun += 1;
+        state.aside += usize::from(thread::current().name() == Some("tablemodel-syncer"));
         let this = state.begun;
         drop(state);
         self.0.changed.notify_all();
