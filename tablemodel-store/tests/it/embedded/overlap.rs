@@ -64,6 +64,7 @@ async fn busy() -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
     let disk = Disk::new();
     let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
     store.create_table("Table").await.unwrap();
+    make_room(&store).await;
     busied(disk, store, |store, row| asked(store, row)).await
 }
 
@@ -73,7 +74,6 @@ async fn busied(
     store: EmbeddedStore,
     ask: impl Fn(&EmbeddedStore, usize) -> Commit,
 ) -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
-    make_room(&store).await;
     disk.let_end(0);
     let first = asked(&store, 0);
     disk.wait_for_sync();
@@ -297,6 +297,7 @@ async fn where_the_disk_fails_a_next_group_that_had_nothing_to_write_is_not_unkn
     let disk = Disk::new();
     let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
     store.create_table("Table").await.unwrap();
+    make_room(&store).await;
     // Those of the next group are refused: the row is there.
     let ask = |store: &EmbeddedStore, number: usize| asked(store, if number > GROUP { 0 } else { number });
     let (disk, _store, mut others, _at_end) = busied(disk, store, ask).await;
@@ -319,6 +320,7 @@ async fn where_the_disk_fails_who_came_after_a_dropped_table_is_not_unknown() {
         let batch = rows.fold(Batch::new("Dropped", "p"), |batch, row| batch.with(row, Action::Insert(numbered(1))));
         store.commit(&[batch]).await.unwrap();
     }
+    make_room(&store).await;
     let ask = |store: &EmbeddedStore, number: usize| {
         if number > 1 {
             return asked(store, number);
@@ -338,6 +340,30 @@ async fn where_the_disk_fails_who_came_after_a_dropped_table_is_not_unknown() {
             assert_eq!(commit.await.unwrap_err().kind(), kind);
         }
     }
+}
+
+#[tokio::test]
+async fn where_the_disk_fills_up_the_group_before_is_there_and_nothing_of_the_next() {
+    let disk = Disk::new();
+    let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
+    store.create_table("Table").await.unwrap();
+    let (disk, store, mut others, _at_end) = busied(disk, store, |store, row| asked(store, row)).await;
+    disk.limit(0);
+    disk.let_all_end();
+    let last = others.split_off(GROUP);
+    for commit in others {
+        commit.await.unwrap();
+    }
+    for commit in last {
+        let error = commit.await.unwrap_err();
+        assert!(error.kind() == StoreErrorKind::Denied && error.to_string().contains("no room on the disk"), "{error}");
+    }
+    let more = Batch::new("Table", "p").with("more", Action::Insert(numbered(1)));
+    let after = store.commit(&[more]).await.unwrap_err();
+    assert_eq!(after.kind(), StoreErrorKind::Closed, "{after}");
+    drop(store);
+    let store = EmbeddedStore::builder().open_backend(Disk::<()>::holding(disk.bytes())).unwrap();
+    assert_eq!(store.check().await.unwrap() as usize, 1 + GROUP);
 }
 
 #[tokio::test]
