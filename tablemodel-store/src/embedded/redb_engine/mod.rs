@@ -8,7 +8,6 @@ mod kept_back;
 mod open;
 mod snapshot;
 mod syncs;
-mod writes;
 
 use std::sync::{
     Arc,
@@ -31,7 +30,7 @@ pub(crate) struct RedbEngine {
     /// Present until the engine is dropped.
     database: Option<Handle>,
     file: FileSize,
-    /// Raised by the backend when the page is about to be written that publishes a commit which does not leave its sync.
+    /// Raised by the backend when the page that publishes a commit is about to be written.
     published: Arc<AtomicBool>,
     /// Those of a database that is written.
     syncs: Option<Arc<Syncs>>,
@@ -149,10 +148,7 @@ impl Engine for RedbEngine {
 
     fn finish_sync(&self, left: LeftSync) -> Result<(), StoreError> {
         let finished = self.syncs.as_ref().map_or(Ok(()), |syncs| syncs.finish_one(left));
-        finished.map_err(|(failure, is_unknown)| match disk_failure(&failure) {
-            failure if is_unknown => unknown(failure),
-            failure => failure,
-        })
+        finished.map_err(|failure| unknown(disk_failure(&failure)))
     }
 
     fn was_repaired(&self) -> bool {

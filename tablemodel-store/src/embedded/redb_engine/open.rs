@@ -44,8 +44,8 @@ pub(crate) fn open_file(path: &Path, access: Access, cache_bytes: usize) -> Resu
 pub(crate) fn open_backend(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
     let backend: Arc<dyn StorageBackend> = Arc::from(backend);
     let published = Arc::new(AtomicBool::new(false));
-    let syncs = Arc::new(Syncs::new(Arc::clone(&backend), Arc::clone(&published)));
-    let kept_back = KeptBack::new(Arc::clone(&backend), Arc::clone(&syncs));
+    let syncs = Arc::new(Syncs::new(Arc::clone(&backend)));
+    let kept_back = KeptBack::new(Arc::clone(&backend), Arc::clone(&syncs), Arc::clone(&published));
     let repaired = Arc::new(AtomicBool::new(false));
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes).set_repair_callback({

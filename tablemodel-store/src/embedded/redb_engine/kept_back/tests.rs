@@ -1,9 +1,8 @@
-//! A backend that is kept back against one that is written directly, and what is on the disk when.
+//! The backend against one that is written directly, and what is on the disk when.
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::embedded::redb_engine::{kept_back::KeptBack, writes::MOST_BYTES};
 
 const PAGE: usize = 4;
 const PAGES: usize = 6;
@@ -55,8 +54,8 @@ impl StorageBackend for Disk {
 fn kept_back(len: usize) -> (Arc<Disk>, Arc<Syncs>, KeptBack) {
     let disk = Arc::new(Disk::default());
     disk.set_len(len as u64).unwrap();
-    let syncs = Arc::new(Syncs::new(Arc::<Disk>::clone(&disk), Arc::default()));
-    let kept = KeptBack::new(Arc::<Disk>::clone(&disk), Arc::clone(&syncs));
+    let syncs = Arc::new(Syncs::new(Arc::<Disk>::clone(&disk)));
+    let kept = KeptBack::new(Arc::<Disk>::clone(&disk), Arc::clone(&syncs), Arc::default());
     (disk, syncs, kept)
 }
 
@@ -126,7 +125,7 @@ proptest! {
 
 #[test]
 fn who_writes_more_than_is_kept_back_waits_for_the_sync() {
-    const LARGE: usize = MOST_BYTES / 2;
+    const LARGE: usize = MAX_KEPT_BYTES / 2;
     let (disk, syncs, kept) = kept_back(4 * LARGE);
     syncs.leave(true);
     kept.sync_data().unwrap();
@@ -139,60 +138,40 @@ fn who_writes_more_than_is_kept_back_waits_for_the_sync() {
     assert_eq!([1, 2, 3].map(|number| state.bytes[number * LARGE]), [1, 2, 3]);
 }
 
-/// A disk that takes only so many more writes, and no sync.
-#[derive(Debug)]
-struct Broken {
-    disk: Disk,
-    writes: Mutex<usize>,
-}
-
-impl StorageBackend for Broken {
-    fn len(&self) -> io::Result<u64> {
-        self.disk.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.disk.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.disk.set_len(len)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        Err(io::Error::other("planted"))
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut writes = self.writes.lock().unwrap();
-        *writes = writes.checked_sub(1).ok_or_else(|| io::Error::other("planted"))?;
-        self.disk.write(offset, data)
-    }
-}
-
 #[test]
-fn after_a_sync_that_failed_nothing_is_written_and_it_is_unknown_only_where_its_header_may_be_there() {
-    // Of a page, the header, and the sync: how far the disk comes.
-    for (writes, is_unknown, written) in [(0, false, [0, 0]), (1, true, [0, 1]), (2, true, [1, 1])] {
-        let broken = Arc::new(Broken { disk: Disk::default(), writes: Mutex::new(writes) });
-        broken.set_len(16).unwrap();
-        let syncs = Arc::new(Syncs::new(Arc::<Broken>::clone(&broken), Arc::default()));
-        let kept = KeptBack::new(Arc::<Broken>::clone(&broken), Arc::clone(&syncs));
-        syncs.leave(true);
-        kept.write(4, &[1; 4]).unwrap();
-        kept.write(0, &[1; 4]).unwrap();
-        kept.sync_data().unwrap();
-        let left = syncs.left();
-        kept.write(8, &[2; 4]).unwrap();
-        kept.write(0, &[2; 4]).unwrap();
-        assert_eq!(syncs.finish_one(left).unwrap_err().1, is_unknown);
-        syncs.leave(false);
-        *broken.writes.lock().unwrap() = 9;
-        for failed in [kept.write(8, &[1; 4]), kept.set_len(8), kept.sync_data(), kept.close()] {
-            assert!(failed.unwrap_err().to_string().contains("planted"));
+fn after_a_sync_that_failed_nothing_is_written() {
+    #[derive(Debug)]
+    struct Broken(Arc<Disk>);
+    impl StorageBackend for Broken {
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
         }
-        let bytes = &broken.disk.state().bytes;
-        assert_eq!([bytes[0], bytes[4]], written);
-        assert_eq!(bytes[8..], [0; 8]);
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.0.read(offset, out)
+        }
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.0.set_len(len)
+        }
+        fn sync_data(&self) -> io::Result<()> {
+            Err(io::Error::other("planted"))
+        }
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.0.write(offset, data)
+        }
     }
+    let disk = Arc::new(Disk::default());
+    disk.set_len(16).unwrap();
+    let broken = Arc::new(Broken(Arc::clone(&disk)));
+    let syncs = Arc::new(Syncs::new(Arc::<Broken>::clone(&broken)));
+    let kept = KeptBack::new(broken, Arc::clone(&syncs), Arc::default());
+    syncs.leave(true);
+    kept.sync_data().unwrap();
+    let left = syncs.left();
+    kept.write(4, &[1; 4]).unwrap();
+    kept.write(0, &[1; 4]).unwrap();
+    assert!(syncs.finish_one(left).is_err());
+    for failed in [kept.write(8, &[1; 4]), kept.set_len(8), kept.sync_data(), kept.close()] {
+        assert!(failed.unwrap_err().to_string().contains("planted"));
+    }
+    assert_eq!(disk.state().bytes, [0; 16]);
 }
