@@ -119,12 +119,12 @@ impl<E: Engine> Writer<E> {
         self.hold_view(&work)?;
         self.reclaim_beside()?;
         let Grouped { replies, change, committed, left } = self.group(work, taken, sync)?;
-        if !committed {
-            self.wait_for_disk()?;
-        } else {
+        if committed {
             self.note(bytes, sync);
             // The commit before is on the disk before this one writes; that readers see it may take a moment longer.
             self.queue.wait_for_disk()?;
+        } else {
+            self.wait_for_disk()?;
         }
         if let Some(left) = left {
             return self.hand_over(change, replies, left);
@@ -153,14 +153,14 @@ impl<E: Engine> Writer<E> {
             }
             state.settle(group)?;
             views.take_out(change, state.changed());
-            if sync == Sync::Deferred && state.is_ahead_of_disk() {
-                views.current()?; // which readers share until the stamps are safe
-            }
             // Where others come, the next group need not wait for the disk.
             let leaves_sync = pace.may_leave(sync) && (is_behind || queue.has_more());
             if leaves_sync {
-                views.current()?; // which readers share until this commit is acknowledged
                 group.leave_sync();
+            }
+            // Also a stamp that a crash could give out again is seen by nobody before it is safe.
+            if leaves_sync || (sync == Sync::Deferred && state.is_ahead_of_disk()) {
+                views.current()?; // which readers share until this commit is acknowledged
             }
             Ok(replies)
         });
