@@ -20,6 +20,9 @@ use crate::StoreError;
 
 /// Requests that one commit takes at most.
 const MAX_GROUP_REQUESTS: usize = 256;
+/// Requests under way from which on a group takes half of them: the work of more takes about as long as the disk does, and the one is
+/// done beside the other. Of few, one sync for all is better than two.
+const MANY_REQUESTS: usize = 12;
 /// Bytes of requests at which a group takes no more.
 pub(super) const MAX_GROUP_BYTES: usize = 8 * 1024 * 1024;
 
@@ -117,8 +120,7 @@ impl Queue {
 
     /// Whether a request waits that is in a hurry.
     pub(super) fn has_more(&mut self) -> bool {
-        while self.requests.is_empty()
-            && !self.is_closing
+        while !self.is_closing
             && let Ok(message) = self.messages.try_recv()
         {
             self.hear(message);
@@ -126,11 +128,20 @@ impl Queue {
         !self.requests.is_empty()
     }
 
-    /// Requests that wait now: as many as a group takes that has taken some.
-    pub(super) fn take(&mut self, taken: &mut Taken) -> Vec<Request> {
+    /// The requests of a group, of those that wait now: all; or, where one group is worked on `beside` the disk's work on another,
+    /// and many are under way, as many as leave the other half of them.
+    pub(super) fn take(&mut self, taken: &mut Taken, beside: bool) -> Vec<Request> {
+        self.has_more();
+        let under_way = self.requests.len() + self.syncing.unwrap_or_default();
+        let is_half = beside && under_way >= MANY_REQUESTS;
+        self.take_some(taken, if is_half { under_way.div_ceil(2) } else { under_way })
+    }
+
+    /// So many of the requests that wait, if a group takes them that has taken some.
+    fn take_some(&mut self, taken: &mut Taken, most: usize) -> Vec<Request> {
         let mut requests = Vec::new();
-        while !taken.is_enough()
-            && self.has_more()
+        while requests.len() < most
+            && !taken.is_enough()
             && let Some(request) = self.requests.pop_front()
         {
             taken.requests += 1;
@@ -164,15 +175,16 @@ impl Queue {
     }
 
     /// Requests that come along with a group while the disk is busy with the one before. None once that is done, or has not more
-    /// requests than this group: then as many are under way as wait, and more may not come before it is done.
+    /// requests than this group: then as many are under way as are worked on, and more may not come before it is done.
     pub(super) fn take_beside_disk(&mut self, taken: &mut Taken) -> Vec<Request> {
         loop {
             let has_more = self.has_more(); // asked first: what it hears may be that the disk is done
-            if self.syncing.is_none_or(|before| taken.requests >= before) {
+            let missing = self.syncing.map_or(0, |before| before.saturating_sub(taken.requests));
+            if missing == 0 {
                 return Vec::new();
             }
             if has_more {
-                return self.take(taken);
+                return self.take_some(taken, missing);
             }
             self.hear_next();
         }
@@ -266,7 +278,40 @@ mod tests {
         sender.send(Message::Synced(Ok(()))).unwrap();
         queue.wait_for_disk().unwrap();
         assert!(queue.take_beside_disk(&mut Taken::default()).is_empty(), "the disk is done");
-        assert_eq!(queue.take(&mut Taken::default()).len(), 1, "nobody is forgotten");
+        assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
+    }
+
+    #[test]
+    fn where_many_are_under_way_a_group_leaves_half_of_them() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        let mut group_of = |waiting: usize, syncing: usize, beside: bool| {
+            (0..waiting).for_each(|_| ask(&sender, Haste::Now));
+            queue.syncing = (syncing > 0).then_some(syncing);
+            let taken = queue.take(&mut Taken::default(), beside).len();
+            queue.requests.clear();
+            taken
+        };
+        assert_eq!(group_of(64, 0, true), 32);
+        assert_eq!(group_of(62, 2, true), 32);
+        assert_eq!(group_of(32, 32, true), 32);
+        assert_eq!(group_of(2, 62, true), 2);
+        assert_eq!(group_of(MANY_REQUESTS - 1, 0, true), MANY_REQUESTS - 1, "few are one group");
+        assert_eq!(group_of(64, 0, false), 64);
+        assert_eq!(group_of(1_000, 0, true), MAX_GROUP_REQUESTS);
+    }
+
+    #[test]
+    fn no_more_come_along_than_the_group_before_had() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        let taken = &mut Taken::default();
+        queue.begin_sync(5);
+        ask(&sender, Haste::Now);
+        assert_eq!(queue.take(taken, true).len(), 1);
+        (0..9).for_each(|_| ask(&sender, Haste::Now));
+        assert_eq!(queue.take_beside_disk(taken).len(), 4);
+        assert!(queue.take_beside_disk(taken).is_empty());
     }
 
     #[test]
@@ -279,9 +324,9 @@ mod tests {
         ask(&sender, Haste::Now);
         queue.wait(None).unwrap();
         assert!(!queue.is_at_its_end());
-        assert_eq!(queue.take(&mut Taken::default()).len(), 1);
+        assert_eq!(queue.take(&mut Taken::default(), true).len(), 1);
         assert!(queue.is_at_its_end() && queue.aside.deadline().is_some());
         queue.wait(None).unwrap(); // does not block
-        assert!(queue.take(&mut Taken::default()).is_empty());
+        assert!(queue.take(&mut Taken::default(), true).is_empty());
     }
 }

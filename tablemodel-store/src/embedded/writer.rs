@@ -100,7 +100,8 @@ impl<E: Engine> Writer<E> {
     /// Commits what waits now, up to a group, with some of those in no hurry.
     fn commit_next(&mut self) -> Result<(), StoreError> {
         let mut taken = Taken::default();
-        let mut requests = self.queue.take(&mut taken);
+        let beside = self.pace.may_leave(Sync::Disk);
+        let mut requests = self.queue.take(&mut taken, beside);
         if requests.is_empty() {
             return Ok(());
         }

@@ -24,9 +24,12 @@ use tokio::task::unconstrained;
 use super::{number, numbered};
 use crate::disk::Disk;
 
+/// Requests that come while the disk is busy.
+const OTHERS: usize = 301;
+/// Requests that a commit takes of those: half of them, so that the next has one less, and waits for the disk.
+const GROUP: usize = OTHERS.div_ceil(2);
 /// Requests that one commit takes at most.
-const GROUP: usize = 256;
-const OTHERS: usize = 300;
+const FULL_GROUP: usize = 256;
 /// Rows that make room.
 const ROOM: usize = 10;
 
@@ -59,7 +62,7 @@ async fn is_there(store: &EmbeddedStore, row: usize) -> bool {
     store.get("Table", &RowKey::new("p", format!("{row}"))).await.unwrap().is_some()
 }
 
-/// A store whose disk is busy with a group of commits, 1 to 256, after one that it took; those behind it wait.
+/// A store whose disk is busy with a group of commits, half of the others, after one that it took; those behind it wait.
 async fn busy() -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
     let disk = Disk::new();
     let store = EmbeddedStore::builder().cache_bytes(1 << 20).open_backend(disk.clone()).unwrap();
@@ -232,7 +235,7 @@ async fn make_room(store: &EmbeddedStore) {
     }
 }
 
-/// A store with rows that do not fit its cache, and a group of commits on its way that replaces some of them; rows 0 to 256 were.
+/// A store with rows that do not fit its cache, and a group of commits on its way that replaces some of them; as many as it has, and row 0, were.
 async fn larger_than_its_cache() -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd) {
     const LARGE: usize = 12_000;
     let disk = Disk::new();
@@ -256,10 +259,10 @@ async fn larger_than_its_cache() -> (Disk<()>, EmbeddedStore, Vec<Commit>, AtEnd
     let first = ask(0);
     disk.wait_for_sync();
     // Of three groups one gets to the disk, one is on its way, and the writer has the last one whole.
-    let mut others: Vec<_> = (1..=3 * GROUP).map(|number| ask(number % OTHERS)).collect();
+    let mut others: Vec<_> = (1..=3 * FULL_GROUP).map(|number| ask(number % OTHERS)).collect();
     disk.let_end(2);
     first.await.unwrap();
-    for commit in others.drain(..GROUP) {
+    for commit in others.drain(..FULL_GROUP) {
         commit.await.unwrap();
     }
     disk.wait_for_sync();
@@ -278,7 +281,7 @@ async fn readers_wait_for_no_sync_also_where_the_cache_is_full() {
             let key = RowKey::new("large", format!("{row}"));
             let found = reader.get_at_once("Table", &key).unwrap().unwrap().unwrap();
             let Some(ValueRef::Binary(bytes)) = found.properties.get("Bytes") else { panic!("another value") };
-            let replaced = u8::from(row <= GROUP);
+            let replaced = u8::from(row <= FULL_GROUP);
             assert!(bytes.iter().all(|byte| *byte == replaced), "{row}");
         }
         done.send(()).unwrap();
