@@ -62,7 +62,7 @@ pub use crate::{
     names::Names,
     operation::{Action, Batch, Condition, Operation, Receipts, Written},
     port::{Capabilities, TableStore},
-    properties::{Changed, Properties, PropertiesIter},
+    properties::{Changed, Properties, PropertiesBuilder, PropertiesIter},
     query::{Continuation, Page, Query},
     row::{Row, RowState},
     shown::{KeptRow, Shown},

@@ -18,6 +18,37 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Properties(Repr);
 
+/// Properties that nobody shares yet: to be put together one by one.
+///
+/// ```
+/// # use tablemodel_store::{PropertiesBuilder, PropertyName, ValueRef};
+/// let mut builder = PropertiesBuilder::with_capacity(2);
+/// builder.set(PropertyName::from_static("City"), ValueRef::String("Seattle"));
+/// builder.set(PropertyName::from_static("Age"), ValueRef::Int32(35));
+/// let properties = builder.build();
+/// assert_eq!(properties.get("Age"), Some(ValueRef::Int32(35)));
+/// ```
+#[derive(Debug, Default)]
+pub struct PropertiesBuilder(Flat);
+
+impl PropertiesBuilder {
+    /// No properties yet, with room for `count`.
+    pub fn with_capacity(count: usize) -> Self {
+        Self(Flat::with_capacity(count))
+    }
+
+    /// Sets `name` to `value`, whatever it was. Fastest in order of the names.
+    #[inline]
+    pub fn set(&mut self, name: impl Into<PropertyName>, value: ValueRef<'_>) {
+        self.0.set(name.into(), value);
+    }
+
+    /// The properties.
+    pub fn build(self) -> Properties {
+        Properties::flat(self.0)
+    }
+}
+
 /// A property that is set, or, by `None`, taken away.
 pub type Changed<'c> = (&'c PropertyName, Option<ValueRef<'c>>);
 
@@ -47,8 +78,7 @@ impl Properties {
         Self(Repr::Packed(packed))
     }
 
-    /// Those that were put together in order.
-    #[cfg(feature = "embedded")]
+    /// Those that were put together.
     pub(crate) fn flat(flat: Flat) -> Self {
         Self(Repr::Flat(Arc::new(flat)))
     }

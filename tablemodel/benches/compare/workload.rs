@@ -76,7 +76,8 @@ impl Workload {
         let operations = match self {
             Self::BulkLoad => 0,
             Self::InsertAlone => 128,
-            Self::InsertTogether | Self::UpdateTogether => 16 * TASKS,
+            // Long enough that the first commits, before the tasks are spread over several, are a small part.
+            Self::InsertTogether | Self::UpdateTogether => 64 * TASKS,
             Self::PointGet => 40_000,
             Self::UniqueLookup => 20_000,
             Self::Range => 1_000 * RANGE_ROWS,

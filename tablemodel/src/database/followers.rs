@@ -384,6 +384,7 @@ impl Run<'_> {
 
 /// The changes, each with whether an earlier one is of the same entity.
 pub(super) fn in_turn(changes: &[Change]) -> impl Iterator<Item = (&Change, bool)> {
-    let mut seen = HashSet::new();
-    changes.iter().map(move |change| (change, !seen.insert(change.key())))
+    let several = changes.len() > 1;
+    let mut seen = HashSet::with_capacity(if several { changes.len() } else { 0 });
+    changes.iter().map(move |change| (change, several && !seen.insert(change.key())))
 }

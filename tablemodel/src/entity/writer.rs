@@ -3,7 +3,7 @@
 //! No key is formatted here and no row is made.
 
 use serde::Serialize;
-use tablemodel_store::{Properties, PropertyName, Value, ValueRef};
+use tablemodel_store::{Properties, PropertiesBuilder, PropertyName, Value, ValueRef};
 
 use super::FieldError;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 /// Collects the properties of an entity; one line per field in generated code.
 #[derive(Debug)]
 pub struct FieldWriter {
-    properties: Properties,
+    properties: PropertiesBuilder,
     /// Of the first field that could not be written.
     error: Option<FieldError>,
     #[cfg(feature = "blob")]
@@ -26,7 +26,7 @@ pub struct FieldWriter {
 impl FieldWriter {
     pub(crate) fn with_capacity(count: usize) -> Self {
         Self {
-            properties: Properties::with_capacity(count),
+            properties: PropertiesBuilder::with_capacity(count),
             error: None,
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
@@ -41,14 +41,14 @@ impl FieldWriter {
 
     /// The properties of what was written, where nothing is to be uploaded.
     pub(crate) fn into_properties(self) -> Properties {
-        self.properties
+        self.properties.build()
     }
 
     /// The properties of what was written, with links to blobs and contents as they are; and those blobs that the next write
     /// of the entity puts elsewhere.
     #[cfg(feature = "blob")]
     pub(crate) fn into_linked(self) -> std::result::Result<(Properties, Vec<crate::blob::Pending>), String> {
-        let (mut properties, mut moving) = (self.properties, Vec::new());
+        let (mut properties, mut moving) = (self.properties.build(), Vec::new());
         for pending in self.blobs {
             let placed = pending.placed().ok_or("it makes a blob of what is not at hand")?;
             if !pending.stays(&placed) {
@@ -69,7 +69,7 @@ impl FieldWriter {
 
     /// The image of what was written.
     pub(crate) fn into_image(self, schema: &'static EntitySchema) -> Result<Image> {
-        let image = Image::new(schema, self.properties)?;
+        let image = Image::new(schema, self.properties.build())?;
         #[cfg(feature = "blob")]
         let image = Image { blobs: self.blobs, ..image };
         Ok(image)

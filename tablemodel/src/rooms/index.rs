@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use tablemodel_store::{Properties, PropertyName, RowKey, ValueRef};
+use tablemodel_store::{Properties, PropertiesBuilder, PropertyName, RowKey, ValueRef};
 
 use crate::{
     entity::FieldError,
@@ -127,13 +127,13 @@ fn covered(image: &Image, cover: Cover) -> Properties {
 }
 
 fn kept(fields: &Properties, names: &'static [&'static str]) -> Properties {
-    let mut kept = Properties::with_capacity(names.len() + SYSTEM_PROPERTIES);
+    let mut kept = PropertiesBuilder::with_capacity(names.len() + SYSTEM_PROPERTIES);
     for name in names {
         if let Some(value) = fields.get(name) {
             kept.set(PropertyName::from_static(name), value);
         }
     }
-    kept
+    kept.build()
 }
 
 #[cfg(test)]
