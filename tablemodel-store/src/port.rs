@@ -99,6 +99,14 @@ pub trait TableStore: Send + Sync + 'static {
     /// Every rule is checked before anything is written; the error says which operation failed.
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError>;
 
+    /// As [`commit`](Self::commit), of batches that the caller needs no more: a store that makes them ready at once need not keep them
+    /// while it waits for the disk.
+    ///
+    /// Need not be implemented: it is a `commit` then. A store around another may pass it on.
+    async fn commit_owned(&self, batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {
+        self.commit(&batches).await
+    }
+
     /// As [`commit`](Self::commit), for work that is in no hurry: a store may let it wait, for a fraction of a second, until it
     /// can go with a commit of others, so that these need not wait for it.
     ///

@@ -206,3 +206,17 @@ pub(super) async fn a_patient_commit_is_a_commit(bench: &Bench) -> Checked {
     ensure_eq!(table.get("p", "a").await?, None, "the row of a patient commit that was refused");
     Ok(())
 }
+
+pub(super) async fn an_owned_commit_is_a_commit(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let batch = || vec![table.batch("p").with("a", Action::Insert(n(1))).with("b", Action::Insert(n(2)))];
+    let receipts = bench.store().commit_owned(batch()).await?;
+    let told: Vec<_> = receipts.iter().flatten().map(|written| written.etag.clone()).collect();
+    let there = [Some(table.row("p", "a").await?.etag), Some(table.row("p", "b").await?.etag)];
+    ensure_eq!(told, there, "the ETags of the receipts");
+    let again = bench.store().commit_owned(batch()).await;
+    refused_at(again, RowExists, (0, 0), "an owned commit of rows that are there")?;
+    let nothing = bench.store().commit_owned(Vec::new()).await?;
+    ensure_eq!(nothing.len(), 0, "the receipts of an owned commit of nothing");
+    Ok(())
+}

@@ -202,6 +202,7 @@ macro_rules! __conformance_clauses {
                 operations_need_no_order,
                 receipts_come_in_the_order_of_operations,
                 a_patient_commit_is_a_commit,
+                an_owned_commit_is_a_commit,
             }
             across AtomicAcross {
                 batches_of_several_tables_and_partitions_commit_as_one,

@@ -156,7 +156,7 @@ impl EmbeddedStore {
         if self.0.writer.is_none() {
             return Ok(());
         }
-        self.0.ask(Work::Flush, 0, Haste::Now).await.map(drop)
+        self.0.ask(Work::Flush, Haste::Now).await.map(drop)
     }
 
     /// Finishes what was asked before, brings it to the disk and closes the file.
@@ -211,17 +211,13 @@ impl EmbeddedStore {
         self.0.views.with_engine(|engine| whole::stats(&*view, engine))
     }
 
-    async fn commit_in(&self, batches: &[Batch], haste: Haste) -> Result<Vec<Receipts>, StoreError> {
+    /// The commit of these batches; none where there is nothing to do.
+    fn prepared(&self, batches: &[Batch]) -> Result<Option<Work>, StoreError> {
         // A name that has a number was checked when it got it.
         let is_legal =
             |name: &PropertyName| name.constant().is_some_and(|it| self.0.names.id_of_constant(it).is_some());
         validate::batches_knowing(batches, &self.capabilities(), &is_legal)?;
-        if batches.is_empty() {
-            return Ok(Vec::new());
-        }
-        let prepared = prepare(batches, &self.0.names);
-        let bytes = prepared.memory();
-        self.0.ask(Work::Commit(prepared), bytes, haste).await
+        Ok((!batches.is_empty()).then(|| Work::Commit(prepare(batches, &self.0.names))))
     }
 
     fn reader(engine: RedbEngine, loaded: Loaded, rows: Rows) -> Self {
@@ -264,7 +260,8 @@ impl EmbeddedStore {
 
 impl Shared {
     /// Hands work to the writer thread and waits for its answer. Waits first while the queue is full.
-    async fn ask(&self, work: Work, bytes: usize, haste: Haste) -> Reply {
+    async fn ask(&self, work: Work, haste: Haste) -> Reply {
+        let bytes = work.memory();
         let Some(writer) = &self.writer else {
             return Err(StoreError::new(StoreErrorKind::Denied, "the store is read-only; open it for writing"));
         };
@@ -275,6 +272,13 @@ impl Shared {
         let request = Message::Request(Request { work, bytes, haste, reply, share });
         writer.queue.send(request).map_err(|_| self.ended())?;
         answer.await.unwrap_or_else(|_| Err(self.ended()))
+    }
+
+    async fn ask_if_any(&self, work: Option<Work>, haste: Haste) -> Reply {
+        match work {
+            Some(work) => self.ask(work, haste).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Why the writer thread takes no more work.
@@ -321,11 +325,11 @@ impl TableStore for EmbeddedStore {
 
     async fn create_table(&self, name: &str) -> Result<(), StoreError> {
         validate::table_name(name)?;
-        self.0.ask(Work::CreateTable(name.to_owned()), name.len(), Haste::Now).await.map(drop)
+        self.0.ask(Work::CreateTable(name.to_owned()), Haste::Now).await.map(drop)
     }
 
     async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.0.ask(Work::DeleteTable(name.to_owned()), name.len(), Haste::Now).await.map(drop)
+        self.0.ask(Work::DeleteTable(name.to_owned()), Haste::Now).await.map(drop)
     }
 
     async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
@@ -380,10 +384,16 @@ impl TableStore for EmbeddedStore {
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.commit_in(batches, Haste::Now).await
+        self.0.ask_if_any(self.prepared(batches)?, Haste::Now).await
+    }
+
+    async fn commit_owned(&self, batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {
+        let prepared = self.prepared(&batches)?;
+        drop(batches);
+        self.0.ask_if_any(prepared, Haste::Now).await
     }
 
     async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.commit_in(batches, Haste::None).await
+        self.0.ask_if_any(self.prepared(batches)?, Haste::None).await
     }
 }

@@ -37,6 +37,15 @@ pub(super) enum Work {
 }
 
 impl Work {
+    /// About the memory that it takes.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Self::Commit(commit) => commit.memory(),
+            Self::CreateTable(name) | Self::DeleteTable(name) => name.len(),
+            Self::Flush => 0,
+        }
+    }
+
     /// Whether other tables may be there afterwards.
     pub(super) const fn changes_tables(&self) -> bool {
         matches!(self, Self::CreateTable(_) | Self::DeleteTable(_))

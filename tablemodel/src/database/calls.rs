@@ -139,6 +139,22 @@ impl Database {
         self.commit_in(batches, attempt, haste).await
     }
 
+    /// As [`Database::commit_planned`], of batches that are not needed any more; not where somebody listens, or has to be told that a
+    /// reply was lost.
+    pub(super) async fn commit_given(
+        &self,
+        states: &Generation,
+        batches: Vec<Batch>,
+        attempt: u32,
+    ) -> std::result::Result<Vec<Receipts>, StoreError> {
+        if self.0.capabilities.may_lose_reply || self.0.observed.listens() {
+            return self.commit_planned(states, &batches, attempt, Haste::Now).await;
+        }
+        self.check_lease(states)?;
+        self.check_writable()?;
+        self.0.store.commit_owned(batches).await
+    }
+
     /// As [`Database::commit_store`], of rows that leases do not concern: the leases themselves.
     pub(super) async fn commit_unleased(
         &self,

@@ -7,6 +7,7 @@ mod ahead;
 mod contributions;
 mod current;
 mod doubt;
+mod given;
 mod outcome;
 mod reads;
 mod sizes;
@@ -223,32 +224,35 @@ impl<'a> Run<'a> {
                 Err(error) => Box::pin(self.doubt(error, changes)).await.map(|()| None)?,
                 Ok(prepared) => prepared,
             };
-            let Some(Prepared { plan, follows, mut batches, own }) = prepared else { continue };
+            let Some(mut prepared) = prepared else { continue };
+            let Prepared { plan, follows, batches, .. } = &mut prepared;
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(changes.iter().map(|_| None).collect());
             }
             self.check_registered()?;
             let of_others = follows.iter().map(|plan| (plan.place().1, plan));
-            let guarded = guarded(std::iter::once((self.partition, &plan)).chain(of_others));
+            let guarded = guarded(std::iter::once((self.partition, &*plan)).chain(of_others));
             if !guarded.is_empty() {
-                Box::pin(self.db.guard_shadows(guarded, &mut batches)).await?;
+                Box::pin(self.db.guard_shadows(guarded, batches)).await?;
             }
             #[cfg(feature = "blob")]
-            self.put_lists(std::iter::once(&plan).chain(&follows)).await?;
+            self.put_lists(std::iter::once(&*plan).chain(&*follows)).await?;
             #[cfg(feature = "blob")]
             self.db.check_uploaded(self.until)?;
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }
-            if let Some(next) = self.take_claims(&plan).await? {
+            if let Some(next) = self.take_claims(plan).await? {
                 self.held.clear();
                 match next {
                     Next::Done(outcomes) => return Ok(outcomes),
                     Next::Again | Next::Later => continue,
                 }
             }
-            self.wait_where_crowded(&batches).await;
-            let outcomes = match self.db.commit_planned(&states, &batches, attempt, self.asked.haste).await {
+            self.wait_where_crowded(batches).await;
+            let committed = self.commit(&states, changes, &mut prepared, attempt).await?;
+            let Prepared { plan, follows, batches, own } = prepared;
+            let outcomes = match committed {
                 Ok(_) if !self.asked.told => Vec::new(),
                 Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
                 Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),

@@ -97,6 +97,7 @@ impl Followers {
 }
 
 /// A batch that is ready to be committed, with what follows it.
+#[derive(Default)]
 pub(super) struct Prepared {
     pub(super) plan: BatchPlan,
     /// The plans of holders in other partitions.

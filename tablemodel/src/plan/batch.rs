@@ -296,6 +296,17 @@ impl BatchPlan {
         Ok(())
     }
 
+    /// Whether nothing is to be done beside the rows of its own partition.
+    pub(crate) fn is_of_its_partition(&self) -> bool {
+        #[cfg(feature = "blob")]
+        let has_contents = !self.contents.is_empty();
+        #[cfg(not(feature = "blob"))]
+        let has_contents = false;
+        let is_apart = self.staged.is_empty() && self.swept.is_empty() && !has_contents;
+        let has_away = !(self.away.is_empty() && self.guards.is_empty() && self.outgoing.is_empty());
+        is_apart && !has_away && self.claims.is_empty() && self.shadows.is_empty()
+    }
+
     /// What the batch leaves in a row that it writes: nothing where it takes it away.
     pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
         let planned = self.planned(row)?;

@@ -145,6 +145,11 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::Patient(lose_last_operation),
     ),
     bug(
+        "an owned commit loses its last operation",
+        &["batches::an_owned_commit_is_a_commit"],
+        Twist::Owned(lose_last_operation),
+    ),
+    bug(
         "receipts come reversed",
         &["batches::receipts_come_in_the_order_of_operations"],
         Twist::Receipts(reverse_receipts),

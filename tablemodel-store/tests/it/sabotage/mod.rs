@@ -45,6 +45,8 @@ enum Twist {
     Batches(fn(&mut Vec<Batch>)),
     /// Of a commit in no hurry.
     Patient(fn(&mut Vec<Batch>)),
+    /// Of a commit whose batches are given away.
+    Owned(fn(&mut Vec<Batch>)),
     Receipts(fn(&mut Vec<Receipts>)),
     Commit(for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>),
     CommitError(fn(StoreError) -> Result<Vec<Receipts>, StoreError>),
@@ -208,6 +210,12 @@ impl TableStore for Sabotaged {
     async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let Twist::Patient(twist) = self.twist else { return self.commit(batches).await };
         let mut batches = batches.to_vec();
+        twist(&mut batches);
+        self.inner.commit(&batches).await
+    }
+
+    async fn commit_owned(&self, mut batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {
+        let Twist::Owned(twist) = self.twist else { return self.commit(&batches).await };
         twist(&mut batches);
         self.inner.commit(&batches).await
     }
