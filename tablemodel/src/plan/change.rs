@@ -310,12 +310,9 @@ impl Planner<'_> {
             Some(over) => Action::Replace(properties.clone(), Condition::Match(over.head.etag.clone())),
         };
         let Laid { rows: of_parts, staged, swept, parts } = laid;
-        let Derived { rows: of_indexes, away, lists } =
-            self.derived(old, Some(new), sequence, end.unwrap_or(sequence))?;
-        let mut rows = Vec::with_capacity(1 + of_parts.len() + of_indexes.len());
-        rows.push(PlannedRow { row: new.key.row.clone(), action, role: Role::Primary });
-        rows.extend(of_parts);
-        rows.extend(of_indexes);
+        let Derived { mut rows, away, lists } = self.derived(old, Some(new), sequence, end.unwrap_or(sequence))?;
+        let primary = PlannedRow { row: new.key.row.clone(), action, role: Role::Primary };
+        rows.splice(..0, std::iter::once(primary).chain(of_parts)); // mostly there is room
         let is_same = old.is_some_and(|old| {
             let is_kept = old.schema.version == new.schema.version && old.key == new.key;
             is_kept && !copy::differs(&self.setting.copied, &old.fields, &new.fields)

@@ -52,7 +52,7 @@ fn batches(db: &TestDatabase) -> Vec<usize> {
     sizes.collect()
 }
 
-async fn insert(db: &TestDatabase, things: Vec<Thing>) -> BulkReport {
+async fn insert(db: &Database, things: Vec<Thing>) -> BulkReport {
     db.bulk().insert_all(stream::iter(things)).await.unwrap()
 }
 
@@ -86,14 +86,29 @@ async fn large_entities_fill_a_batch_by_bytes() {
 
 #[tokio::test]
 async fn each_entity_that_cannot_be_written_is_reported_by_its_key_and_the_others_are_written() {
-    let db = TestDatabase::new::<Model>().await.unwrap();
+    each_failure_is_told(&TestDatabase::new::<Model>().await.unwrap()).await;
+}
+
+/// There a batch is given away while it is on its way, and planned again to say what was refused.
+#[tokio::test]
+async fn a_store_of_this_process_refuses_the_same_entities_in_the_same_words() {
+    let db = Database::in_memory::<Model>().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    each_failure_is_told(&db).await;
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::open::<Model>(directory.path().join("bulk.tablemodel")).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    each_failure_is_told(&db).await;
+}
+
+async fn each_failure_is_told(db: &Database) {
     db.insert(&thing(0, 7)).await.unwrap();
     db.insert(&Thing { code: Some(50), ..thing(0, 900) }).await.unwrap();
     let mut things: Vec<_> = (0..100).map(|id| thing(0, id)).collect();
     things[60].text = "x".repeat(1500); // its index key is too long
     things[61].id = 1_000_000; // its key does not fit
     things[62].body = vec![0; 70_000];
-    let report = insert(&db, things).await;
+    let report = insert(db, things).await;
     assert_eq!((report.written, report.failed.len()), (95, 5));
     let failure = |row: &str| report.failed.iter().find(|error| error.key() == Some(&RowKey::new("p0", row)));
     assert_eq!(*failure("000007").unwrap().kind(), ErrorKind::AlreadyExists);

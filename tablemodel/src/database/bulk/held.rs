@@ -79,9 +79,9 @@ impl Held {
         self.entities += 1;
         self.bytes += bytes;
         let chunk = self.open.entry(partition).or_default();
-        let full = (chunk.rows_with(&share) > self.most.rows).then(|| std::mem::take(chunk));
+        let full = (chunk.rows_with(&share) > self.most.rows).then(|| chunk.take());
         chunk.add(change, share);
-        let large = (chunk.bytes >= self.most.bytes).then(|| std::mem::take(chunk));
+        let large = (chunk.bytes >= self.most.bytes).then(|| chunk.take());
         full.into_iter().chain(large).for_each(|chunk| self.is_due(chunk));
         if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
             self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
@@ -131,6 +131,12 @@ impl Held {
 }
 
 impl Chunk {
+    /// What it holds, and leaves room for as much: where one batch was filled, another may be.
+    fn take(&mut self) -> Self {
+        let next = Self { changes: Vec::with_capacity(self.changes.len()), ..Self::default() };
+        std::mem::replace(self, next)
+    }
+
     /// Its rows, if this were added.
     fn rows_with(&self, share: &Share) -> usize {
         let new = share.shared.iter().filter(|(row, _)| !self.shared.contains(row));
