@@ -299,12 +299,12 @@ impl BatchPlan {
     /// Whether nothing is to be done beside the rows of its own partition.
     pub(crate) fn is_of_its_partition(&self) -> bool {
         #[cfg(feature = "blob")]
-        let has_contents = !self.contents.is_empty();
-        #[cfg(not(feature = "blob"))]
-        let has_contents = false;
-        let is_apart = self.staged.is_empty() && self.swept.is_empty() && !has_contents;
-        let has_away = !(self.away.is_empty() && self.guards.is_empty() && self.outgoing.is_empty());
-        is_apart && !has_away && self.claims.is_empty() && self.shadows.is_empty()
+        if !self.contents.is_empty() {
+            return false;
+        }
+        let is_within = self.away.is_empty() && self.guards.is_empty() && self.claims.is_empty();
+        let is_now = self.staged.is_empty() && self.swept.is_empty() && self.outgoing.is_empty();
+        is_within && is_now && self.shadows.is_empty()
     }
 
     /// What the batch leaves in a row that it writes: nothing where it takes it away.
