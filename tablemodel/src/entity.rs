@@ -177,6 +177,12 @@ impl ModelRow {
     }
 }
 
+/// Whether all fields can be read as the entity. For generated code.
+#[doc(hidden)]
+pub fn reads<E: TableEntity>(fields: &Properties) -> std::result::Result<(), FieldError> {
+    E::read_fields(&FieldReader::new(fields, &NO_VALUES)).map(drop)
+}
+
 /// A value that does not fit its property, or the other way round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {

@@ -13,7 +13,7 @@ mod plain;
 mod property;
 mod shape;
 
-use tablemodel_store::limits;
+use tablemodel_store::{Properties, limits};
 
 pub(crate) use self::alike::{Adding, Versioned};
 use self::constant::compare;
@@ -33,6 +33,7 @@ pub use self::{
     shape::{PartSchema, Shape},
 };
 use crate::{
+    entity::FieldError,
     key::{Part, Template},
     rooms::chunked,
 };
@@ -88,6 +89,9 @@ pub struct EntitySchema {
     pub frozen: bool,
     /// Of a frozen one, the aggregates that it added to, as the lock has them: `Department.EmployeeCount`.
     pub added_to: &'static [&'static str],
+    /// Tells whether its struct can be read from all fields. For generated code.
+    #[doc(hidden)]
+    pub reads: Option<fn(&Properties) -> Result<(), FieldError>>,
 }
 
 impl EntitySchema {

@@ -44,6 +44,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
             #copies #aggregates #sharded #adopt #shape #reserved
             path: ::core::concat!(::core::module_path!(), #name),
             #lineage #added_to
+            reads: _tm::Some(_tm::reads::<Self>),
             .._tm::EntitySchema::PLAIN
         }
     }

@@ -19,6 +19,8 @@ pub struct FieldWriter {
     properties: PropertiesBuilder,
     /// Of the first field that could not be written.
     error: Option<FieldError>,
+    /// Whether a field was stored as JSON: whether its type reads that back is not known here.
+    pub(crate) has_json: bool,
     #[cfg(feature = "blob")]
     blobs: Vec<crate::blob::Pending>,
 }
@@ -28,6 +30,7 @@ impl FieldWriter {
         Self {
             properties: PropertiesBuilder::with_capacity(count),
             error: None,
+            has_json: false,
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
         }
@@ -101,6 +104,7 @@ impl FieldWriter {
 
     /// A field marked `json`, as [`add`](Self::add).
     pub fn add_json<T: Serialize>(&mut self, property: &'static str, value: &T) {
+        self.has_json = true;
         self.add(property, json::to_value(value));
     }
 

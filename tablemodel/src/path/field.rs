@@ -159,7 +159,10 @@ impl<T: Serialize + serde::de::DeserializeOwned + Send + Sync + 'static> Propert
     const ORDERED: bool = false;
 
     fn to_value(&self) -> Result<Option<Value>, ValueError> {
-        json::to_value(&self.0)
+        let value = json::to_value(&self.0)?;
+        let read: Result<T, _> = json::from_value(value.as_ref().map(Value::as_ref));
+        read.map_err(|error| json::unreadable(&error))?;
+        Ok(value)
     }
 
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {

@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::Arc};
 use tablemodel_store::{Properties, PropertyName, Row, RowKey, Value, ValueRef};
 
 use crate::{
-    entity::{FieldError, FieldReader, FieldWriter, TableEntity},
+    entity::{FieldError, FieldReader, FieldWriter, TableEntity, reads},
     error::{Error, ErrorKind, Result},
     key::{KeyError, KeyFault, KeyValues, NO_VALUES, Template},
     plan::{
@@ -16,6 +16,7 @@ use crate::{
         shape, system,
         version::{self, Writer},
     },
+    property::json,
     schema::{Derived, EntitySchema},
 };
 
@@ -55,11 +56,28 @@ impl Image {
         let schema = E::SCHEMA;
         let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
         entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
+        let has_json = writer.has_json;
         let mut image = writer.into_image(schema)?;
+        if has_json {
+            image.check_reads_back::<E>()?;
+        }
         if !schema.copies.is_empty() {
             image.fields.retain(|name| !schema.copies.iter().any(|copy| copy.holds(name)));
         }
         Ok(image)
+    }
+
+    /// That the entity can be read back: serde's attributes on the type of a field that is JSON may not belong together.
+    fn check_reads_back<E: TableEntity>(&self) -> Result<()> {
+        #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs are not there yet"))]
+        let mut fields = Cow::Borrowed(&self.fields);
+        #[cfg(feature = "blob")]
+        for pending in &self.blobs {
+            let [own, ..] = pending.names;
+            fields.to_mut().set(PropertyName::from_static(own), ValueRef::Binary(&[]));
+        }
+        let unread = |FieldError { property, error }| FieldError { property, error: json::unreadable(&error) };
+        reads::<E>(&fields).map_err(|error| invalid(self.schema, unread(error)))
     }
 
     /// The image with these fields; the key is made from them.

@@ -1,14 +1,15 @@
 //! Values kept as JSON text, for fields under `#[table(json)]`.
 //! Such a text has no order and no key.
 //!
-//! A value whose JSON is `null` is an absent property. JSON has its limits: an `Option` of an `Option` loses a level,
-//! and floats that are not finite become `null`, as everywhere in serde_json. A map in random order, such as
-//! `HashMap`, gives another text each time, and so a row that seems changed; take `BTreeMap`.
+//! A value whose JSON is `null` is an absent property. JSON has its limits: an `Option` of an `Option` loses a level. A float
+//! that is not finite is refused, where serde_json would write `null`, and so is a value whose text cannot be read back, as
+//! with `skip_serializing_if` and no `default`. A map in random order, such as `HashMap`, gives another text each time, and so
+//! a row that seems changed; take `BTreeMap`.
 
 use serde::{Serialize, de::DeserializeOwned};
 use tablemodel_store::{EdmType, Value, ValueRef};
 
-use super::{Property, ValueError, text};
+use super::{Property, ValueError, finite, text};
 use crate::key::KeyPart;
 
 /// The type of the stored value.
@@ -31,11 +32,18 @@ const ABSENT: &str = "null";
 ///
 /// # Errors
 ///
-/// [`ValueError::Malformed`] when the value has no JSON form, such as a map with keys that are no texts.
+/// [`ValueError::Malformed`] when the value has no JSON form, such as a map with keys that are no texts, or a float that is not
+/// finite.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Option<Value>, ValueError> {
-    let text =
-        serde_json::to_string(value).map_err(|error| ValueError::malformed("a value that JSON can hold", error))?;
+    const EXPECTED: &str = "a value that JSON can hold";
+    let text = serde_json::to_string(value).map_err(|error| ValueError::malformed(EXPECTED, error))?;
+    finite::check(value).map_err(|error| ValueError::malformed(EXPECTED, error))?;
     Ok((text != ABSENT).then_some(Value::String(text)))
+}
+
+/// The error for a value whose JSON cannot be read back: serde's attributes on the type do not belong together.
+pub(crate) fn unreadable(error: &ValueError) -> ValueError {
+    ValueError::malformed("a value whose JSON its own type reads back", error)
 }
 
 /// The stored form of the default of a field marked `json`. For generated code.

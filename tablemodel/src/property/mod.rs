@@ -6,6 +6,7 @@
 pub(crate) mod array;
 mod bytes;
 mod error;
+mod finite;
 mod instant;
 mod optional;
 mod text;

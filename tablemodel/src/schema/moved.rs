@@ -113,6 +113,7 @@ impl EntitySchema {
             moved_from: None,
             frozen: false,
             added_to: &[],
+            reads: old.reads,
         }
     }
 

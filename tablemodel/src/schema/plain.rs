@@ -30,6 +30,7 @@ impl EntitySchema {
         moved_from: None,
         frozen: false,
         added_to: &[],
+        reads: None,
     };
 
     /// What stands for an entity with mistakes, of which nothing else is known. For generated code.

@@ -41,6 +41,7 @@ mod sabotage;
 mod stall;
 mod transfer;
 mod ui;
+mod unreadable;
 mod upgrade;
 mod wide;
 mod writes;

@@ -17,6 +17,9 @@ pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::resu
     if let Some(wrong) = by.properties().find_map(|property| misfit(property, image.fields.get(property.property))) {
         return Err(wrong);
     }
+    if let Some(Err(wrong)) = by.reads.map(|reads| reads(&image.fields)) {
+        return Err(wrong.to_string());
+    }
     let again = Image::new(by, image.fields.clone()).map_err(|error| error.to_string())?;
     if again.key != image.key {
         return Err(format!("the key of its fields is {}", again.key));
