@@ -87,7 +87,7 @@ async fn what_would_not_be_read_back_is_refused_by_every_call_before_anything_is
         let report = db.bulk().insert_all(futures_util::stream::iter([item(2, meta.clone())])).await.unwrap();
         assert_eq!((report.written, report.failed.len()), (0, 1));
         refused(report.into_result(), "bulk");
-        let writes = db.calls().into_iter().filter(|call| matches!(call, CallKind::Commit { .. }));
+        let writes = db.calls().into_iter().filter(|call| matches!(call.call, CallKind::Commit { .. }));
         assert_eq!(writes.count(), 0, "{:?}", db.calls());
         let update = db.update(item_at(), |item| {
             item.meta = meta.clone();
