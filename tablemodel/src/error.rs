@@ -219,7 +219,8 @@ impl Error {
         self.0.entity
     }
 
-    /// The keys of the row it is about.
+    /// The keys of the row it is about: of a unique violation the row that holds the value, or, where a bulk load tells it, the
+    /// entity that was not written.
     pub fn key(&self) -> Option<&RowKey> {
         self.0.key.as_ref()
     }

@@ -23,7 +23,8 @@ pub use crate::{
     check_copy::{check_copies, check_copy, on_delete},
     check_move::check_move,
     entity::{
-        CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel, reads,
+        CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
+        reads,
     },
     format::{facts_length, gate, gate_unreadable},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},

@@ -91,8 +91,11 @@ pub struct EntitySchema {
     pub added_to: &'static [&'static str],
     /// Tells whether its struct can be read from all fields. For generated code.
     #[doc(hidden)]
-    pub reads: Option<fn(&Properties) -> Result<(), FieldError>>,
+    pub reads: Option<Reads>,
 }
+
+/// What is wrong with fields that a struct cannot be read from.
+pub(crate) type Reads = fn(&Properties) -> Result<(), FieldError>;
 
 impl EntitySchema {
     /// All stored and key properties, flattened.

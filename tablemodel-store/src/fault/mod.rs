@@ -154,7 +154,10 @@ impl State {
 }
 
 fn closed() -> StoreError {
-    StoreError::new(StoreErrorKind::Closed, "the store has crashed; revive it")
+    StoreError::new(
+        StoreErrorKind::Closed,
+        "the store has crashed, as it was told to; `revive` it, or `reopen` a test database",
+    )
 }
 
 struct NoSleep;

@@ -209,7 +209,7 @@ impl Writing<'_> {
             taken += 1;
             match Image::of(&entity) {
                 Ok(image) => self.held.add(image, self.change),
-                Err(error) => self.report.failed.push(error),
+                Err(error) => self.report.failed.push(error.within(&format!("entity {taken} of the load"))),
             }
             self.launch().await;
         }

@@ -42,7 +42,7 @@ mod write;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use tablemodel_store::{Capabilities, RowKey, TableStore};
+use tablemodel_store::{Capabilities, DateTime, RowKey, TableStore};
 
 #[cfg(feature = "blob")]
 pub use self::blobs::{Blobs, Collected};
@@ -116,6 +116,21 @@ impl Database {
     /// The store below.
     pub fn store(&self) -> &Arc<dyn TableStore> {
         &self.0.store
+    }
+
+    /// The time by the database's clock: for the application's own fields, so that a test that [stops](crate::testing) the clock stops
+    /// these too.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let now = db.now();
+    /// assert!(now <= db.now());
+    /// # Ok(())
+    /// # });
+    /// ```
+    pub fn now(&self) -> DateTime {
+        self.0.environment.clock.now()
     }
 
     /// Ends the database: what it holds back is on the disk, and the file is free for others. Clones over a file are closed too;

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 use tablemodel_store::{
     MemoryStore, TableStore,
     clock::{Clock, Sleep},
+    validate,
 };
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         Database, Inner,
         leases::{Lease, process},
         outbox::Markers,
-        registry::Registry,
+        registry::{Registry, SCHEMA_TABLE},
         turns::Turns,
     },
     entity::TableModel,
@@ -98,7 +99,8 @@ impl Database {
 }
 
 impl DatabaseBuilder {
-    /// Puts `prefix` before every table name: for tests and tenants that share a store. Letters and digits.
+    /// Puts `prefix` before every table name: for tests and tenants that share a store. Letters and digits, a letter first: opening
+    /// tells of another (`Invalid`).
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
@@ -181,6 +183,7 @@ impl DatabaseBuilder {
         path: &std::path::Path,
         create: bool,
     ) -> Result<Database> {
+        self.check_prefix(entities)?; // before there is a file
         #[cfg(feature = "blob")]
         self.blobs.or_beside(path);
         let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
@@ -219,7 +222,18 @@ impl DatabaseBuilder {
         self.inner(M::ENTITIES, store)?.start().await
     }
 
+    /// That tables can be called so with the prefix.
+    fn check_prefix(&self, entities: &[&EntitySchema]) -> Result<()> {
+        let tables = entities.iter().map(|schema| schema.table).chain([SCHEMA_TABLE]);
+        let mut tables = tables.filter(|_| !self.prefix.is_empty());
+        tables.try_for_each(|table| {
+            let named = validate::table_name(&format!("{}{table}", self.prefix));
+            named.map_err(|error| Error::from(error).within(&format!("prefix `{}`", self.prefix)))
+        })
+    }
+
     fn inner(self, entities: &'static [&'static EntitySchema], store: Arc<dyn TableStore>) -> Result<Inner> {
+        self.check_prefix(entities)?;
         let capabilities = store.capabilities();
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
         Ok(Inner {

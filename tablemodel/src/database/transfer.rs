@@ -6,7 +6,7 @@ mod export;
 
 use std::{collections::BTreeSet, io::BufRead};
 
-use tablemodel_store::{Action, Batch, Operation, Row, RowKey, StoreErrorKind, limits, size};
+use tablemodel_store::{Action, Batch, Operation, Row, RowKey, StoreError, StoreErrorKind, limits, size};
 
 use crate::{
     database::{
@@ -109,7 +109,7 @@ impl Database {
             if !is_transient(&error) || attempt + 1 == ATTEMPTS {
                 let at = error.failed_at().map_or(0, |at| at.operation);
                 let key = batch.operations.get(at).map(|row| RowKey::new(batch.partition.clone(), row.row.clone()));
-                let error = Error::from(error).caused_at(lines.numbers.get(at).copied().unwrap_or_default());
+                let error = refused(error, &batch.table).caused_at(lines.numbers.get(at).copied().unwrap_or_default());
                 return Err(key.into_iter().fold(error, Error::at_key));
             }
             ambiguous |= error.kind() == StoreErrorKind::OutcomeUnknown;
@@ -215,4 +215,13 @@ fn unreadable(number: u64, error: std::io::Error) -> Error {
         _ => Error::new(ErrorKind::Denied, format!("line {number} of the export cannot be read")),
     }
     .caused_by(error)
+}
+
+/// What a refused row means to who imports.
+fn refused(error: StoreError, table: &str) -> Error {
+    if error.kind() != StoreErrorKind::RowExists {
+        return error.into();
+    }
+    let detail = format!("table `{table}` has this row; import into a fresh database, before `ensure_tables()`");
+    Error::new(ErrorKind::AlreadyExists, detail).caused_by(error)
 }

@@ -90,7 +90,7 @@ impl fmt::Display for KeyFault {
             Self::Missing => f.write_str("no value was given, and the key cannot do without"),
             Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Unfit => f.write_str("the codec does not fit the type"),
-            Self::Overflow { width } => write!(f, "the number has more than {width} digits"),
+            Self::Overflow { width } => write!(f, "the number has more than the {width} digits of its key"),
             Self::Negative => {
                 f.write_str("a negative number cannot stand in a field of fixed width; leave the width out")
             }
@@ -103,7 +103,10 @@ impl fmt::Display for KeyFault {
             }
             Self::Reserved => f.write_str("keys beginning with `~~` or holding ` ~~` are reserved"),
             Self::TooLong { chars, limit } => {
-                write!(f, "the key has {chars} characters, and at most {limit} are allowed")
+                write!(
+                    f,
+                    "the key has {chars} characters, and at most {limit} are allowed; `{{field:hash}}` makes a short key of a long text"
+                )
             }
             Self::NotThisTemplate => f.write_str("the text is not a key of this template"),
             Self::NothingLeft => f.write_str("every component already has a value"),

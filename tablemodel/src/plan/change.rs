@@ -166,7 +166,7 @@ impl Planner<'_> {
             Some(Some(row)) => match system::kind(&row.properties) {
                 RowKind::Tombstone { .. } if is_reserved(&row) => Err(reserved(image.schema, &row)),
                 RowKind::Tombstone { entity } if entity == image.schema.entity_type => Ok(Some(row)),
-                _ => Err(exists(image)),
+                _ => Err(exists(image, &row)),
             },
         }
     }

@@ -18,6 +18,7 @@ pub use self::golden::{golden_rows, read_golden, upgrade_is_pure};
 pub use self::key_laws::{Violations, check_key_laws, key_laws};
 #[cfg(feature = "testing")]
 pub use tablemodel_store::{
+    StoreErrorKind,
     clock::ManualClock,
     fault::{Call, Chances, Fault, FaultPlan, Request, Script},
     observe::{CallKind, CallRecord, Tally},

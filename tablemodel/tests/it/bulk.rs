@@ -120,6 +120,7 @@ async fn each_failure_is_told(db: &Database) {
     assert_eq!(*failure("000062").unwrap().kind(), ErrorKind::TooLarge);
     let unmade = report.failed.iter().find(|error| error.key().is_none()).unwrap();
     assert_eq!(*unmade.kind(), ErrorKind::KeyOverflow);
+    assert!(unmade.to_string().contains("entity 62 of the load"), "{unmade}");
     for error in &report.failed {
         assert_eq!(error.entity(), Some("Thing"), "{error}");
         assert_eq!(error.operation(), None, "the user has no batch: {error}");

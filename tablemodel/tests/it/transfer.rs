@@ -210,6 +210,7 @@ async fn importing_over_rows_that_exist_is_refused_and_changes_none_of_them() {
     let error = db.import(lines.as_bytes()).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::AlreadyExists);
     assert!(error.to_string().contains("line 1 "), "{error}");
+    assert!(error.to_string().contains("import into a fresh database, before `ensure_tables()`"), "{error}");
     assert_eq!(error.key().map(|key| key.row.as_str()), Some("empid_000001"));
     assert_eq!(rows(&db, "Company").await, before);
 }
@@ -279,13 +280,17 @@ async fn databases_of_two_prefixes_share_a_store_and_see_nothing_of_each_other()
 }
 
 #[tokio::test]
-async fn a_prefix_that_makes_no_table_name_is_refused_with_the_name() {
+async fn a_prefix_that_makes_no_table_name_is_refused_with_the_name_before_there_is_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("company.tablemodel");
     for prefix in ["9", "a-b", "ä", &"x".repeat(60)] {
-        let db = Database::builder().prefix(prefix).in_memory::<Company>().await.unwrap();
-        let error = db.ensure_tables().await.unwrap_err();
-        assert_eq!(*error.kind(), ErrorKind::Invalid, "{prefix}");
-        assert!(error.to_string().contains(prefix), "{error}");
-        assert_eq!(db.store().list_tables().await.unwrap(), Vec::<String>::new());
+        let builder = || Database::builder().prefix(prefix);
+        let refused = [builder().in_memory::<Company>().await, builder().open::<Company>(&path).await];
+        for error in refused.into_iter().map(Result::unwrap_err) {
+            assert_eq!(*error.kind(), ErrorKind::Invalid, "{prefix}");
+            assert!(error.to_string().contains(&format!("prefix `{prefix}`")), "{error}");
+        }
+        assert!(!path.exists());
     }
 }
 

@@ -85,7 +85,7 @@ impl Run<'_> {
         };
         let detail = match kind {
             ErrorKind::AlreadyExists => "an entity with this key exists",
-            ErrorKind::NotFound => "the entity is gone; another program deleted it",
+            ErrorKind::NotFound => "the entity is gone: it was deleted, or moved to another key",
             _ => "the entity changed since it was read; read it again and decide anew",
         };
         Err(Error::new(kind, detail).of(schema.entity_type).at_key(key).in_operation(change).caused_by(error.clone()))

@@ -81,7 +81,7 @@ fn read_before(change: &Change) -> Option<&Group> {
 
 fn outdated(change: &Change, old: &Group, found: Option<Row>) -> Error {
     let (kind, detail) = match found {
-        None => (ErrorKind::NotFound, "the entity is gone; another program deleted it"),
+        None => (ErrorKind::NotFound, "the entity is gone: it was deleted, or moved to another key"),
         Some(row) => {
             let detail = "the entity changed since it was read; read it again and decide anew";
             (ErrorKind::Conflict { current: Some(Box::new(row)) }, detail)

@@ -312,7 +312,7 @@ impl Check {
             if is_held || self.unreadable.contains(&owner) {
                 return;
             }
-            let (detail, mend) = (format!("`{owner}` does not want this row"), Mend::Remove(row.etag));
+            let (detail, mend) = (format!("`{owner}` does not want this row, or is not there"), Mend::Remove(row.etag));
             return self.report(row.key, ViolationKind::Dangling, detail, mend);
         };
         let misfits = wanted.misfits(&row);

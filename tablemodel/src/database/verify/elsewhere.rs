@@ -226,7 +226,7 @@ impl Database {
             ),
             (false, _, None) => report(
                 ViolationKind::Dangling,
-                format!("{owner} does not want this row"),
+                format!("{owner} does not want this row, or is not there"),
                 Mend::Release {
                     entity: schema.entity_type,
                     index: name,

@@ -26,8 +26,12 @@ pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
     Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(row.key.clone())
 }
 
-pub(super) fn exists(image: &Image) -> Error {
-    Error::new(ErrorKind::AlreadyExists, "an entity with this key exists")
-        .of(image.schema.entity_type)
-        .at_key(image.key.clone())
+/// That `row` stands at the key of an entity that is to be new.
+pub(super) fn exists(image: &Image, row: &Row) -> Error {
+    let detail = match system::kind(&row.properties).entity() {
+        Some(entity) if entity == image.schema.entity_type => "an entity with this key exists".to_owned(),
+        Some(entity) => format!("a row of `{entity}` has this key"),
+        None => "a row that is no entity's has this key; `adopt` takes such rows over".to_owned(),
+    };
+    Error::new(ErrorKind::AlreadyExists, detail).of(image.schema.entity_type).at_key(image.key.clone())
 }

@@ -105,7 +105,10 @@ fn a_quote_in_a_key_is_doubled() {
 #[test]
 fn a_path_that_cannot_run_says_why() {
     let explain = Event::find().room("r").name("a").id(1_000_000).explain();
-    assert_eq!(explain.to_string(), "cannot run: Event: key field `id`: the number has more than 6 digits");
+    assert_eq!(
+        explain.to_string(),
+        "cannot run: Event: key field `id`: the number has more than the 6 digits of its key"
+    );
     assert_eq!(explain.requests, "0");
 }
 
