@@ -66,6 +66,14 @@ pub(super) fn whole(old: &Format, target: &str, changes: &[Change]) -> String {
     )
 }
 
+/// What stands in an upgrade that was begun, until it is ended.
+const UNENDED: &str = "compile_error!(\"say how version ";
+
+/// Whether the upgrade was begun, and not ended yet.
+pub(super) fn is_unended(text: &str) -> bool {
+    text.contains(UNENDED)
+}
+
 /// The upgrade that is the user's to end.
 pub(super) fn begun(old: &Format, target: &str, missing: &[String]) -> String {
     let Format { entity_type, version, .. } = old;
@@ -79,7 +87,7 @@ pub(super) fn begun(old: &Format, target: &str, missing: &[String]) -> String {
              fn upgrade(old: {name}) -> Result<Self, tablemodel::UpgradeError> {{\n        \
                  // Old rows have no value for:\n\
          {missing}        \
-                 compile_error!(\"say how version {version} of `{entity_type}` becomes the version after it\");\n    \
+                 {UNENDED}{version} of `{entity_type}` becomes the version after it\");\n    \
              }}\n\
          }}\n"
     )

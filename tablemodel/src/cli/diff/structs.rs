@@ -72,18 +72,22 @@ fn write_upgrade(project: &Project, evolution: &Evolution<'_>, old: &Format, tol
     let file = format!("{}_upgrade.rs", frozen::module(&old.entity_type, old.version));
     let (whole, users) = (project.frozen().join(&file), project.upgrades().join(&file));
     let missing = upgrade::missing(old, new, changes);
-    let is_begun = files::read(&users)?.is_some();
-    if missing.is_empty() && !is_begun {
+    let begun = files::read(&users)?;
+    if missing.is_empty() && begun.is_none() {
         told.write(whole, upgrade::whole(old, &entity.own_path(), changes));
         return Ok(());
     }
     // What an earlier form of the plan wrote in full.
     told.files.remove(whole);
-    let what = if is_begun {
-        "see whether the upgrade still says all: it is yours, and stays as it is, in"
-    } else {
-        told.write(users.clone(), upgrade::begun(old, &entity.own_path(), &missing));
-        "end the upgrade in"
+    let what = match begun {
+        Some(text) if missing.is_empty() && upgrade::is_unended(&text) => {
+            "nothing has to be computed any more: delete the upgrade that was begun, and `diff --amend` writes a whole one, in place of"
+        }
+        Some(_) => "see whether the upgrade still says all: it is yours, and stays as it is, in",
+        None => {
+            told.write(users.clone(), upgrade::begun(old, &entity.own_path(), &missing));
+            "end the upgrade in"
+        }
     };
     told.next.push(format!("next: {what} {}", users.display()));
     declare(project, &users, told)?;

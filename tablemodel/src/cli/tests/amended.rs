@@ -71,11 +71,16 @@ fn a_further_change_goes_into_the_newest_plan_with_what_was_said_before() {
 fn an_upgrade_that_is_the_users_stays_when_no_value_is_computed_any_more() {
     let folder = Folder::begun();
     assert_eq!(folder.run::<further::Model>(RENAMED), 0);
-    let begun = folder.read(BEGUN);
-    let told = folder.answer::<second::Model>(&["diff", "--amend"]);
-    assert_eq!(told.code, 0);
-    assert!(told.lines.iter().any(|line| line.contains("it is yours")), "{:?}", told.lines);
-    assert_eq!(folder.read(BEGUN), begun);
+    for (ended, word) in [(false, "delete the upgrade that was begun"), (true, "it is yours")] {
+        if ended {
+            folder.edit(BEGUN, "compile_error!", "todo!");
+        }
+        let begun = folder.read(BEGUN);
+        let told = folder.answer::<second::Model>(&["diff", "--amend"]);
+        assert_eq!(told.code, 0);
+        assert!(told.lines.iter().any(|line| line.contains(word)), "{:?}", told.lines);
+        assert_eq!(folder.read(BEGUN), begun);
+    }
     assert!(!folder.path(WHOLE).exists());
     assert!(!folder.read(PLAN).contains("TM102"));
 }
