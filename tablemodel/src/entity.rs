@@ -177,10 +177,12 @@ impl ModelRow {
     }
 }
 
-/// Whether all fields can be read as the entity. For generated code.
+/// Whether all fields can be read as those of the entity, its copies aside: these are read last. For generated code.
 #[doc(hidden)]
 pub fn reads<E: TableEntity>(fields: &Properties) -> std::result::Result<(), FieldError> {
-    E::read_fields(&FieldReader::new(fields, &NO_VALUES)).map(drop)
+    let is_copy = |error: &FieldError| E::SCHEMA.copies.iter().any(|copy| copy.property == error.property);
+    let read = E::read_fields(&FieldReader::new(fields, &NO_VALUES)).map(drop);
+    read.or_else(|error| if is_copy(&error) { Ok(()) } else { Err(error) })
 }
 
 /// A value that does not fit its property, or the other way round.

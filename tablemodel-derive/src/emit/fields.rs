@@ -52,10 +52,11 @@ pub(crate) fn read(fields: &[Rc<Field>]) -> TokenStream {
     read_function(by_property(fields).map(|field| read_line(field, &field.property_tokens())))
 }
 
-/// The fields in the order in which rows hold their properties, so that neither side has to search.
+/// The fields in the order in which rows hold their properties, so that neither side has to search; copies, which may be missing, last:
+/// where one is, all else was read.
 fn by_property(fields: &[Rc<Field>]) -> impl Iterator<Item = &Field> {
     let mut fields: Vec<_> = fields.iter().map(|field| &**field).collect();
-    fields.sort_by_key(|field| &field.property);
+    fields.sort_by_key(|field| (field.kind == Kind::Copy, &field.property));
     fields.into_iter()
 }
 

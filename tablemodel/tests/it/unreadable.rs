@@ -40,9 +40,29 @@ struct Item {
     picture: Blob,
 }
 
+/// Whose copy is read before its JSON, by the order of names.
+#[derive(Debug, TableEntity)]
+#[table(name = "Items", partition = "{shelf}", row = "tag_{number:04}")]
+struct Tag {
+    shelf: String,
+    number: u32,
+    of: u32,
+    #[table(copy_of(Item, key(shelf = shelf, number = of)))]
+    at: Card,
+    #[table(json)]
+    meta: Meta,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Item)]
+struct Card {
+    small: u8,
+}
+
 #[derive(TableModel)]
 enum Model {
     Item(Item),
+    Tag(Tag),
 }
 
 fn meta() -> Meta {
@@ -97,6 +117,21 @@ async fn what_would_not_be_read_back_is_refused_by_every_call_before_anything_is
     }
     let all = Item::find().shelf("A").all(&db).await.unwrap();
     assert_eq!(all.iter().map(|item| item.meta.clone()).collect::<Vec<_>>(), [meta()]);
+}
+
+#[tokio::test]
+async fn a_copy_that_is_not_there_yet_hides_nothing() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    db.insert(&item(1, meta())).await.unwrap();
+    let tag = |meta| Tag { shelf: "A".to_owned(), number: 1, of: 1, at: Card { small: 0 }, meta };
+    refused(db.insert(&tag(Meta { tags: Vec::new(), ..meta() })).await, "insert");
+    let stored = db.insert(&tag(meta())).await.unwrap();
+    assert_eq!(stored.at, Card { small: 1 });
+    let lost = Properties::from_iter([("EntityType", "Tag@1"), ("Meta", "{}")]);
+    let batch = Batch::new("Items", "A").with(stored.key().row.clone(), Action::Merge(lost, Condition::Exists));
+    db.store().commit(&[batch]).await.unwrap();
+    let found = db.verify().await.unwrap().violations;
+    assert!(matches!(&*found, [it] if it.kind == ViolationKind::Corrupt && it.detail.contains("Meta")), "{found:?}");
 }
 
 #[tokio::test]
