@@ -4,5 +4,5 @@
 
 pub use crate::database::{
     Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus, Migrations,
-    Program, Progress, Rewrite, Step, Unfinished,
+    Program, Progress, Rewrite, Step, Unfinished, Unread,
 };

@@ -52,7 +52,7 @@ pub use self::{
     bulk::{Bulk, BulkReport},
     migrate::{
         Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
-        Migrations, Program, Progress, Rewrite, Step, Unfinished,
+        Migrations, Program, Progress, Rewrite, Step, Unfinished, Unread,
     },
     open::{Consistency, DatabaseBuilder},
     relay::{Poisoned, Relay, RelayReport},

@@ -3,6 +3,7 @@
 //!
 //! Indexes are not built here; a program only obeys the states it finds.
 
+pub(super) mod kept;
 mod known;
 pub(super) mod lapsed;
 pub(super) mod moved;
@@ -53,7 +54,7 @@ impl Database {
             if !rows.contains_key(&entity_row(schema)) {
                 continue;
             }
-            if let Some(closed) = moved::gone(schema, &rows) {
+            if let Some(closed) = shut(schema, &rows)? {
                 known.others.insert(name, Other::Closed(closed));
                 continue;
             }
@@ -82,7 +83,9 @@ impl Database {
         let now = self.environment().clock.now().ticks();
         for attempt in 0..ATTEMPTS {
             let rows = self.registry_rows().await?;
-            check_known(schema, &rows)?;
+            if let Some(closed) = shut(schema, &rows)? {
+                return Err(closed.error(schema));
+            }
             let batch = missing(&self.registry_table(), schema, &rows, now)?;
             if batch.operations.is_empty() {
                 return Ok(());
@@ -201,18 +204,11 @@ pub(super) fn state(row: &Row) -> Result<IndexState> {
     .ok_or_else(|| Error::corrupt("the state of an index in the schema table cannot be read").at_key(row.key.clone()))
 }
 
-/// That the store's record of the entity is one this program can work with.
-fn check_known(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<()> {
-    let Some(row) = rows.get(&entity_row(schema)) else { return Ok(()) };
-    if let Some(closed) = moved::gone(schema, rows) {
-        return Err(closed.error(schema));
-    }
-    match row.properties.get("Table") {
-        Some(ValueRef::String(table)) if !table.eq_ignore_ascii_case(schema.table) => {
-            let detail = format!("the store keeps this entity in table `{table}`, the program in `{}`", schema.table);
-            Err(Error::unsupported(detail).of(schema.entity_type))
-        }
-        _ => Ok(()),
+/// Why this program may neither read nor write the entity as it has it.
+fn shut(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Option<Closed>> {
+    match moved::gone(schema, rows) {
+        Some(closed) => Ok(Some(closed)),
+        None => kept::elsewhere(schema, rows),
     }
 }
 
@@ -244,8 +240,7 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
     let mut batch = Batch::new(table, PARTITION);
     if is_new {
         let mut properties = record("~entity@1", now);
-        properties.insert("Table", schema.table);
-        properties.insert("Version", i64::from(schema.version));
+        kept::keep(schema, &mut properties);
         properties.insert("Format", FORMAT);
         if schema.moved_from.is_some() {
             properties.insert(moved::SINCE, i64::from(schema.version));

@@ -35,7 +35,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Unsupported` if the store keeps an entity in another table; `Moved` and `NotSwitched` of one that [moves](crate::moves); those of
+    /// `Unsupported` if the store keeps an entity in another table or under other keys; `Moved` and `NotSwitched` of one that [moves](crate::moves); those of
     /// the store, and in the atomic mode those of a migration. What was created stays.
     pub async fn ensure_tables(&self) -> Result<()> {
         self.check_writable()?;

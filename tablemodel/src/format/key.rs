@@ -4,7 +4,7 @@
 use std::{fmt, str::FromStr};
 
 use super::FormatError;
-use crate::key::{Codec, KeyType};
+use crate::key::{Codec, KeyType, Part, Segment, Template};
 
 /// The template of a key: what [`Template`](crate::key::Template) says of stored bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,7 +44,6 @@ impl KeyFormat {
 
     /// Whether the two make the same keys of the same values, by whatever names those are stored: the rule by which a row is
     /// upgraded where it stands.
-    #[cfg(feature = "cli")]
     pub(crate) fn makes_the_keys_of(&self, other: &Self) -> bool {
         self.differs_only_in(other, |piece| match piece.as_written() {
             KeyPiece::Part { key_type, codec, .. } => {
@@ -52,6 +51,19 @@ impl KeyFormat {
             }
             literal @ KeyPiece::Literal(_) => literal,
         })
+    }
+}
+
+impl From<&Template> for KeyFormat {
+    fn from(template: &Template) -> Self {
+        let piece = |segment: &Segment| match segment {
+            Segment::Literal(text) => KeyPiece::Literal((*text).to_owned()),
+            Segment::Part(part) => {
+                let &Part { property, key_type, optional, codec, .. } = part;
+                KeyPiece::Part { property: property.to_owned(), key_type, optional, codec }
+            }
+        };
+        Self(template.0.iter().map(piece).collect())
     }
 }
 

@@ -7,14 +7,14 @@ use serde_json::json;
 use super::{
     Tool,
     progress::{Line, duration, text},
-    report::{CANNOT, steps, told},
+    report::{self, CANNOT, steps, told},
     verify,
     words::Apply,
 };
 use crate::{
     Result,
     cli::outcome::{DONE, DRIFTED, Outcome, SET_ASIDE, WAITING},
-    migrations::{self, Applied, DryRun, Step},
+    migrations::{self, Applied, DryRun, MigrationPlan, Step},
 };
 
 pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
@@ -27,14 +27,17 @@ pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
     line.end();
     let applied = applied?;
     let code = code(&applied);
-    let unsupported = if code == DONE { migrations.plan().await?.unsupported } else { Vec::new() };
+    if code != DONE {
+        return Ok(outcome(&applied, code));
+    }
+    let MigrationPlan { unsupported, unread, .. } = migrations.plan().await?;
     if !unsupported.is_empty() {
         return Ok(refused(&applied, &unsupported));
     }
-    if code == DONE {
-        migrations.finish_plans(&tool.plans, applied.migration.as_deref()).await?;
-    }
-    Ok(outcome(&applied, code))
+    migrations.finish_plans(&tool.plans, applied.migration.as_deref()).await?;
+    let mut outcome = outcome(&applied, code);
+    outcome.lines.extend(unread.iter().map(report::unread));
+    Ok(outcome)
 }
 
 /// The plans are not applied: the store has something of others in the place of what they make.
@@ -93,6 +96,9 @@ fn outcome(applied: &Applied, code: u8) -> Outcome {
     if applied.paused {
         lines.push("it is paused: `resume`, then `apply`".to_owned());
     }
+    if applied.left > 0 && !applied.paused {
+        lines.push(format!("it stopped at its limit of failures: {} entities were not reached", applied.left));
+    }
     if applied.failed > 0 {
         let failed = applied.failed;
         lines.push(format!("{failed} entities are set aside: see `failures`; then `retry-failures`, and `apply`"));
@@ -103,6 +109,7 @@ fn outcome(applied: &Applied, code: u8) -> Outcome {
         "steps": steps(&applied.steps),
         "touched": applied.touched,
         "failed": applied.failed,
+        "left": applied.left,
         "scrubbed": applied.scrubbed,
         "paused": applied.paused,
         "violations": verify::violations(&applied.violations),

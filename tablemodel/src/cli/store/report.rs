@@ -7,7 +7,7 @@ use super::{Tool, programs, undo};
 use crate::{
     Result,
     cli::outcome::{DONE, DRIFTED, Outcome},
-    migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Rewrite, Step, Unfinished},
+    migrations::{AppliedPlan, DroppedIndex, MigrationStatus, Rewrite, Step, Unfinished, Unread},
     schema::is_move,
 };
 
@@ -36,6 +36,7 @@ pub(super) async fn plan(tool: &Tool, is_asked: bool) -> Result<Outcome> {
     lines.extend(plan.dropped.iter().map(dropped));
     lines.extend(plan.newer.iter().map(|index| told(&step_of(index), "of a newer program: use that one")));
     lines.extend(plan.unsupported.iter().map(|step| told(step, CANNOT)));
+    lines.extend(plan.unread.iter().map(unread));
     if lines.is_empty() {
         lines.push("nothing to do".to_owned());
     }
@@ -55,9 +56,20 @@ pub(super) async fn plan(tool: &Tool, is_asked: bool) -> Result<Outcome> {
         "dropped": plan.dropped.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
         "newer": plan.newer.iter().map(|index| json_of(&step_of(index))).collect::<Vec<_>>(),
         "unsupported": steps(&plan.unsupported),
+        "unread": plan.unread.iter().map(unread_json).collect::<Vec<_>>(),
         "programs": programs::json_of(&programs),
     });
     Ok(Outcome { code: if is_due && is_asked { DRIFTED } else { DONE }, lines, data })
+}
+
+pub(super) fn unread(Unread { entity, version, reads }: &Unread) -> String {
+    format!(
+        "{entity}@{version}  unread  rows may be of it, and the program reads none before version {reads}: name the older structs by `previous`"
+    )
+}
+
+fn unread_json(Unread { entity, version, reads }: &Unread) -> Json {
+    json!({ "entity": entity, "version": version, "reads": reads })
 }
 
 pub(super) async fn status(tool: &Tool) -> Result<Outcome> {

@@ -14,12 +14,18 @@ use crate::{
 
 pub(super) async fn rollback(tool: &Tool) -> Result<Outcome> {
     tool.migrations().check_plans(&tool.plans).await?;
-    Ok(outcome(&tool.migrations().rollback().await?, |_| ""))
+    Ok(outcome(&tool.migrations().rollback().await?, kept))
 }
 
 pub(super) async fn contract(tool: &Tool) -> Result<Outcome> {
     tool.migrations().check_plans(&tool.plans).await?;
     Ok(outcome(&tool.migrations().contract().await?, switched))
+}
+
+/// What is said of a step that was taken back, where rows stay as it made them.
+fn kept(step: &Step) -> &'static str {
+    let is_rewrite = step.rewrite().is_some();
+    if is_rewrite { "taken back: rows that were written as this version stay so" } else { "" }
 }
 
 /// What is said of a step of `contract` once it is a move that is over.

@@ -115,3 +115,23 @@ upgraded!(picky, |old: &super::old::Person| match old.badge {
     _ => Ok(old.city.clone()),
 });
 upgraded!(mended, |old: &super::old::Person| Ok(old.city.clone()));
+
+/// The second, with nothing that reads the first.
+pub(super) mod forgetful {
+    use crate::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Club", entity_type = "Person", version = 2, partition = "{club}", row = "p_{id:06}")]
+    #[table(crate = "crate")]
+    pub(in crate::cli::tests) struct Person {
+        club: String,
+        id: u32,
+        town: String,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(in crate::cli::tests) enum Club {
+        Person(Person),
+    }
+}

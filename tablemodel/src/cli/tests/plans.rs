@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     Folder,
-    clubs::{new, old, unique},
+    clubs::{forgetful, mended, new, old, unique},
     store::{fill, within},
 };
 use crate::{
@@ -210,4 +210,23 @@ fn what_takes_rows_away_is_gone_on_with_by_the_command_that_began_it() {
     says(run::<old::Club>(&folder, "pause"), DRIFTED, "stop the `contract` (Ctrl-C)");
     says(run::<old::Club>(&folder, "rollback"), DRIFTED, "no way back: call `contract`");
     assert_eq!(run::<old::Club>(&folder, "contract").code, DONE);
+}
+
+#[test]
+fn rows_stay_of_the_version_that_is_taken_back_and_versions_that_are_not_read_are_told() {
+    let folder = Folder::new();
+    fill(&folder.path("club.tablemodel"), 300);
+    for command in ["plan", "apply"] {
+        let told = run::<forgetful::Club>(&folder, command);
+        let unread = told.lines.iter().find(|line| line.starts_with("Person@1  unread  ")).expect(command);
+        assert!(unread.contains("before version 2: name the older structs by `previous`"), "{command}: {unread}");
+    }
+    let data = run::<forgetful::Club>(&folder, "plan").data;
+    assert_eq!(data["unread"], json!([{ "entity": "Person", "version": 1, "reads": 2 }]));
+
+    assert_eq!(run::<mended::Club>(&folder, "apply").code, DONE);
+    assert_eq!(run::<forgetful::Club>(&folder, "plan").data["unread"], json!([]));
+    let back = run::<mended::Club>(&folder, "rollback").lines;
+    let line = "  Person@2  absent  taken back: rows that were written as this version stay so";
+    assert_eq!(back.get(1).map(String::as_str), Some(line), "{back:?}");
 }

@@ -145,6 +145,7 @@ fn entities_that_cannot_be_written_are_set_aside_until_they_are_put_right() {
     assert_eq!((&dry["failed"], &dry["failures"][0]["entity"]), (&json!(1), &json!("Person")));
     let applied = store.text::<unique::Club>(SET_ASIDE, "apply");
     assert!(applied.contains("1 entities are set aside") && applied.contains("write-only"), "{applied}");
+    assert!(!applied.contains("not reached"), "{applied}");
     let failures = store.json::<unique::Club>(SET_ASIDE, "failures");
     assert_eq!(failures["failures"][0]["partition"], "c1", "{failures}");
     assert_eq!(store.json::<unique::Club>(SET_ASIDE, "retry-failures")["left"], 1);

@@ -20,6 +20,8 @@ pub struct Applied {
     pub touched: u64,
     /// Entities that were set aside: see [`Migrations::failures`](super::Migrations::failures).
     pub failed: u64,
+    /// Entities that it did not come to, as they were counted before: it is paused, or more were set aside than `max_failures` allows.
+    pub left: u64,
     /// Rows that nobody wanted, or that were missing, and were put right before the end.
     pub scrubbed: u64,
     /// What is still wrong with rows of the model's tables.
@@ -39,8 +41,10 @@ impl Applied {
             (true, _) => return Ok(self),
             (_, true) => "it is paused: call `resume`, then `apply`".to_owned(),
             _ => format!(
-                "{} entities were set aside, and {} violations are left: see `failures`, put them right, call `retry_failures`, then `apply`",
+                "{} entities were set aside, {} were not reached, and {} violations are left: see `failures`, put them right, call \
+                 `retry_failures`, then `apply`",
                 self.failed,
+                self.left,
                 self.violations.len()
             ),
         };

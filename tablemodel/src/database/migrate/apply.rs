@@ -319,7 +319,16 @@ impl<'a> Apply<'a> {
         applied.touched += sums.touched;
         applied.failed = record::failures(&self.db, &record.id).await?.len() as u64;
         applied.paused = sums.paused;
-        is_done
+        let is_done = is_done?;
+        applied.left = if is_done { 0 } else { self.left(record).await? };
+        Ok(is_done)
+    }
+
+    /// How many entities nobody has come to yet, as they were counted.
+    async fn left(&self, record: &Record) -> Result<u64> {
+        let ranges = record::ranges(&self.db, &record.id).await?;
+        let reached: u64 = ranges.iter().map(|range| range.touched + range.passed + range.failed).sum();
+        Ok(record.entities.saturating_sub(reached))
     }
 
     /// Whether that is done; else entities are left that must be written first.

@@ -89,6 +89,17 @@ pub struct Rewrite {
     pub known: Option<u32>,
 }
 
+/// An entity of which the store may have rows that the model does not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// The entity type.
+    pub entity: String,
+    /// The oldest version that rows may be of: the one that the store first knew, or that all were rewritten to since.
+    pub version: u32,
+    /// The oldest version that the model reads: its own, or the last that `previous` names.
+    pub reads: u32,
+}
+
 /// An index that the store keeps and the model no longer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedIndex {
@@ -115,6 +126,8 @@ pub struct MigrationPlan {
     pub unsupported: Vec<Step>,
     /// Entities of which the model reads older versions, and what the store knows of their rows.
     pub rewrites: Vec<Rewrite>,
+    /// Entities of which rows may be of versions that the model does not read: a `previous` is missing. Each such row is `UnknownVersion`.
+    pub unread: Vec<Unread>,
     /// The migration that was begun and is not finished.
     pub unfinished: Option<Unfinished>,
 }
@@ -233,7 +246,7 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// `Unsupported` where the store keeps an entity elsewhere than the model; those of the store.
     pub async fn plan(&self) -> Result<MigrationPlan> {
         Rows::read(&self.db).await?.plan(&self.db)
     }

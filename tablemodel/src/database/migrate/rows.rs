@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tablemodel_store::{Row, ValueRef};
 
 use super::{
-    DroppedIndex, MigrationPlan, Rewrite, Step, Unfinished,
+    DroppedIndex, MigrationPlan, Rewrite, Step, Unfinished, Unread,
     record::{Control, MIGRATION, Record, control_key},
     switch,
 };
@@ -87,6 +87,7 @@ impl Rows {
             if !self.0.contains_key(&registry::entity_row(schema)) {
                 continue;
             }
+            registry::kept::check(schema, &self.0)?;
             for index in followers(schema).chain(rewrites::recorded(schema)) {
                 let state = self.complete(&entity, &index)?;
                 let is_taken = self.is_taken(&entity, &index)?;
@@ -99,6 +100,7 @@ impl Rows {
             }
             plan.rewrites.extend(self.rewrite(schema)?);
             plan.newer.extend(self.newer_rewrite(schema)?);
+            plan.unread.extend(self.unread(schema)?);
             for index in beyond(schema, &self.0)? {
                 let state = self.state(&entity, &index)?;
                 let found = if self.is_newer(schema, &index) { &mut plan.newer } else { &mut plan.dropped };
@@ -167,6 +169,15 @@ impl Rows {
             schema.ancestors().map(|older| older.version).filter(|older| known.is_none_or(|known| *older >= known));
         let entity = schema.entity_type.to_owned();
         Ok(Some(Rewrite { entity, version: schema.version, older: older.collect(), known }))
+    }
+
+    /// Of which versions rows may be that the model does not read.
+    fn unread(&self, schema: &'static EntitySchema) -> Result<Option<Unread>> {
+        let first = self.0.get(&registry::entity_row(schema)).and_then(registry::kept::version);
+        let rewritten = rewrites::reached(schema.entity_type, &self.0, IndexState::Readable, u32::MAX)?;
+        let reads = schema.lineage().last().map_or(schema.version, |oldest| oldest.version);
+        let oldest = first.max(rewritten).filter(|oldest| *oldest < reads);
+        Ok(oldest.map(|version| Unread { entity: schema.entity_type.to_owned(), version, reads }))
     }
 
     /// The table that the rows of an index stand in, where it says so.

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     database::{
         Database,
-        registry::{MOST_CHANGES, entity_row, followers, index_row, moved, place, record},
+        registry::{MOST_CHANGES, entity_row, followers, index_row, kept, moved, place, record},
     },
     error::{Error, Result},
     plan::states::IndexState,
@@ -248,8 +248,7 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Result<Vec<Operation>> {
     let mut operations = Vec::new();
     if let Some(row) = rows.row(&entity_row(new)) {
         let mut properties = row.properties.clone();
-        properties.insert("Table", new.table);
-        properties.insert("Version", i64::from(new.version));
+        kept::keep(new, &mut properties);
         properties.insert(moved::SINCE, i64::from(new.version));
         moved::leave(row, old, new, &mut properties)?;
         operations.push(replaced(row, properties));

@@ -53,26 +53,29 @@ pub(crate) struct Registered {
     pub(crate) copies: Arc<Columns>,
 }
 
-/// Why an entity that moves may not be written in this form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why an entity may not be written in this form.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closed {
     /// The form that it moves from is still the one that is written.
     NotSwitched { from: u32 },
     /// It has moved, or is about to.
     Moved { to: u32 },
+    /// The store keeps it elsewhere, and nothing says that it moves.
+    Elsewhere(Arc<str>),
 }
 
 impl Closed {
-    pub(in crate::database) fn error(self, schema: &'static EntitySchema) -> Error {
+    pub(in crate::database) fn error(&self, schema: &'static EntitySchema) -> Error {
         let (kind, detail) = match self {
-            Self::NotSwitched { from } => (
+            Self::Elsewhere(detail) => (ErrorKind::Unsupported, detail.to_string()),
+            &Self::NotSwitched { from } => (
                 ErrorKind::NotSwitched { from },
                 format!(
                     "the entity is still kept as version {from}: run `db.migrations().apply()`, and `contract()` once the \
                      programs of that version have ended"
                 ),
             ),
-            Self::Moved { to } => (
+            &Self::Moved { to } => (
                 ErrorKind::Moved { to },
                 format!("the entity moves to where version {to} keeps it: deploy the program of that version"),
             ),
@@ -94,7 +97,7 @@ impl Registered {
 
     /// That the entity may be written in this form.
     pub(in crate::database) fn check_open(&self) -> Result<()> {
-        self.closed.map_or(Ok(()), |closed| Err(closed.error(self.schema)))
+        self.closed.as_ref().map_or(Ok(()), |closed| Err(closed.error(self.schema)))
     }
 }
 

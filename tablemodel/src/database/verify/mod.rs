@@ -159,7 +159,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of the store. Violations are not errors: they are in the report.
+    /// Those of the store, and of an entity that the store keeps elsewhere than this program. Violations are not errors: they are in the
+    /// report.
     pub fn verify<'a>(&self) -> Verify<'a> {
         Verify {
             db: self.clone(),
@@ -209,6 +210,9 @@ impl<'a> Verify<'a> {
     }
 
     async fn run(mut self) -> Result<Verified> {
+        for schema in self.db.model().iter().copied() {
+            self.db.0.registry.get(schema)?; // else its rows would be taken for nobody's
+        }
         let mut verified = Verified::default();
         let tables: BTreeSet<_> = self.db.entity_tables();
         let from = self.from.take();

@@ -186,4 +186,5 @@ async fn it_stops_where_too_much_fails() {
     let applied = db.migrations().apply().batch(10).max_failures(5).await.expect("applied");
     assert!((6..=20).contains(&applied.failed) && applied.touched < 20, "{applied:?}");
     assert_eq!(db.migrations().failures().await.unwrap().len() as u64, applied.failed);
+    assert!(applied.left > 0 && applied.left + applied.failed + applied.touched == 60, "{applied:?}");
 }

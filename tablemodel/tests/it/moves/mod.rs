@@ -11,6 +11,7 @@ mod colliding;
 mod crashes;
 mod flights;
 mod late;
+mod left_out;
 mod oversized;
 mod random;
 mod sabotage;
