@@ -118,8 +118,8 @@ impl Run<'_> {
         let row = self.db.get_row(&self.registered(&Change::Insert(image.clone()))?.table, &image.key).await?;
         let Some(row) = row.filter(|row| is_primary(image.schema, row)) else { return Ok(false) };
         let current = Image::written(image.schema, &row.into())?;
-        for copy in current.schema.copies {
-            if copy::source(&current, copy)?.as_ref() == Some(source) {
+        for (copy, image) in copy::all(&current) {
+            if copy::source(image, copy)?.as_ref() == Some(source) {
                 return Ok(true);
             }
         }

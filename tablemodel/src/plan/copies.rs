@@ -61,12 +61,13 @@ pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known, planned
     Ok(sources)
 }
 
-/// Whether the old image's back-reference and copy are those of the new one.
+/// Whether the old image's back-reference and copy are those of the new one. One of an older version may hold less of its source, or in
+/// another form.
 fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<bool> {
-    let Some(old) = old.filter(|old| old.key == new.key) else { return Ok(false) };
-    let is_same = |own: &&CopySchema| own.name == copy.name && own.source_type == copy.source_type;
-    let Some(before) = old.schema.copies.iter().find(is_same) else { return Ok(false) };
-    Ok(copy::source(old, before)? == copy::source(new, copy)?)
+    match old.filter(|old| old.is_current() && old.key == new.key) {
+        Some(old) => Ok(copy::source(old, copy)? == copy::source(new, copy)?),
+        None => Ok(false),
+    }
 }
 
 /// The entities that the change may take from under their copies, and whose copies may have to follow it.
@@ -127,14 +128,14 @@ impl Planner<'_> {
                 copy::carry(new, copy, old.now())?;
                 continue;
             }
+            if let Some(old) = old {
+                copy::carry(new, copy, old.now())?;
+            }
             let source = copy::source(new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(new, source));
             let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
             if live.is_none() && !copy.optional && !copy::is_filled(new, copy) {
                 return Err(copy::missing(new, copy, source.as_ref()));
-            }
-            if let Some(old) = old {
-                copy::carry(new, copy, old.now())?;
             }
             // What is kept of a source that is gone goes with a holder that moves.
             if live.is_some() || (copy.optional && copy.on_delete != OnDelete::Keep) {

@@ -101,21 +101,31 @@ pub(crate) fn told(image: &Image, is_left_out: impl Fn(usize) -> bool) -> Told {
     let (indexes, copies) = (image.schema.indexes.len(), image.schema.copies.len());
     let mut told = Told { entries: Vec::with_capacity(indexes), untold: Vec::new() };
     for number in (0..indexes + copies + image.schema.aggregates.len()).filter(|number| !is_left_out(*number)) {
-        let before = told.entries.len();
-        let added = match number.checked_sub(indexes) {
-            None => rooms::index::entries(image, number, &mut told.entries),
-            Some(copy) if copy < copies => rooms::copy::entries(image, copy, &mut told.entries),
-            Some(_) => rooms::aggregate::entries(image, number, &mut told.entries),
-        };
-        if let Err(error) = added {
-            told.entries.truncate(before);
-            told.untold.push((number, error));
-        }
+        told.add(number, |entries| match number.checked_sub(indexes) {
+            None => rooms::index::entries(image, number, entries),
+            Some(copy) if copy < copies => rooms::copy::entries(image, copy, entries),
+            Some(_) => rooms::aggregate::entries(image, number, entries),
+        });
     }
     if !image.is_current() {
         let numbers = told.entries.iter_mut().map(|entry| &mut entry.index);
         let all = numbers.chain(told.untold.iter_mut().map(|(number, _)| number));
         all.for_each(|number| *number = image.latest.position_of(image.schema, *number));
     }
+    for (number, _, now) in image.left_out() {
+        let copy = number.saturating_sub(now.schema.indexes.len());
+        told.add(number, |entries| rooms::copy::entries(now, copy, entries));
+    }
     told
+}
+
+impl Told {
+    /// Adds what the image wants of what has this number, if that can be told.
+    fn add(&mut self, number: usize, entries: impl FnOnce(&mut Vec<Entry>) -> Result<()>) {
+        let before = self.entries.len();
+        if let Err(error) = entries(&mut self.entries) {
+            self.entries.truncate(before);
+            self.untold.push((number, error));
+        }
+    }
 }

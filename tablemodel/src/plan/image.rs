@@ -17,7 +17,7 @@ use crate::{
         version::{self, Writer},
     },
     property::json,
-    schema::{Derived, EntitySchema},
+    schema::{CopySchema, Derived, EntitySchema},
 };
 
 /// An entity as planning sees it: its keys and all its fields.
@@ -35,6 +35,8 @@ pub(crate) struct Image {
     pub(crate) blobs: Vec<crate::blob::Pending>,
     /// What its upgrade reads in place of some fields.
     pub(crate) fetched: Option<Arc<Properties>>,
+    /// Of one of a frozen version that leaves copies out: the same as this program knows it, which tells them.
+    pub(crate) telling: Option<Arc<Image>>,
 }
 
 impl Image {
@@ -101,8 +103,29 @@ impl Image {
         version::check_writable(schema, &rows.head)?;
         match version::writer(schema, &rows.head)? {
             Writer::This | Writer::Newer(_) => Self::read(schema, schema, rows),
-            Writer::Older(older) => Self::read(older, schema, rows),
+            Writer::Older(older) => {
+                let image = Self::read(older, schema, rows)?;
+                let leaves_any_out = schema.copies.iter().any(|copy| version::leaves_out(older, copy));
+                let telling = if leaves_any_out { image.clone().upgrade().ok().map(Arc::new) } else { None };
+                Ok(Self { telling, ..image })
+            }
         }
+    }
+
+    /// The same as this program knows it, where that was asked for to tell its copies.
+    pub(super) fn told(&self) -> Option<&Self> {
+        self.telling.as_deref()
+    }
+
+    /// The copies that the version that wrote it leaves out, with their numbers in the latest schema, and the entity as this program
+    /// knows it. None where it cannot be upgraded.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = (usize, &'static CopySchema, &Self)> {
+        let told = self.telling.as_deref().map(|now| {
+            let copies = now.schema.copies.iter().enumerate();
+            let copies = copies.filter(|(_, copy)| version::leaves_out(self.schema, copy));
+            copies.map(move |(at, copy)| (now.schema.indexes.len() + at, copy, now))
+        });
+        told.into_iter().flatten()
     }
 
     fn read(schema: &'static EntitySchema, latest: &'static EntitySchema, rows: &Group) -> Result<Self> {
@@ -145,6 +168,7 @@ impl Image {
             #[cfg(feature = "blob")]
             blobs: Vec::new(),
             fetched: None,
+            telling: None,
         }
     }
 
@@ -343,7 +367,9 @@ pub(crate) fn read_image<T>(
 
 /// A stored value that does not fit its field: never read as a default.
 pub(crate) fn corrupt(schema: &'static EntitySchema, row: &Row, error: FieldError) -> Error {
-    let detail = format!("stored {error}");
+    let is_copy = schema.copies.iter().any(|copy| copy.property == error.property);
+    let remedy = "; it is not filled yet, or of another form of its source: `db.migrations().apply()` writes it anew";
+    let detail = format!("stored {error}{}", if is_copy { remedy } else { "" });
     Error::corrupt(detail).of(schema.entity_type).at_key(row.key.clone()).caused_by(error)
 }
 

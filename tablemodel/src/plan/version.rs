@@ -109,24 +109,17 @@ fn readable_by(properties: &Properties) -> Option<u32> {
 pub(crate) fn upgraded(schema: &'static EntitySchema, rows: &Group) -> Result<Option<Image>> {
     match writer(schema, &rows.head)? {
         Writer::This | Writer::Newer(_) => Ok(None),
-        Writer::Older(older) => {
-            let mut image = Image::written(schema, rows)?.upgrade()?;
-            show_copies(schema, older, rows, &mut image.fields);
-            Ok(Some(image))
+        Writer::Older(_) => {
+            let written = Image::written(schema, rows)?;
+            Ok(Some(written.upgraded()?))
         }
     }
 }
 
-/// A frozen struct that `diff` wrote leaves copies out, and the row has them: they are read as they are stored. Whoever writes the row
-/// fills them from their sources.
-fn show_copies(schema: &EntitySchema, older: &'static EntitySchema, rows: &Group, fields: &mut Properties) {
-    let is_left_out = |copy: &&CopySchema| older.frozen && !older.copies.iter().any(|own| own.name == copy.name);
-    for copy in schema.copies.iter().filter(is_left_out) {
-        let stored = rows.head.properties.iter().filter(|(name, _)| copy.holds(name.as_str()));
-        for (name, value) in stored.filter(|(name, _)| older.property(name.as_str()).is_none()) {
-            fields.set(name.clone(), value);
-        }
-    }
+/// Whether a frozen struct leaves the copy out, as `diff` writes it: rows of its version have it nevertheless, where the store says that
+/// all of them do.
+pub(crate) fn leaves_out(older: &EntitySchema, copy: &CopySchema) -> bool {
+    older.frozen && !older.copies.iter().any(|own| own.name == copy.name)
 }
 
 /// An entity before a change: by the version that wrote it, which tells its derived rows, and as this program knows it.
@@ -140,7 +133,7 @@ impl Old {
     /// The entity of these rows. `UnknownVersion` where a newer program wrote them: those are not to be written over.
     pub(crate) fn of(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
         let written = Image::written(schema, rows)?;
-        let upgraded = if written.is_current() { None } else { Some(written.clone().upgrade()?) };
+        let upgraded = if written.is_current() { None } else { Some(written.upgraded()?) };
         Ok(Self { written, upgraded })
     }
 
@@ -174,6 +167,11 @@ impl Old {
 }
 
 impl Image {
+    /// The entity as this program knows it.
+    fn upgraded(&self) -> Result<Self> {
+        self.told().map_or_else(|| self.clone().upgrade(), |now| Ok(now.clone()))
+    }
+
     /// The image as the newest version has it: by one upgrade after the other.
     ///
     /// Copies, aggregates, and what no version knows go along as they are stored.
@@ -286,7 +284,11 @@ fn carry(from: &Image, to: &'static EntitySchema, fields: &mut Properties) {
             true => {
                 is_copied(to, text) || (is_total(text) && from.schema.property(text).is_some_and(|own| own.aggregate))
             }
-            false => to.property(text).is_none() && !is_copied(to, text),
+            false => {
+                // A copy that a frozen struct leaves out goes along as it is stored.
+                let copy = to.copies.iter().find(|copy| copy.holds(text));
+                to.property(text).is_none() && copy.is_none_or(|copy| leaves_out(from.schema, copy))
+            }
         };
         if goes_along {
             fields.set(name.clone(), value);

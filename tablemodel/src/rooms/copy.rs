@@ -14,6 +14,7 @@ use crate::{
         outbox::is_tombstone,
         states::CopiedBy,
         system::{self, RowKind},
+        version,
     },
     schema::{COPIED_SEQUENCE, CopySchema, EntitySchema, OnDelete},
 };
@@ -169,6 +170,9 @@ pub(crate) fn wants(image: &Image, position: usize, table: &str, key: &RowKey) -
             entries(image, copy, &mut wanted)?;
         }
     }
+    for (_, _, now) in image.left_out().filter(|(number, ..)| *number == position) {
+        entries(now, position - now.schema.indexes.len(), &mut wanted)?;
+    }
     Ok(wanted.iter().any(|entry| {
         let away = entry.away.as_ref();
         let (wanted_table, partition) =
@@ -307,9 +311,21 @@ pub(crate) fn differs(copied: &[CopiedBy], old: &Properties, new: &Properties) -
 pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Result<bool> {
     let Some(row) = holder.filter(|row| is_primary(by.holder, row)) else { return Ok(false) };
     let image = Image::written(by.holder, &row.clone().into())?;
-    let is_same = |own: &&CopySchema| own.name == by.copy.name;
-    let Some(copy) = image.schema.copies.iter().find(is_same) else { return Ok(false) };
-    Ok(self::source(&image, copy)?.is_some_and(|named| named.key == *source))
+    if version::leaves_out(image.schema, by.copy) && image.left_out().next().is_none() {
+        return Ok(true); // it cannot be told, and may
+    }
+    for (copy, image) in all(&image).filter(|(copy, _)| copy.name == by.copy.name) {
+        if self::source(image, copy)?.is_some_and(|named| named.key == *source) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The copies of an entity, each with the image whose fields tell its source.
+pub(crate) fn all(image: &Image) -> impl Iterator<Item = (&'static CopySchema, &Image)> {
+    let own = image.schema.copies.iter().map(move |copy| (copy, image));
+    own.chain(image.left_out().map(|(_, copy, now)| (copy, now)))
 }
 
 /// The refusal to delete what is copied.

@@ -14,6 +14,7 @@ mod lapsed;
 mod layouts;
 mod leases;
 mod many;
+mod recopied;
 mod redefined;
 mod resharded;
 mod rewrites;
