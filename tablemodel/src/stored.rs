@@ -3,6 +3,7 @@
 //! No I/O here but [`Seen::load`], which asks the database.
 
 use std::{
+    fmt,
     ops::{Deref, DerefMut},
     sync::OnceLock,
 };
@@ -29,10 +30,16 @@ use crate::{
 ///
 /// The images of entities that one query read from an embedded store share memory, 4 KiB at a time, each freed with the last of
 /// them. Who keeps a few values of many takes less with [`Stored::into_inner`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Stored<T> {
     value: T,
     rows: Rows,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Stored<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stored").field("value", &self.value).field("etag", self.rows.etag()).finish_non_exhaustive()
+    }
 }
 
 /// The rows of an entity: taken apart, or as its only one was read.

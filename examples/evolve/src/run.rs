@@ -4,7 +4,6 @@
 use std::{path::Path, process::ExitCode};
 
 use examples::flights::Result;
-use futures_util::stream;
 use tablemodel::{Upgrade, prelude::*};
 use tokio::runtime::Runtime;
 
@@ -79,7 +78,7 @@ async fn load<M: TableModel, E: TableEntity>(
     let db = open::<M>(store).await?;
     let mut broken = None;
     let flights = flights.map_while(|flight| flight.map_err(|error| broken = Some(error)).ok());
-    let report = db.bulk().stop_on_error().insert_all(stream::iter(flights)).await?;
+    let report = db.bulk().stop_on_error().insert_iter(flights).await?;
     broken.map_or(Ok(()), Err)?;
     Ok(report.into_result()?.written)
 }

@@ -2,7 +2,6 @@
 //! Not atomic as a whole: each batch is, and what could not be written is reported, entity by entity.
 //! Cost: one request per 100 rows of a partition; at most 20,000 entities are held in memory, however long the stream.
 
-use futures_util::stream;
 use tablemodel::prelude::*;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -30,14 +29,14 @@ async fn main() -> tablemodel::Result<()> {
     db.insert(&reading(42)).await?; // this one is there already
 
     let mut last = 0;
-    let readings = stream::iter((0..3_000).map(reading));
-    let report = db.bulk().progress(|written| last = written).insert_all(readings).await?;
+    let readings = (0..3_000).map(reading);
+    let report = db.bulk().progress(|written| last = written).insert_iter(readings).await?;
     println!("{} written in {} batches; refused: {:?}", report.written, report.batches, report.failed);
     assert_eq!((report.written, report.failed.len()), (2_999, 1), "the one that was there, and no other, is refused");
     assert!(report.failed.iter().all(|error| *error.kind() == ErrorKind::AlreadyExists));
     assert_eq!(last, 2_999, "progress was told to the end");
 
-    let again = db.bulk().upsert_all(stream::iter((0..3_000).map(reading))).await?.into_result()?;
+    let again = db.bulk().upsert_iter((0..3_000).map(reading)).await?.into_result()?;
     println!("{} replaced in {} batches", again.written, again.batches);
     assert_eq!(again.written, 3_000);
     assert_eq!(Reading::find().sensor("north").count(&db).await?, 1_000);

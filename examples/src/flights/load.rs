@@ -4,7 +4,6 @@
 use std::{collections::BTreeMap, path, time::Instant};
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
-use futures_util::stream;
 use tablemodel::prelude::*;
 
 use super::{
@@ -63,7 +62,7 @@ impl Loaded {
         let mut counts = Counts::default();
         let mut broken = None;
         let counted = until_error(flights, &mut broken).inspect(|flight| counts.add(flight));
-        let report = db.bulk().stop_on_error().progress(progress).insert_all(stream::iter(counted)).await?;
+        let report = db.bulk().stop_on_error().progress(progress).insert_iter(counted).await?;
         broken.map_or(Ok(()), Err)?;
         self.flights = report.into_result()?.written;
         self.entities += self.flights;
@@ -79,7 +78,7 @@ impl Loaded {
     ) -> Result<()> {
         let mut broken = None;
         let entities = until_error(entities, &mut broken);
-        let written = db.bulk().stop_on_error().insert_all(stream::iter(entities)).await?.into_result()?.written;
+        let written = db.bulk().stop_on_error().insert_iter(entities).await?.into_result()?.written;
         self.entities += written;
         self.rows += written;
         broken.map_or(Ok(()), Err)

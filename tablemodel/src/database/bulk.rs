@@ -15,7 +15,7 @@ use futures_core::Stream;
 use futures_util::{
     FutureExt, StreamExt,
     future::{BoxFuture, Either, select},
-    stream::FuturesUnordered,
+    stream::{self, FuturesUnordered},
 };
 use tablemodel_store::limits;
 use tokio::{runtime::Handle, task::JoinSet};
@@ -91,9 +91,7 @@ impl Database {
     pub fn bulk<'a>(&self) -> Bulk<'a> {
         Bulk { db: self.clone(), stop_on_error: false, progress: None }
     }
-}
 
-impl Database {
     /// Whether many entities of a partition are committed at once, in as many batches as they take: where each commit
     /// writes rows that they all share, and the store can.
     fn goes_together(&self, schema: &EntitySchema) -> bool {
@@ -152,6 +150,39 @@ impl<'a> Bulk<'a> {
     /// Those of [`Bulk::insert_all`].
     pub async fn upsert_all<E: TableEntity>(self, entities: impl Stream<Item = E> + Send) -> Result<BulkReport> {
         self.write_all::<E>(entities, Change::Upsert).await
+    }
+
+    /// As [`Bulk::insert_all`], of what an iterator or a collection gives.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let report = db.bulk().insert_iter((10..500).map(employee)).await?;
+    /// assert_eq!(report.into_result()?.written, 490);
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bulk::insert_all`].
+    pub async fn insert_iter<E: TableEntity>(
+        self,
+        entities: impl IntoIterator<Item = E, IntoIter: Send> + Send,
+    ) -> Result<BulkReport> {
+        self.insert_all(stream::iter(entities)).await
+    }
+
+    /// As [`Bulk::upsert_all`], of what an iterator or a collection gives.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub async fn upsert_iter<E: TableEntity>(
+        self,
+        entities: impl IntoIterator<Item = E, IntoIter: Send> + Send,
+    ) -> Result<BulkReport> {
+        self.upsert_all(stream::iter(entities)).await
     }
 
     async fn write_all<E: TableEntity>(

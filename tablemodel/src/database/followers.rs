@@ -16,6 +16,7 @@ use crate::{
         bulk::rows_each,
         execute::{Run, has_moving_blobs},
         holders::{Holders, join},
+        older::Copies,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -181,7 +182,7 @@ impl Run<'_> {
                 }
                 self.known.is_of_copies(&key.row);
                 return match has_moving_blobs(schema) {
-                    true => self.learn_entity(schema, &key.row).await,
+                    true => self.learn_entity(schema, &key.row, Copies::AreToFollow).await,
                     false => self.learn(&key.row).await,
                 };
             }
@@ -191,7 +192,7 @@ impl Run<'_> {
         if !self.known.elsewhere.contains_key(&place) {
             let table = self.db.table_name(schema.table);
             let row = match has_moving_blobs(schema) {
-                true => self.db.placed_entity(schema, &table, key).await?.map(|rows| rows.head),
+                true => self.db.placed_entity(schema, &table, key, Copies::AreToFollow).await?.map(|rows| rows.head),
                 false => self.db.get_row(&table, key).await?,
             };
             self.known.elsewhere.insert(place.clone(), row);

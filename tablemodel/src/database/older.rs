@@ -29,6 +29,15 @@ impl Database {
     }
 }
 
+/// What becomes of the copies of an entity that is written as new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copies {
+    /// They are brought to what their sources are.
+    AreToFollow,
+    /// Whoever asks does that.
+    FollowAnyway,
+}
+
 #[cfg(not(feature = "blob"))]
 #[expect(clippy::unused_async, reason = "only blobs are fetched")]
 impl Database {
@@ -41,6 +50,7 @@ impl Database {
         schema: &'static EntitySchema,
         table: &str,
         key: &RowKey,
+        _: Copies,
     ) -> Result<Option<Group>> {
         self.read_entity(schema, table, key).await
     }
@@ -52,7 +62,7 @@ mod blobs {
 
     use tablemodel_store::{Properties, PropertyName, RowKey, ValueRef};
 
-    use super::{Database, EntitySchema, Group, Result, version};
+    use super::{Copies, Database, EntitySchema, Group, Result, version};
     use crate::{
         database::{calls::ATTEMPTS, write::no_row},
         error::{Error, ErrorKind},
@@ -88,10 +98,11 @@ mod blobs {
             schema: &'static EntitySchema,
             table: &str,
             key: &RowKey,
+            copies: Copies,
         ) -> Result<Option<Group>> {
             for attempt in 0..ATTEMPTS {
                 let Some(rows) = self.read_entity(schema, table, key).await? else { return Ok(None) };
-                match Box::pin(self.with_blobs_placed(schema, rows)).await {
+                match Box::pin(self.with_blobs_placed(schema, rows, copies)).await {
                     Ok(rows) => return Ok(Some(rows)),
                     Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound) => {
                         self.pause(attempt).await;
@@ -105,17 +116,27 @@ mod blobs {
 
         /// The entity as it stands once its blobs are where this version keeps them: one of an older version that keeps them
         /// otherwise is written as new, as any next write of it would.
-        async fn with_blobs_placed(&self, schema: &'static EntitySchema, rows: Group) -> Result<Group> {
+        ///
+        /// Its copies follow in a change of their own: a source that is to be read for them may have to be written as new itself, and
+        /// with it all that copy it.
+        async fn with_blobs_placed(&self, schema: &'static EntitySchema, rows: Group, copies: Copies) -> Result<Group> {
             if !is_moving(schema, &rows) {
                 return Ok(rows);
             }
             let rows = self.completed(schema, rows).await?;
-            let Ok(new) = Image::stored(schema, &rows) else { return Ok(rows) }; // told by whoever upgrades it
+            let Ok(mut new) = Image::stored(schema, &rows) else { return Ok(rows) }; // told by whoever upgrades it
             if rows.fetched.is_none() && new.blobs.is_empty() {
                 return Ok(rows);
             }
-            let registered = self.registered(schema)?;
-            self.write_one(&registered, Change::Save { old: rows, new }).await?.ok_or_else(no_row)
+            let (registered, key) = (self.registered(schema)?, new.key.clone());
+            new.is_placed = true;
+            let placed = self.write_one(&registered, Change::Save { old: rows, new }).await?.ok_or_else(no_row)?;
+            if schema.copies.is_empty() || copies == Copies::FollowAnyway {
+                return Ok(placed);
+            }
+            let follow = Change::Recopy { schema, key: key.clone(), repair: false };
+            self.write_one(&registered, follow).await?;
+            self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
         }
 
         /// The changes, over entities whose blobs are where this version keeps them; none where they all are.
@@ -128,7 +149,7 @@ mod blobs {
             for change in changes {
                 all.push(match change.clone() {
                     Change::Touch { schema, old, strays } => {
-                        let old = Box::pin(self.with_blobs_placed(schema, old)).await?;
+                        let old = Box::pin(self.with_blobs_placed(schema, old, Copies::AreToFollow)).await?;
                         Change::Touch { schema, old, strays }
                     }
                     other => other,

@@ -66,7 +66,7 @@ pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known, planned
 fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<bool> {
     match old.filter(|old| old.is_current() && old.key == new.key) {
         Some(old) => Ok(copy::source(old, copy)? == copy::source(new, copy)?),
-        None => Ok(false),
+        None => Ok(new.is_placed),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
         version::{self, Writer},
     },
     property::json,
-    schema::{CopySchema, Derived, EntitySchema},
+    schema::{Derived, EntitySchema},
 };
 
 /// An entity as planning sees it: its keys and all its fields.
@@ -35,8 +35,11 @@ pub(crate) struct Image {
     pub(crate) blobs: Vec<crate::blob::Pending>,
     /// What its upgrade reads in place of some fields.
     pub(crate) fetched: Option<Arc<Properties>>,
-    /// Of one of a frozen version that leaves copies out: the same as this program knows it, which tells them.
+    /// Of one of a frozen version that leaves copies out: what tells them.
     pub(crate) telling: Option<Arc<Image>>,
+    /// Whether it is what was stored, of which only blobs change their place: its copies stay as they are, and are brought to what
+    /// their sources are by a change of its own.
+    pub(crate) is_placed: bool,
 }
 
 impl Image {
@@ -105,27 +108,9 @@ impl Image {
             Writer::This | Writer::Newer(_) => Self::read(schema, schema, rows),
             Writer::Older(older) => {
                 let image = Self::read(older, schema, rows)?;
-                let leaves_any_out = schema.copies.iter().any(|copy| version::leaves_out(older, copy));
-                let telling = if leaves_any_out { image.clone().upgrade().ok().map(Arc::new) } else { None };
-                Ok(Self { telling, ..image })
+                Ok(Self { telling: image.telling().map(Arc::new), ..image })
             }
         }
-    }
-
-    /// The same as this program knows it, where that was asked for to tell its copies.
-    pub(super) fn told(&self) -> Option<&Self> {
-        self.telling.as_deref()
-    }
-
-    /// The copies that the version that wrote it leaves out, with their numbers in the latest schema, and the entity as this program
-    /// knows it. None where it cannot be upgraded.
-    pub(crate) fn left_out(&self) -> impl Iterator<Item = (usize, &'static CopySchema, &Self)> {
-        let told = self.telling.as_deref().map(|now| {
-            let copies = now.schema.copies.iter().enumerate();
-            let copies = copies.filter(|(_, copy)| version::leaves_out(self.schema, copy));
-            copies.map(move |(at, copy)| (now.schema.indexes.len() + at, copy, now))
-        });
-        told.into_iter().flatten()
     }
 
     fn read(schema: &'static EntitySchema, latest: &'static EntitySchema, rows: &Group) -> Result<Self> {
@@ -169,6 +154,7 @@ impl Image {
             blobs: Vec::new(),
             fetched: None,
             telling: None,
+            is_placed: false,
         }
     }
 

@@ -12,9 +12,10 @@ use crate::{
     plan::{
         group::Group,
         image::{self, Image},
+        left_out::leaves_out,
         system::{self, RowKind},
     },
-    schema::{Convert, CopySchema, EntitySchema, Moved, Previous},
+    schema::{Convert, EntitySchema, Moved, Previous},
     upgrade::Fault,
 };
 
@@ -109,17 +110,8 @@ fn readable_by(properties: &Properties) -> Option<u32> {
 pub(crate) fn upgraded(schema: &'static EntitySchema, rows: &Group) -> Result<Option<Image>> {
     match writer(schema, &rows.head)? {
         Writer::This | Writer::Newer(_) => Ok(None),
-        Writer::Older(_) => {
-            let written = Image::written(schema, rows)?;
-            Ok(Some(written.upgraded()?))
-        }
+        Writer::Older(_) => Ok(Some(Image::written(schema, rows)?.upgrade()?)),
     }
-}
-
-/// Whether a frozen struct leaves the copy out, as `diff` writes it: rows of its version have it nevertheless, where the store says that
-/// all of them do.
-pub(crate) fn leaves_out(older: &EntitySchema, copy: &CopySchema) -> bool {
-    older.frozen && !older.copies.iter().any(|own| own.name == copy.name)
 }
 
 /// An entity before a change: by the version that wrote it, which tells its derived rows, and as this program knows it.
@@ -133,7 +125,7 @@ impl Old {
     /// The entity of these rows. `UnknownVersion` where a newer program wrote them: those are not to be written over.
     pub(crate) fn of(schema: &'static EntitySchema, rows: &Group) -> Result<Self> {
         let written = Image::written(schema, rows)?;
-        let upgraded = if written.is_current() { None } else { Some(written.upgraded()?) };
+        let upgraded = if written.is_current() { None } else { Some(written.clone().upgrade()?) };
         Ok(Self { written, upgraded })
     }
 
@@ -167,11 +159,6 @@ impl Old {
 }
 
 impl Image {
-    /// The entity as this program knows it.
-    fn upgraded(&self) -> Result<Self> {
-        self.told().map_or_else(|| self.clone().upgrade(), |now| Ok(now.clone()))
-    }
-
     /// The image as the newest version has it: by one upgrade after the other.
     ///
     /// Copies, aggregates, and what no version knows go along as they are stored.

@@ -14,7 +14,6 @@ use crate::{
         outbox::is_tombstone,
         states::CopiedBy,
         system::{self, RowKind},
-        version,
     },
     schema::{COPIED_SEQUENCE, CopySchema, EntitySchema, OnDelete},
 };
@@ -311,7 +310,7 @@ pub(crate) fn differs(copied: &[CopiedBy], old: &Properties, new: &Properties) -
 pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Result<bool> {
     let Some(row) = holder.filter(|row| is_primary(by.holder, row)) else { return Ok(false) };
     let image = Image::written(by.holder, &row.clone().into())?;
-    if version::leaves_out(image.schema, by.copy) && image.left_out().next().is_none() {
+    if image.is_untold(by.copy) {
         return Ok(true); // it cannot be told, and may
     }
     for (copy, image) in all(&image).filter(|(copy, _)| copy.name == by.copy.name) {

@@ -14,8 +14,14 @@ use crate::{
 pub(crate) struct Versioned(pub(crate) &'static EntitySchema, pub(crate) &'static IndexSchema);
 
 impl Versioned {
+    /// Whether the older version has no such index, or has it otherwise.
+    pub(crate) fn differs_in(self, older: &'static EntitySchema) -> bool {
+        let its = older.index(self.1.name);
+        its.is_none_or(|its| !self.is_found_as(Self(older, its)))
+    }
+
     /// Whether an entity has the same rows in both, as far as names and templates tell.
-    pub(crate) fn is_found_as(self, other: Self) -> bool {
+    fn is_found_as(self, other: Self) -> bool {
         let (Self(_, own), Self(_, its)) = (self, other);
         let is_kept_alike = match (&own.elsewhere, &its.elsewhere) {
             (None, None) => true,

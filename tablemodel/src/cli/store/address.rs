@@ -52,6 +52,18 @@ impl Address {
             Self::Embedded(path) => open_embedded(place, entities, path, read_only).await,
         }
     }
+
+    /// Makes the store, which must not be there, of a backup.
+    #[cfg(feature = "embedded")]
+    pub(super) async fn restore(&self, backup: &std::path::Path) -> Result<()> {
+        let Self::Embedded(path) = self;
+        Database::restore(backup, path).await
+    }
+
+    #[cfg(not(feature = "embedded"))]
+    pub(super) async fn restore(&self, _: &std::path::Path) -> Result<()> {
+        Err(without_embedded())
+    }
 }
 
 /// Whether what stands before a colon is meant as a kind: not a drive of Windows, nor a folder of a path.
@@ -149,10 +161,23 @@ async fn open_embedded(
     _: &std::path::Path,
     _: bool,
 ) -> Result<Database> {
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        "this program is built without the embedded store: add the feature `embedded`",
-    ))
+    Err(without_embedded())
+}
+
+/// Copies the store's file.
+#[cfg(feature = "embedded")]
+pub(super) async fn back_up(db: &Database, to: &std::path::Path) -> Result<()> {
+    db.backup(to).await
+}
+
+#[cfg(not(feature = "embedded"))]
+pub(super) async fn back_up(_: &Database, _: &std::path::Path) -> Result<()> {
+    Err(without_embedded())
+}
+
+#[cfg(not(feature = "embedded"))]
+fn without_embedded() -> Error {
+    Error::unsupported("this program is built without the embedded store: add the feature `embedded`")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod address;
 mod apply;
+mod backup;
 mod control;
 mod interrupt;
 mod programs;
@@ -65,6 +66,9 @@ pub(super) fn run(project: &Project, models: &[Model], command: &StoreCommand) -
     let plans = plan::all(project)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
+        if let StoreCommand::Restore(words) = command {
+            return address.restore(&words.path).await.map(|()| backup::restored(words));
+        }
         let db = address.open(command.place(), entities(models), command.only_reads()).await?;
         let tool = Tool { db: db.clone(), plans, golden: project.golden(), stop: interrupt::watch(command) };
         let outcome = execute(&tool, command).await;
@@ -92,7 +96,7 @@ pub(super) async fn execute_for_tests(tool: &Tool, words: &[&str]) -> Outcome {
 }
 
 async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
-    if !tool.db.is_registered() {
+    if !tool.db.is_registered() && !matches!(command, StoreCommand::Backup(_)) {
         let detail = "the store has none of this program's entities: is it another's, or has no program run yet?";
         return Err(Error::unsupported(detail));
     }
@@ -110,6 +114,8 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
         StoreCommand::Verify(_) => verify::run(tool).await,
         StoreCommand::Rollback(_) => undo::rollback(tool).await,
         StoreCommand::Contract(_) => undo::contract(tool).await,
+        StoreCommand::Backup(words) => address::back_up(&tool.db, &words.path).await.map(|()| backup::made(words)),
+        StoreCommand::Restore(_) => Err(Error::unsupported("a store that is open is not made of a backup")),
         StoreCommand::Golden(words) => {
             let sampled = golden::sample(&tool.db, words.entity.as_deref(), words.rows).await?;
             Ok(golden::write(&tool.golden, &sampled).unwrap_or_else(|failure| Outcome::failed(&failure)))

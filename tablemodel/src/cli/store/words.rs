@@ -1,6 +1,8 @@
 //! The words of the commands over a store.
 //! Nothing is done here.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::address::VARIABLE;
@@ -30,6 +32,10 @@ pub(in crate::cli) enum StoreCommand {
     Rollback(Place),
     /// Take away what the program dropped; there is no way back
     Contract(Place),
+    /// Copy the store's file, as it is at one moment, to a new file, with the blobs beside it: before `contract`, say
+    Backup(Copied),
+    /// Make the store's file of a backup, which is read as a whole first; a file that is there is never written over
+    Restore(Copied),
     /// Write rows of each version to tablemodel/golden, where `check` reads them ever after
     Golden(Golden),
 }
@@ -42,6 +48,7 @@ impl StoreCommand {
             Self::Set(set) => &set.place,
             Self::Verify(verify) => &verify.place,
             Self::Golden(golden) => &golden.place,
+            Self::Backup(copied) | Self::Restore(copied) => &copied.place,
             Self::Status(place) | Self::Pause(place) | Self::Resume(place) => place,
             Self::Failures(place) | Self::RetryFailures(place) | Self::Rollback(place) | Self::Contract(place) => place,
         }
@@ -52,14 +59,14 @@ impl StoreCommand {
         match self {
             Self::Apply(apply) => apply.dry_run,
             Self::Verify(verify) => !verify.repair,
-            Self::Plan(_) | Self::Status(_) | Self::Failures(_) | Self::Golden(_) => true,
+            Self::Plan(_) | Self::Status(_) | Self::Failures(_) | Self::Golden(_) | Self::Backup(_) => true,
             _ => false,
         }
     }
 
     /// Whether rows are written as the program says: it should be the one that was locked.
     pub(super) fn writes_rows(&self) -> bool {
-        !self.only_reads() && !matches!(self, Self::Pause(_) | Self::Resume(_) | Self::Set(_))
+        !self.only_reads() && !matches!(self, Self::Pause(_) | Self::Resume(_) | Self::Set(_) | Self::Restore(_))
     }
 }
 
@@ -182,6 +189,15 @@ pub(in crate::cli) struct Golden {
     /// So many entities of each version, the first by their keys
     #[arg(long, value_name = "N", default_value = "20", value_parser = some)]
     pub(super) rows: usize,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Copied {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The backup's file
+    #[arg(value_name = "BACKUP")]
+    pub(super) path: PathBuf,
 }
 
 fn some(text: &str) -> Result<usize, String> {

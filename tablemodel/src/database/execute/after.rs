@@ -6,6 +6,7 @@ use tablemodel_store::{Action, Properties, Row, RowKey, StoreError, StoreErrorKi
 
 use super::{Next, Outcome, Run};
 use crate::{
+    database::older::Copies,
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, BatchRow, Left, matched},
@@ -71,7 +72,7 @@ impl Run<'_> {
         if was_needed {
             self.known = Known::new(); // nothing that was read with it is true any longer
         }
-        let found = self.learn_entity(schema, &failed.planned.row).await?.cloned();
+        let found = self.learn_entity(schema, &failed.planned.row, Copies::AreToFollow).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
         let raced = expected_absent && found.is_none();
         if was_needed || raced || (expected_absent && dead) {

@@ -7,7 +7,7 @@ use tablemodel_store::{RowKey, StoreError, StoreErrorKind};
 
 use super::{Next, Run};
 use crate::{
-    database::{calls::ATTEMPTS, claims::Taken},
+    database::{calls::ATTEMPTS, claims::Taken, older::Copies},
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, matched},
@@ -37,7 +37,7 @@ impl Run<'_> {
             if !cleared {
                 return Ok(());
             }
-            self.learn_entity(schema, &key.row).await?;
+            self.learn_entity(schema, &key.row, Copies::AreToFollow).await?;
         }
         Err(Error::new(ErrorKind::Unavailable, "the key keeps changing").of(schema.entity_type).at_key(key.clone()))
     }

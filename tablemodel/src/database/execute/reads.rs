@@ -6,6 +6,7 @@ use tablemodel_store::Row;
 
 use super::Run;
 use crate::{
+    database::older::Copies,
     error::Result,
     plan::change::{Change, needs},
     rooms::aggregate::is_first,
@@ -41,11 +42,12 @@ impl Run<'_> {
         &mut self,
         schema: &'static EntitySchema,
         row: &str,
+        copies: Copies,
     ) -> Result<Option<&Row>> {
         if is_read_alone(schema) {
             return self.learn(row).await;
         }
-        let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row)).await?;
+        let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row), copies).await?;
         let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
         self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
         Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
@@ -55,9 +57,11 @@ impl Run<'_> {
         self.look_at_clock();
         self.read_holders(changes).await?;
         for (number, change) in changes.iter().enumerate() {
-            if matches!(change, Change::Recopy { .. }) {
+            let is_recopied = matches!(change, Change::Recopy { .. });
+            if is_recopied {
                 self.known.is_of_copies(&change.key().row);
             }
+            let copies = if is_recopied { Copies::FollowAnyway } else { Copies::AreToFollow };
             if matches!(change, Change::Upsert(_) | Change::Patch { .. }) {
                 self.known.is_needed(&change.key().row);
             }
@@ -69,7 +73,7 @@ impl Run<'_> {
                 }
                 for need in needs {
                     match need.head {
-                        Some(schema) => drop(self.learn_entity(self.newest(change, schema)?, &need.row).await?),
+                        Some(schema) => drop(self.learn_entity(self.newest(change, schema)?, &need.row, copies).await?),
                         None if is_first(&need.row) => self.learn_first(need.row, changes.len()).await?,
                         None => drop(self.learn(&need.row).await?),
                     };

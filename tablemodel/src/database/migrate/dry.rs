@@ -9,7 +9,7 @@ use crate::{
     database::{Database, bulk::rows_each},
     error::{ErrorKind, Result},
     plan::{entries::entries, group::Group, image::Image, shadow},
-    schema::{EntitySchema, is_move},
+    schema::{EntitySchema, Versioned, is_move},
 };
 
 /// Failures that are told in full.
@@ -118,21 +118,26 @@ impl Dry<'_> {
             Ok(wanted) => wanted,
             Err(error) => return self.fail(schema, group.key().clone(), error.to_string()),
         };
-        let moves = |step: &Step| step.entity == schema.entity_type && is_move(&step.index);
-        if self.steps.iter().any(moves) {
+        if self.is_step(schema, |step| is_move(&step.index)) {
             self.shadows(schema, &image);
         }
         for entry in wanted {
             let is_told = schema.index_at(entry.index).is_some() || schema.aggregate(entry.index).is_some();
             let Some(index) = schema.derived(entry.index).filter(|_| is_told) else { continue };
-            if !self.steps.iter().any(|step| step.entity == schema.entity_type && step.index == index.name) {
-                continue;
+            let is_built = self.is_step(schema, |step| step.index == index.name);
+            if is_built {
+                self.report.rows += 1;
+                // In another partition: read, written; the entity's outbox row put and taken away.
+                self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };
             }
-            self.report.rows += 1;
-            // In another partition: read, written; the entity's outbox row put and taken away.
-            self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };
+            let is_rewritten = is_built || self.is_step(schema, |step| step.rewrite().is_some());
             let place = (index.name.to_string(), entry.partition(&image).to_owned(), entry.row.clone());
+            // One that an older version has otherwise may not have been unique.
+            let was_otherwise = |own| schema.ancestors().any(|older| Versioned(schema, own).differs_in(older));
+            let is_to_be_unique =
+                is_built || (is_rewritten && schema.indexes.get(entry.index).is_some_and(was_otherwise));
             if index.unique
+                && is_to_be_unique
                 && let Some(first) = self.taken.insert(place, group.key().to_string())
             {
                 self.fail(
@@ -142,6 +147,10 @@ impl Dry<'_> {
                 );
             }
         }
+    }
+
+    fn is_step(&self, schema: &EntitySchema, is: impl Fn(&Step) -> bool) -> bool {
+        self.steps.iter().any(|step| step.entity == schema.entity_type && is(step))
     }
 
     /// The rows of the form that it moves to.

@@ -71,7 +71,11 @@ async fn walk(owned: &Owned, found: &mut Vec<Violation>) -> Result<u64> {
 /// Whether reads of an index could be wrong by it.
 fn concerns_indexes(violation: &Violation) -> bool {
     match violation.kind {
-        ViolationKind::Missing | ViolationKind::Dangling | ViolationKind::Stale | ViolationKind::Corrupt => true,
+        ViolationKind::Missing
+        | ViolationKind::Dangling
+        | ViolationKind::Stale
+        | ViolationKind::Corrupt
+        | ViolationKind::UnknownVersion => true,
         ViolationKind::Orphan
         | ViolationKind::MissingBlob
         | ViolationKind::DamagedBlob

@@ -121,10 +121,10 @@ fn kept_since(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> u32
 /// That the entity is about to leave this form.
 pub(super) fn closed(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
     if let Some(to) = unknown(schema, rows).max() {
-        return Some(Closed::Moved { to }); // what it writes would not be there
+        return Some(Closed::Moving { to }); // what it writes would not be there
     }
     let moved = schema.moves_to.as_ref()?;
-    is_closed(schema, &moved.name(), rows).then(|| Closed::Moved { to: moved.form().version })
+    is_closed(schema, &moved.name(), rows).then(|| Closed::Moving { to: moved.form().version })
 }
 
 /// Whether the old form is written no more, by the state of its move.

@@ -58,8 +58,10 @@ pub(crate) struct Registered {
 pub(crate) enum Closed {
     /// The form that it moves from is still the one that is written.
     NotSwitched { from: u32 },
-    /// It has moved, or is about to.
+    /// It has moved.
     Moved { to: u32 },
+    /// It is on its way, for programs that know of the move.
+    Moving { to: u32 },
     /// The store keeps it elsewhere, and nothing says that it moves.
     Elsewhere(Arc<str>),
 }
@@ -77,7 +79,14 @@ impl Closed {
             ),
             &Self::Moved { to } => (
                 ErrorKind::Moved { to },
-                format!("the entity moves to where version {to} keeps it: deploy the program of that version"),
+                format!("the entity has moved to where version {to} keeps it: deploy the program of that version"),
+            ),
+            &Self::Moving { to } => (
+                ErrorKind::Moved { to },
+                format!(
+                    "the entity is moving to where version {to} keeps it: finish that (`apply`, `contract`) with the program that \
+                     knows of it, or take it back by its `rollback`"
+                ),
             ),
         };
         Error::new(kind, detail).of(schema.entity_type)
@@ -152,11 +161,7 @@ fn withhold(schema: &'static EntitySchema, rows: &HashMap<String, Row>, states: 
     }
     let older = left(schema, rows)?;
     for (index, state) in schema.indexes.iter().zip(states) {
-        let differs = |older: &'static EntitySchema| {
-            let its = older.index(index.name);
-            its.is_none_or(|its| !Versioned(schema, index).is_found_as(Versioned(older, its)))
-        };
-        if older.iter().copied().any(differs) {
+        if older.iter().any(|older| Versioned(schema, index).differs_in(older)) {
             *state = (*state).min(IndexState::WriteOnly);
         }
     }

@@ -11,7 +11,7 @@ use tablemodel_store::{ETag, Properties, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
-    readable::readable,
+    readable::{Unreadable, readable},
     repair::Mend,
     wanted::{Guest, Wanted, WantedAway},
 };
@@ -212,22 +212,25 @@ impl Check {
         self.entities += 1;
         let setting = &db.registered(schema)?.setting;
         let sequence = system::sequence(&rows.head.properties);
-        let found = part::settled_as_is(rows).map_err(|torn| (torn.key, torn.detail.into_owned()));
-        match found.and_then(|rows| readable(schema, &rows).map_err(|detail| (rows.head.key.clone(), detail))) {
+        let found = part::settled_as_is(rows).map_err(|torn| (torn.key, torn.detail.into_owned().into()));
+        match found.and_then(|rows| readable(schema, &rows).map_err(|wrong| (rows.head.key.clone(), wrong))) {
             Ok(old) => {
                 let image = &old.written;
                 #[cfg(feature = "blob")]
                 self.links.extend(crate::database::blobs::links(image));
                 self.total(db, image, sequence, setting)?;
+                if schema.copies.iter().any(|copy| image.is_untold(copy)) {
+                    self.unreadable.insert(rows.head.key.row.clone()); // what stands beside it is not judged
+                }
                 if !old.now().schema.copies.is_empty() {
                     self.holders.push((old.now().clone(), sequence));
                 }
                 self.want(image, setting, system::sequence(&rows.head.properties));
             }
-            Err((key, detail)) => {
+            Err((key, Unreadable { kind, detail })) => {
                 self.untold |= !schema.aggregates.is_empty() || schema.holds_aggregates();
                 self.unreadable.insert(rows.head.key.row.clone());
-                self.report(key, ViolationKind::Corrupt, detail, Mend::No);
+                self.report(key, kind, detail, Mend::No);
             }
         }
         Ok(())

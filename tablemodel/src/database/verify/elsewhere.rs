@@ -256,6 +256,7 @@ impl Database {
         };
         let Ok(image) = primary.map(|rows| readable(schema, &rows)).transpose() else { return Ok(None) };
         Ok(Some(match image.as_ref().map(|old| &old.written) {
+            Some(image) if schema.copy(*index).is_some_and(|copy| image.is_untold(copy)) => return Ok(None),
             Some(image) if schema.copy(*index).is_some() => copy::wants(image, *index, table, &row.key)?,
             Some(image) => {
                 // One that cannot have a row of the index wants none.

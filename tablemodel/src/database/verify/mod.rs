@@ -93,6 +93,8 @@ pub enum ViolationKind {
     Stale,
     /// A row cannot be read, or its key is not the key of its fields; or a part of an entity is missing.
     Corrupt,
+    /// An entity of a version that this program does not write: of a newer program, or of an older one whose struct it does not name.
+    UnknownVersion,
     /// A part of an entity that its head does not name, left by an interrupted write: nobody reads it.
     Orphan,
     /// A blob that an entity links is not there.

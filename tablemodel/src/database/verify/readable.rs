@@ -2,7 +2,9 @@
 
 use tablemodel_store::{EdmType, ValueRef};
 
+use super::ViolationKind;
 use crate::{
+    error::{Error, ErrorKind},
     plan::{group::Group, image::Image, version::Old},
     schema::{BLOB, EntitySchema, PropertySchema},
 };
@@ -10,19 +12,41 @@ use crate::{
 /// The codec of a field stored as JSON: what its type reads from nothing is not known here.
 const JSON: &str = "json";
 
+/// What is wrong with an entity.
+pub(super) struct Unreadable {
+    pub(super) kind: ViolationKind,
+    pub(super) detail: String,
+}
+
+impl From<String> for Unreadable {
+    fn from(detail: String) -> Self {
+        Self { kind: ViolationKind::Corrupt, detail }
+    }
+}
+
+impl From<Error> for Unreadable {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::UnknownVersion => ViolationKind::UnknownVersion,
+            _ => ViolationKind::Corrupt,
+        };
+        Self { kind, detail: error.to_string() }
+    }
+}
+
 /// An entity whose rows are as the schema of the version that wrote them says, or what is wrong with it.
-pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Old, String> {
-    let old = Old::looked_at(schema, rows).map_err(|error| error.to_string())?;
+pub(super) fn readable(schema: &'static EntitySchema, rows: &Group) -> std::result::Result<Old, Unreadable> {
+    let old = Old::looked_at(schema, rows)?;
     let (image, by) = (&old.written, old.written.schema);
     if let Some(wrong) = by.properties().find_map(|property| misfit(property, image.fields.get(property.property))) {
-        return Err(wrong);
+        return Err(wrong.into());
     }
     if let Some(Err(wrong)) = by.reads.map(|reads| reads(&image.fields)) {
-        return Err(wrong.to_string());
+        return Err(wrong.to_string().into());
     }
-    let again = Image::new(by, image.fields.clone()).map_err(|error| error.to_string())?;
+    let again = Image::new(by, image.fields.clone())?;
     if again.key != image.key {
-        return Err(format!("the key of its fields is {}", again.key));
+        return Err(format!("the key of its fields is {}", again.key).into());
     }
     Ok(old)
 }

@@ -97,6 +97,49 @@ mod new {
     }
 }
 
+/// The new release, with the struct of older cards as `diff` writes it: without the copy.
+mod frozen {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::new::{Note, Title};
+
+    #[derive(TableEntity)]
+    #[table(name = "Cards", entity_type = "Card", frozen, partition = "{drawer}", row = "c_{id:04}")]
+    pub(super) struct CardV1 {
+        drawer: String,
+        id: u32,
+        shelf: String,
+        note: u32,
+        #[table(blob)]
+        body: Blob,
+    }
+
+    #[derive(Debug, TableEntity)]
+    #[table(name = "Cards", version = 2, previous = CardV1, partition = "{drawer}", row = "c_{id:04}")]
+    pub(super) struct Card {
+        pub(super) drawer: String,
+        pub(super) id: u32,
+        pub(super) shelf: String,
+        pub(super) note: u32,
+        #[table(copy_of(Note, key(shelf = shelf, id = note)))]
+        pub(super) of: Option<Title>,
+        pub(super) body: Vec<u8>,
+    }
+
+    impl Upgrade<CardV1> for Card {
+        fn upgrade(old: CardV1) -> Result<Self, UpgradeError> {
+            let body = old.body.content()?.to_vec();
+            Ok(Self { drawer: old.drawer, id: old.id, shelf: old.shelf, note: old.note, of: None, body })
+        }
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Note(Note),
+        Card(Card),
+    }
+}
+
 /// Stores of the old release with one note, which so many cards copy.
 async fn stores(cards: u32) -> [TestDatabase; 2] {
     let stores =
@@ -143,6 +186,26 @@ async fn holders_whose_upgrade_reads_a_blob_follow_however_many_stand_together()
             let path = new::Note::find().shelf("s").id(1);
             db.update(path, |note| Ok(note.title = "new".into())).await.unwrap();
             assert_copied(&db, cards as usize, "new").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn so_do_those_whose_frozen_struct_leaves_the_copy_out() {
+    for cards in [1, 3, 30] {
+        for store in stores(cards).await {
+            let db = store.reopen::<frozen::Model>().await.unwrap();
+            let verified = db.verify().await.unwrap();
+            assert!(verified.is_clean(), "{:?}: {:?}", db.consistency(), verified.violations);
+            let path = new::Note::find().shelf("s").id(1);
+            db.update(path, |note| Ok(note.title = "new".into())).await.unwrap();
+            settle(&db).await;
+            let read = frozen::Card::find().drawer("d").all(&db).await.unwrap();
+            assert_eq!(read.len(), cards as usize);
+            let is_new = |card: &Stored<frozen::Card>| card.of.as_ref().is_some_and(|of| of.title == "new");
+            assert!(read.iter().all(is_new), "{:?}", db.consistency());
+            let verified = db.verify().await.unwrap();
+            assert!(verified.is_clean(), "{:?}: {:?}", db.consistency(), verified.violations);
         }
     }
 }

@@ -79,13 +79,13 @@ fn may_be(name: &str, kind: ViolationKind) -> bool {
         "orphan" => kind == ViolationKind::Orphan,
         "half a link" => matches!(kind, ViolationKind::Corrupt | ViolationKind::DamagedBlob),
         "blob" => matches!(kind, ViolationKind::MissingBlob | ViolationKind::DamagedBlob),
+        "of an unknown version" => kind == ViolationKind::UnknownVersion,
         name if CORRUPT.contains(&name) => kind == ViolationKind::Corrupt,
         _ => kind == ViolationKind::Stale,
     }
 }
 
-const CORRUPT: [&str; 6] =
-    ["of a wrong type", "absent", "of an unknown version", "of fewer parts", "part lost", "part altered"];
+const CORRUPT: [&str; 5] = ["of a wrong type", "absent", "of fewer parts", "part lost", "part altered"];
 
 async fn plant_and_repair(mode: Consistency, entities: u32, times: usize) {
     let (db, rows) = prepared(mode, entities).await;

@@ -77,7 +77,7 @@ const OF_PRIMARY: [Damage; 4] = [
         row.remove("City");
         (Action::Replace(row, Condition::Exists), ViolationKind::Corrupt, key.clone())
     },
-    |key, row| (replaced(row, "EntityType", "Member@77"), ViolationKind::Corrupt, key.clone()),
+    |key, row| (replaced(row, "EntityType", "Member@77"), ViolationKind::UnknownVersion, key.clone()),
     |key, row| (replaced(row, "Skills", 1.5), ViolationKind::Corrupt, key.clone()),
 ];
 
