@@ -110,7 +110,7 @@ fn readable_by(properties: &Properties) -> Option<u32> {
 pub(crate) fn upgraded(schema: &'static EntitySchema, rows: &Group) -> Result<Option<Image>> {
     match writer(schema, &rows.head)? {
         Writer::This | Writer::Newer(_) => Ok(None),
-        Writer::Older(_) => Ok(Some(Image::written(schema, rows)?.upgrade()?)),
+        Writer::Older(_) => Ok(Some(Image::stored(schema, rows)?)),
     }
 }
 
