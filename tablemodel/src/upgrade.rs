@@ -13,7 +13,7 @@ use crate::{
     error::Error,
     format::IS_ON,
     key::NO_VALUES,
-    schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, same},
+    schema::{Convert, EntitySchema, Previous, PropertySchema, SYSTEM_PROPERTIES, at, same},
 };
 
 /// How an entity is made of one of the version before it.
@@ -236,6 +236,23 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
     }
     check_adopt(schema);
     check_added(schema);
+    check_indexes(schema);
+}
+
+/// That no index has the keys of another one of a version before, whose rows stand there until they are rewritten.
+#[track_caller]
+const fn check_indexes(schema: &EntitySchema) {
+    let mut newer = schema;
+    while let Some(previous) = &newer.previous {
+        let old = previous.schema;
+        if let Some((own, its)) = schema.mistaken_for(old) {
+            let (own, its) = (at(schema.indexes, own).name, at(old.indexes, its).name);
+            let remedy = "`, whose rows stand there until they are written anew: let it keep its name and what it is, or give it \
+                          other keys: another table, or a row key that begins with another literal";
+            fail(&["index `", own, "` has the keys of `", its, "` of `", old.path, remedy])
+        }
+        newer = old;
+    }
 }
 
 /// That this one can go on with what each version before added to its aggregates; and that those say it: else it would be added once

@@ -205,7 +205,7 @@ impl Database {
             }
             let holder = self.get_row(&self.table_name(by.holder.table), &reference.holder).await?;
             let is_coming = holder.as_ref().is_some_and(is_reserved);
-            if !is_coming && !copy::holds(by, holder.as_ref(), &outgoing.owner())? {
+            if !is_coming && !copy::holds(by, true, holder.as_ref(), &outgoing.owner())? {
                 self.remove_row(&outgoing.table, row).await?;
             }
         }

@@ -203,6 +203,29 @@ impl Database {
     pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<()> {
         self.hold_lease().await?;
         let states = self.0.registry.enter();
+        let (sequence, leaves_dead) = self.bring(outgoing, &states).await?;
+        let action = match leaves_dead {
+            true => Action::Merge(
+                outbox::delivered(self.environment().clock.now(), sequence),
+                Condition::Match(outgoing.etag.clone()),
+            ),
+            false => Action::Delete(Condition::Match(outgoing.etag.clone())),
+        };
+        let written = self.write_outbox(outgoing, action).await;
+        drop(states);
+        written
+    }
+
+    /// The same, but for rows of these indexes: for them the outbox row stays.
+    pub(super) async fn deliver_but(&self, mut outgoing: Outgoing, others: &[String]) -> Result<()> {
+        outgoing.intent.entries.retain(|entry| !others.contains(&entry.index));
+        self.hold_lease().await?;
+        let states = self.0.registry.enter();
+        self.bring(&outgoing, &states).await.map(drop)
+    }
+
+    /// Brings the rows there. Gives the sequence that they then have, and whether any of them is a tombstone.
+    async fn bring(&self, outgoing: &Outgoing, states: &Generation) -> Result<(i64, bool)> {
         let registered = self.registered(outgoing.schema)?;
         let primary = self.read_entity(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
         let owner = outgoing.owner();
@@ -218,23 +241,16 @@ impl Database {
         let (contributions, targets): (Vec<_>, Vec<_>) =
             targets.into_iter().partition(|target| target.entry.aggregate(outgoing.schema).is_some());
         let settled: Vec<_> =
-            targets.iter().map(|target| self.settle_target(outgoing.schema, target, &states, outgoing.since)).collect();
+            targets.iter().map(|target| self.settle_target(outgoing.schema, target, states, outgoing.since)).collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
         let settled: Vec<_> = claims
             .iter()
             .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
             .collect();
         stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
-        self.settle_contributions(outgoing.schema, contributions, &states, outgoing.since).await?;
+        self.settle_contributions(outgoing.schema, contributions, states, outgoing.since).await?;
         self.deliver_copies(&registered, outgoing).await?;
-        let action = match leaves_dead {
-            true => Action::Merge(
-                outbox::delivered(self.environment().clock.now(), sequence),
-                Condition::Match(outgoing.etag.clone()),
-            ),
-            false => Action::Delete(Condition::Match(outgoing.etag.clone())),
-        };
-        self.write_outbox(outgoing, action).await
+        Ok((sequence, leaves_dead))
     }
 
     /// One affected row. Cost: a point read and at most one write, again while others write it; of a row with parts, more.

@@ -245,12 +245,13 @@ impl Relay {
             round.report.poisoned += 1;
             return Ok(());
         }
-        // What a newer version names is not known here: it is for a relay of that version.
-        if is_of_newer(schema, row) || self.is_beyond(schema, row)? {
+        let is_done = progress.delivered.is_some();
+        // What is named and not known here is for a relay that has it: of a newer version, or of one before that was dropped.
+        let is_beyond = self.is_beyond(schema, row)?;
+        if is_of_newer(schema, row) || (is_beyond && (is_done || self.db.is_atomic())) {
             round.report.waiting += 1;
             return Ok(());
         }
-        let is_done = progress.delivered.is_some();
         if is_done && !(round.alone && self.db.is_atomic()) && !self.is_past_fence(row, round).await? {
             round.report.fenced += 1;
             return Ok(());
@@ -261,6 +262,7 @@ impl Relay {
             return Ok(());
         }
         match self.work(dirty, row, schema, is_done).await {
+            Ok(()) if is_beyond => round.report.waiting += 1,
             Ok(()) if is_done => round.report.swept += 1,
             Ok(()) => round.report.delivered += 1,
             Err(error) if *error.kind() == ErrorKind::UnknownVersion => {
@@ -314,7 +316,12 @@ impl Relay {
             since: dirty.read,
         };
         match (is_done, self.db.is_atomic()) {
-            (false, false) => self.db.deliver(&outgoing).await,
+            (false, false) => match &self.db.registered(schema)?.beyond {
+                beyond if outgoing.intent.entries.iter().any(|entry| beyond.contains(&entry.index)) => {
+                    self.db.deliver_but(outgoing, beyond).await
+                }
+                _ => self.db.deliver(&outgoing).await,
+            },
             (false, true) => {
                 for entry in &outgoing.intent.entries {
                     self.db.settle_claim(schema, &outgoing.owner(), entry, outgoing.since).await?;

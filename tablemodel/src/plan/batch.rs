@@ -25,7 +25,7 @@ use crate::{
         known::Known,
         outbox::AwayRow,
         states::Setting,
-        system,
+        system::{self, RowKind},
     },
     rooms::{
         aggregate::{self},
@@ -256,6 +256,15 @@ impl BatchPlan {
     /// What the batch does to the row.
     pub(crate) fn planned(&self, row: &str) -> Option<&PlannedRow> {
         Some(&self.rows.get(self.position(row)?)?.planned)
+    }
+
+    /// Whether the entity with this row key goes, or leaves the key.
+    pub(crate) fn takes_away(&self, row: &str) -> bool {
+        let is_gone = |action: &Action| match action.properties() {
+            Some(left) => matches!(system::kind(left), RowKind::Tombstone { .. }),
+            None => true,
+        };
+        self.planned(row).is_some_and(|planned| planned.role == Role::Primary && is_gone(&planned.action))
     }
 
     /// The place of the row among the writes of the batch.

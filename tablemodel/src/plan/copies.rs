@@ -217,7 +217,7 @@ impl Planner<'_> {
                 true => self.before.row(&reference.holder.row).flatten(),
                 false => known.row_at(holder.table, &reference.holder).map(Cow::Borrowed),
             };
-            if copy::holds(reference.by, row.as_deref(), key)? {
+            if copy::holds(reference.by, reference.pending.is_some(), row.as_deref(), key)? {
                 return Err(copy::restricted(schema, key, &reference));
             }
             if reference.pending.is_some_and(|expires| self.context.now < expires.ticks()) {

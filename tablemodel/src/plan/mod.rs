@@ -16,7 +16,7 @@ pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod join;
 pub(crate) mod known;
-mod left_out;
+pub(crate) mod left_out;
 pub(crate) mod outbox;
 pub(crate) mod part;
 pub(crate) mod patch;

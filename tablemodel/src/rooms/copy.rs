@@ -11,6 +11,7 @@ use crate::{
         change::is_primary,
         entries::{Away, Entry},
         image::{Fields, Image, key_error},
+        left_out::leaves_out,
         outbox::is_tombstone,
         states::CopiedBy,
         system::{self, RowKind},
@@ -306,12 +307,12 @@ pub(crate) fn differs(copied: &[CopiedBy], old: &Properties, new: &Properties) -
     copied.iter().flat_map(|by| by.copy.properties).any(|name| old.get(name) != new.get(name))
 }
 
-/// Whether this holder names the source.
-pub(crate) fn holds(by: CopiedBy, holder: Option<&Row>, source: &RowKey) -> Result<bool> {
+/// Whether the holder of a back-reference names the source; `is_pending` if that was put before its holder.
+pub(crate) fn holds(by: CopiedBy, is_pending: bool, holder: Option<&Row>, source: &RowKey) -> Result<bool> {
     let Some(row) = holder.filter(|row| is_primary(by.holder, row)) else { return Ok(false) };
     let image = Image::written(by.holder, &row.clone().into())?;
-    if image.is_untold(by.copy) {
-        return Ok(true); // it cannot be told, and may
+    if image.is_untold(by.copy) || (leaves_out(image.schema, by.copy) && !is_pending) {
+        return Ok(true); // by which fields it named a source is not known for sure; that it did, the back-reference says
     }
     for (copy, image) in all(&image).filter(|(copy, _)| copy.name == by.copy.name) {
         if self::source(image, copy)?.is_some_and(|named| named.key == *source) {

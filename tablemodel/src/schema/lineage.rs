@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, iter::successors};
 
 use tablemodel_store::Properties;
 
-use super::{BLOB, CopySchema, Cover, Derived, EntitySchema, FieldSchema, IndexSchema, Store, same};
+use super::{BLOB, CopySchema, Derived, EntitySchema, FieldSchema, IndexSchema, Store, same};
 use crate::{entity::FieldWriter, schema::AggregateSchema, upgrade::Fault};
 
 /// How the fields of one version become those of another: all of them under their stored names, those of keys too.
@@ -186,6 +186,14 @@ impl EntitySchema {
         })
     }
 
+    /// The same, as this version has it: another may have another kind of that name. Of a version that is not known, or lacks it, as
+    /// [`derived_position`](Self::derived_position).
+    pub(crate) fn derived_position_by(&self, name: &str, version: u32) -> Option<usize> {
+        let older = self.ancestors().find(|older| older.version == version);
+        let its = older.and_then(|older| Some(self.position_of(older, older.own_position(name)?)));
+        its.or_else(|| self.derived_position(name))
+    }
+
     /// The index with this name, of whichever version.
     pub(crate) fn index_named(&self, name: &str) -> Option<&'static IndexSchema> {
         self.index_at(self.derived_position(name)?)
@@ -215,6 +223,8 @@ impl EntitySchema {
 /// Whether the indexes differ in nothing but where a row stands and what it holds.
 fn is_same_index(own: &IndexSchema, other: &IndexSchema) -> bool {
     let table = |index: &IndexSchema| index.elsewhere.as_ref().map(|elsewhere| elsewhere.table);
-    let is_list = |index: &IndexSchema| index.cover == Cover::List;
-    own.name == other.name && own.unique == other.unique && is_list(own) == is_list(other) && table(own) == table(other)
+    own.name == other.name
+        && own.unique == other.unique
+        && own.is_list() == other.is_list()
+        && table(own) == table(other)
 }

@@ -2,7 +2,7 @@
 //!
 //! Only constants are compared.
 
-use super::{EntitySchema, at};
+use super::{Cover, EntitySchema, IndexSchema, at, same};
 use crate::key::Template;
 
 /// Where rows of one kind stand.
@@ -55,6 +55,29 @@ impl EntitySchema {
         }
     }
 
+    /// Indexes of this version and of an older one, by their numbers, whose rows could have one key and would be taken for each other's:
+    /// under other names, or a list and none; where either says who has a value, is a list, or stands elsewhere. (Rows of others are
+    /// written over.)
+    pub(crate) const fn mistaken_for(&self, older: &Self) -> Option<(usize, usize)> {
+        let mut i = 0;
+        while i < self.indexes.len() {
+            let mut j = 0;
+            while j < older.indexes.len() {
+                let (own, its) = (at(self.indexes, i), at(older.indexes, j));
+                let is_other = !same(own.name, its.name) || own.is_list() != its.is_list();
+                if is_other
+                    && (own.is_told_by_its_rows() || its.is_told_by_its_rows())
+                    && self.place(i + 1).may_meet(&older.place(j + 1))
+                {
+                    return Some((i, j));
+                }
+                j += 1;
+            }
+            i += 1;
+        }
+        None
+    }
+
     /// Whether two paths of this entity could produce the same key.
     pub const fn has_overlapping_paths(&self) -> bool {
         let mut i = 0;
@@ -69,6 +92,17 @@ impl EntitySchema {
             i += 1;
         }
         false
+    }
+}
+
+impl IndexSchema {
+    pub(super) const fn is_list(&self) -> bool {
+        matches!(self.cover, Cover::List)
+    }
+
+    /// Whether what stands at a key is looked at before it is written over.
+    const fn is_told_by_its_rows(&self) -> bool {
+        self.unique || self.is_list() || self.elsewhere.is_some()
     }
 }
 

@@ -59,7 +59,7 @@ impl Run<'_> {
     pub(super) async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
         let ours = |owner: &RowKey| {
             let is_here = owner.partition == plan.partition_or(self.partition)
-                && plan.away.iter().any(|away| away.row.owner == owner.row);
+                && (plan.away.iter().any(|away| away.row.owner == owner.row) || plan.takes_away(&owner.row));
             is_here || self.from.as_ref() == Some(owner)
         };
         let found = match net.taker {

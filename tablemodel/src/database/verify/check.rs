@@ -132,8 +132,8 @@ impl Check {
                 (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => {
                     check.intent(parts.with(row));
                 }
-                (RowKind::Derived { name, .. }, _, Some(schema)) => {
-                    let index = schema.derived_position(name);
+                (RowKind::Derived { name, version, .. }, _, Some(schema)) => {
+                    let index = schema.derived_position_by(name, version);
                     match index.is_none() && db.registered(schema)?.beyond.iter().any(|beyond| beyond == name) {
                         true => check.foreign += 1, // another program's, which has the index
                         false => check.entry(db, schema, index, row, &mut derived)?,

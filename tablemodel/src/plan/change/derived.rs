@@ -93,6 +93,8 @@ impl Planner<'_> {
             let stays = |wanted: &Entry| match self.setting.of(entry.index) {
                 _ if shared => wanted == entry,
                 IndexState::DeleteOnly => wanted == entry,
+                // Of another index of a newer version, that is not written yet.
+                _ if wanted.index != entry.index && self.setting.of(wanted.index) < IndexState::WriteOnly => false,
                 IndexState::Absent | IndexState::WriteOnly | IndexState::Readable => wanted.is_at(entry),
             };
             if wanted.iter().any(stays) {

@@ -16,6 +16,7 @@ mod leases;
 mod many;
 mod recopied;
 mod redefined;
+mod replaced;
 mod resharded;
 mod rewrites;
 mod stalled;
