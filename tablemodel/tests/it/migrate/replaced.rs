@@ -289,6 +289,7 @@ async fn what_an_older_program_left_is_delivered_but_for_a_copy_that_was_dropped
     }
     assert_eq!(counted(&store).await, 3);
     let one = before::Member::find().club("c").id(1).one(&store).await.expect("read").expect("there");
+    assert_eq!(one.shirt.as_ref().map(|shirt| shirt.colour.as_str()), Some("BLUE"));
     store.fail(|call: &Call<'_>| match call.request {
         Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
         _ => None,
