@@ -1,5 +1,6 @@
 //! The commands over a package in a temporary folder, as they are run by their words.
 
+mod added;
 mod amended;
 mod chain;
 mod chapter;

@@ -113,20 +113,30 @@ impl AwayRow {
 }
 
 /// The name of a row in another partition, as intents carry it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct AwayKey {
     /// The index, by its name; or the aggregate, by that of its index row in the registry.
     pub(crate) index: String,
     /// The table, without the run-time prefix.
     pub(crate) table: String,
     pub(crate) key: RowKey,
+    /// The version of the entity whose program named it: another may have an index of another kind under that name. 0: this one.
+    pub(crate) version: u32,
 }
+
+impl PartialEq for AwayKey {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.index, &self.table, &self.key) == (&other.index, &other.table, &other.key)
+    }
+}
+
+impl Eq for AwayKey {}
 
 impl AwayKey {
     pub(crate) fn of(schema: &EntitySchema, row: &AwayRow) -> Self {
         let index = schema.derived(row.index).map_or(Cow::Borrowed(""), |kind| kind.name);
         let key = RowKey::new(row.away.partition.clone(), row.row.clone());
-        Self { index: index.into_owned(), table: row.away.table.to_owned(), key }
+        Self { index: index.into_owned(), table: row.away.table.to_owned(), key, version: 0 }
     }
 
     /// Whether it names this row.
@@ -153,7 +163,7 @@ impl AwayKey {
         let [index, table, partition, row] = json.as_array()?.as_slice() else { return None };
         let text = |json: &Json| json.as_str().map(str::to_owned);
         let key = RowKey { partition: text(partition)?, row: text(row)? };
-        Some(Self { index: text(index)?, table: text(table)?, key })
+        Some(Self { index: text(index)?, table: text(table)?, key, version: 0 })
     }
 }
 
@@ -238,7 +248,10 @@ impl Intent {
     /// The intent of an outbox row.
     pub(crate) fn read(row: &Row) -> Result<Self> {
         match (named::read(&row.properties), system::owner_row(&row.properties)) {
-            (Some(entries), Some(owner)) => {
+            (Some(mut entries), Some(owner)) => {
+                if let RowKind::Derived { version, .. } = system::kind(&row.properties) {
+                    entries.iter_mut().for_each(|entry| entry.version = version);
+                }
                 let is_set = |name| matches!(row.properties.get(name), Some(ValueRef::Boolean(true)));
                 let (owner, sequence) = (owner.to_owned(), system::sequence(&row.properties));
                 Ok(Self { owner, sequence, entries, copied: is_set(COPIED), copies: is_set(COPIES) })
@@ -256,16 +269,21 @@ impl AwayKey {
     /// The row of the index at `key`; none for an index in the entity's own partition.
     pub(crate) fn new(index: &IndexSchema, key: &RowKey) -> Option<Self> {
         let table = index.elsewhere.as_ref()?.table;
-        Some(Self { index: index.name.to_owned(), table: table.to_owned(), key: key.clone() })
+        Some(Self { index: index.name.to_owned(), table: table.to_owned(), key: key.clone(), version: 0 })
+    }
+
+    /// The number of the index, as whoever named it has it.
+    pub(crate) fn position(&self, schema: &'static EntitySchema) -> Option<usize> {
+        schema.derived_position_by(&self.index, self.version)
     }
 
     /// The aggregate, if the row is a contribution.
     pub(crate) fn aggregate(&self, schema: &'static EntitySchema) -> Option<&'static AggregateSchema> {
-        schema.aggregate(schema.derived_position(&self.index)?)
+        schema.aggregate(self.position(schema)?)
     }
 
     /// The index, if its rows are claims.
     pub(crate) fn claimed(&self, schema: &'static EntitySchema) -> Option<&'static IndexSchema> {
-        schema.index_named(&self.index).filter(|index| index.is_claim())
+        schema.index_at(self.position(schema)?).filter(|index| index.is_claim())
     }
 }

@@ -194,11 +194,6 @@ impl EntitySchema {
         its.or_else(|| self.derived_position(name))
     }
 
-    /// The index with this name, of whichever version.
-    pub(crate) fn index_named(&self, name: &str) -> Option<&'static IndexSchema> {
-        self.index_at(self.derived_position(name)?)
-    }
-
     /// Where a kind of an older version stands in this one, if it is the same kind: rows of both are then compared one by one.
     fn same_kind(&self, older: &EntitySchema, at: usize) -> Option<usize> {
         if let Some(index) = older.indexes.get(at) {

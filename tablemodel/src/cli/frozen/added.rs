@@ -36,7 +36,8 @@ pub(super) fn of(format: &Format, entities: &[Current]) -> Added {
 fn attribute(target: &Current, into: &str, of: &AggregateFormat) -> Option<String> {
     let field = |property: &str| target.fields.get(property).copied();
     let into = target.aggregates.contains(into).then(|| field(into))??;
-    let key = of.key.iter().map(|(theirs, own)| Some(format!("{} = {}", field(theirs)?, ident_of(own))));
+    let of_key = |theirs: &str| field(theirs).or_else(|| renamed(target, of).and_then(field));
+    let key = of.key.iter().map(|(theirs, own)| Some(format!("{} = {}", of_key(theirs)?, ident_of(own))));
     let key = key.collect::<Option<Vec<_>>>()?.join(", ");
     let (function, value) = match &of.function {
         FunctionFormat::Count => ("count", None),
@@ -50,4 +51,14 @@ fn attribute(target: &Current, into: &str, of: &AggregateFormat) -> Option<Strin
     });
     let target = target.path.rsplit("::").next()?;
     Some(format!("#[table({function}({target}, key({key}){value}, into = {into}{when}))]"))
+}
+
+/// What the target calls the one property of its key today that the aggregate knows by another name.
+fn renamed<'t>(target: &'t Current, of: &AggregateFormat) -> Option<&'t str> {
+    let Format { partition, row, .. } = &target.format;
+    let keys: BTreeSet<&str> = partition.properties().chain(row.properties()).collect();
+    let mut unnamed = keys.iter().filter(|name| !of.key.contains_key(**name));
+    let unknown = of.key.keys().filter(|name| !keys.contains(name.as_str())).count();
+    let only = unnamed.next().copied().filter(|_| unnamed.next().is_none());
+    only.filter(|_| unknown == 1)
 }

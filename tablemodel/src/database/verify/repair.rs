@@ -234,7 +234,7 @@ impl Database {
             Mend::Deliver(entity) => self.deliver_overdue(self.known(entity)?, &violation.key).await,
             Mend::Release { entity, index, owner, sequence } => {
                 let (table, key) = (violation.table.clone(), violation.key.clone());
-                let entry = AwayKey { index: index.clone(), table, key };
+                let entry = AwayKey { index: index.clone(), table, key, version: 0 };
                 self.release(self.known(entity)?, owner, *sequence, entry).await
             }
         }

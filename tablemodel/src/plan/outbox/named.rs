@@ -76,7 +76,7 @@ mod tests {
 
     fn entries(rows: usize, text: &str) -> Vec<AwayKey> {
         let key = |number| RowKey::new(format!("{text}{number}"), format!("r_{text}_{number:04}"));
-        let entry = |number| AwayKey { index: "by_word".into(), table: "Words".into(), key: key(number) };
+        let entry = |number| AwayKey { index: "by_word".into(), table: "Words".into(), key: key(number), version: 0 };
         (0..rows).map(entry).collect()
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn targets(
     let now = ours.map_or(0, |head| system::sequence(&head.properties));
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
-        let index = schema.derived_position(&entry.index);
+        let index = entry.position(schema);
         let found = wanted.iter().find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
         if found.is_some_and(|wanted| setting.of(wanted.index) < IndexState::WriteOnly) {
             return Ok(None);

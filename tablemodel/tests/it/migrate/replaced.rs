@@ -307,3 +307,26 @@ async fn what_an_older_program_left_is_delivered_but_for_a_copy_that_was_dropped
     assert_eq!((report.delivered, counted(&old).await), (1, 2), "{report:?}");
     assert_clean(&old, "by the older program").await;
 }
+
+#[tokio::test]
+async fn what_an_older_program_left_of_an_index_that_becomes_unique_is_delivered_as_it_meant_it() {
+    use made_unique::{after, before};
+    let store = made_unique::filled(Consistency::Azure).await;
+    store.fail(|call: &Call<'_>| match call.request {
+        Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
+        _ => None,
+    });
+    let person = before::Person { club: "c0".into(), id: 900, name: "late".into(), badge: Some(900) };
+    let _ = store.insert(&person).await;
+    store.fail(Script::new());
+    let store = store.reopen::<before::Model>().await.expect("opened");
+    store.clock().advance(Duration::from_secs(2_000));
+
+    let db = next::<after::Model>(&store).await;
+    let report = db.relay().drain().await.expect("drained");
+    assert_eq!((report.delivered, report.waiting), (1, 0), "{report:?}");
+    assert_clean(&db, "delivered").await;
+    let old = program::<before::Model>(&store).await;
+    assert_eq!(before::Person::by_badge().badge(900).all(&old).await.expect("read").len(), 1);
+    assert_clean(&old, "by the older program").await;
+}
