@@ -2,6 +2,7 @@
 
 mod added;
 mod amended;
+mod backup;
 mod chain;
 mod chapter;
 mod clubs;

@@ -96,7 +96,7 @@ fn outcome(applied: &Applied, code: u8) -> Outcome {
     if applied.paused {
         lines.push("it is paused: `resume`, then `apply`".to_owned());
     }
-    if applied.left > 0 && !applied.paused {
+    if applied.left > 0 && applied.failed > 0 && !applied.paused {
         lines.push(format!("it stopped at its limit of failures: {} entities were not reached", applied.left));
     }
     if applied.failed > 0 {

@@ -40,13 +40,13 @@ pub(super) fn fill(path: &std::path::Path, persons: u32) {
 }
 
 /// A package, and a store beside it.
-struct Store {
-    folder: Folder,
+pub(super) struct Store {
+    pub(super) folder: Folder,
     path: PathBuf,
 }
 
 impl Store {
-    fn with(persons: u32) -> Self {
+    pub(super) fn with(persons: u32) -> Self {
         let folder = Folder::new();
         let path = folder.path("club.tablemodel");
         fill(&path, persons);
@@ -60,7 +60,7 @@ impl Store {
     }
 
     /// Runs a command that must end with this code; gives its text.
-    fn text<M: TableModel>(&self, code: u8, words: &str) -> String {
+    pub(super) fn text<M: TableModel>(&self, code: u8, words: &str) -> String {
         let outcome = self.run::<M>(words);
         let text = outcome.lines.join("\n");
         assert_eq!(outcome.code, code, "{words}: {text}");
@@ -382,27 +382,4 @@ fn golden_rows_are_taken_from_a_store_and_read_by_every_later_version() {
     folder.edit(golden, "\"Badge\":", "\"Bridge\":");
     let checked = folder.answer::<unique::Club>(&["check"]);
     assert!(checked.code == DRIFTED && checked.lines[0].contains("golden/person_v1.jsonl: Person"), "{checked:?}");
-}
-
-#[test]
-fn a_backup_is_the_store_at_one_moment_and_is_made_a_store_again() {
-    let store = Store::with(60);
-    let (copy, anew) = (store.folder.path("copy"), store.folder.path("anew"));
-    let [copy, anew] = [&copy, &anew].map(|path| path.to_str().unwrap());
-    let backup = format!("backup {copy}");
-    assert!(store.text::<new::Club>(DONE, &backup).starts_with(copy));
-    let refused = store.text::<new::Club>(FAILED, &backup);
-    assert!(refused.contains("copy"), "nothing is written over: {refused}");
-    store.text::<new::Club>(DONE, "apply"); // is not in the backup
-
-    let restored = store.folder.answer::<new::Club>(&["restore", copy, "--store", anew]);
-    assert_eq!((restored.code, &restored.data["backup"]), (DONE, &json!(copy)), "{:?}", restored.lines);
-    let again = store.folder.answer::<new::Club>(&["restore", copy, "--store", anew]);
-    assert_eq!(again.code, FAILED, "nor is the store: {:?}", again.lines);
-    let plan = store.folder.answer::<new::Club>(&["plan", "--store", anew]);
-    assert_eq!(plan.data["steps"][0]["state"], "absent", "{:?}", plan.lines);
-    let verified = store.folder.answer::<new::Club>(&["verify", "--store", anew]);
-    assert_eq!((verified.code, &verified.data["entities"]), (DONE, &json!(60)), "{:?}", verified.lines);
-    let nothing = store.folder.answer::<new::Club>(&["restore", "nowhere", "--store", anew]);
-    assert_eq!(nothing.code, FAILED, "{:?}", nothing.lines);
 }

@@ -130,12 +130,12 @@ impl Dry<'_> {
                 // In another partition: read, written; the entity's outbox row put and taken away.
                 self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };
             }
-            let is_rewritten = is_built || self.is_step(schema, |step| step.rewrite().is_some());
             let place = (index.name.to_string(), entry.partition(&image).to_owned(), entry.row.clone());
             // One that an older version has otherwise may not have been unique.
             let was_otherwise = |own| schema.ancestors().any(|older| Versioned(schema, own).differs_in(older));
-            let is_to_be_unique =
-                is_built || (is_rewritten && schema.indexes.get(entry.index).is_some_and(was_otherwise));
+            let is_to_be_unique = is_built
+                || (self.is_step(schema, |step| step.rewrite().is_some())
+                    && schema.indexes.get(entry.index).is_some_and(was_otherwise));
             if index.unique
                 && is_to_be_unique
                 && let Some(first) = self.taken.insert(place, group.key().to_string())

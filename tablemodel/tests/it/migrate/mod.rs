@@ -23,6 +23,7 @@ mod stalled;
 mod succeeded;
 mod together;
 mod undoing;
+mod unread;
 
 use std::{
     cell::Cell,

@@ -78,55 +78,6 @@ mod badges {
     }
 }
 
-/// Numbers that several may have, and then one alone: within a club, and over all.
-mod numbers {
-    pub(super) mod shared {
-        use tablemodel::prelude::*;
-
-        #[derive(Debug, Clone, PartialEq, TableEntity)]
-        #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
-        #[table(index(by_badge, row = "badge_{badge:06}_{id:04}", keys_only))]
-        pub(crate) struct Person {
-            pub(crate) club: String,
-            pub(crate) id: u32,
-            pub(crate) badge: u32,
-        }
-
-        #[derive(Debug, Clone, PartialEq, TableModel)]
-        pub(crate) enum Club {
-            Person(Person),
-        }
-    }
-
-    pub(super) mod own {
-        use tablemodel::{Upgrade, UpgradeError, prelude::*};
-
-        use super::shared;
-
-        #[derive(Debug, Clone, PartialEq, TableEntity)]
-        #[table(name = "Club", entity_type = "Person", version = 2, previous = shared::Person)]
-        #[table(partition = "{club}", row = "p_{id:04}")]
-        #[table(index(by_badge, row = "badge_{badge:06}", unique, keys_only))]
-        pub(crate) struct Person {
-            pub(crate) club: String,
-            pub(crate) id: u32,
-            pub(crate) badge: u32,
-        }
-
-        impl Upgrade<shared::Person> for Person {
-            fn upgrade(old: shared::Person) -> Result<Self, UpgradeError> {
-                let shared::Person { club, id, badge } = old;
-                Ok(Self { club, id, badge })
-            }
-        }
-
-        #[derive(Debug, Clone, PartialEq, TableModel)]
-        pub(crate) enum Club {
-            Person(Person),
-        }
-    }
-}
-
 /// Visits that are counted, and then added up by what was paid.
 mod totals {
     #[derive(Debug, Clone, PartialEq, tablemodel::TableEntity)]
@@ -438,27 +389,5 @@ async fn what_is_said_to_be_renamed_is_read_at_once() {
         let found = Person::by_name().club("c0").given("f1").count(&db).await.expect("as before");
         assert_eq!(found, 30, "{mode:?}");
         assert_eq!(db.total(House::find().club("c0"), House::DUES).await.expect("as before"), 420, "{mode:?}");
-    }
-}
-
-#[tokio::test]
-async fn who_shares_a_value_that_becomes_unique_is_told_before_it_is_applied() {
-    use numbers::{own, shared};
-    for mode in MODES {
-        let store = store_of::<shared::Club>(mode).await;
-        for id in 0..210 {
-            let badge = if id < 3 { 7 } else { 1_000 + id };
-            store.insert(&shared::Person { club: "c0".into(), id, badge }).await.expect("written");
-        }
-        store.clock().advance(std::time::Duration::from_secs(130));
-        let db = next::<own::Club>(&store).await;
-        let dry = db.migrations().apply().dry_run(None).await.expect("looked at");
-        assert_eq!((dry.failed, dry.read), (2, 210), "{mode:?}: {dry:?}");
-        assert!(
-            dry.failures.iter().all(|failure| failure.error.contains("unique index `by_badge`")),
-            "{mode:?}: {dry:?}"
-        );
-        let applied = db.migrations().apply().await.expect("applied");
-        assert_eq!((applied.failed, applied.is_complete()), (2, false), "{mode:?}: {applied:?}");
     }
 }

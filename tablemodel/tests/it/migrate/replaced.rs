@@ -87,6 +87,11 @@ releases!(
     [index(by_badge, table = "Badges", partition = "{badge:06}", row = "b", unique, keys_only)]
 );
 releases!(
+    made_unique_beside,
+    [index(by_badge, row = "badge_{badge:06}_{id:04}", keys_only)],
+    [index(by_badge, row = "badge_{badge:06}", unique, keys_only)]
+);
+releases!(
     put_elsewhere,
     [index(by_name, row = "n_{name}_{id:04}", keys_only)],
     [index(by_name, table = "Names", partition = "{name}", row = "{club}_{id:04}", keys_only)]
@@ -329,4 +334,26 @@ async fn what_an_older_program_left_of_an_index_that_becomes_unique_is_delivered
     let old = program::<before::Model>(&store).await;
     assert_eq!(before::Person::by_badge().badge(900).all(&old).await.expect("read").len(), 1);
     assert_clean(&old, "by the older program").await;
+}
+
+#[tokio::test]
+async fn who_shares_a_value_that_becomes_unique_is_told_before_it_is_applied() {
+    use made_unique_beside::{after, before};
+    for mode in MODES {
+        let store = made_unique_beside::filled(mode).await;
+        for id in [900, 903] {
+            let person = before::Person { club: "c0".into(), id, name: "n".into(), badge: Some(0) }; // as the first of them
+            store.insert(&person).await.expect("written");
+        }
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<after::Model>(&store).await;
+        let dry = db.migrations().apply().dry_run(None).await.expect("looked at");
+        assert_eq!((dry.failed, dry.read), (2, 212), "{mode:?}: {dry:?}");
+        assert!(
+            dry.failures.iter().all(|failure| failure.error.contains("unique index `by_badge`")),
+            "{mode:?}: {dry:?}"
+        );
+        let applied = db.migrations().apply().await.expect("applied");
+        assert_eq!((applied.failed, applied.is_complete()), (2, false), "{mode:?}: {applied:?}");
+    }
 }

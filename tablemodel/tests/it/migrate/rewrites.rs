@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tablemodel::{
     Consistency, ErrorKind, IndexState, Row, ValueRef,
-    migrations::{MigrationPlan, Rewrite, Unread},
+    migrations::{MigrationPlan, Rewrite},
     prelude::*,
     store::{Action, Batch, Condition},
     testing::{Fault, Script},
@@ -110,27 +110,6 @@ mod readable {
             let Self { club, id, name, town, badge, visits } = self.clone();
             first::Person { club, id, name, city: town, badge, visits }
         }
-    }
-
-    #[derive(Debug, Clone, PartialEq, TableModel)]
-    pub(crate) enum Club {
-        Person(Person),
-    }
-}
-
-/// A second release that does not name the first.
-mod forgetful {
-    use tablemodel::prelude::*;
-
-    #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Club", entity_type = "Person", version = 2, partition = "{club}", row = "p_{id:04}")]
-    pub(crate) struct Person {
-        pub(crate) club: String,
-        pub(crate) id: u32,
-        pub(crate) name: String,
-        pub(crate) town: String,
-        pub(crate) badge: Option<u32>,
-        pub(crate) visits: i64,
     }
 
     #[derive(Debug, Clone, PartialEq, TableModel)]
@@ -264,39 +243,6 @@ async fn what_is_known_of_one_version_tells_what_the_next_may_meet() {
         db.migrations().apply().await.expect("applied");
         assert_eq!(plan(&db).await.rewrites, [rewrite(3, &[], Some(3))], "{mode:?}");
         assert_all_of(&db, 3, 210, &format!("{mode:?}")).await;
-    }
-}
-
-#[tokio::test]
-async fn a_version_that_rows_may_be_of_and_the_model_does_not_read_is_planned_for_by_name() {
-    for mode in MODES {
-        let store = filled(mode, 1, 210).await;
-        let unread = |version, reads| Unread { entity: "Person".into(), version, reads };
-        assert_eq!(plan(&next::<first::Club>(&store).await).await.unread, []);
-        assert_eq!(plan(&program::<forgetful::Club>(&store).await).await.unread, [unread(1, 2)], "{mode:?}");
-        let refused = forgetful::Person::find()
-            .club("c0")
-            .id(1)
-            .one(&program::<forgetful::Club>(&store).await)
-            .await
-            .unwrap_err();
-        assert_eq!(refused.kind(), &ErrorKind::UnknownVersion);
-
-        let two = program::<second::Club>(&store).await;
-        two.ensure_tables().await.expect("ensured");
-        assert_eq!(plan(&two).await.unread, []);
-        two.migrations().apply().await.expect("applied");
-        drop(two);
-        store.clock().advance(Duration::from_secs(130));
-        assert_eq!(plan(&program::<forgetful::Club>(&store).await).await.unread, [], "{mode:?}: all are of the second");
-        let two = program::<second::Club>(&store).await;
-        two.migrations().rollback().await.expect("taken back");
-        drop(two);
-        assert_eq!(
-            plan(&program::<forgetful::Club>(&store).await).await.unread,
-            [unread(1, 2)],
-            "{mode:?}: the first writes again"
-        );
     }
 }
 
