@@ -17,12 +17,22 @@ const MIN_RUN: usize = 3;
 const MAX_OLD_BYTES: usize = 32 * 1024 * 1024;
 
 /// A write, ready to be made.
+#[derive(Clone, Copy)]
 struct Write<'a> {
     space: Space,
     key: &'a [u8],
     /// `None`: the row is removed.
     value: Option<&'a [u8]>,
     action: &'a Action,
+}
+
+/// Where a write stands in the order of keys: by numbers that mostly tell, so that what is sorted is small, and keys are seldom looked at.
+struct Place {
+    space: u64,
+    /// The key's first bytes behind those that all keys have in common.
+    head: u128,
+    /// Its place among the writes as they were asked for.
+    at: usize,
 }
 
 /// Writes that were made, and what was in their places: in one piece of memory.
@@ -83,9 +93,42 @@ fn in_order_of_keys<'a>(commits: &'a [(&'a PreparedCommit, Vec<Space>)]) -> Opti
             }
         }
     }
-    // A stable sort: writes of one row stay in the order of their commits. It finds the runs that are in order: mostly they are long.
-    writes.sort_by(|a, b| a.space.number().cmp(&b.space.number()).then_with(|| a.key.cmp(b.key)));
-    Some(writes)
+    Some(sorted(&writes))
+}
+
+/// The writes in order of their keys; those of one row stay in the order of their commits.
+fn sorted<'a>(writes: &[Write<'a>]) -> Vec<Write<'a>> {
+    let shared = shared_length(writes.iter().map(|write| write.key));
+    let head = |key: &[u8]| head(key.get(shared..).unwrap_or_default());
+    let place = |(at, write): (usize, &Write<'_>)| Place { space: write.space.number(), head: head(write.key), at };
+    let mut places: Vec<_> = writes.iter().enumerate().map(place).collect();
+    let key = |place: &Place| writes.get(place.at).map(|write| write.key);
+    places.sort_unstable_by(|a, b| {
+        let by_numbers = (a.space, a.head).cmp(&(b.space, b.head));
+        by_numbers.then_with(|| key(a).cmp(&key(b)).then_with(|| a.at.cmp(&b.at)))
+    });
+    places.iter().filter_map(|place| writes.get(place.at).copied()).collect()
+}
+
+/// With how many bytes all keys begin alike.
+fn shared_length<'k>(mut keys: impl Iterator<Item = &'k [u8]>) -> usize {
+    let first = keys.next().unwrap_or_default();
+    keys.fold(first.len(), |shared, key| {
+        let alike = first.get(..shared).is_some_and(|head| key.starts_with(head));
+        if alike { shared } else { first.iter().zip(key).take_while(|(a, b)| a == b).count() }
+    })
+}
+
+/// The first bytes of a key, so that keys with other heads are in the order of those: one that ends is in front of those that go on.
+fn head(key: &[u8]) -> u128 {
+    match key.first_chunk() {
+        Some(head) => u128::from_be_bytes(*head),
+        None => {
+            let mut head = [0; 16];
+            head.iter_mut().zip(key).for_each(|(to, byte)| *to = *byte);
+            u128::from_be_bytes(head)
+        }
+    }
 }
 
 /// How many new rows, from `first` on, probably have no other row between them.
@@ -139,6 +182,8 @@ impl Write<'_> {
 mod tests {
     use std::ops::{Bound, ControlFlow};
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{
         Batch, Condition, ETag, Properties, StoreErrorKind,
@@ -181,6 +226,29 @@ mod tests {
         };
         engine.snapshot().unwrap().scan(SPACE, (Bound::Unbounded, Bound::Unbounded), see).unwrap();
         entries
+    }
+
+    proptest! {
+        /// Keys that begin alike, end in zeros, are a beginning of others, and come again in the same space and in another.
+        #[test]
+        fn writes_are_in_order_of_their_keys_and_those_of_one_row_as_they_came(
+            keys in prop::collection::vec((0..2_u32, "[ab\0]{0,4}", "[ab\0\u{7f}]{0,20}"), 0..60),
+            shared in "[a-z]{0,20}",
+        ) {
+            let keys: Vec<_> = keys
+                .iter()
+                .map(|(id, start, end)| (Space::Rows(TableId((*id).into())), [&shared, start.as_str(), end].concat()))
+                .collect();
+            let action = Action::Insert(Properties::new());
+            let writes: Vec<_> = keys
+                .iter()
+                .map(|(space, key)| Write { space: *space, key: key.as_bytes(), value: None, action: &action })
+                .collect();
+            let mut expected: Vec<_> = keys.iter().map(|(space, key)| (space.number(), key.as_ptr(), key)).collect();
+            expected.sort_by_key(|(space, _, key)| (*space, *key));
+            let told: Vec<_> = sorted(&writes).iter().map(|write| (write.space.number(), write.key.as_ptr())).collect();
+            prop_assert_eq!(told, expected.into_iter().map(|(space, at, _)| (space, at)).collect::<Vec<_>>());
+        }
     }
 
     #[test]
