@@ -10,7 +10,7 @@ use tablemodel_store::{
 };
 
 use crate::{
-    database::{Database, registry::Generation},
+    database::{Database, pieces::Pieces, registry::Generation},
     error::{ErrorKind, Result},
     observe::{self, StoreCall},
     path::CostClass,
@@ -127,7 +127,8 @@ impl Database {
         self.commit_unleased(batches, attempt).await
     }
 
-    /// As [`Database::commit_store`], of what was planned on these states of indexes: not if they may have moved on too far.
+    /// As [`Database::commit_store`], of what was planned on these states of indexes: not if they may have moved on too far. A batch
+    /// that was let be larger than the store takes goes in pieces.
     pub(super) async fn commit_planned(
         &self,
         states: &Generation,
@@ -136,7 +137,10 @@ impl Database {
         haste: Haste,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
         self.check_lease(states)?;
-        self.commit_in(batches, attempt, haste).await
+        match Pieces::of(batches) {
+            None => self.commit_in(batches, attempt, haste).await,
+            Some(pieces) => pieces.told(self.commit_in(&pieces.batches, attempt, haste).await),
+        }
     }
 
     /// As [`Database::commit_planned`], of batches that are not needed any more; not where somebody listens, or has to be told that a

@@ -21,6 +21,7 @@ mod migrate;
 mod older;
 mod open;
 mod outbox;
+mod pieces;
 mod registration;
 mod registry;
 mod rekey;

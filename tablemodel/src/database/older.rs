@@ -1,16 +1,25 @@
-//! Entities that an older version wrote in another layout: read whole, with the contents of blobs that their upgrade asks for; and
-//! written as this version has them, where their blobs change place, before anything else is done with them.
+//! Entities that an older version wrote: read whole, with the contents of blobs that their upgrade asks for; and written as this version
+//! has them before anything else is done with them, where their blobs change place, or where they are to follow a source and others copy
+//! them.
 //!
 //! What an upgrade makes of them is planned elsewhere.
 
-use tablemodel_store::Row;
-#[cfg(not(feature = "blob"))]
-use tablemodel_store::RowKey;
+use tablemodel_store::{Row, RowKey};
 
 use crate::{
-    database::Database,
-    error::Result,
-    plan::{group::Group, version},
+    database::{
+        Database,
+        calls::ATTEMPTS,
+        execute::{Run, has_moving_blobs},
+        write::no_row,
+    },
+    error::{Error, ErrorKind, Result},
+    plan::{
+        change::{Change, is_primary},
+        group::Group,
+        image::Image,
+        version,
+    },
     schema::EntitySchema,
 };
 
@@ -27,6 +36,67 @@ impl Database {
             None => Ok(None),
         }
     }
+
+    /// Writes an older version's entity as new, with its copies as they are, and these then in a change of their own: a source that is to
+    /// be read for them may have to be written as new itself, and with it all that copy it.
+    async fn put_as_new(&self, old: Group, new: Image, copies: Copies) -> Result<Group> {
+        let (schema, registered, key) = (new.schema, self.registered(new.schema)?, new.key.clone());
+        let new = Image { is_placed: true, ..new };
+        let placed = self.write_one(&registered, Change::Save { old, new }).await?.ok_or_else(no_row)?;
+        if schema.copies.is_empty() || copies == Copies::FollowAnyway {
+            return Ok(placed);
+        }
+        let follow = Change::Recopy { schema, key: key.clone(), repair: false };
+        self.write_one(&registered, follow).await?;
+        self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
+    }
+
+    /// Writes the entity as new if an older version wrote it.
+    async fn renew(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
+        let from_moving = schema.copies.iter().any(|copy| has_moving_blobs((copy.source)()));
+        let copies = if from_moving { Copies::FollowAnyway } else { Copies::AreToFollow };
+        let table = self.table_name(schema.table);
+        for attempt in 0..ATTEMPTS {
+            let rows = self.read_entity(schema, &table, key).await?;
+            let is_old = |rows: &Group| is_primary(schema, &rows.head) && version::is_older(schema, &rows.head);
+            let Some(rows) = rows.filter(is_old) else { return Ok(()) };
+            let rows = self.completed(schema, rows).await?;
+            let Ok(new) = Image::stored(schema, &rows) else { return Ok(()) }; // told by whoever upgrades it
+            match Box::pin(self.put_as_new(rows, new, copies)).await {
+                Err(error) if is_changed(&error) => self.pause(attempt).await,
+                done => return done.map(drop),
+            }
+        }
+        Err(restless("it is written as this version has it", schema, key))
+    }
+}
+
+impl Run<'_> {
+    /// Writes holders that are to follow as new, where an older version wrote them and others copy them: what their upgrade makes of
+    /// them is new to those, who follow in that commit, and would not in one of their source.
+    pub(super) async fn renew_copied<'c>(&self, holders: impl Iterator<Item = &'c Change> + Send) -> Result<()> {
+        for holder in holders {
+            let schema = holder.schema();
+            if schema.has_ancestors()
+                && self.db.is_atomic()
+                && !has_moving_blobs(schema)
+                && !self.db.registered(schema)?.setting.copied.is_empty()
+            {
+                self.db.renew(schema, holder.key()).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether another wrote the entity meanwhile.
+fn is_changed(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound)
+}
+
+fn restless(what: &str, schema: &EntitySchema, key: &RowKey) -> Error {
+    let detail = format!("the entity keeps changing while {what}");
+    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone())
 }
 
 /// What becomes of the copies of an entity that is written as new.
@@ -62,16 +132,11 @@ mod blobs {
 
     use tablemodel_store::{Properties, PropertyName, RowKey, ValueRef};
 
-    use super::{Copies, Database, EntitySchema, Group, Result, version};
-    use crate::{
-        database::{calls::ATTEMPTS, write::no_row},
-        error::{Error, ErrorKind},
-        plan::{
-            change::{Change, is_primary},
-            image::Image,
-        },
-        upgrade::asked_for,
+    use super::{
+        ATTEMPTS, Change, Copies, Database, EntitySchema, Group, Image, Result, is_changed, is_primary, restless,
+        version,
     };
+    use crate::upgrade::asked_for;
 
     impl Database {
         /// The rows, with the contents that the upgrade of an older version asks for. Cost: none for rows of this version; one
@@ -104,39 +169,24 @@ mod blobs {
                 let Some(rows) = self.read_entity(schema, table, key).await? else { return Ok(None) };
                 match Box::pin(self.with_blobs_placed(schema, rows, copies)).await {
                     Ok(rows) => return Ok(Some(rows)),
-                    Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound) => {
-                        self.pause(attempt).await;
-                    }
+                    Err(error) if is_changed(&error) => self.pause(attempt).await,
                     Err(error) => return Err(error),
                 }
             }
-            let detail = "the entity keeps changing while its blobs are put where this version keeps them";
-            Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()))
+            Err(restless("its blobs are put where this version keeps them", schema, key))
         }
 
         /// The entity as it stands once its blobs are where this version keeps them: one of an older version that keeps them
         /// otherwise is written as new, as any next write of it would.
-        ///
-        /// Its copies follow in a change of their own: a source that is to be read for them may have to be written as new itself, and
-        /// with it all that copy it.
         async fn with_blobs_placed(&self, schema: &'static EntitySchema, rows: Group, copies: Copies) -> Result<Group> {
             if !is_moving(schema, &rows) {
                 return Ok(rows);
             }
             let rows = self.completed(schema, rows).await?;
-            let Ok(mut new) = Image::stored(schema, &rows) else { return Ok(rows) }; // told by whoever upgrades it
-            if rows.fetched.is_none() && new.blobs.is_empty() {
-                return Ok(rows);
+            match Image::stored(schema, &rows) {
+                Ok(new) if rows.fetched.is_some() || !new.blobs.is_empty() => self.put_as_new(rows, new, copies).await,
+                _ => Ok(rows), // what cannot be upgraded is told by whoever upgrades it
             }
-            let (registered, key) = (self.registered(schema)?, new.key.clone());
-            new.is_placed = true;
-            let placed = self.write_one(&registered, Change::Save { old: rows, new }).await?.ok_or_else(no_row)?;
-            if schema.copies.is_empty() || copies == Copies::FollowAnyway {
-                return Ok(placed);
-            }
-            let follow = Change::Recopy { schema, key: key.clone(), repair: false };
-            self.write_one(&registered, follow).await?;
-            self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
         }
 
         /// The changes, over entities whose blobs are where this version keeps them; none where they all are.

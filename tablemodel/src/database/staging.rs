@@ -100,7 +100,8 @@ impl Run<'_> {
     pub(super) fn batched(&self, plan: &BatchPlan) -> Result<Vec<Batch>> {
         let (table, prefix) = (&self.registered.table, &self.db.0.prefix);
         if !self.asked.together {
-            return plan.batches(table, self.partition, prefix, &self.missing, &self.claims);
+            let guests = self.guests_in_pieces();
+            return plan.batches(table, self.partition, prefix, (&self.missing, &self.claims), guests);
         }
         let mut batches = Vec::new();
         for batch in plan.all_batches(table, self.partition, prefix, &self.missing, &self.claims)? {

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use tablemodel_store::{Batch, KeyRange, Operation, Query, Row, RowRange, limits};
 
-use super::Run;
+use super::{Asked, Run};
 use crate::{
     database::followers::Prepared,
     error::{Error, Result},
@@ -118,6 +118,12 @@ impl Run<'_> {
         self.guests = here.flat_map(|(_, changes)| changes.clone()).collect();
     }
 
+    /// How many contributions are planned with the changes and may be too many for one batch with them, since the store commits several
+    /// as one: a source that changes lets all that copy it follow, and each of those may count anew what is counted here.
+    pub(in crate::database) fn guests_in_pieces(&self) -> usize {
+        if self.db.is_atomic() { self.guests.len() } else { 0 }
+    }
+
     /// Reads what the contributions need that are planned with the changes.
     pub(in crate::database) async fn read_guests(&mut self) -> Result<()> {
         if !self.guests.is_empty() {
@@ -135,7 +141,8 @@ impl Run<'_> {
             let Some(first) = changes.first() else { continue };
             let registered = self.db.registered(first.schema())?;
             let new = Run::new(self.db, &registered, &away.partition);
-            let mut run = Run { missing: self.missing.clone(), asked: self.asked, ..new };
+            let asked = Asked { together: self.db.is_atomic(), ..self.asked };
+            let mut run = Run { missing: self.missing.clone(), asked, ..new };
             let (plan, theirs) = Box::pin(run.prepare(&changes)).await.map_err(Error::alone)?;
             theirs.into_iter().for_each(|batch| append(batch, &mut joined));
             self.places.push(plan);

@@ -21,24 +21,37 @@ use crate::{
 impl BatchPlan {
     /// The batches to commit: that of the entities, then those of other partitions. Each is checked against the limits of
     /// a batch: 100 rows and 4 MiB, derived rows counted. `missing` are rows elsewhere that were looked for in vain,
-    /// `claims` those of claims that were read.
+    /// `claims` those of claims that were read. The rows of the last changes, the `guests`, may be any number.
     pub(crate) fn batches(
         &self,
         table: &str,
         partition: &str,
         prefix: &str,
-        missing: &Missing,
-        claims: &KnownClaims,
+        (missing, claims): (&Missing, &KnownClaims),
+        guests: usize,
     ) -> Result<Vec<Batch>> {
-        if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
+        let is_over = |rows: usize| rows > limits::MAX_BATCH_OPERATIONS;
+        if is_over(self.rows.len()) && is_over(self.rows_without(guests)) {
             return Err(self.too_many());
         }
         if !(self.outgoing.is_empty() && self.staged.is_empty()) {
             self.check_rows(partition)?;
         }
         let batches = self.all_batches(table, partition, prefix, missing, claims)?;
-        batches.iter().try_for_each(check_size)?;
+        for (at, batch) in batches.iter().enumerate() {
+            if at > 0 || guests == 0 {
+                check_size(batch)?;
+            } else {
+                check_bytes(batch)?;
+            }
+        }
         Ok(batches)
+    }
+
+    /// How many rows are not of the last so many changes alone.
+    fn rows_without(&self, guests: usize) -> usize {
+        let own = self.left.len().saturating_sub(guests);
+        self.rows.iter().filter(|row| row.change < own).count()
     }
 
     /// That a store takes each row: asked where something is written before them.
@@ -168,6 +181,10 @@ pub(crate) fn check_size(batch: &Batch) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::TooMany, detail));
     }
+    check_bytes(batch)
+}
+
+fn check_bytes(batch: &Batch) -> Result<()> {
     let Some(bytes) = size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES) else { return Ok(()) };
     let detail = format!(
         "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; use `db.bulk()` to write more",

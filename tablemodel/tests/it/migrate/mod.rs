@@ -8,6 +8,7 @@ mod beside;
 mod building;
 mod copies;
 mod crashes;
+mod followers;
 mod joining;
 mod lacking;
 mod lapsed;

@@ -1,0 +1,169 @@
+//! Older holders that follow their source: as many as there are, whatever counts them, and with those that copy them in turn.
+
+use std::time::Duration;
+
+use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
+
+use super::{MODES, assert_clean, next, store_of};
+
+/// Members copy their team, which counts them and knows the latest of them; badges copy members.
+mod before {
+    use tablemodel::prelude::*;
+
+    #[derive(Clone, TableEntity)]
+    #[table(name = "Teams", partition = "{name}", row = "team")]
+    pub(super) struct Team {
+        pub(super) name: String,
+        pub(super) title: String,
+        #[table(aggregate)]
+        pub(super) members: i64,
+    }
+
+    #[derive(Debug, PartialEq, Projection)]
+    #[table(of = Team)]
+    pub(super) struct Title {
+        pub(super) title: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", partition = "{club}", row = "m_{id:04}")]
+    #[table(count(Team, key(name = team), into = members))]
+    pub(super) struct Member {
+        pub(super) club: String,
+        pub(super) id: u32,
+        pub(super) team: String,
+        pub(super) nick: String,
+        #[table(copy_of(Team, key(name = team)))]
+        pub(super) of: Option<Title>,
+    }
+
+    #[derive(Debug, PartialEq, Projection)]
+    #[table(of = Member)]
+    pub(super) struct Nick {
+        pub(super) nick: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Badges", partition = "{number:06}", row = "badge")]
+    pub(super) struct Badge {
+        pub(super) number: u32,
+        pub(super) club: String,
+        pub(super) id: u32,
+        #[table(copy_of(Member, key(club = club, id = id)))]
+        pub(super) bearer: Option<Nick>,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Team(Team),
+        Member(Member),
+        Badge(Badge),
+    }
+}
+
+/// Nicks are in capitals.
+mod after {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::before;
+    pub(super) use super::before::{Team, Title};
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", version = 2, previous = before::Member, partition = "{club}", row = "m_{id:04}")]
+    #[table(count(Team, key(name = team), into = members))]
+    pub(super) struct Member {
+        pub(super) club: String,
+        pub(super) id: u32,
+        pub(super) team: String,
+        pub(super) nick: String,
+        #[table(copy_of(Team, key(name = team)))]
+        pub(super) of: Option<Title>,
+    }
+
+    impl Upgrade<before::Member> for Member {
+        fn upgrade(old: before::Member) -> Result<Self, UpgradeError> {
+            let before::Member { club, id, team, nick, of } = old;
+            Ok(Self { club, id, team, nick: nick.to_uppercase(), of })
+        }
+    }
+
+    #[derive(Debug, PartialEq, Projection)]
+    #[table(of = Member)]
+    pub(super) struct Nick {
+        pub(super) nick: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Badges", partition = "{number:06}", row = "badge")]
+    pub(super) struct Badge {
+        pub(super) number: u32,
+        pub(super) club: String,
+        pub(super) id: u32,
+        #[table(copy_of(Member, key(club = club, id = id)))]
+        pub(super) bearer: Option<Nick>,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Team(Team),
+        Member(Member),
+        Badge(Badge),
+    }
+}
+
+/// So many that opening does not write them anew.
+const MEMBERS: u32 = 230;
+
+/// All in one team; one in ten has a badge.
+async fn filled(mode: Consistency) -> TestDatabase {
+    let db = store_of::<before::Model>(mode).await;
+    db.insert(&before::Team { name: "red".into(), title: "Reds".into(), members: 0 }).await.expect("written");
+    for id in 0..MEMBERS {
+        let (club, nick) = (format!("c{}", id % 60), format!("n{id}"));
+        let member = before::Member { club: club.clone(), id, team: "red".into(), nick, of: None };
+        db.insert(&member).await.expect("written");
+        if id % 10 == 0 {
+            let badge = before::Badge { number: id, club, id, bearer: None };
+            db.insert(&badge).await.expect("written");
+        }
+    }
+    db.clock().advance(Duration::from_secs(130));
+    db
+}
+
+async fn assert_followed(db: &Database, title: &str, told: &str) {
+    for id in 0..MEMBERS {
+        let member = after::Member::find().club(format!("c{}", id % 60)).id(id).one(db).await.expect("read");
+        let member = member.expect("there");
+        assert_eq!(member.nick, format!("N{id}"), "{told}");
+        assert_eq!(member.of, Some(after::Title { title: title.into() }), "{told}: {id}");
+        let badge = after::Badge::find().number(id).one(db).await.expect("read");
+        assert_eq!(badge.is_some(), id % 10 == 0);
+        if let Some(badge) = badge {
+            assert_eq!(badge.bearer, Some(after::Nick { nick: format!("N{id}") }), "{told}: {id}");
+        }
+    }
+    let team = after::Team::find().name("red").one(db).await.expect("read").expect("there");
+    assert_eq!(team.members, i64::from(MEMBERS), "{told}");
+}
+
+#[tokio::test]
+async fn a_source_is_changed_however_many_older_holders_it_counts_and_who_copies_those_follows_too() {
+    for mode in MODES {
+        let store = filled(mode).await;
+        let db = next::<after::Model>(&store).await;
+        let mut team = after::Team::find().name("red").one(&db).await.expect("read").expect("there");
+        let mut read = team.clone();
+        team.title = "Crimsons".into();
+        db.save(&mut team).await.expect("written");
+        assert_clean(&db, &format!("{mode:?}: saved")).await;
+        assert_followed(&db, "Crimsons", &format!("{mode:?}: saved")).await;
+        // What was saved is current, and what was read before is not.
+        team.title = "Reds".into();
+        db.save(&mut team).await.expect("written");
+        let stale = db.save(&mut read).await.unwrap_err();
+        assert!(matches!(stale.kind(), ErrorKind::Conflict { .. }), "{mode:?}: {stale}");
+        assert_clean(&db, &format!("{mode:?}: again")).await;
+        assert_followed(&db, "Reds", &format!("{mode:?}: again")).await;
+    }
+}
