@@ -123,6 +123,59 @@ mod after {
     }
 }
 
+/// Titles are in capitals too.
+mod both {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::before;
+
+    #[derive(TableEntity)]
+    #[table(name = "Teams", version = 2, previous = before::Team, partition = "{name}", row = "team")]
+    pub(super) struct Team {
+        pub(super) name: String,
+        pub(super) title: String,
+        #[table(aggregate)]
+        pub(super) members: i64,
+    }
+
+    impl Upgrade<before::Team> for Team {
+        fn upgrade(before::Team { name, title, members }: before::Team) -> Result<Self, UpgradeError> {
+            Ok(Self { name, title: title.to_uppercase(), members })
+        }
+    }
+
+    #[derive(Debug, PartialEq, Projection)]
+    #[table(of = Team)]
+    pub(super) struct Title {
+        pub(super) title: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", version = 2, previous = before::Member, partition = "{club}", row = "m_{id:04}")]
+    #[table(count(Team, key(name = team), into = members))]
+    pub(super) struct Member {
+        pub(super) club: String,
+        pub(super) id: u32,
+        pub(super) team: String,
+        pub(super) nick: String,
+        #[table(copy_of(Team, key(name = team)))]
+        pub(super) of: Option<Title>,
+    }
+
+    impl Upgrade<before::Member> for Member {
+        fn upgrade(old: before::Member) -> Result<Self, UpgradeError> {
+            let before::Member { club, id, team, nick, of } = old;
+            Ok(Self { club, id, team, nick: nick.to_uppercase(), of: of.map(|of| Title { title: of.title }) })
+        }
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Team(Team),
+        Member(Member),
+    }
+}
+
 /// So many that opening does not write them anew.
 const MEMBERS: u32 = 230;
 
@@ -190,5 +243,23 @@ async fn who_copies_an_older_holder_follows_what_its_upgrade_makes_of_it() {
             let badge = after::Badge::find().number(id).one(&db).await.expect("read").expect("there");
             assert_eq!(badge.bearer, Some(after::Nick { nick: format!("N{id}") }), "{mode:?}: {id}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_source_and_all_that_it_counts_are_written_as_new_by_one_migration() {
+    for mode in MODES {
+        let store = filled::<before::WithoutBadges>(mode, false).await;
+        let db = next::<both::Model>(&store).await;
+        let applied = db.migrations().apply().await.expect("applied").into_result().expect("over");
+        assert_eq!((applied.failed, applied.left), (0, 0), "{mode:?}: {applied:?}");
+        assert_clean(&db, &format!("{mode:?}: applied")).await;
+        for id in 0..MEMBERS {
+            let member = both::Member::find().club(format!("c{}", id % 60)).id(id).one(&db).await.expect("read");
+            let of = member.expect("there").into_inner().of;
+            assert_eq!(of, Some(both::Title { title: "REDS".into() }), "{mode:?}: {id}");
+        }
+        let team = both::Team::find().name("red").one(&db).await.expect("read").expect("there");
+        assert_eq!((team.title.as_str(), team.members), ("REDS", i64::from(MEMBERS)), "{mode:?}");
     }
 }
