@@ -53,6 +53,28 @@ impl Address {
         }
     }
 
+    /// Makes a store of this kind at a path, where nothing is.
+    #[cfg(feature = "embedded")]
+    pub(super) async fn create_at(
+        &self,
+        place: &Place,
+        entities: &'static [&'static EntitySchema],
+        path: &std::path::Path,
+    ) -> Result<Database> {
+        let Self::Embedded(_) = self;
+        builder(place).open_file(entities, path, true).await
+    }
+
+    #[cfg(not(feature = "embedded"))]
+    pub(super) async fn create_at(
+        &self,
+        _: &Place,
+        _: &'static [&'static EntitySchema],
+        _: &std::path::Path,
+    ) -> Result<Database> {
+        Err(without_embedded())
+    }
+
     /// Makes the store, which must not be there, of a backup.
     #[cfg(feature = "embedded")]
     pub(super) async fn restore(&self, backup: &std::path::Path) -> Result<()> {

@@ -1,12 +1,13 @@
 //! The commands over a store: it is opened by its address, with the models of [`cli!`](crate::cli!), on a runtime of the tool's own.
 //!
-//! What is done is the library's ([`migrations`](crate::migrations), `verify`, `repair`); here it is called, told, and given its exit code.
+//! What is done is the library's ([`migrations`](crate::migrations), `verify`, `repair`, `export`); here it is called, told, and given its exit code.
 
 mod address;
 mod apply;
 mod backup;
 mod control;
 mod interrupt;
+mod lines;
 mod programs;
 mod progress;
 mod report;
@@ -66,8 +67,12 @@ pub(super) fn run(project: &Project, models: &[Model], command: &StoreCommand) -
     let plans = plan::all(project)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
-        if let StoreCommand::Restore(words) = command {
-            return address.restore(&words.path).await.map(|()| backup::restored(words));
+        match command {
+            StoreCommand::Restore(words) => {
+                return address.restore(&words.path).await.map(|()| backup::restored(words));
+            }
+            StoreCommand::Import(words) => return lines::import(&address, words, entities(models)).await,
+            _ => {}
         }
         let db = address.open(command.place(), entities(models), command.only_reads()).await?;
         let tool = Tool { db: db.clone(), plans, golden: project.golden(), stop: interrupt::watch(command) };
@@ -115,7 +120,10 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
         StoreCommand::Rollback(_) => undo::rollback(tool).await,
         StoreCommand::Contract(_) => undo::contract(tool).await,
         StoreCommand::Backup(words) => address::back_up(&tool.db, &words.path).await.map(|()| backup::made(words)),
-        StoreCommand::Restore(_) => Err(Error::unsupported("a store that is open is not made of a backup")),
+        StoreCommand::Export(words) => lines::export(tool, words).await,
+        StoreCommand::Restore(_) | StoreCommand::Import(_) => {
+            Err(Error::unsupported("a store that is open is not made of a backup, nor of an export"))
+        }
         StoreCommand::Golden(words) => {
             let sampled = golden::sample(&tool.db, words.entity.as_deref(), words.rows).await?;
             Ok(golden::write(&tool.golden, &sampled).unwrap_or_else(|failure| Outcome::failed(&failure)))

@@ -36,6 +36,10 @@ pub(in crate::cli) enum StoreCommand {
     Backup(Copied),
     /// Make the store's file of a backup, which is read as a whole first; a file that is there is never written over
     Restore(Copied),
+    /// Write the rows of the program's tables to a new file, a line of JSON each, as `import` takes them; blobs are not among them
+    Export(Exported),
+    /// Make the store's file of the lines of an export, from whatever store; a file that is there is never written over
+    Import(Exported),
     /// Write rows of each version to tablemodel/golden, where `check` reads them ever after
     Golden(Golden),
 }
@@ -49,6 +53,7 @@ impl StoreCommand {
             Self::Verify(verify) => &verify.place,
             Self::Golden(golden) => &golden.place,
             Self::Backup(copied) | Self::Restore(copied) => &copied.place,
+            Self::Export(exported) | Self::Import(exported) => &exported.place,
             Self::Status(place) | Self::Pause(place) | Self::Resume(place) => place,
             Self::Failures(place) | Self::RetryFailures(place) | Self::Rollback(place) | Self::Contract(place) => place,
         }
@@ -59,14 +64,16 @@ impl StoreCommand {
         match self {
             Self::Apply(apply) => apply.dry_run,
             Self::Verify(verify) => !verify.repair,
-            Self::Plan(_) | Self::Status(_) | Self::Failures(_) | Self::Golden(_) | Self::Backup(_) => true,
+            Self::Plan(_) | Self::Status(_) | Self::Failures(_) | Self::Golden(_) => true,
+            Self::Backup(_) | Self::Export(_) => true,
             _ => false,
         }
     }
 
     /// Whether rows are written as the program says: it should be the one that was locked.
     pub(super) fn writes_rows(&self) -> bool {
-        !self.only_reads() && !matches!(self, Self::Pause(_) | Self::Resume(_) | Self::Set(_) | Self::Restore(_))
+        let as_they_are = matches!(self, Self::Restore(_) | Self::Import(_));
+        !(self.only_reads() || as_they_are || matches!(self, Self::Pause(_) | Self::Resume(_) | Self::Set(_)))
     }
 }
 
@@ -197,6 +204,15 @@ pub(in crate::cli) struct Copied {
     pub(super) place: Place,
     /// The backup's file
     #[arg(value_name = "BACKUP")]
+    pub(super) path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Exported {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The file of the lines
+    #[arg(value_name = "EXPORT")]
     pub(super) path: PathBuf,
 }
 

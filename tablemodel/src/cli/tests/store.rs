@@ -67,7 +67,7 @@ impl Store {
         text
     }
 
-    fn json<M: TableModel>(&self, code: u8, words: &str) -> serde_json::Value {
+    pub(super) fn json<M: TableModel>(&self, code: u8, words: &str) -> serde_json::Value {
         let outcome = self.run::<M>(words);
         assert_eq!(outcome.code, code, "{words}: {:?}", outcome.lines);
         outcome.data

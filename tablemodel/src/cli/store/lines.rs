@@ -1,0 +1,86 @@
+//! `export` and `import`: the rows of a store as lines of JSON, and a new store of them. Neither writes over a file that is there, nor leaves
+//! half of one.
+
+use std::{
+    fs::{self, File},
+    io::{BufReader, BufWriter},
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+
+use super::{Tool, address::Address, words::Exported};
+use crate::{
+    Error, ErrorKind, Result, Transferred,
+    cli::outcome::{DONE, Outcome},
+    schema::EntitySchema,
+};
+
+/// Writes the rows of the model's tables to a new file.
+pub(super) async fn export(tool: &Tool, words: &Exported) -> Result<Outcome> {
+    let written = async |path: &Path| {
+        let file = File::create_new(path).map_err(|error| denied("create", path, &error))?;
+        let mut lines = BufWriter::new(file);
+        let exported = tool.db.export(&mut lines).await?;
+        lines.get_ref().sync_all().map_err(|error| denied("write", path, &error))?;
+        Ok(exported)
+    };
+    let exported = new_file(&words.path, written).await?;
+    Ok(done(format!("{}: {}", words.path.display(), counted(&exported)), words, exported))
+}
+
+/// Makes the store, which must not be there, of the lines of an export.
+pub(super) async fn import(
+    address: &Address,
+    words: &Exported,
+    entities: &'static [&'static EntitySchema],
+) -> Result<Outcome> {
+    let Address::Embedded(store) = address;
+    let lines = File::open(&words.path).map_err(|error| denied("read", &words.path, &error))?;
+    let filled = async |path: &Path| {
+        let db = address.create_at(&words.place, entities, path).await?;
+        let imported = db.import(BufReader::new(lines)).await;
+        db.close().await?;
+        imported
+    };
+    let imported = new_file(store, filled).await?;
+    Ok(done(format!("the store has {} of {}", counted(&imported), words.path.display()), words, imported))
+}
+
+/// Has a file made beside its place, and puts it there once it is whole; takes it away if it cannot be made.
+async fn new_file<T>(path: &Path, make: impl AsyncFnOnce(&Path) -> Result<T>) -> Result<T> {
+    let beside = beside(path);
+    for taken in [path, &beside] {
+        if taken.exists() {
+            let detail = format!("{}: there is such a file, and it is not written over", taken.display());
+            return Err(Error::new(ErrorKind::Denied, detail));
+        }
+    }
+    let made = match make(&beside).await {
+        Ok(made) => fs::rename(&beside, path).map(|()| made).map_err(|error| denied("write", path, &error)),
+        Err(error) => Err(error),
+    };
+    if made.is_err() {
+        let _ = fs::remove_file(&beside); // what is told is why it could not be made
+    }
+    made
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    beside.into()
+}
+
+fn counted(moved: &Transferred) -> String {
+    format!("{} rows of {} tables", moved.rows, moved.tables)
+}
+
+fn done(line: String, words: &Exported, Transferred { rows, tables }: Transferred) -> Outcome {
+    let data = json!({ "export": words.path.display().to_string(), "rows": rows, "tables": tables });
+    Outcome { code: DONE, lines: vec![line], data }
+}
+
+fn denied(what: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Denied, format!("cannot {what} {}: {error}", path.display()))
+}
