@@ -2,7 +2,13 @@
 //!
 //! Loses nothing: every Edm type comes back as it was, also `NaN`, of which the form has one.
 
+use std::fmt;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
 use serde_json::{Map, Value as Json, json};
 use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
@@ -55,8 +61,7 @@ fn double(number: f64) -> Json {
 
 /// The table and the row of a line; what is wrong with it, in words.
 pub(crate) fn from_line(line: &str) -> Result<(String, Row), String> {
-    let json: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
-    let Json::Object(mut object) = json else { return Err("not a JSON object".to_owned()) };
+    let Members(mut object) = serde_json::from_str(line).map_err(|error| format!("not a JSON object: {error}"))?;
     let mut text = |name: &str| match object.remove(name) {
         Some(Json::String(text)) => Ok(text),
         _ => Err(format!("`{name}` is missing or not text")),
@@ -97,7 +102,7 @@ fn from_json(json: &Json, annotation: Option<EdmType>) -> Option<Value> {
             Value::Int32(number.as_i64()?.try_into().ok()?)
         }
         // An integer beyond every type would lose digits as a Double.
-        (None, Json::Number(number)) if number.is_u64() => return None,
+        (None, Json::Number(number)) if number.is_u64() || is_vast(number) => return None,
         (None | Some(EdmType::Double), Json::Number(number)) => Value::Double(number.as_f64()?),
         (Some(EdmType::Double), Json::String(text)) => Value::Double(special(text)?),
         (Some(EdmType::Int64), Json::String(text)) => Value::Int64(text.parse().ok()?),
@@ -106,6 +111,42 @@ fn from_json(json: &Json, annotation: Option<EdmType>) -> Option<Value> {
         (Some(EdmType::Binary), Json::String(text)) => Value::Binary(STANDARD.decode(text).ok()?),
         _ => return None,
     })
+}
+
+/// Whether it may be an integer that no type of the reader holds, and lost digits as it was read.
+fn is_vast(number: &serde_json::Number) -> bool {
+    const FIRST: f64 = 9_223_372_036_854_775_808.0;
+    number.is_f64() && number.as_f64().is_some_and(|number| number.abs() >= FIRST)
+}
+
+/// The members of an object, none of which comes twice.
+struct Members(Map<String, Json>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Members, A::Error> {
+        let mut members = Map::new();
+        while let Some((name, value)) = from.next_entry::<String, Json>()? {
+            if members.contains_key(&name) {
+                return Err(A::Error::custom(format_args!("`{name}` comes twice")));
+            }
+            members.insert(name, value);
+        }
+        Ok(Members(members))
+    }
 }
 
 fn special(text: &str) -> Option<f64> {

@@ -235,7 +235,10 @@ impl Database {
     /// That the database was not opened read-only.
     pub(super) fn check_writable(&self) -> std::result::Result<(), StoreError> {
         if self.0.read_only {
-            return Err(StoreError::new(StoreErrorKind::Denied, "the database was opened read-only"));
+            return Err(StoreError::new(
+                StoreErrorKind::Denied,
+                "the database was opened read-only; open it without `read_only()`",
+            ));
         }
         Ok(())
     }

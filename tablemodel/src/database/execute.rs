@@ -76,6 +76,19 @@ impl Database {
         changes: &[Change],
         asked: Asked,
     ) -> Result<Vec<Outcome>> {
+        self.carry_out(registered, partition, changes, asked).await.map_err(|error| match changes {
+            [change] => error.of(change.schema().entity_type).at_key(change.key().clone()),
+            _ => error,
+        })
+    }
+
+    async fn carry_out(
+        &self,
+        registered: &Registered,
+        partition: &str,
+        changes: &[Change],
+        asked: Asked,
+    ) -> Result<Vec<Outcome>> {
         if !asked.together {
             check_count(changes)?;
         }
@@ -368,14 +381,6 @@ impl<'a> Run<'a> {
         plan.close(self.partition, &self.known, context, |schema, key| self.db.list_blob(schema, key))?;
         plan.check_unique(&self.known)?;
         Ok(plan)
-    }
-
-    /// Whether a row of the partition itself was not as expected by changes that are several batches: which of the changes
-    /// that concerns is found by making them apart.
-    fn is_refused_together(&self, error: &StoreError, batches: &[Batch]) -> bool {
-        let failed = error.failed_at().and_then(|at| batches.get(at.batch));
-        let is_own = failed.is_some_and(|b| b.partition == self.partition && b.table == self.registered.table);
-        self.asked.together && !self.ambiguous && is_own
     }
 }
 

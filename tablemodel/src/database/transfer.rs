@@ -163,7 +163,17 @@ impl Database {
     /// in use, or not a whole file (such as one cut short).
     #[cfg(feature = "embedded")]
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
-        let store = tablemodel_store::EmbeddedStore::builder().read_only(true).open_async(backup.as_ref()).await?;
+        let opened = tablemodel_store::EmbeddedStore::builder().read_only(true).open_async(backup.as_ref()).await;
+        let store = opened.map_err(|error| match error.is_not_closed_cleanly() {
+            false => Error::from(error),
+            true => {
+                let detail = format!(
+                    "{}: no whole backup: it was cut short, or copied while a program had it open; take another by `backup`",
+                    backup.as_ref().display()
+                );
+                Error::new(ErrorKind::Denied, detail).caused_by(error)
+            }
+        })?;
         #[cfg(feature = "blob")]
         let blobs = Self::blobs_of(backup.as_ref(), to.as_ref())?;
         let rows = store.prepare_backup(to.as_ref()).await?;

@@ -90,18 +90,27 @@ impl fmt::Display for KeyFault {
             Self::Missing => f.write_str("no value was given, and the key cannot do without"),
             Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Unfit => f.write_str("the codec does not fit the type"),
-            Self::Overflow { width } => write!(f, "the number has more than the {width} digits of its key"),
+            Self::Overflow { width } => write!(
+                f,
+                "the number has more than the {width} digits of its key; give the template more, or leave the width out"
+            ),
             Self::Negative => {
                 f.write_str("a negative number cannot stand in a field of fixed width; leave the width out")
             }
-            Self::NotANumber => f.write_str("NaN has no place in an order"),
-            Self::OutOfRange => f.write_str("the value lies outside the range of its type"),
+            Self::NotANumber => {
+                f.write_str("NaN has no place in an order; keep it in a property, and another field in the key")
+            }
+            Self::OutOfRange => {
+                f.write_str("the value lies outside the range of its type (a time: the years 1601 to 9999)")
+            }
             Self::MalformedValue => f.write_str("the text is not a value of its type"),
             Self::IllegalCharacter(c) => write!(f, "{c:?} may not stand in a key; use a codec other than `raw`"),
             Self::HoldsSeparator(c) => {
                 write!(f, "the text holds {c:?}, which separates it from what follows; use a codec other than `raw`")
             }
-            Self::Reserved => f.write_str("keys beginning with `~~` or holding ` ~~` are reserved"),
+            Self::Reserved => {
+                f.write_str("keys beginning with `~~` or holding ` ~~` are reserved; use a codec other than `raw`")
+            }
             Self::TooLong { chars, limit } => {
                 write!(
                     f,

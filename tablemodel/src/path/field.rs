@@ -9,6 +9,7 @@ use tablemodel_store::{Comparison, EdmType, Value, ValueRef};
 
 use crate::{
     entity::CopyKeyOf,
+    path::condition::Form,
     property::{Property, ValueError, json},
 };
 
@@ -229,7 +230,8 @@ impl<E, T: Property, M> Field<E, T, M> {
             true => Err(ValueError::Unordered),
             false => value.into_field().to_value(),
         };
-        Predicate::new(Test::Compare { property: self.property, comparison, value })
+        let form = Form::of::<T>();
+        Predicate::new(Test::Compare { property: self.property, comparison, value, form })
     }
 
     /// Equal to `value`; a `None` value asks for an absent property.
@@ -355,7 +357,7 @@ pub struct Predicate<E> {
 /// The untyped condition.
 #[derive(Debug, Clone)]
 pub(crate) enum Test {
-    Compare { property: &'static str, comparison: Comparison, value: Result<Option<Value>, ValueError> },
+    Compare { property: &'static str, comparison: Comparison, value: Result<Option<Value>, ValueError>, form: Form },
     And(Box<Test>, Box<Test>),
     Or(Box<Test>, Box<Test>),
     Not(Box<Test>),

@@ -16,6 +16,7 @@ pub(crate) mod state;
 pub(crate) mod verified;
 
 mod args;
+mod condition;
 mod given;
 
 use std::{future::Future, pin::Pin};

@@ -2,10 +2,10 @@
 //!
 //! Derived rows and tombstones of the model's entities are left out; rows of unknown types come as they are.
 
-use std::{marker::PhantomData, ops::Bound};
+use std::{cmp::Ordering, marker::PhantomData, ops::Bound};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{KeyRange, Query, Row, RowRange};
+use tablemodel_store::{KeyRange, Query, Row, RowRange, key::compare};
 
 use crate::{
     database::Database,
@@ -49,15 +49,16 @@ impl<M: TableModel> ModelRows<M> {
         Self { schema: E::SCHEMA, partition: partition.key(), rows: RowRange::all(), model: PhantomData }
     }
 
-    /// Only rows whose key begins with this text, as it is stored.
+    /// Only rows whose key begins with this text, as it is stored; of those that were asked for before.
     pub fn row_starts_with(mut self, prefix: &str) -> Self {
-        self.rows = beginning_with(prefix);
+        self.rows = both(self.rows, beginning_with(prefix));
         self
     }
 
-    /// Only rows whose key lies between these texts, as they are stored.
+    /// Only rows whose key lies between these texts, as they are stored; of those that were asked for before.
     pub fn row_between(mut self, range: impl std::ops::RangeBounds<String>) -> Self {
-        self.rows = RowRange { lower: range.start_bound().cloned(), upper: range.end_bound().cloned() };
+        let range = RowRange { lower: range.start_bound().cloned(), upper: range.end_bound().cloned() };
+        self.rows = both(self.rows, range);
         self
     }
 
@@ -107,6 +108,29 @@ impl<M: TableModel> ModelRows<M> {
         let whole = matches!((&self.rows.lower, &self.rows.upper), (Bound::Unbounded, Bound::Unbounded));
         let class = if whole { CostClass::PartitionScan } else { CostClass::Range };
         Explain::of_range(self.schema, KeyRange::rows(partition, self.rows.clone()), class)
+    }
+}
+
+/// What lies in both ranges.
+fn both(a: RowRange, b: RowRange) -> RowRange {
+    RowRange { lower: tighter(a.lower, b.lower, Ordering::Greater), upper: tighter(a.upper, b.upper, Ordering::Less) }
+}
+
+/// The bound that leaves less; of two texts, the one that lies on this side of the other.
+fn tighter(a: Bound<String>, b: Bound<String>, side: Ordering) -> Bound<String> {
+    let text = |bound: &Bound<String>| match bound {
+        Bound::Included(text) | Bound::Excluded(text) => Some(text.clone()),
+        Bound::Unbounded => None,
+    };
+    match (text(&a), text(&b)) {
+        (None, _) => b,
+        (_, None) => a,
+        (Some(own), Some(other)) => match compare(&own, &other) {
+            Ordering::Equal if matches!(a, Bound::Excluded(_)) => a,
+            Ordering::Equal => b,
+            order if order == side => a,
+            _ => b,
+        },
     }
 }
 

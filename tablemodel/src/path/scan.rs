@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{Comparison, Filter, KeyRange, Value, ValueRef};
+use tablemodel_store::{Filter, KeyRange, Value};
 
 use crate::{
     database::Database,
@@ -13,6 +13,7 @@ use crate::{
     error::{Error, Result},
     path::{
         Results,
+        condition::{holds, pushed},
         explain::Explain,
         field::{Predicate, Test},
         plan::ReadPlan,
@@ -169,84 +170,9 @@ fn check(schema: &'static EntitySchema, test: &Test) -> Result<()> {
     }
 }
 
-/// The test as the store can make it; `None` where it needs a value that the keys hold, asks for absence, or a default meets it, which
-/// a row that lacks the property is read as.
-fn pushed(schema: &'static EntitySchema, test: &Test) -> Option<Filter> {
-    match test {
-        Test::Compare { property, comparison, value: Ok(Some(value)) }
-            if !schema.in_key(property) && !is_met_by_default(schema, test) =>
-        {
-            Some(Filter::compare(*property, *comparison, value.clone()))
-        }
-        Test::Compare { .. } => None,
-        Test::And(a, b) => match (pushed(schema, a), pushed(schema, b)) {
-            (Some(a), Some(b)) => Some(a.and(b)),
-            (one, other) => one.or(other),
-        },
-        Test::Or(a, b) => Some(pushed(schema, a)?.or(pushed(schema, b)?)),
-        // The negation of a test that was only partly pushed would drop rows.
-        Test::Not(inner) => {
-            is_wholly_pushed(schema, inner).then(|| pushed(schema, inner).map(Filter::negate)).flatten()
-        }
-    }
-}
-
-/// Whether it holds of a row that has no properties; also where a default cannot be stored, which is told when such a row is read.
-fn is_met_by_default(schema: &'static EntitySchema, test: &Test) -> bool {
-    image::defaults(schema, |_| false).map_or(true, |absent| holds(&|property| absent.get(property), test))
-}
-
-fn is_wholly_pushed(schema: &'static EntitySchema, test: &Test) -> bool {
-    match test {
-        Test::Compare { .. } => pushed(schema, test).is_some(),
-        Test::And(a, b) | Test::Or(a, b) => is_wholly_pushed(schema, a) && is_wholly_pushed(schema, b),
-        Test::Not(inner) => is_wholly_pushed(schema, inner),
-    }
-}
-
 fn matches(schema: &'static EntitySchema, rows: &Group, test: &Test) -> Result<bool> {
     let fields = image::Stored::of(schema, rows)?;
     Ok(holds(&|property| fields.get(property), test))
-}
-
-fn holds<'a>(value_of: &impl Fn(&'static str) -> Option<ValueRef<'a>>, test: &Test) -> bool {
-    match test {
-        Test::Compare { property, comparison, value } => compare(value_of(property), *comparison, value),
-        Test::And(a, b) => holds(value_of, a) && holds(value_of, b),
-        Test::Or(a, b) => holds(value_of, a) || holds(value_of, b),
-        Test::Not(inner) => !holds(value_of, inner),
-    }
-}
-
-fn compare<E>(
-    left: Option<ValueRef<'_>>,
-    comparison: Comparison,
-    right: &std::result::Result<Option<Value>, E>,
-) -> bool {
-    match (left, right) {
-        (Some(left), Ok(Some(right))) => {
-            let (left, right) = alike(left, right.as_ref());
-            comparison.holds(left, right)
-        }
-        (left, Ok(None)) => match comparison {
-            Comparison::Equal => left.is_none(),
-            Comparison::NotEqual => left.is_some(),
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Both in one form, where one is a number that another program stored as another type, which is read as the field's all the same.
-fn alike<'v>(left: ValueRef<'v>, right: ValueRef<'v>) -> (ValueRef<'v>, ValueRef<'v>) {
-    use ValueRef::{Double, Int32, Int64};
-    match (left, right) {
-        (Int32(left), Int64(_)) => (Int64(left.into()), right),
-        (Int64(_), Int32(right)) => (left, Int64(right.into())),
-        (Int32(left), Double(_)) => (Double(left.into()), right),
-        (Int64(left), Double(_)) => (Double(left as f64), right),
-        _ => (left, right),
-    }
 }
 
 /// The condition as OData text, for `explain`.

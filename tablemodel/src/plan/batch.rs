@@ -12,7 +12,7 @@ use tablemodel_store::{Action, DateTime, Properties, Row, RowKey};
 
 use self::later::Later;
 pub(crate) use self::{
-    commit::{check_size, split},
+    commit::{Remedy, check_size, split},
     rows::{BatchRow, Rows, matched},
 };
 use crate::{

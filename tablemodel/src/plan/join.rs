@@ -7,7 +7,7 @@ use tablemodel_store::{Action, Batch, Operation};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::check_size,
+        batch::{Remedy, check_size},
         fold::{Folded, fold},
     },
 };
@@ -25,7 +25,7 @@ pub(crate) fn join(first: Vec<Batch>, second: Vec<Batch>) -> Result<Vec<Batch>> 
             Some(into) => batch.operations.into_iter().try_for_each(|operation| add(into, operation))?,
         }
     }
-    joined.iter().try_for_each(check_size)?;
+    joined.iter().try_for_each(|batch| check_size(batch, Remedy::Less))?;
     Ok(joined)
 }
 

@@ -68,7 +68,7 @@ async fn what_no_key_can_hold_is_refused_before_any_call() {
         (Thing { owner: "x".repeat(1025), ..thing() }, ErrorKind::KeyTooLong, &["1025", "1024", "partition key"]),
         (Thing { name: long.clone(), ..thing() }, ErrorKind::KeyTooLong, &["1024", "row key"]),
         (Thing { note: Some(long), ..thing() }, ErrorKind::KeyTooLong, &["`by_note`", "1024"]),
-        (Thing { id: 1000, ..thing() }, ErrorKind::KeyOverflow, &["`id`", "3 digits"]),
+        (Thing { id: 1000, ..thing() }, ErrorKind::KeyOverflow, &["`id`", "3 digits", "leave the width out"]),
         (Thing { weight: Some(f64::NAN), ..thing() }, ErrorKind::Invalid, &["`by_weight`", "`weight`", "NaN"]),
         (
             Thing { at: Some(SystemTime::UNIX_EPOCH - std::time::Duration::from_secs(12_000_000_000)), ..thing() },
@@ -105,11 +105,11 @@ async fn a_path_over_values_that_do_not_fit_makes_no_call_either() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_named_by_its_property_and_leaves_nothing() {
+async fn what_is_too_large_is_named_by_its_field_and_leaves_nothing() {
     let db = TestDatabase::new::<Model>().await.unwrap();
     let cases: [(Thing, &[&str]); 2] = [
-        (Thing { text: SECRET.repeat(5_000), ..thing() }, &["`Text`", "32768"]),
-        (Thing { bytes: vec![0; 65_537], ..thing() }, &["`Bytes`", "65537", "65536"]),
+        (Thing { text: SECRET.repeat(5_000), ..thing() }, &["`text`", "32768", "chunked"]),
+        (Thing { bytes: vec![0; 65_537], ..thing() }, &["`bytes`", "65537", "65536", "chunked"]),
     ];
     for (thing, words) in cases {
         let error = db.insert(&thing).await.unwrap_err();
@@ -121,6 +121,35 @@ async fn what_is_too_large_is_named_by_its_property_and_leaves_nothing() {
     assert_eq!(Thing::find().owner("o").count(&db).await.unwrap(), 0);
     let fits = Thing { text: "x".repeat(32_768), bytes: vec![0; 65_536], ..thing() };
     db.insert(&fits).await.unwrap();
+}
+
+/// With a row for each of its words.
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "Texts", partition = "{owner}", row = "text!{id:03}")]
+#[table(index(by_word, row = "word!{words}!{id:03}", each(words), keys_only))]
+struct Text {
+    owner: String,
+    id: u32,
+    #[table(json)]
+    words: Vec<String>,
+}
+
+#[derive(TableModel)]
+enum Texts {
+    Text(Text),
+}
+
+#[tokio::test]
+async fn one_entity_that_no_batch_takes_is_named_and_is_not_sent_to_bulk() {
+    let db = TestDatabase::new::<Texts>().await.unwrap();
+    let words = (0..120).map(|word| format!("w{word}")).collect();
+    let text = Text { owner: "o".into(), id: 7, words };
+    let mut report = db.bulk().insert_iter([text.clone()]).await.unwrap();
+    for error in [db.insert(&text).await.unwrap_err(), db.upsert(&text).await.unwrap_err(), report.failed.remove(0)] {
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::TooMany, Some("Text")), "{error}");
+        assert_eq!(error.key(), Some(&RowKey::new("o", "text!007")), "{error}");
+        assert!(error.to_string().contains("`each`") && !error.to_string().contains("bulk"), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -166,3 +166,22 @@ async fn verify_names_every_row_that_cannot_be_read() {
         );
     }
 }
+
+#[tokio::test]
+async fn verify_names_rows_whose_type_is_damaged() {
+    for told in ["Item@", "Item@x", "Item@4294967296"] {
+        let db = TestDatabase::new::<Model>().await.unwrap();
+        db.insert(&item(1, meta())).await.unwrap();
+        let stored = db.insert(&item(2, meta())).await.unwrap();
+        let set = Properties::from_iter([("EntityType", told)]);
+        let batch = Batch::new("Items", "A").with(stored.key().row.clone(), Action::Merge(set, Condition::Exists));
+        db.store().commit(&[batch]).await.unwrap();
+        let read = Item::find().shelf("A").all(&db).await.unwrap_err();
+        assert_eq!(read.kind(), &ErrorKind::Corrupt, "{told}");
+        let found = db.verify().await.unwrap().violations;
+        let is_it = |it: &tablemodel::Violation| {
+            it.kind == ViolationKind::Corrupt && it.key == *stored.key() && it.detail.contains(told)
+        };
+        assert!(found.iter().any(is_it), "{told}: {found:?}");
+    }
+}

@@ -14,6 +14,7 @@ use crate::{
         group::Group,
         known::Known,
         part::Marks,
+        shape,
         system::{self, RowKind},
     },
     rooms::{aggregate::is_contribution, unique::nets},
@@ -208,6 +209,12 @@ impl Run<'_> {
     pub(super) fn typed(&self, error: StoreError, plan: &BatchPlan) -> Error {
         let failed = failed_row(&error, plan);
         let is_too_large = error.kind() == StoreErrorKind::TooLarge;
+        if let Some(row) = failed.filter(|_| is_too_large)
+            && let Some(properties) = row.planned.action.properties()
+            && let Err(told) = shape::check_row(row.schema, &self.key(&row.planned.row), properties)
+        {
+            return told.in_operation(row.change).caused_by(error);
+        }
         let typed = Error::from(error);
         match failed {
             Some(row) => typed.of(row.schema.entity_type).at_key(self.key(&row.planned.row)).in_operation(row.change),

@@ -1,9 +1,9 @@
 //! Committing what was prepared. Where nobody asks what became of each change, a batch is given away, and its plan is let go of while
 //! it is on its way: of a bulk load hundreds are.
 //!
-//! Nothing is decided here about what a refusal means.
+//! Of a refusal it is only told here whether it is of many changes together.
 
-use tablemodel_store::{Receipts, StoreError};
+use tablemodel_store::{Batch, Receipts, StoreError};
 
 use super::Run;
 use crate::{
@@ -40,5 +40,13 @@ impl Run<'_> {
         let is_alone = follows.is_empty() && self.guests.is_empty() && self.staging.generation.is_none();
         let is_its_batch = matches!(&**batches, [batch] if *own == 1 && batch.operations.len() == plan.rows.len());
         !is_asked_for && is_alone && is_its_batch && plan.is_of_its_partition()
+    }
+
+    /// Whether a row of the partition itself was not as expected by changes that are several batches: which of the changes
+    /// that concerns is found by making them apart.
+    pub(super) fn is_refused_together(&self, error: &StoreError, batches: &[Batch]) -> bool {
+        let failed = error.failed_at().and_then(|at| batches.get(at.batch));
+        let is_own = failed.is_some_and(|b| b.partition == self.partition && b.table == self.registered.table);
+        self.asked.together && !self.ambiguous && is_own
     }
 }

@@ -197,8 +197,15 @@ impl Check {
         Ok(())
     }
 
-    /// A row without a known type: of an adopted entity if its keys are, else not ours.
+    /// A row without a known type: of an adopted entity if its keys are, else not ours; unless what it says is one of ours, damaged.
     fn foreign(&mut self, db: &Database, row: &Row) -> Result<()> {
+        let damaged = system::damaged(&row.properties);
+        if damaged.is_some_and(|entity| db.model().iter().any(|schema| schema.entity_type == entity)) {
+            let told = system::entity_type(&row.properties).unwrap_or_default();
+            let detail = format!("its entity type `{told}` names no version: whoever reads this range is told so");
+            self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::No);
+            return Ok(());
+        }
         match adopter(&db.model(), self.table, row) {
             Some(schema) => self.primary(db, schema, &row.clone().into()),
             None => {

@@ -40,9 +40,9 @@ impl BatchPlan {
         let batches = self.all_batches(table, partition, prefix, missing, claims)?;
         for (at, batch) in batches.iter().enumerate() {
             if at > 0 || guests == 0 {
-                check_size(batch)?;
+                check_size(batch, self.remedy())?;
             } else {
-                check_bytes(batch)?;
+                check_bytes(batch, self.remedy())?;
             }
         }
         Ok(batches)
@@ -144,14 +144,53 @@ impl BatchPlan {
         Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
     }
 
+    /// What helps where it is too much for one batch.
+    fn remedy(&self) -> Remedy {
+        let first = self.left.first().map(|left| &left.row);
+        let is_one = self.left.iter().all(|left| Some(&left.row) == first || self.shared.contains(&left.row));
+        if is_one { Remedy::Less } else { Remedy::Apart }
+    }
+
     pub(super) fn too_many(&self) -> Error {
         let derived = self.rows.iter().filter(|row| row.planned.role != Role::Primary).count();
         let detail = format!(
-            "the batch writes {} rows ({derived} of them derived), over the {} that one may have; use `db.bulk()` to write more",
+            "the batch writes {} rows ({derived} of them derived), over the {} that one may have; {}",
             self.rows.len(),
-            limits::MAX_BATCH_OPERATIONS
+            limits::MAX_BATCH_OPERATIONS,
+            self.remedy().of_rows()
         );
         Error::new(ErrorKind::TooMany, detail)
+    }
+}
+
+/// What helps where a plan is too much for one batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Remedy {
+    /// It is of several entities.
+    Apart,
+    /// It is of one alone.
+    Less,
+}
+
+impl Remedy {
+    const APART: &str = "use `db.bulk()` to write more";
+
+    const fn of_rows(self) -> &'static str {
+        match self {
+            Self::Apart => Self::APART,
+            Self::Less => {
+                "the entity alone takes so many: have fewer rows follow it in its partition (`each` of fewer elements, indexes elsewhere)"
+            }
+        }
+    }
+
+    const fn of_bytes(self) -> &'static str {
+        match self {
+            Self::Apart => Self::APART,
+            Self::Less => {
+                "the entity alone takes so many: have its indexes hold less of it (`keep(..)`, `keys_only`), or keep large values as blobs"
+            }
+        }
     }
 }
 
@@ -171,24 +210,26 @@ pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
 }
 
 /// That the batch has not too many rows or bytes.
-pub(crate) fn check_size(batch: &Batch) -> Result<()> {
+pub(crate) fn check_size(batch: &Batch, remedy: Remedy) -> Result<()> {
     if batch.operations.len() > limits::MAX_BATCH_OPERATIONS {
         let detail = format!(
-            "the batch writes {} rows in partition `{}`, over the {} that one may have; use `db.bulk()` to write more",
+            "the batch writes {} rows in partition `{}`, over the {} that one may have; {}",
             batch.operations.len(),
             batch.partition,
-            limits::MAX_BATCH_OPERATIONS
+            limits::MAX_BATCH_OPERATIONS,
+            remedy.of_rows()
         );
         return Err(Error::new(ErrorKind::TooMany, detail));
     }
-    check_bytes(batch)
+    check_bytes(batch, remedy)
 }
 
-fn check_bytes(batch: &Batch) -> Result<()> {
+fn check_bytes(batch: &Batch, remedy: Remedy) -> Result<()> {
     let Some(bytes) = size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES) else { return Ok(()) };
     let detail = format!(
-        "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; use `db.bulk()` to write more",
-        limits::MAX_BATCH_BYTES
+        "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; {}",
+        limits::MAX_BATCH_BYTES,
+        remedy.of_bytes()
     );
     Err(Error::new(ErrorKind::TooLarge, detail))
 }

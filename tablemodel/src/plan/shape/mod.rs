@@ -47,7 +47,7 @@ pub(crate) fn cut_beside(image: &Image, beside: usize) -> Result<Cut> {
         values.extend(plain.remove(property).map(|value| chunked::cut(property, value.as_ref())));
     }
     plain.retain(|name| !shape.chunked.iter().any(|property| chunked::is_of(property, name)));
-    check_values(image, &plain)?;
+    check_values(image.schema, &image.key, &plain)?;
     let mut rows = wide::deal(image.schema, shape, &plain, values, room(image, beside)).into_iter();
     let cut = Cut { head: rows.next().unwrap_or_default(), parts: rows.collect() };
     check_parts(image, &cut)?;
@@ -66,22 +66,35 @@ fn room(image: &Image, beside: usize) -> wide::Room {
 }
 
 /// That each value fits in a property.
-fn check_values(image: &Image, plain: &Properties) -> Result<()> {
-    for (name, value) in plain {
+fn check_values(schema: &'static EntitySchema, key: &RowKey, values: &Properties) -> Result<()> {
+    for (name, value) in values {
         let (size, limit, unit) = match value {
             tablemodel_store::ValueRef::String(text) => (size::utf16_len(text), limits::MAX_STRING_CHARS, "characters"),
             tablemodel_store::ValueRef::Binary(bytes) => (bytes.len(), limits::MAX_BINARY_BYTES, "bytes"),
             _ => continue,
         };
         if size > limit {
-            let field = field(image.schema, name.as_str());
+            let field = field(schema, name.as_str());
             let detail = format!(
                 "field `{field}` has {size} {unit}, and one property holds {limit}: say `#[table(chunked)]` on the field"
             );
-            return Err(too_large(image, detail));
+            return Err(too_large(schema, key, detail));
         }
     }
     Ok(())
+}
+
+/// What is too large of a row that a store refused; nothing where that is something else.
+pub(crate) fn check_row(schema: &'static EntitySchema, key: &RowKey, properties: &Properties) -> Result<()> {
+    check_values(schema, key, properties)?;
+    let (bytes, limit) = (size::row_bytes(&key.partition, &key.row, properties), limits::MAX_ROW_BYTES);
+    if bytes <= limit {
+        return Ok(());
+    }
+    let detail = format!(
+        "the row has {bytes} bytes, and one holds {limit}: say `#[table(wide)]` on the struct, or keep large values as blobs"
+    );
+    Err(too_large(schema, key, detail))
 }
 
 fn check_parts(image: &Image, cut: &Cut) -> Result<()> {
@@ -98,7 +111,7 @@ fn check_parts(image: &Image, cut: &Cut) -> Result<()> {
             cut.parts.len(),
             field(image.schema, largest)
         );
-        return Err(too_large(image, detail));
+        return Err(too_large(image.schema, &image.key, detail));
     }
     let longest = PartName { generation: Generation::Own(0), number: MAX_PARTS }.key(&image.key.row);
     let chars = size::utf16_len(&longest);
@@ -112,8 +125,8 @@ fn check_parts(image: &Image, cut: &Cut) -> Result<()> {
     Ok(())
 }
 
-fn too_large(image: &Image, detail: String) -> Error {
-    Error::new(ErrorKind::TooLarge, detail).of(image.schema.entity_type).at_key(image.key.clone())
+fn too_large(schema: &EntitySchema, key: &RowKey, detail: String) -> Error {
+    Error::new(ErrorKind::TooLarge, detail).of(schema.entity_type).at_key(key.clone())
 }
 
 fn field<'a>(schema: &'static EntitySchema, property: &'a str) -> &'a str {

@@ -237,7 +237,8 @@ fn an_error_names_the_field() {
     let template = Template(&[Literal("empid_"), ID]);
     let seven_digits = value(1_000_000_i64);
     let error = template.encode(|_| Some(seven_digits.as_ref())).unwrap_err();
-    assert_eq!(error.to_string(), "key field `id`: the number has more than the 6 digits of its key");
+    let told = "key field `id`: the number has more than the 6 digits of its key; give the template more, or leave the width out";
+    assert_eq!(error.to_string(), told);
     let bound = Next::Between(Bound::Included(seven_digits.as_ref()), Bound::Unbounded);
     assert_eq!(template.range(|_| None, bound), Err(error));
     assert_eq!(

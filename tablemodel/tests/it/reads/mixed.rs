@@ -178,8 +178,16 @@ async fn a_query_over_the_model_gives_each_row_as_its_type_in_key_order() {
         let some = Company::rows(Employee::in_partition("Sales")).row_starts_with("empid_000002").all(&db).await;
         assert_eq!(some.unwrap().len(), 4);
         let range = "empid_000002".to_owned().."empid_000003".to_owned();
-        let some = Company::rows(Employee::in_partition("Sales")).row_between(range).all(&db).await;
-        assert_eq!(some.unwrap().len(), 4);
+        let some = || Company::rows(Employee::in_partition("Sales")).row_between(range.clone());
+        assert_eq!(some().all(&db).await.unwrap().len(), 4);
+        // Each condition is one more.
+        let more = [(some().row_starts_with("empid_000002x"), 1), (some().row_starts_with("empid_000003"), 0)];
+        for (rows, count) in more {
+            assert_eq!(rows.all(&db).await.unwrap().len(), count);
+        }
+        let others = some().row_between("empid_".to_owned()..).row_between(.."empid_000002x".to_owned());
+        assert_eq!(others.all(&db).await.unwrap().len(), 3);
+        assert_eq!(some().row_between(..="empid_000002x".to_owned()).all(&db).await.unwrap().len(), 4);
     }
 }
 

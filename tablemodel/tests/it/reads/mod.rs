@@ -6,6 +6,7 @@ mod terminals;
 mod buckets;
 mod explain;
 mod fixture;
+mod foreign;
 mod indexes;
 mod mixed;
 mod pages;
