@@ -179,6 +179,14 @@ pub enum KeyRange {
 }
 
 impl KeyRange {
+    /// The range as bytes that no other range has, and that stay the same: for fingerprints of queries.
+    #[doc(hidden)]
+    pub fn mark(&self) -> Vec<u8> {
+        let mut mark = crate::mark::Mark::default();
+        mark.range(self);
+        mark.0
+    }
+
     /// The whole table.
     pub const fn table() -> Self {
         Self::Table { after: None, before_partition: None }

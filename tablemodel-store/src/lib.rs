@@ -24,6 +24,7 @@ mod error;
 mod etag;
 mod filter;
 mod flat;
+mod mark;
 mod memory;
 mod name;
 mod names;

@@ -112,6 +112,11 @@ fn fingerprint(plan: &ReadPlan) -> u64 {
     // Not its version: a program of another one goes on with the same query.
     let kind = plan.row_type();
     let kind = kind.rsplit_once('@').map_or(kind, |(kind, _)| kind);
-    let path = (plan.table(), plan.schema.entity_type, kind, &plan.ranges);
-    XxHash3_64::oneshot(format!("{path:?}").as_bytes())
+    let path = [plan.table(), plan.schema.entity_type, kind];
+    let mut bytes = Vec::new();
+    for part in path.iter().map(|text| text.as_bytes().to_vec()).chain(plan.ranges.iter().map(KeyRange::mark)) {
+        bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        bytes.extend(part);
+    }
+    XxHash3_64::oneshot(&bytes)
 }
