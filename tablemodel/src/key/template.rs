@@ -74,11 +74,31 @@ impl Template {
         shard: Option<u16>,
     ) -> Result<bool, KeyError> {
         let start = to.len();
-        match self.append_head(to, value_of, shard)? {
+        match self.append_head(to, &value_of, shard)? {
             [Segment::Part(part), ..] if part.optional => Ok(false),
             [Segment::Part(part), ..] => Err(KeyFault::Missing.of(part.field)),
-            _ => self.finish(to, start).map(|()| true),
+            _ => match self.finish(to, start) {
+                Ok(()) => Ok(true),
+                Err(error) => Err(KeyError { field: self.blamed(error.fault, value_of), ..error }),
+            },
         }
+    }
+
+    /// The field that makes a key too long, or the framework's own: the one with the longest text, or with that mark in it.
+    #[cold]
+    fn blamed<'v>(&self, fault: KeyFault, value_of: impl Fn(&Part) -> Option<ValueRef<'v>>) -> Option<&'static str> {
+        let texts = self.0.iter().filter_map(|segment| match segment {
+            Segment::Literal(_) => None,
+            Segment::Part(part) => match value_of(part)? {
+                ValueRef::String(text) => Some((part.field, text)),
+                _ => None,
+            },
+        });
+        let blamed = match fault {
+            KeyFault::Reserved => texts.into_iter().find(|(_, text)| text.contains("~~")),
+            _ => texts.max_by_key(|(_, text)| text.len()),
+        };
+        blamed.map(|(field, _)| field)
     }
 
     /// Appends the key as far as values go, and the literal before the first component without one; gives what is left.

@@ -284,8 +284,8 @@ pub(crate) fn defaults(schema: &'static EntitySchema, is_there: impl Fn(&'static
 
 fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, fields: &Properties) -> Result<String> {
     let key = template.encode(|part| fields.get(part.property)).map_err(|error| match error.field {
-        Some(_) => key_error(schema, error, None),
-        None => key_error(schema, error, None).within(which),
+        Some(_) if !matches!(error.fault, KeyFault::TooLong { .. }) => key_error(schema, error, None),
+        _ => key_error(schema, error, None).within(which),
     })?;
     key.ok_or_else(|| Error::new(ErrorKind::Invalid, "a field of the primary key has no value").of(schema.entity_type))
 }

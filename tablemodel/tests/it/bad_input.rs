@@ -64,10 +64,14 @@ async fn what_no_key_can_hold_is_refused_before_any_call() {
     let cases: [(Thing, ErrorKind, &[&str]); 9] = [
         (Thing { owner: "a/b".into(), ..thing() }, ErrorKind::Invalid, &["`owner`", "'/'", "codec"]),
         (Thing { owner: "a\u{7F}".into(), ..thing() }, ErrorKind::Invalid, &["`owner`", "codec"]),
-        (Thing { owner: "~~x".into(), ..thing() }, ErrorKind::Invalid, &["~~"]),
-        (Thing { owner: "x".repeat(1025), ..thing() }, ErrorKind::KeyTooLong, &["1025", "1024", "partition key"]),
-        (Thing { name: long.clone(), ..thing() }, ErrorKind::KeyTooLong, &["1024", "row key"]),
-        (Thing { note: Some(long), ..thing() }, ErrorKind::KeyTooLong, &["`by_note`", "1024"]),
+        (Thing { owner: "~~x".into(), ..thing() }, ErrorKind::Invalid, &["~~", "`owner`", "codec"]),
+        (
+            Thing { owner: "x".repeat(1025), ..thing() },
+            ErrorKind::KeyTooLong,
+            &["1025", "1024", "partition key", "`owner`"],
+        ),
+        (Thing { name: long.clone(), ..thing() }, ErrorKind::KeyTooLong, &["1024", "row key", "`name`"]),
+        (Thing { note: Some(long), ..thing() }, ErrorKind::KeyTooLong, &["`by_note`", "`note`", "1024"]),
         (Thing { id: 1000, ..thing() }, ErrorKind::KeyOverflow, &["`id`", "3 digits", "leave the width out"]),
         (Thing { weight: Some(f64::NAN), ..thing() }, ErrorKind::Invalid, &["`by_weight`", "`weight`", "NaN"]),
         (
