@@ -9,10 +9,18 @@ use super::{
     handles::constants,
     path::{list_path, marker, path_type},
 };
-use crate::meant::{
-    entity::Entity,
-    names::{FUNCTIONS, TERMINALS},
+use crate::{
+    meant::{
+        entity::Entity,
+        names::{FUNCTIONS, TERMINALS},
+        path::Path,
+    },
+    rooms::index::{Cover, Index},
 };
+
+/// What the methods of a component are called beside the field's own name.
+const SUFFIXES: [&str; 8] =
+    ["between", "starts_with", "hour", "day", "month", "hour_between", "day_between", "month_between"];
 
 /// The fallback of an entity.
 pub(crate) fn entity(entity: &Entity) -> TokenStream {
@@ -49,49 +57,39 @@ fn implementation(entity: &Entity) -> TokenStream {
     }
 }
 
-/// Paths that have reached every terminal.
+/// Paths that have reached every terminal. Their markers hold the entity: it may be a generic type, which is its mistake.
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
-    let (vis, ident) = (&entity.vis, &entity.ident);
-    let all = starts.iter().map(marker);
-    let is_list = |start: &&Ident| entity.indexes.iter().any(|index| index.is_list && index.name == **start);
-    let lists: Vec<Ident> = starts.iter().filter(is_list).map(marker).collect();
-    let markers: Vec<Ident> = starts.iter().filter(|start| !is_list(start)).map(marker).collect();
-    let way = quote!(
-        const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };
-    );
+    starts.iter().map(|start| kind(entity, start)).collect()
+}
+
+fn kind(entity: &Entity, start: &Ident) -> TokenStream {
+    let (vis, marker) = (&entity.vis, marker(start));
+    let index = entity.indexes.iter().find(|index| index.name == *start).filter(|_| *start != entity.find);
+    let (of_kind, found) = match index {
+        Some(index) if index.is_list => (quote!(ListKind), None),
+        Some(Index { cover: Cover::Whole, .. }) => (quote!(PathKind), Some(quote!(Seen))),
+        _ => (quote!(PathKind), Some(quote!(Stored))),
+    };
+    let of_rows = found.map(|found| [quote!(type Found = _tm::#found<__E>;), carries(&marker)]);
+    let [found, carries] = of_rows.unwrap_or_default();
     quote! {
-        #(#vis enum #all {})*
-        #(
-            impl _tm::ListKind for #lists {
-                type Entity = #ident;
-                #way
-            }
-        )*
-        #(
-            impl _tm::PathKind for #markers {
-                type Entity = #ident;
-                type Found = _tm::Stored<#ident>;
-                #way
-            }
-            impl<const __H: u64> _tm::Carries<__H> for #markers {}
-        )*
+        #vis struct #marker<__E>(_tm::PhantomData<__E>);
+        impl<__E: _tm::TableEntity> _tm::#of_kind for #marker<__E> {
+            type Entity = __E;
+            #found
+            const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };
+        }
+        #carries
     }
 }
 
-/// A path whose methods take anything.
+fn carries(marker: &Ident) -> TokenStream {
+    quote!(impl<__E, const __H: u64> _tm::Carries<__H> for #marker<__E> {})
+}
+
+/// A path whose methods take anything; its own `get_many` does so before that of all paths.
 fn path(entity: &Entity) -> TokenStream {
-    let (vis, path) = (&entity.vis, path_type(entity));
-    let mut methods: Vec<Ident> = Vec::new();
-    for field in entity.fields.iter().filter(|field| field.is_property()) {
-        let name = field.method.as_ref().unwrap_or(&field.ident);
-        let suffixed =
-            ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
-        for method in std::iter::once(name.clone()).chain(suffixed) {
-            if !methods.contains(&method) && !TERMINALS.iter().any(|terminal| method == terminal) {
-                methods.push(method);
-            }
-        }
-    }
+    let (vis, path, methods) = (&entity.vis, path_type(entity), methods(entity));
     let lists = list_path(entity, &path);
     quote! {
         #lists
@@ -102,20 +100,47 @@ fn path(entity: &Entity) -> TokenStream {
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
+        impl<__S: _tm::PathState> #path<__S> {
+            #vis fn get_many<__V>(self, _: __V, _: &_tm::Database) -> _tm::Many<Self> { loop {} }
+        }
         impl<__S> #path<__S> { #(#vis fn #methods<__V>(self, _: __V) -> Self { self })* }
     }
+}
+
+/// What the components of any key could be asked, each name once.
+fn methods(entity: &Entity) -> Vec<Ident> {
+    let mut methods: Vec<Ident> = Vec::new();
+    for field in entity.fields.iter().filter(|field| field.is_property()) {
+        let name = field.method.as_ref().unwrap_or(&field.ident);
+        let suffixed = SUFFIXES.map(|suffix| format_ident!("{name}_{suffix}"));
+        for method in std::iter::once(name.clone()).chain(suffixed) {
+            if !methods.contains(&method) && !TERMINALS.iter().any(|terminal| method == terminal) {
+                methods.push(method);
+            }
+        }
+    }
+    methods
 }
 
 fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
     let markers = starts.iter().map(marker);
     let constants = constants(entity);
+    let types: Vec<Ident> = (0..partition_width(entity)).map(|place| format_ident!("__V{place}")).collect();
+    let given = quote!(<#(#types),*>(#(_: #types),*));
     quote! {
         impl #ident {
             #constants
-            #(#vis fn #starts() -> #path<_tm::At<#markers, _tm::FullKey>> { loop {} })*
-            #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
-            #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
+            #(#vis fn #starts() -> #path<_tm::At<#markers<Self>, _tm::FullKey>> { loop {} })*
+            #vis fn in_partition #given -> _tm::PartitionOf<Self> { loop {} }
+            #vis fn scan_partition #given -> _tm::Scan<Self> { loop {} }
         }
     }
+}
+
+/// How many values name a partition, as far as its key could be read.
+fn partition_width(entity: &Entity) -> usize {
+    let components = || entity.paths().first().map(Path::partition_length);
+    let sound = if entity.partition.is_sound { components() } else { None };
+    sound.or(entity.partition.width).unwrap_or(1)
 }

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, TokenTree};
 use syn::LitStr;
 
 use crate::{
-    errors::Errors,
+    errors::{Errors, near},
     written::{Slot, Word, unknown_word},
 };
 
@@ -47,6 +47,9 @@ impl IndexWords {
         words.for_each(|word| {
             if !index.take(&word, errors) {
                 index.has_unknown = true;
+                if near(&word.text(), &["keep", "keys_only"]).is_some() {
+                    index.keep.spoil();
+                }
                 unknown_word(&word, "in `index(..)`", &LEGAL, errors);
             }
         });
