@@ -7,6 +7,7 @@ use quote::{format_ident, quote};
 use super::{
     array, fields,
     handles::constants,
+    head,
     path::{list_path, marker, path_type},
 };
 use crate::{
@@ -43,17 +44,19 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
 /// A format without fields or keys, in a table of its own, so that no other entity seems to meet it; checks that ask about
 /// several entities pass over it.
 fn implementation(entity: &Entity) -> TokenStream {
-    let (ident, entity_type, name, bodies) = (&entity.ident, &entity.entity_type, entity.name(), fields::unreachable());
+    let (entity_type, name, bodies) = (&entity.entity_type, entity.name(), fields::unreachable());
+    let head = head::of_trait(&quote!(_tm::TableEntity), &entity.ident, &entity.generics);
+    let allow_scan = head::of_any(&quote!(_tm::AllowScan), &entity.ident, &entity.generics);
     quote! {
         #[automatically_derived]
-        impl _tm::TableEntity for #ident {
+        #head {
             const ENTITY_TYPE: &'static str = #entity_type;
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
                 entity_type: #entity_type, discriminator: #name, table: #name, path: #name, .._tm::EntitySchema::MISTAKEN
             };
             #(#bodies)*
         }
-        impl<__A> _tm::AllowScan<__A> for #ident {}
+        #allow_scan {}
     }
 }
 
@@ -123,13 +126,13 @@ fn methods(entity: &Entity) -> Vec<Ident> {
 }
 
 fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
-    let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
+    let (vis, head, path) = (&entity.vis, head::own(&entity.ident, &entity.generics), path_type(entity));
     let markers = starts.iter().map(marker);
     let constants = constants(entity);
     let types: Vec<Ident> = (0..partition_width(entity)).map(|place| format_ident!("__V{place}")).collect();
     let given = quote!(<#(#types),*>(#(_: #types),*));
     quote! {
-        impl #ident {
+        #head {
             #constants
             #(#vis fn #starts() -> #path<_tm::At<#markers<Self>, _tm::FullKey>> { loop {} })*
             #vis fn in_partition #given -> _tm::PartitionOf<Self> { loop {} }

@@ -7,6 +7,7 @@ pub(crate) mod entity;
 pub(crate) mod fallback;
 pub(crate) mod fields;
 pub(crate) mod handles;
+pub(crate) mod head;
 pub(crate) mod method;
 pub(crate) mod model;
 pub(crate) mod path;
