@@ -89,4 +89,13 @@ struct Misspelt {
 #[table(of = "Employee")]
 struct OfText(u32);
 
+/// In tables of the framework.
+#[derive(TableEntity)]
+#[table(name = "TMDirty", partition = "{a}", row = "r")]
+#[table(index(by_b, table = "tmschema", partition = "{b}", row = "{a}"))]
+struct OfTheFramework {
+    a: String,
+    b: String,
+}
+
 fn main() {}
