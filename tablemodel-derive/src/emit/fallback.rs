@@ -1,11 +1,14 @@
 //! What an entity with errors leaves behind: the impls, handles and paths that other code mentions, so that one
 //! mistake is one error. Nothing of it is ever run, since nothing is compiled to the end.
 
+use std::{collections::BTreeMap, rc::Rc};
+
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Generics, spanned::Spanned};
 
 use super::{
-    array, fields,
+    array, checks, fields,
     handles::constants,
     head,
     path::{list_path, marker, path_type},
@@ -13,6 +16,8 @@ use super::{
 use crate::{
     meant::{
         entity::Entity,
+        field::Field,
+        key::Key,
         names::{FUNCTIONS, TERMINALS},
         path::Path,
     },
@@ -44,7 +49,10 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
 /// A format without fields or keys, in a table of its own, so that no other entity seems to meet it; checks that ask about
 /// several entities pass over it.
 fn implementation(entity: &Entity) -> TokenStream {
-    let (entity_type, name, bodies) = (&entity.entity_type, entity.name(), fields::unreachable());
+    let (entity_type, name) = (&entity.entity_type, entity.name());
+    let asked = asked(&entity.fields, &entity.generics);
+    let (bodies, keys) = (fields::unreachable(asked.clone()), in_keys(entity));
+    let checks = checks::of_fields(asked);
     let head = head::of_trait(&quote!(_tm::TableEntity), &entity.ident, &entity.generics);
     let allow_scan = head::of_any(&quote!(_tm::AllowScan), &entity.ident, &entity.generics);
     quote! {
@@ -57,7 +65,33 @@ fn implementation(entity: &Entity) -> TokenStream {
             #(#bodies)*
         }
         #allow_scan {}
+        #checks
+        #keys
     }
+}
+
+/// The fields of whose types something is asked all the same, so that mistakes of both kinds are told at once.
+pub(crate) fn asked<'a>(fields: &'a [Rc<Field>], generics: &'a Generics) -> impl Iterator<Item = &'a Field> + Clone {
+    fields.iter().map(|field| &**field).filter(|field| is_asked(field, generics))
+}
+
+fn is_asked(field: &Field, generics: &Generics) -> bool {
+    field.is_understood && !head::mentions(field.ty.to_token_stream(), generics)
+}
+
+/// That types can stand in keys.
+fn in_keys(entity: &Entity) -> TokenStream {
+    let of_indexes = entity.indexes.iter().flat_map(Index::keys);
+    let keys = [&entity.partition, &entity.row].into_iter().chain(of_indexes);
+    let mut fields: BTreeMap<&str, &Field> = BTreeMap::new();
+    for part in keys.flat_map(Key::parts).filter(|part| is_asked(&part.field, &entity.generics)) {
+        fields.entry(&part.field.name).or_insert(&part.field);
+    }
+    let checks = fields.values().map(|field| {
+        let ty = &field.ty;
+        quote_spanned!(ty.span()=> const _: (_tm::KeyType, bool) = <#ty as _tm::KeyPart>::IN_KEY;)
+    });
+    checks.collect()
 }
 
 /// Paths that have reached every terminal. Their markers hold the entity: it may be a generic type, which is its mistake.
@@ -128,7 +162,8 @@ fn methods(entity: &Entity) -> Vec<Ident> {
 fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, head, path) = (&entity.vis, head::own(&entity.ident, &entity.generics), path_type(entity));
     let markers = starts.iter().map(marker);
-    let constants = constants(entity);
+    let is_told = |field: &Field| field.is_property() || is_asked(field, &entity.generics);
+    let constants = constants(entity, is_told);
     let types: Vec<Ident> = (0..partition_width(entity)).map(|place| format_ident!("__V{place}")).collect();
     let given = quote!(<#(#types),*>(#(_: #types),*));
     quote! {

@@ -41,7 +41,7 @@ fn implementation(projection: &Projection<'_>, of: &TokenStream) -> TokenStream 
             _ => quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);),
         }
     });
-    let defaults = fields::default_checks(fields);
+    let defaults = fields::default_checks(fields.iter().map(|field| &**field));
     quote! {
         #[automatically_derived]
         impl _tm::Projection for #ident {
@@ -115,7 +115,7 @@ fn fallback(projection: &Projection<'_>, of: &TokenStream) -> TokenStream {
     let Projection { ident, generics, .. } = projection;
     let head = head::of_trait(&quote!(_tm::Projection), ident, generics);
     let select = head::of_any(&quote!(_tm::SelectFrom), ident, generics);
-    let [_, read] = fields::unreachable();
+    let [_, read] = fields::unreachable([].into_iter());
     quote! {
         #[automatically_derived]
         #head {

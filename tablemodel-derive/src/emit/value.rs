@@ -6,7 +6,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Type, ext::IdentExt, spanned::Spanned};
 
-use super::{fields, head, hidden, parameters, schema};
+use super::{fallback::asked, fields, head, hidden, parameters, schema};
 use crate::{
     errors::Errors,
     meant::{
@@ -152,10 +152,10 @@ fn group(value: &Value<'_>, members: &[Rc<Field>], is_sound: bool) -> TokenStrea
     let properties = schema::properties(members);
     let body = match is_sound {
         true => [fields::write(members), fields::read(members)],
-        false => fields::unreachable(),
+        false => fields::unreachable(asked(members, value.generics)),
     };
     let properties = if is_sound { properties } else { quote!(&[]) };
-    let defaults = is_sound.then(|| fields::default_checks(members));
+    let defaults = is_sound.then(|| fields::default_checks(members.iter().map(|field| &**field)));
     quote! {
         #[automatically_derived]
         #head {

@@ -70,7 +70,7 @@ impl Input {
 }
 
 /// `T`, `'a` or `N`.
-fn parameter_name(parameter: &GenericParam) -> &Ident {
+pub(crate) fn parameter_name(parameter: &GenericParam) -> &Ident {
     match parameter {
         GenericParam::Lifetime(parameter) => &parameter.lifetime.ident,
         GenericParam::Type(parameter) => &parameter.ident,

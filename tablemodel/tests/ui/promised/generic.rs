@@ -13,6 +13,8 @@ struct Employee<'a, T, const N: usize> {
     notes: [T; N],
     #[table(skip)]
     borrowed: Option<&'a T>,
+    #[table(flatten)]
+    days: [T; 3],
 }
 
 #[derive(Property, KeyPart)]
