@@ -162,8 +162,9 @@ fn methods(entity: &Entity) -> Vec<Ident> {
 fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, head, path) = (&entity.vis, head::own(&entity.ident, &entity.generics), path_type(entity));
     let markers = starts.iter().map(marker);
+    let is_function = |name: &Ident| starts.contains(name) || FUNCTIONS.iter().any(|function| name == function);
     let is_told = |field: &Field| field.is_property() || is_asked(field, &entity.generics);
-    let constants = constants(entity, is_told);
+    let constants = constants(entity, |field| is_told(field) && !is_function(&field.handle()));
     let types: Vec<Ident> = (0..partition_width(entity)).map(|place| format_ident!("__V{place}")).collect();
     let given = quote!(<#(#types),*>(#(_: #types),*));
     quote! {

@@ -98,4 +98,19 @@ struct OfTheFramework {
     b: String,
 }
 
+/// Handles and functions of one name.
+#[derive(TableEntity)]
+#[table(name = "Handles", partition = "{a}", row = "r")]
+#[table(index(AGE, row = "age_{age}"), index(by_b, row = "b_{b}"))]
+struct OneName {
+    a: String,
+    age: u8,
+    #[table(constant = "by_b")]
+    b: String,
+    #[table(constant = "find")]
+    c: String,
+    #[table(constant = "in_partition")]
+    d: String,
+}
+
 fn main() {}
