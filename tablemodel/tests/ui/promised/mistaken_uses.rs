@@ -24,6 +24,16 @@ struct Room {
 }
 
 #[derive(TableEntity)]
+#[table(name = "Desks", partition = "{room}", row = "{id}")]
+#[table(index(by_owner row = "o_{owner}_{id}"), index(by_color, row = "c_{color}_{id}", keep(owner) unique))]
+struct Desk {
+    room: String,
+    id: u32,
+    owner: String,
+    color: String,
+}
+
+#[derive(TableEntity)]
 #[table(name = "Rooms", partition = "all", row = "house_{number}", allow(append_hotspot), zebra)]
 struct House {
     number: u32,
@@ -44,6 +54,8 @@ async fn uses(db: &Database, now: DateTime) -> Result<()> {
     let _: Vec<Stored<Reading>> = Reading::scan_partition("a", "b").all(db).await?;
     db.batch(Room::in_partition("a", 3)).commit().await?;
     Room::find().house("a").floor(3).number_between(1..=4).first(2, db).await?;
+    let _: Vec<Seen<Desk>> = Desk::by_owner().room("a").owner("b").all(db).await?;
+    let _: Vec<Stored<Desk>> = Desk::by_color().room("a").color("b").all(db).await?;
     db.batch(House::in_partition()).commit().await?;
     House::scan_partition().all(db).await?;
     Ok(())
