@@ -4,6 +4,9 @@
 /// Names that belong to the store or to the framework.
 const RESERVED: [&str; 4] = ["PartitionKey", "RowKey", "Timestamp", "EntityType"];
 
+/// Tables of the framework.
+const RESERVED_TABLES: [&str; 2] = ["tmschema", "tmdirty"];
+
 /// Azure: property names have at most 255 characters.
 const MAX_PROPERTY_CHARS: usize = 255;
 
@@ -102,6 +105,9 @@ pub(crate) fn property_fault(name: &str) -> Option<String> {
 
 /// Why a table may not have this name.
 pub(crate) fn table_fault(name: &str) -> Option<String> {
+    if RESERVED_TABLES.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
+        return Some(format!("the table `{name}` is the framework's own: choose another name"));
+    }
     let is_legal = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric())
         && (3..=63).contains(&name.len())
@@ -150,10 +156,10 @@ mod tests {
 
     #[test]
     fn tables_and_entities_have_legal_names() {
-        for name in ["ab", "1ab", "a_b", "tables", ""] {
+        for name in ["ab", "1ab", "a_b", "tables", "", "tmschema", "TMDIRTY"] {
             assert!(table_fault(name).is_some(), "{name}");
         }
-        assert_eq!(table_fault("Company"), None);
+        assert!(["Company", "tmdirt", "tmschemas"].iter().all(|name| table_fault(name).is_none()));
         assert!(entity_type_fault("A@1").is_some() && entity_type_fault("A.b").is_some());
         assert_eq!(entity_type_fault("Employee_1"), None);
     }

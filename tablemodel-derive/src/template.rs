@@ -1,6 +1,8 @@
 //! The grammar of a key template: literals, `{field}`, `{field:codec}`, and `{{` and `}}` for braces.
 //! Fields are not looked up here; a template is only cut and its literals checked.
 
+use std::collections::BTreeSet;
+
 use crate::codec::Codec;
 
 /// A piece of a template, as written.
@@ -31,6 +33,18 @@ pub(crate) fn cut(text: &str, problems: &mut Vec<String>) -> Vec<Piece> {
     cutter.end_literal();
     check_literals(&cutter.pieces, problems);
     cutter.pieces
+}
+
+/// How many fields give a key, by names alone: of a template that cannot be read as a whole.
+pub(crate) fn width(text: &str) -> usize {
+    let text = text.replace("{{", "");
+    let parts = text.split('{').skip(1).map(|part| part.split('}').next().unwrap_or_default());
+    let fields = parts.filter_map(|part| match part.split_once(':') {
+        Some((_, codec)) if codec.starts_with("shard") => None,
+        Some((field, _)) => Some(field),
+        None => Some(part),
+    });
+    fields.collect::<BTreeSet<_>>().len()
 }
 
 struct Cutter {
@@ -108,7 +122,7 @@ fn is_illegal(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Codec, Piece, cut};
+    use super::{Codec, Piece, cut, width};
 
     fn good(text: &str) -> Vec<Piece> {
         let mut problems = Vec::new();
@@ -144,6 +158,12 @@ mod tests {
         assert_eq!(bad("{a b}"), "in `{a b}`: `a b` is not a field's name; write `{field}` or `{field:codec}`");
         assert!(bad("{id:dsc}").contains("did you mean `desc`?"));
         assert!(bad("{a:x}{b:y}").matches("unknown codec").count() == 2, "all at once");
+    }
+
+    #[test]
+    fn a_width_counts_fields_and_no_shards_or_braces() {
+        assert_eq!(width("{{x}}_{a}_{b:dsc}_{a:shard(3)}_{a:06}_{c"), 3);
+        assert_eq!(width("all"), 0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     path::field::{AggregateValue, Field, HoldsAggregate, InRow},
     plan::contributed::same_codec,
     property::StoredAs,
-    schema::{EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
+    schema::{EntitySchema, IndexSchema, colliding, same, same_entity_type},
 };
 
 /// Where a part of a key stands.
@@ -96,8 +96,12 @@ pub const fn check_index(schema: &EntitySchema, place: usize) {
 #[track_caller]
 pub const fn check_groups(schema: &EntitySchema) {
     let of = schema.entity_type;
-    if schema.has_duplicate_property() {
-        fail(&["two properties of `", of, "` have one name: rename a field of a group, or one beside it"])
+    if let Some((name, field, other)) = schema.duplicate_property() {
+        let (stored, remedy) = ("` would both be stored as `", "`: rename a field of a group, or one beside it");
+        match same(field, other) {
+            true => fail(&["two properties of field `", field, "` of `", of, stored, name, remedy]),
+            false => fail(&["fields `", field, "` and `", other, "` of `", of, stored, name, remedy]),
+        }
     }
     if schema.has_chunk_clash() {
         fail(&["a property of a group of `", of, "` has the name of a chunk of a `chunked` field: rename one"])
@@ -163,10 +167,31 @@ pub const fn check_pair(a: (&str, &EntitySchema), b: (&str, &EntitySchema)) {
     if same_entity_type(a.1, b.1) {
         fail(&["`", a.0, "` and `", b.0, "` have the same entity type: give one another by `entity_type = \"..\"`"])
     }
-    if rows_may_collide(a.1, b.1) {
-        let remedy =
-            "` are kept in one table and could have the same key: begin their row keys with different literals";
-        fail(&["`", a.0, "` and `", b.0, remedy])
+    match colliding(a.1, b.1) {
+        None => {}
+        Some((0, 0)) => {
+            let remedy =
+                "` are kept in one table and could have the same key: begin their row keys with different literals";
+            fail(&["`", a.0, "` and `", b.0, remedy])
+        }
+        Some((at, to)) => {
+            let ((what, one, end), (other, two, close)) = (rows_at(a.1, at), rows_at(b.1, to));
+            let table = a.1.place(at).table();
+            let (in_table, remedy) =
+                ("` could have the same key in table `", "`: begin their row keys with different literals");
+            fail(&[what, one, end, " of `", a.0, "` and ", other, two, close, " of `", b.0, in_table, table, remedy])
+        }
+    }
+}
+
+/// What the rows at this place are called, in three pieces.
+pub(crate) const fn rows_at(schema: &EntitySchema, place: usize) -> (&'static str, &'static str, &'static str) {
+    match place.checked_sub(1) {
+        None => ("the primary key", "", ""),
+        Some(at) => match nth(schema.indexes, at) {
+            Some(index) => ("index `", index.name, "`"),
+            None => ("an index", "", ""),
+        },
     }
 }
 

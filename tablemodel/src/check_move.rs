@@ -3,7 +3,7 @@
 //! As in [`check`](crate::check), each fails by one sentence; nothing here runs later.
 
 use crate::{
-    check::{fail, nth},
+    check::{fail, rows_at},
     schema::{AggregateSchema, CopySchema, Cover, EntitySchema, IndexSchema, rows_may_collide, same, same_entity_type},
 };
 
@@ -221,23 +221,12 @@ const fn check_keys(old: &EntitySchema, new: &EntitySchema) {
 
 #[track_caller]
 const fn fail_meeting(old: &EntitySchema, at: usize, new: &EntitySchema, to: usize) -> ! {
-    let ((what, one, end), (of, other, close)) = (kind(old, at), kind(new, to));
+    let ((what, one, end), (of, other, close)) = (rows_at(old, at), rows_at(new, to));
     let table = new.place(to).table();
     let remedy =
         "`: begin the row keys of the new form with other literals, for its indexes too, or name another table there";
     let (entity, and) = (new.entity_type, " of the new one could have the same key in table `");
     fail(&[what, one, end, " of the old form of `", entity, "` and ", of, other, close, and, table, remedy])
-}
-
-/// What the rows at this place are called, in three pieces.
-const fn kind(schema: &EntitySchema, place: usize) -> (&'static str, &'static str, &'static str) {
-    match place.checked_sub(1) {
-        None => ("the primary key", "", ""),
-        Some(at) => match nth(schema.indexes, at) {
-            Some(index) => ("index `", index.name, "`"),
-            None => ("an index", "", ""),
-        },
-    }
 }
 
 /// Fails if another entity of the model is tied to one that moves, or could have its keys; `name` is its type.

@@ -22,6 +22,7 @@ pub use crate::{
     check_aggregate::{check_aggregate, check_aggregates},
     check_copy::{check_copies, check_copy, on_delete},
     check_move::check_move,
+    database::Database,
     entity::{
         CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
         reads,
@@ -29,8 +30,8 @@ pub use crate::{
     format::{facts_length, gate, gate_unreadable},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
     path::{
-        Component, Fixed, KeyForm, ModelRows, OrderedArg, Other, PartitionOf, Path, PathQuery, PrefixOf, RangeArg,
-        Scan, Text, Unordered,
+        Component, Fixed, KeyForm, Many, ModelRows, OrderedArg, Other, PartitionOf, Path, PathQuery, PrefixOf,
+        RangeArg, Scan, Text, Unordered,
         field::{Aggregated, AsJson, Field, FieldArray, Maintained, Patchable, Ranked, Sharded, Summed},
         list::{ListKind, ListPath, ListState, Listed},
         state::{

@@ -21,8 +21,8 @@ pub(crate) use self::constant::{at, order, same, same_bytes};
 pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
 pub(crate) use self::moved::{is_move, moved_to, taken, taker};
-pub(crate) use self::place::rows_may_collide;
-use self::property::{repeats, share_a_name};
+pub(crate) use self::place::{colliding, rows_may_collide};
+use self::property::{repeated, shared};
 pub use self::{
     derived::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, Store, When,
@@ -154,24 +154,25 @@ impl EntitySchema {
         parts.map(|part| part.property).position(|held| held == property)
     }
 
-    /// Whether two fields are stored under one name. Looks through `flatten`, which the derive cannot.
-    pub const fn has_duplicate_property(&self) -> bool {
+    /// A name that two properties have, and the Rust fields that those are of. Looks through `flatten`, which the derive cannot.
+    pub(crate) const fn duplicate_property(&self) -> Option<(&'static str, &'static str, &'static str)> {
         let mut i = 0;
         while i < self.fields.len() {
-            let own = at(self.fields, i).properties();
-            if repeats(own) {
-                return true;
+            let own = at(self.fields, i);
+            if let Some(name) = repeated(own.properties()) {
+                return Some((name, own.name(), own.name()));
             }
             let mut j = i + 1;
             while j < self.fields.len() {
-                if share_a_name(own, at(self.fields, j).properties()) {
-                    return true;
+                let other = at(self.fields, j);
+                if let Some(name) = shared(own.properties(), other.properties()) {
+                    return Some((name, own.name(), other.name()));
                 }
                 j += 1;
             }
             i += 1;
         }
-        false
+        None
     }
 
     /// Whether a property, of a group too, has the name of a chunk of another.

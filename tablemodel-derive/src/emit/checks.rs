@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use crate::{
     meant::{
         entity::Entity,
-        field::Kind,
+        field::{Field, Kind},
         key::{Key, Segment},
     },
     rooms::{chunked, index::When},
@@ -37,14 +37,20 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
     let frozen = entity.lineage.frozen;
     let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.checks(&schema, at, frozen));
-    let held = entity.fields.iter().filter(|field| field.is_aggregate).map(|field| {
+    let of_fields = of_fields(entity.fields.iter().map(|field| &**field));
+    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
+    let lineage = entity.lineage.checks(&schema);
+    quote!(#lineage #partition #row #(#indexes)* #groups #(#aggregates)* #of_fields #(#copies)*)
+}
+
+/// Those of the type of one field, whatever the others are.
+pub(crate) fn of_fields<'a>(fields: impl Iterator<Item = &'a Field> + Clone) -> TokenStream {
+    let held = fields.clone().filter(|field| field.is_aggregate).map(|field| {
         let ty = &field.ty;
         quote_spanned!(ty.span()=> const _: () = _tm::check_held::<#ty>();)
     });
-    let (chunked, defaults) = (chunked::checks(entity), fields::default_checks(&entity.fields));
-    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
-    let lineage = entity.lineage.checks(&schema);
-    quote!(#lineage #partition #row #(#indexes)* #groups #(#aggregates)* #(#held)* #chunked #defaults #(#copies)*)
+    let (chunked, defaults) = (chunked::checks(fields.clone()), fields::default_checks(fields));
+    quote!(#(#held)* #chunked #defaults)
 }
 
 fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {

@@ -1,18 +1,32 @@
 //! What an entity with errors leaves behind: the impls, handles and paths that other code mentions, so that one
 //! mistake is one error. Nothing of it is ever run, since nothing is compiled to the end.
 
+use std::{collections::BTreeMap, rc::Rc};
+
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Generics, spanned::Spanned};
 
 use super::{
-    array, fields,
+    array, checks, fields,
     handles::constants,
+    head,
     path::{list_path, marker, path_type},
 };
-use crate::meant::{
-    entity::Entity,
-    names::{FUNCTIONS, TERMINALS},
+use crate::{
+    meant::{
+        entity::Entity,
+        field::Field,
+        key::Key,
+        names::{FUNCTIONS, TERMINALS},
+        path::Path,
+    },
+    rooms::index::{Cover, Index},
 };
+
+/// What the methods of a component are called beside the field's own name.
+const SUFFIXES: [&str; 8] =
+    ["between", "starts_with", "hour", "day", "month", "hour_between", "day_between", "month_between"];
 
 /// The fallback of an entity.
 pub(crate) fn entity(entity: &Entity) -> TokenStream {
@@ -35,63 +49,84 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
 /// A format without fields or keys, in a table of its own, so that no other entity seems to meet it; checks that ask about
 /// several entities pass over it.
 fn implementation(entity: &Entity) -> TokenStream {
-    let (ident, entity_type, name, bodies) = (&entity.ident, &entity.entity_type, entity.name(), fields::unreachable());
+    let (entity_type, name) = (&entity.entity_type, entity.name());
+    let asked = asked(&entity.fields, &entity.generics);
+    let (bodies, keys) = (fields::unreachable(asked.clone()), in_keys(entity));
+    let checks = checks::of_fields(asked);
+    let head = head::of_trait(&quote!(_tm::TableEntity), &entity.ident, &entity.generics);
+    let allow_scan = head::of_any(&quote!(_tm::AllowScan), &entity.ident, &entity.generics);
     quote! {
         #[automatically_derived]
-        impl _tm::TableEntity for #ident {
+        #head {
             const ENTITY_TYPE: &'static str = #entity_type;
             const SCHEMA: &'static _tm::EntitySchema = &_tm::EntitySchema {
                 entity_type: #entity_type, discriminator: #name, table: #name, path: #name, .._tm::EntitySchema::MISTAKEN
             };
             #(#bodies)*
         }
-        impl<__A> _tm::AllowScan<__A> for #ident {}
+        #allow_scan {}
+        #checks
+        #keys
     }
 }
 
-/// Paths that have reached every terminal.
+/// The fields of whose types something is asked all the same, so that mistakes of both kinds are told at once.
+pub(crate) fn asked<'a>(fields: &'a [Rc<Field>], generics: &'a Generics) -> impl Iterator<Item = &'a Field> + Clone {
+    fields.iter().map(|field| &**field).filter(|field| is_asked(field, generics))
+}
+
+fn is_asked(field: &Field, generics: &Generics) -> bool {
+    field.is_understood && !head::mentions(field.ty.to_token_stream(), generics)
+}
+
+/// That types can stand in keys.
+fn in_keys(entity: &Entity) -> TokenStream {
+    let of_indexes = entity.indexes.iter().flat_map(Index::keys);
+    let keys = [&entity.partition, &entity.row].into_iter().chain(of_indexes);
+    let mut fields: BTreeMap<&str, &Field> = BTreeMap::new();
+    for part in keys.flat_map(Key::parts).filter(|part| is_asked(&part.field, &entity.generics)) {
+        fields.entry(&part.field.name).or_insert(&part.field);
+    }
+    let checks = fields.values().map(|field| {
+        let ty = &field.ty;
+        quote_spanned!(ty.span()=> const _: (_tm::KeyType, bool) = <#ty as _tm::KeyPart>::IN_KEY;)
+    });
+    checks.collect()
+}
+
+/// Paths that have reached every terminal. Their markers hold the entity: it may be a generic type, which is its mistake.
 fn kinds(entity: &Entity, starts: &[Ident]) -> TokenStream {
-    let (vis, ident) = (&entity.vis, &entity.ident);
-    let all = starts.iter().map(marker);
-    let is_list = |start: &&Ident| entity.indexes.iter().any(|index| index.is_list && index.name == **start);
-    let lists: Vec<Ident> = starts.iter().filter(is_list).map(marker).collect();
-    let markers: Vec<Ident> = starts.iter().filter(|start| !is_list(start)).map(marker).collect();
-    let way = quote!(
-        const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };
-    );
+    starts.iter().map(|start| kind(entity, start)).collect()
+}
+
+fn kind(entity: &Entity, start: &Ident) -> TokenStream {
+    let (vis, marker) = (&entity.vis, marker(start));
+    let index = entity.indexes.iter().find(|index| index.name == *start).filter(|_| *start != entity.find);
+    let (of_kind, found) = match index {
+        Some(index) if index.is_list => (quote!(ListKind), None),
+        Some(Index { cover: Cover::Whole, .. }) => (quote!(PathKind), Some(quote!(Seen))),
+        _ => (quote!(PathKind), Some(quote!(Stored))),
+    };
+    let of_rows = found.map(|found| [quote!(type Found = _tm::#found<__E>;), carries(&marker)]);
+    let [found, carries] = of_rows.unwrap_or_default();
     quote! {
-        #(#vis enum #all {})*
-        #(
-            impl _tm::ListKind for #lists {
-                type Entity = #ident;
-                #way
-            }
-        )*
-        #(
-            impl _tm::PathKind for #markers {
-                type Entity = #ident;
-                type Found = _tm::Stored<#ident>;
-                #way
-            }
-            impl<const __H: u64> _tm::Carries<__H> for #markers {}
-        )*
+        #vis struct #marker<__E>(_tm::PhantomData<__E>);
+        impl<__E: _tm::TableEntity> _tm::#of_kind for #marker<__E> {
+            type Entity = __E;
+            #found
+            const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };
+        }
+        #carries
     }
 }
 
-/// A path whose methods take anything.
+fn carries(marker: &Ident) -> TokenStream {
+    quote!(impl<__E, const __H: u64> _tm::Carries<__H> for #marker<__E> {})
+}
+
+/// A path whose methods take anything; its own `get_many` does so before that of all paths.
 fn path(entity: &Entity) -> TokenStream {
-    let (vis, path) = (&entity.vis, path_type(entity));
-    let mut methods: Vec<Ident> = Vec::new();
-    for field in entity.fields.iter().filter(|field| field.is_property()) {
-        let name = field.method.as_ref().unwrap_or(&field.ident);
-        let suffixed =
-            ["between", "starts_with", "hour", "day", "month"].map(|suffix| format_ident!("{name}_{suffix}"));
-        for method in std::iter::once(name.clone()).chain(suffixed) {
-            if !methods.contains(&method) && !TERMINALS.iter().any(|terminal| method == terminal) {
-                methods.push(method);
-            }
-        }
-    }
+    let (vis, path, methods) = (&entity.vis, path_type(entity), methods(entity));
     let lists = list_path(entity, &path);
     quote! {
         #lists
@@ -102,20 +137,49 @@ fn path(entity: &Entity) -> TokenStream {
             fn into_query(self) -> _tm::PathQuery { self.0 }
             fn query(&self) -> &_tm::PathQuery { &self.0 }
         }
+        impl<__S: _tm::PathState> #path<__S> {
+            #vis fn get_many<__V>(self, _: __V, _: &_tm::Database) -> _tm::Many<Self> { loop {} }
+        }
         impl<__S> #path<__S> { #(#vis fn #methods<__V>(self, _: __V) -> Self { self })* }
     }
 }
 
-fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
-    let (vis, ident, path) = (&entity.vis, &entity.ident, path_type(entity));
-    let markers = starts.iter().map(marker);
-    let constants = constants(entity);
-    quote! {
-        impl #ident {
-            #constants
-            #(#vis fn #starts() -> #path<_tm::At<#markers, _tm::FullKey>> { loop {} })*
-            #vis fn in_partition<__V>(_: __V) -> _tm::PartitionOf<#ident> { loop {} }
-            #vis fn scan_partition<__V>(_: __V) -> _tm::Scan<#ident> { loop {} }
+/// What the components of any key could be asked, each name once.
+fn methods(entity: &Entity) -> Vec<Ident> {
+    let mut methods: Vec<Ident> = Vec::new();
+    for field in entity.fields.iter().filter(|field| field.is_property()) {
+        let name = field.method.as_ref().unwrap_or(&field.ident);
+        let suffixed = SUFFIXES.map(|suffix| format_ident!("{name}_{suffix}"));
+        for method in std::iter::once(name.clone()).chain(suffixed) {
+            if !methods.contains(&method) && !TERMINALS.iter().any(|terminal| method == terminal) {
+                methods.push(method);
+            }
         }
     }
+    methods
+}
+
+fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
+    let (vis, head, path) = (&entity.vis, head::own(&entity.ident, &entity.generics), path_type(entity));
+    let markers = starts.iter().map(marker);
+    let is_function = |name: &Ident| starts.contains(name) || FUNCTIONS.iter().any(|function| name == function);
+    let is_told = |field: &Field| field.is_property() || is_asked(field, &entity.generics);
+    let constants = constants(entity, |field| is_told(field) && !is_function(&field.handle()));
+    let types: Vec<Ident> = (0..partition_width(entity)).map(|place| format_ident!("__V{place}")).collect();
+    let given = quote!(<#(#types),*>(#(_: #types),*));
+    quote! {
+        #head {
+            #constants
+            #(#vis fn #starts() -> #path<_tm::At<#markers<Self>, _tm::FullKey>> { loop {} })*
+            #vis fn in_partition #given -> _tm::PartitionOf<Self> { loop {} }
+            #vis fn scan_partition #given -> _tm::Scan<Self> { loop {} }
+        }
+    }
+}
+
+/// How many values name a partition, as far as its key could be read.
+fn partition_width(entity: &Entity) -> usize {
+    let components = || entity.paths().first().map(Path::partition_length);
+    let sound = if entity.partition.is_sound { components() } else { None };
+    sound.or(entity.partition.width).unwrap_or(1)
 }

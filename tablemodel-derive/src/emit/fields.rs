@@ -93,28 +93,40 @@ fn copied(field: &Field) -> TokenStream {
     quote_spanned!(ty.span()=> #from.take_copy::<#of, #ty>(#property)?)
 }
 
-/// Bodies that stand for those of a struct with errors.
-pub(crate) fn unreachable() -> [TokenStream; 2] {
-    let write = quote!(
-        fn write_fields(&self, _: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> {
+/// Bodies that stand for those of a struct with errors. They ask of the types of `fields` what the real ones do.
+pub(crate) fn unreachable<'a>(fields: impl Iterator<Item = &'a Field> + Clone) -> [TokenStream; 2] {
+    let lines = fields.clone().filter_map(write_line);
+    let write = quote! {
+        fn write_fields(&self, __to: &mut _tm::FieldWriter) -> _tm::Result<(), _tm::FieldError> {
+            #(#lines)*
             loop {}
         }
-    );
-    let read = quote!(
-        fn read_fields(_: &_tm::FieldReader<'_>) -> _tm::Result<Self, _tm::FieldError> {
+    };
+    let lines = fields.filter(|field| field.kind != Kind::Copy).map(|field| {
+        let (ty, value) = (&field.ty, read_value(field, &field.property_tokens()));
+        quote!(let _: #ty = #value;)
+    });
+    let read = quote! {
+        fn read_fields(__from: &_tm::FieldReader<'_>) -> _tm::Result<Self, _tm::FieldError> {
+            #(#lines)*
             loop {}
         }
-    );
+    };
     [write, read]
 }
 
 /// `field: __from.take("Property")?`; `property` is the names of a blob.
 pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
-    let Field { ident, ty, .. } = field;
+    let (ident, value) = (&field.ident, read_value(field, property));
+    quote!(#ident: #value)
+}
+
+fn read_value(field: &Field, property: &TokenStream) -> TokenStream {
+    let ty = &field.ty;
     let default = field.default.as_ref().map(|word| default(word, ty));
     let from = local("__from", ty);
     let read = quote_spanned!(ty.span()=> <#ty as _tm::Property>::from_value);
-    let value = match (field.kind, default) {
+    match (field.kind, default) {
         (Kind::Plain, None) => quote!(__from.take(#property, #read)?),
         (Kind::Plain, Some(default)) => quote!(__from.take_or(#property, #read, #default)?),
         (Kind::Json, None) => quote_spanned!(ty.span()=> #from.take_json::<#ty>(#property)?),
@@ -128,8 +140,7 @@ pub(crate) fn read_line(field: &Field, property: &TokenStream) -> TokenStream {
         (Kind::Skipped, None) => quote_spanned!(ty.span()=> <#ty as _tm::Default>::default()),
         (Kind::Skipped, Some(default)) => quote!((#default)()),
         (Kind::Copy, _) => copied(field),
-    };
-    quote!(#ident: #value)
+    }
 }
 
 impl Field {
@@ -142,9 +153,9 @@ impl Field {
 }
 
 /// Constants that do not compile where a default would stand for a `None` that was stored.
-pub(crate) fn default_checks(fields: &[Rc<Field>]) -> TokenStream {
+pub(crate) fn default_checks<'a>(fields: impl Iterator<Item = &'a Field>) -> TokenStream {
     let is_own = |field: &Field| matches!(field.default, None | Some(DefaultWord::Own));
-    let checks = fields.iter().filter(|field| field.kind == Kind::Plain && !is_own(field)).map(|field| {
+    let checks = fields.filter(|field| field.kind == Kind::Plain && !is_own(field)).map(|field| {
         let (name, ty) = (&field.name, &field.ty);
         quote_spanned!(ty.span()=> const _: () = _tm::check_default(#name, <#ty as _tm::Property>::NULLABLE);)
     });

@@ -22,7 +22,7 @@ use crate::{
 /// `impl Employee { .. }`
 pub(crate) fn handles(entity: &Entity, paths: &[Path]) -> TokenStream {
     let ident = &entity.ident;
-    let constants = constants(entity);
+    let constants = constants(entity, |_| true);
     let starts = paths.iter().map(|path| start(entity, path));
     let in_partition = paths.first().map(|primary| in_partition(entity, primary));
     let allow_scan = entity.allow_scan.then(|| quote!(impl<__A> _tm::AllowScan<__A> for #ident {}));
@@ -33,11 +33,11 @@ pub(crate) fn handles(entity: &Entity, paths: &[Path]) -> TokenStream {
 }
 
 /// `pub const AGE: _tm::Field<Self, u8> = _tm::Field::named("Age");`
-pub(crate) fn constants(entity: &Entity) -> TokenStream {
+pub(crate) fn constants(entity: &Entity, is_wanted: impl Fn(&Field) -> bool) -> TokenStream {
     let mut handles: Vec<Ident> = Vec::new();
     let mut is_first = |field: &&Rc<Field>| {
         let handle = field.handle();
-        let is_new = field.has_handle() && !handles.contains(&handle);
+        let is_new = field.has_handle() && is_wanted(field) && !handles.contains(&handle);
         handles.push(handle);
         is_new
     };

@@ -7,6 +7,7 @@ pub(crate) mod entity;
 pub(crate) mod fallback;
 pub(crate) mod fields;
 pub(crate) mod handles;
+pub(crate) mod head;
 pub(crate) mod method;
 pub(crate) mod model;
 pub(crate) mod path;
@@ -20,8 +21,10 @@ use quote::quote;
 /// Hides `items` from the user's names and lints, and brings the runtime in as `_tm`.
 pub(crate) fn hidden(runtime: &TokenStream, items: &TokenStream) -> TokenStream {
     quote! {
-        #[allow(deprecated, missing_docs, nonstandard_style, private_bounds, private_interfaces, unused)]
-        #[allow(long_running_const_eval, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        #[allow(
+            deprecated, missing_docs, nonstandard_style, private_bounds, private_interfaces, unused, unused_qualifications,
+            long_running_const_eval, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction
+        )]
         const _: () = {
             use #runtime::__private as _tm;
             #items

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Type, spanned::Spanned};
 
-use super::{hidden, parameters};
+use super::{head, hidden, parameters};
 use crate::{
     errors::Errors,
     meant::model::{Listed, Model},
@@ -33,10 +33,10 @@ pub(crate) fn derive(tokens: TokenStream) -> TokenStream {
 }
 
 fn implementation(model: &Model<'_>, schemas: &TokenStream, from_row: &TokenStream) -> TokenStream {
-    let ident = model.ident;
+    let head = head::of_trait(&quote!(_tm::TableModel), model.ident, model.generics);
     quote! {
         #[automatically_derived]
-        impl _tm::TableModel for #ident {
+        #head {
             const ENTITIES: &'static [&'static _tm::EntitySchema] = &[#schemas];
             fn from_row(row: _tm::ModelRow) -> _tm::RunResult<Self> { #from_row }
         }
@@ -67,9 +67,9 @@ fn from_row(model: &Model<'_>) -> TokenStream {
 }
 
 fn rows(model: &Model<'_>) -> TokenStream {
-    let (ident, vis) = (model.ident, model.vis);
+    let (head, vis) = (head::own(model.ident, model.generics), model.vis);
     quote! {
-        impl #ident {
+        #head {
             /// The rows of one partition, of every type, in key order.
             #vis fn rows<__E: _tm::TableEntity>(partition: _tm::PartitionOf<__E>) -> _tm::ModelRows<Self> {
                 _tm::ModelRows::new(partition)

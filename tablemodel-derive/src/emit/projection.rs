@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{ext::IdentExt, spanned::Spanned};
 
-use super::{fields, handles::handle_type, hidden};
+use super::{fields, handles::handle_type, head, hidden};
 use crate::{
     errors::Errors,
     meant::{
@@ -41,7 +41,7 @@ fn implementation(projection: &Projection<'_>, of: &TokenStream) -> TokenStream 
             _ => quote_spanned!(field.ty.span()=> const _: () = _tm::check_field::<_, #ty, _>(&#handle);),
         }
     });
-    let defaults = fields::default_checks(fields);
+    let defaults = fields::default_checks(fields.iter().map(|field| &**field));
     quote! {
         #[automatically_derived]
         impl _tm::Projection for #ident {
@@ -112,15 +112,17 @@ fn guard(projection: &Projection<'_>, field: &Field) -> TokenStream {
 }
 
 fn fallback(projection: &Projection<'_>, of: &TokenStream) -> TokenStream {
-    let ident = projection.ident;
-    let [_, read] = fields::unreachable();
+    let Projection { ident, generics, .. } = projection;
+    let head = head::of_trait(&quote!(_tm::Projection), ident, generics);
+    let select = head::of_any(&quote!(_tm::SelectFrom), ident, generics);
+    let [_, read] = fields::unreachable([].into_iter());
     quote! {
         #[automatically_derived]
-        impl _tm::Projection for #ident {
+        #head {
             type Of = #of;
             const PROPERTIES: &'static [&'static str] = &[];
             #read
         }
-        impl<__K> _tm::SelectFrom<__K> for #ident {}
+        #select {}
     }
 }

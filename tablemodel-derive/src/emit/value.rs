@@ -6,7 +6,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Type, ext::IdentExt, spanned::Spanned};
 
-use super::{fields, hidden, parameters, schema};
+use super::{fallback::asked, fields, head, hidden, parameters, schema};
 use crate::{
     errors::Errors,
     meant::{
@@ -23,10 +23,10 @@ pub(crate) fn derive_property(tokens: TokenStream) -> TokenStream {
     let Some(input) = Input::read(tokens, &mut errors) else { return errors.into_tokens() };
     let value = Value::resolve(&input, &mut errors);
     let items = match &value.kind {
-        Kind::Group(fields) => group(value.ident, fields, errors.is_empty()),
-        _ if !errors.is_empty() => property_fallback(value.ident),
+        Kind::Group(fields) => group(&value, fields, errors.is_empty()),
+        _ if !errors.is_empty() => property_fallback(&value),
         Kind::Newtype(inner) => property_newtype(value.ident, inner),
-        Kind::Names(texts) => property_names(value.ident, texts),
+        Kind::Names(texts) => property_names(&value, texts),
         Kind::Unfit => TokenStream::new(),
     };
     with_errors(errors, &value, &items)
@@ -43,12 +43,12 @@ pub(crate) fn derive_key_part(tokens: TokenStream) -> TokenStream {
     }
     let items = match &value.kind {
         Kind::Group(_) => TokenStream::new(),
-        _ if !errors.is_empty() => key_part(value.ident, &quote!(_tm::KeyType::Text), &quote!(_tm::Text)),
+        _ if !errors.is_empty() => key_part(&value, &quote!(_tm::KeyType::Text), &quote!(_tm::Text)),
         Kind::Newtype(inner) => key_part_newtype(value.ident, inner),
         Kind::Names(texts) => {
             let ordered = ascend(texts);
             let form = if ordered { quote!(_tm::Other) } else { quote!(_tm::Unordered) };
-            key_part(value.ident, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &form)
+            key_part(&value, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &form)
         }
         Kind::Unfit => TokenStream::new(),
     };
@@ -80,11 +80,11 @@ fn property_newtype(ident: &Ident, inner: &Type) -> TokenStream {
     }
 }
 
-fn property_names(ident: &Ident, texts: &[Text]) -> TokenStream {
+fn property_names(value: &Value<'_>, texts: &[Text]) -> TokenStream {
     let ordered = ascend(texts);
     let variants: Vec<_> = texts.iter().map(|text| &text.ident).collect();
     let texts: Vec<_> = texts.iter().map(|text| &text.text).collect();
-    let expected = format!("a text of `{}`", ident.unraw());
+    let expected = format!("a text of `{}`", value.ident.unraw());
     let write = quote!(_tm::Ok(_tm::Some(_tm::Value::from(match self { #(Self::#variants => #texts,)* }))));
     let read = quote! {
         match _tm::variant_text(value)? {
@@ -92,20 +92,21 @@ fn property_names(ident: &Ident, texts: &[Text]) -> TokenStream {
             other => _tm::unknown_variant(#expected, other),
         }
     };
-    property(ident, ordered, &write, &read)
+    property(value, ordered, &write, &read)
 }
 
-fn property_fallback(ident: &Ident) -> TokenStream {
-    property(ident, true, &quote!(loop {}), &quote!(loop {}))
+fn property_fallback(value: &Value<'_>) -> TokenStream {
+    property(value, true, &quote!(loop {}), &quote!(loop {}))
 }
 
 /// A property that is kept as text.
-fn property(ident: &Ident, ordered: bool, write: &TokenStream, read: &TokenStream) -> TokenStream {
+fn property(value: &Value<'_>, ordered: bool, write: &TokenStream, read: &TokenStream) -> TokenStream {
     let parameters = parameters(["value", "other"].map(|name| format_ident!("{name}")));
+    let head = head::of_trait(&quote!(_tm::Property), value.ident, value.generics);
     quote! {
         #parameters
         #[automatically_derived]
-        impl _tm::Property for #ident {
+        #head {
             const EDM: _tm::EdmType = _tm::EdmType::String;
             const CODEC: &'static str = "enum";
             const ORDERED: bool = #ordered;
@@ -130,31 +131,34 @@ fn key_part_newtype(ident: &Ident, inner: &Type) -> TokenStream {
     }
 }
 
-fn key_part(ident: &Ident, key_type: &TokenStream, form: &TokenStream) -> TokenStream {
+fn key_part(value: &Value<'_>, key_type: &TokenStream, form: &TokenStream) -> TokenStream {
+    let [part, form_of] = [quote!(_tm::KeyPart), quote!(_tm::KeyForm)]
+        .map(|implemented| head::of_trait(&implemented, value.ident, value.generics));
     quote! {
         #[automatically_derived]
-        impl _tm::KeyPart for #ident {
+        #part {
             const TYPE: _tm::KeyType = #key_type;
             type Key = Self;
         }
         #[automatically_derived]
-        impl _tm::KeyForm for #ident {
+        #form_of {
             type Form = #form;
         }
     }
 }
 
-fn group(ident: &Ident, members: &[Rc<Field>], is_sound: bool) -> TokenStream {
+fn group(value: &Value<'_>, members: &[Rc<Field>], is_sound: bool) -> TokenStream {
+    let head = head::of_trait(&quote!(_tm::PropertyGroup), value.ident, value.generics);
     let properties = schema::properties(members);
     let body = match is_sound {
         true => [fields::write(members), fields::read(members)],
-        false => fields::unreachable(),
+        false => fields::unreachable(asked(members, value.generics)),
     };
     let properties = if is_sound { properties } else { quote!(&[]) };
-    let defaults = is_sound.then(|| fields::default_checks(members));
+    let defaults = is_sound.then(|| fields::default_checks(members.iter().map(|field| &**field)));
     quote! {
         #[automatically_derived]
-        impl _tm::PropertyGroup for #ident {
+        #head {
             const PROPERTIES: &'static [_tm::PropertySchema] = #properties;
             #(#body)*
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
-use syn::{LitStr, Visibility};
+use syn::{Generics, LitStr, Visibility};
 
 use super::{
     field::{Field, Kind, case_of, resolve_all},
@@ -31,6 +31,8 @@ use crate::{
 pub(crate) struct Entity {
     pub(crate) ident: Ident,
     pub(crate) vis: Visibility,
+    /// Of an entity that is refused for them.
+    pub(crate) generics: Generics,
     /// The crate of the runtime.
     pub(crate) runtime: TokenStream,
     pub(crate) table: String,
@@ -72,6 +74,7 @@ impl Entity {
         let entity = Self {
             ident: input.ident.clone(),
             vis: input.vis.clone(),
+            generics: input.generics.clone(),
             runtime: runtime(&words.runtime),
             table: table(&words, input, errors),
             entity_type: entity_type(&words, input, errors),

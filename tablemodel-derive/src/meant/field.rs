@@ -40,6 +40,8 @@ pub(crate) struct Field {
     pub(crate) copy: Option<CopyWords>,
     /// The stored name that it had before.
     pub(crate) was: Option<LitStr>,
+    /// Whether nothing that it says is a mistake; else it may have been meant to be stored otherwise.
+    pub(crate) is_understood: bool,
 }
 
 /// How a field is stored.
@@ -65,6 +67,7 @@ impl Field {
     /// Resolves a field whose legal words were read with `legal`.
     pub(crate) fn resolve(field: &syn::Field, legal: &[&str], case: Case, errors: &mut Errors) -> Option<Self> {
         let ident = field.ident.clone()?;
+        let before = errors.count();
         let words = FieldWords::read(field, legal, errors);
         let name = ident.unraw().to_string();
         let is_array = is_array(&field.ty);
@@ -97,6 +100,7 @@ impl Field {
             property_span,
             copy: words.copy.get().cloned(),
             was: words.was.get().cloned(),
+            is_understood: errors.count() == before,
             ident,
         })
     }
@@ -118,6 +122,7 @@ impl Field {
             property_span: self.property_span,
             copy: None,
             was: None,
+            is_understood: self.is_understood,
             chunked: None,
             part: None,
         }

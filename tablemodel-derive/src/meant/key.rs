@@ -10,7 +10,7 @@ use super::field::{Field, Kind, look_up};
 use crate::{
     codec::Codec,
     errors::Errors,
-    template::{Piece, cut},
+    template::{Piece, cut, width},
 };
 
 /// A key template.
@@ -19,6 +19,8 @@ pub(crate) struct Key {
     pub(crate) segments: Vec<Segment>,
     /// Whether all of it could be read; rules about the whole are not asked of the rest.
     pub(crate) is_sound: bool,
+    /// How many fields its text names; `None` where there is no text.
+    pub(crate) width: Option<usize>,
 }
 
 /// A piece of a key.
@@ -55,12 +57,12 @@ impl Key {
             errors.at(span, "the template is empty; a key is literals and `{field}`s");
             is_sound = false;
         }
-        Self { span, segments, is_sound }
+        Self { span, segments, is_sound, width: Some(width(&literal.value())) }
     }
 
     /// A template that was not given well.
     pub(crate) fn missing() -> Self {
-        Self { span: Span::call_site(), segments: Vec::new(), is_sound: false }
+        Self { span: Span::call_site(), segments: Vec::new(), is_sound: false, width: None }
     }
 
     /// The fields in it, in order.

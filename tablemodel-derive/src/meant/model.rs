@@ -1,7 +1,7 @@
 //! A model, resolved: one variant per entity, and perhaps one for all other rows.
 
 use proc_macro2::{Ident, TokenStream};
-use syn::{Fields, Type, Visibility};
+use syn::{Fields, Generics, Type, Visibility};
 
 use super::entity::runtime;
 use crate::{
@@ -12,6 +12,8 @@ use crate::{
 /// The model.
 pub(crate) struct Model<'a> {
     pub(crate) ident: &'a Ident,
+    /// Of a model that is refused for them.
+    pub(crate) generics: &'a Generics,
     pub(crate) vis: &'a Visibility,
     /// The crate of the runtime.
     pub(crate) runtime: TokenStream,
@@ -30,7 +32,8 @@ impl<'a> Model<'a> {
     pub(crate) fn resolve(input: &'a Input, errors: &mut Errors) -> Self {
         let words = ContainerWords::read(&input.words, &ContainerWords::OF_MODEL, errors);
         let runtime = runtime(&words.runtime);
-        let mut model = Self { ident: &input.ident, vis: &input.vis, runtime, entities: Vec::new(), other: None };
+        let Input { ident, generics, vis, .. } = input;
+        let mut model = Self { ident, generics, vis, runtime, entities: Vec::new(), other: None };
         match &input.shape {
             Container::Enum(variants) => variants.iter().for_each(|variant| model.list(variant, errors)),
             Container::Named(_) | Container::Newtype(_) | Container::Other(_) => {

@@ -38,6 +38,7 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
         check_handles(entity, errors);
         check_methods(entity, errors);
         check_functions(entity, errors);
+        check_constants(entity, errors);
     }
     check_reserved(entity, errors);
 }
@@ -142,10 +143,25 @@ fn check_method(method: Ident, field: &Field, methods: &mut Vec<(Ident, String)>
 
 fn check_functions(entity: &Entity, errors: &mut Errors) {
     let mut taken: Vec<String> = FUNCTIONS.map(String::from).to_vec();
+    let unnamed = entity.fields.iter().filter(|field| field.has_handle() && field.constant.is_none());
+    taken.extend(unnamed.map(|field| field.handle().to_string()));
     check_function(&entity.find, "the primary path", "choose another with `find = \"..\"`", &mut taken, errors);
     for index in &entity.indexes {
         let what = format!("{} `{}`", if index.is_list { "list" } else { "index" }, index.name);
         check_function(&index.name, &what, "choose another name", &mut taken, errors);
+    }
+}
+
+/// A handle that the user named is not the name of a function.
+fn check_constants(entity: &Entity, errors: &mut Errors) {
+    let starts = std::iter::once(&entity.find).chain(entity.indexes.iter().map(|index| &index.name));
+    let functions: Vec<String> = starts.map(Ident::to_string).chain(FUNCTIONS.map(String::from)).collect();
+    let named = entity.fields.iter().filter(|field| field.has_handle());
+    for constant in named.filter_map(|field| field.constant.as_ref()) {
+        if functions.contains(&constant.to_string()) {
+            let message = format!("the handle `{constant}` would have the name of the function `{constant}()`");
+            errors.at(constant.span(), format!("{message}: choose another with `constant = \"..\"`"));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream};
+use syn::Generics;
 
 use super::{
     entity::runtime,
@@ -16,6 +17,8 @@ use crate::{
 /// The projection.
 pub(crate) struct Projection<'a> {
     pub(crate) ident: &'a Ident,
+    /// Of a projection that is refused for them.
+    pub(crate) generics: &'a Generics,
     /// The crate of the runtime.
     pub(crate) runtime: TokenStream,
     /// The entity; `None` if it was not given well.
@@ -41,6 +44,6 @@ impl<'a> Projection<'a> {
         }
         let fields = resolve_all(fields, &FieldWords::OF_PROJECTION, &Slot::Absent, errors);
         let runtime = runtime(&words.runtime);
-        Self { ident: &input.ident, runtime, of: words.of.get().cloned(), fields }
+        Self { ident: &input.ident, generics: &input.generics, runtime, of: words.of.get().cloned(), fields }
     }
 }

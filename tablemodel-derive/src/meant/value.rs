@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream};
-use syn::Type;
+use syn::{Generics, Type};
 
 use super::{
     entity::runtime,
@@ -19,6 +19,8 @@ use crate::{
 /// The type.
 pub(crate) struct Value<'a> {
     pub(crate) ident: &'a Ident,
+    /// Of a type that is refused for them.
+    pub(crate) generics: &'a Generics,
     /// The crate of the runtime.
     pub(crate) runtime: TokenStream,
     pub(crate) kind: Kind<'a>,
@@ -61,7 +63,7 @@ impl<'a> Value<'a> {
                 Kind::Unfit
             }
         };
-        Self { ident: &input.ident, runtime: runtime(&words.runtime), kind }
+        Self { ident: &input.ident, generics: &input.generics, runtime: runtime(&words.runtime), kind }
     }
 }
 

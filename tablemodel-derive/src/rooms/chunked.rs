@@ -31,8 +31,8 @@ fn is_chunk(property: &str, other: &str) -> bool {
 }
 
 /// That the type is one that can be cut, which only types tell.
-pub(crate) fn checks(entity: &Entity) -> TokenStream {
-    let chunked = entity.fields.iter().filter(|field| field.chunked.is_some() && field.kind == Kind::Plain);
+pub(crate) fn checks<'a>(fields: impl Iterator<Item = &'a Field>) -> TokenStream {
+    let chunked = fields.filter(|field| field.chunked.is_some() && field.kind == Kind::Plain);
     let checks = chunked.map(|field| {
         let (name, ty) = (&field.name, &field.ty);
         quote_spanned!(ty.span()=> const _: () = _tm::check_chunked(#name, <#ty as _tm::Property>::CODEC);)

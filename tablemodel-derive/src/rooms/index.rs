@@ -262,7 +262,11 @@ pub(super) fn condition(when: &WhenWord, fields: &[Rc<Field>], errors: &mut Erro
 
 fn cover(words: &IndexWords, fields: &[Rc<Field>], errors: &mut Errors) -> Cover {
     let Some(names) = words.keep.get() else {
-        return if words.keys_only.is_given() { Cover::KeysOnly } else { Cover::Whole };
+        return match words.keep.is_absent() {
+            _ if !words.keys_only.is_absent() => Cover::KeysOnly,
+            true => Cover::Whole,
+            false => Cover::Keep(Vec::new()),
+        };
     };
     if names.is_empty()
         && let Some(span) = words.keep.span()

@@ -1,8 +1,10 @@
 //! The item under a derive: its shape, its fields or variants, and its words.
 //! Which shapes and words a derive takes is the derive's to say.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Attribute, Data, DeriveInput, Expr, Field, Fields, GenericParam, Visibility, ext::IdentExt};
+use proc_macro2::{Ident, TokenStream};
+use syn::{
+    Attribute, Data, DeriveInput, Expr, Field, Fields, GenericParam, Generics, Visibility, ext::IdentExt, parse_quote,
+};
 
 use super::{Slot, Word, attribute_words, unknown_word};
 use crate::errors::Errors;
@@ -11,6 +13,8 @@ use crate::errors::Errors;
 pub(crate) struct Input {
     pub(crate) ident: Ident,
     pub(crate) vis: Visibility,
+    /// Of a type that is refused for them, bounded by what every stored type is.
+    pub(crate) generics: Generics,
     pub(crate) words: Vec<Word>,
     pub(crate) shape: Container,
 }
@@ -47,12 +51,16 @@ impl Input {
             }
         };
         let words = attribute_words(&input.attrs, errors);
-        if !input.generics.params.is_empty() || input.generics.where_clause.is_some() {
-            let span = input.generics.params.first().map_or(input.ident.span(), name_span);
+        let mut generics = input.generics;
+        if !generics.params.is_empty() || generics.where_clause.is_some() {
+            let span = generics.params.first().map_or(input.ident.span(), |first| parameter_name(first).span());
             errors.at(span, "generic types cannot be stored: the stored format is one constant per type");
-            return None;
+            generics
+                .make_where_clause()
+                .predicates
+                .push(parse_quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static));
         }
-        Some(Self { ident: input.ident, vis: input.vis, words, shape: shape(input.data) })
+        Some(Self { ident: input.ident, vis: input.vis, generics, words, shape: shape(input.data) })
     }
 
     /// The name without `r#`.
@@ -62,11 +70,11 @@ impl Input {
 }
 
 /// `T`, `'a` or `N`.
-fn name_span(parameter: &GenericParam) -> Span {
+pub(crate) fn parameter_name(parameter: &GenericParam) -> &Ident {
     match parameter {
-        GenericParam::Lifetime(parameter) => parameter.lifetime.ident.span(),
-        GenericParam::Type(parameter) => parameter.ident.span(),
-        GenericParam::Const(parameter) => parameter.ident.span(),
+        GenericParam::Lifetime(parameter) => &parameter.lifetime.ident,
+        GenericParam::Type(parameter) => &parameter.ident,
+        GenericParam::Const(parameter) => &parameter.ident,
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) use self::{
     container::ContainerWords,
     entity::EntityWords,
     field::{DefaultWord, FieldWords},
-    input::{Container, Input, Variant, VariantWords, refuse_words},
+    input::{Container, Input, Variant, VariantWords, parameter_name, refuse_words},
     slot::Slot,
     word::{Word, attribute_words, unknown_word},
 };

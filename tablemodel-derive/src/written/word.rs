@@ -138,6 +138,15 @@ impl Word {
         }
     }
 
+    /// What stands first in parentheses, if it is a name: of words that could not all be read.
+    pub(crate) fn head(&self) -> Option<Ident> {
+        let Given::List(inside) = &self.given else { return None };
+        match inside.clone().into_iter().next() {
+            Some(TokenTree::Ident(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// `name(some::Type, a, b(..))`: what stands first, and the words after it.
     pub(crate) fn head_and_words(&self, errors: &mut Errors) -> Option<(TokenStream, Vec<Word>)> {
         let Given::List(inside) = &self.given else { return None };

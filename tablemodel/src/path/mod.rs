@@ -54,6 +54,9 @@ type FoundBy<P> = <P as Path>::Found;
 /// Boxed and named, so that a path that is not ready for its terminal is one error and not one for each use of a type.
 pub type Running<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
+/// What [`Path::get_many`] gives.
+pub type Many<P> = Running<Vec<Option<FoundBy<P>>>>;
+
 /// The results of a path one by one: `Send`, and free of what it was made from.
 pub type Results<T> = Pin<Box<dyn Stream<Item = Result<T>> + Send>>;
 

@@ -108,18 +108,23 @@ impl IndexSchema {
 
 /// Whether rows of two entities could have the same key, so that one would overwrite the other.
 pub(crate) const fn rows_may_collide(a: &EntitySchema, b: &EntitySchema) -> bool {
+    colliding(a, b).is_some()
+}
+
+/// The numbers of such rows, among the places of each.
+pub(crate) const fn colliding(a: &EntitySchema, b: &EntitySchema) -> Option<(usize, usize)> {
     let mut i = 0;
     while i <= a.indexes.len() {
         let mut j = 0;
         while j <= b.indexes.len() {
             if a.place(i).may_meet(&b.place(j)) {
-                return true;
+                return Some((i, j));
             }
             j += 1;
         }
         i += 1;
     }
-    false
+    None
 }
 
 /// Table names are compared without case, as the service does.

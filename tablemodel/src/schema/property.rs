@@ -147,31 +147,34 @@ impl FieldSchema {
     }
 }
 
-/// Whether two of the properties have one name. Those of an array ascend, and are looked at once.
-pub(super) const fn repeats(properties: &[PropertySchema]) -> bool {
+/// A name that two of the properties have. Those of an array ascend, and are looked at once.
+pub(super) const fn repeated(properties: &[PropertySchema]) -> Option<&'static str> {
     let mut i = 1;
     while i < properties.len() {
         if !matches!(compare(at(properties, i - 1).property, at(properties, i).property), Ordering::Less) {
             let (before, rest) = properties.split_at(i);
-            return share_a_name(before, rest) || repeats(before) || repeats(rest);
+            return match (shared(before, rest), repeated(before)) {
+                (None, None) => repeated(rest),
+                (Some(name), _) | (None, Some(name)) => Some(name),
+            };
         }
         i += 1;
     }
-    false
+    None
 }
 
-/// Whether a property of `a` has the name of one of `b`.
-pub(super) const fn share_a_name(a: &[PropertySchema], b: &[PropertySchema]) -> bool {
+/// A name that a property of `a` and one of `b` have.
+pub(super) const fn shared(a: &[PropertySchema], b: &[PropertySchema]) -> Option<&'static str> {
     let mut i = 0;
     while i < a.len() {
         let mut j = 0;
         while j < b.len() {
             if same(at(a, i).property, at(b, j).property) {
-                return true;
+                return Some(at(a, i).property);
             }
             j += 1;
         }
         i += 1;
     }
-    false
+    None
 }

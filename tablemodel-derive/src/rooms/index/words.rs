@@ -5,7 +5,7 @@ use proc_macro2::{Ident, TokenTree};
 use syn::LitStr;
 
 use crate::{
-    errors::Errors,
+    errors::{Errors, near},
     written::{Slot, Word, unknown_word},
 };
 
@@ -38,19 +38,42 @@ const LEGAL: [&str; 9] = ["row", "unique", "keep", "keys_only", "when", "partiti
 impl IndexWords {
     /// Reads `index(..)`; `None` where it has no name.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
-        let mut words = word.words(errors)?.into_iter();
-        let first = words.next().filter(|first| first.is_alone() && !LEGAL.contains(&first.text().as_str()));
-        let Some(first) = first else {
-            return word.wrong("needs a name first", "`index(by_email, row = \"email_{email}\")`", errors);
+        let before = errors.count();
+        let mut words = word.words(errors)?.into_iter().peekable();
+        let is_half_read = errors.count() > before;
+        let mut index = if is_half_read {
+            words.next_if(Word::is_alone);
+            Self::named(word.head().filter(|head| !LEGAL.contains(&head.to_string().as_str()))?, "index")
+        } else {
+            let first = words.next().filter(|first| first.is_alone() && !LEGAL.contains(&first.text().as_str()));
+            let Some(first) = first else {
+                return word.wrong("needs a name first", "`index(by_email, row = \"email_{email}\")`", errors);
+            };
+            Self::named(first.name, "index")
         };
-        let mut index = Self::named(first.name, "index");
         words.for_each(|word| {
             if !index.take(&word, errors) {
-                index.has_unknown = true;
-                unknown_word(&word, "in `index(..)`", &LEGAL, errors);
+                index.refuse(&word, errors);
             }
         });
+        if is_half_read {
+            index.miss();
+        }
         Some(index)
+    }
+
+    fn refuse(&mut self, word: &Word, errors: &mut Errors) {
+        self.has_unknown = true;
+        if near(&word.text(), &["keep", "keys_only"]).is_some() {
+            self.keep.spoil();
+        }
+        unknown_word(word, "in `index(..)`", &LEGAL, errors);
+    }
+
+    /// Takes what could not be read for the word that is most missed.
+    fn miss(&mut self) {
+        self.has_unknown = true;
+        if self.row.is_absent() { self.row.spoil() } else { self.keep.spoil() }
     }
 
     /// Without any word.

@@ -1,5 +1,5 @@
 //! Names of the user that could meet those of generated code, under every lint.
-#![deny(warnings, missing_docs, nonstandard_style, unreachable_pub, single_use_lifetimes)]
+#![deny(warnings, missing_docs, nonstandard_style, unreachable_pub, unused_qualifications, single_use_lifetimes)]
 #![deny(clippy::all, clippy::pedantic, clippy::indexing_slicing, clippy::unwrap_used)]
 // Nothing of the crate is in scope: every derive and trait is named in full.
 

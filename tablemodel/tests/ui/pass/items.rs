@@ -1,5 +1,5 @@
 //! Fields named like structs and constants that are in scope: no parameter is taken for those.
-#![deny(warnings, missing_docs, unreachable_pub)]
+#![deny(warnings, missing_docs, unreachable_pub, unused_qualifications)]
 #![deny(clippy::all, clippy::pedantic)]
 
 /// An entity among them.

@@ -32,4 +32,26 @@ enum Company {
     Other(Row),
 }
 
+#[derive(TableEntity)]
+#[table(name = "Rooms", partition = "{house}", row = "room_{number:06}")]
+#[table(index(by_name, row = "name_{name}", unique))]
+struct Room {
+    house: String,
+    number: u32,
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "rooms", partition = "{street}", row = "name_{number:06}")]
+struct House {
+    street: String,
+    number: u32,
+}
+
+#[derive(TableModel)]
+enum Rooms {
+    Room(Room),
+    House(House),
+}
+
 fn main() {}

@@ -89,4 +89,28 @@ struct Misspelt {
 #[table(of = "Employee")]
 struct OfText(u32);
 
+/// In tables of the framework.
+#[derive(TableEntity)]
+#[table(name = "TMDirty", partition = "{a}", row = "r")]
+#[table(index(by_b, table = "tmschema", partition = "{b}", row = "{a}"))]
+struct OfTheFramework {
+    a: String,
+    b: String,
+}
+
+/// Handles and functions of one name.
+#[derive(TableEntity)]
+#[table(name = "Handles", partition = "{a}", row = "r")]
+#[table(index(AGE, row = "age_{age}"), index(by_b, row = "b_{b}"))]
+struct OneName {
+    a: String,
+    age: u8,
+    #[table(constant = "by_b")]
+    b: String,
+    #[table(constant = "find")]
+    c: String,
+    #[table(constant = "in_partition")]
+    d: String,
+}
+
 fn main() {}
