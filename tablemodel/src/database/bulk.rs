@@ -20,14 +20,15 @@ use futures_util::{
 use tablemodel_store::limits;
 use tokio::{runtime::Handle, task::JoinSet};
 
+pub(super) use self::held::rows_each;
 use self::held::{Held, Most};
 use crate::{
     database::{Database, Registered, execute::Asked},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
-    rooms::{copy::Source, wide},
-    schema::{Cover, EntitySchema},
+    rooms::copy::Source,
+    schema::EntitySchema,
 };
 
 /// Batches in flight to a store behind a network.
@@ -389,17 +390,4 @@ fn concerns_all(error: &Error) -> bool {
         ErrorKind::Unavailable => error.operation().is_none(), // else another is busy with what that one asks for
         _ => false,
     }
-}
-
-/// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.
-pub(super) fn rows_each(schema: &'static EntitySchema) -> usize {
-    let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
-    let own = wide::most_rows(schema);
-    let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
-    // Of each copy, the source and its back-reference may stand here; of each aggregate, its cell and target, and of the
-    // least or greatest a contribution.
-    let contributions = schema.aggregates.iter().filter(|aggregate| aggregate.is_extreme()).count();
-    let others = 2 * (schema.copies.len() + schema.aggregates.len()) + contributions;
-    let former = schema.former().count(); // taken away with the first write of an older row
-    own + here + lists + others + former + usize::from(schema.has_outbox())
 }

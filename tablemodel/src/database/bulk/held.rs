@@ -6,10 +6,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use tablemodel_store::size;
 
-use super::rows_each;
 use crate::{
     plan::{change::Change, image::Image, states::IndexState},
-    rooms::aggregate,
+    rooms::{aggregate, wide},
     schema::{Cover, EntitySchema},
 };
 
@@ -163,4 +162,17 @@ fn blobs(image: &Image) -> usize {
         let _ = image;
         0
     }
+}
+
+/// The most rows that one entity takes in its own partition: itself with its parts, its index rows there, and an outbox row.
+pub(in crate::database) fn rows_each(schema: &'static EntitySchema) -> usize {
+    let here = schema.indexes.iter().filter(|index| index.elsewhere.is_none()).count();
+    let own = wide::most_rows(schema);
+    let lists = schema.indexes.iter().filter(|index| index.cover == Cover::List).count(); // a chunk beside the head
+    // Of each copy, the source and its back-reference may stand here; of each aggregate, its cell and target, and of the
+    // least or greatest a contribution.
+    let contributions = schema.aggregates.iter().filter(|aggregate| aggregate.is_extreme()).count();
+    let others = 2 * (schema.copies.len() + schema.aggregates.len()) + contributions;
+    let former = schema.former().count(); // taken away with the first write of an older row
+    own + here + lists + others + former + usize::from(schema.has_outbox())
 }
