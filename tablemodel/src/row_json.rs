@@ -84,8 +84,8 @@ pub(crate) fn from_line(line: &str) -> Result<(String, Row), String> {
             None => None,
         };
         let value = from_json(json, annotation).ok_or_else(|| {
-            let edm =
-                annotation.map_or_else(|| "text, truth value or 32-bit integer".to_owned(), |edm| edm.to_string());
+            let edm = annotation
+                .map_or_else(|| "text, truth value, 32-bit integer or fraction".to_owned(), |edm| edm.to_string());
             format!("`{name}` is not of its type: {edm}")
         })?;
         properties.insert(name.as_str(), value);

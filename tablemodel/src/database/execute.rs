@@ -77,8 +77,10 @@ impl Database {
         asked: Asked,
     ) -> Result<Vec<Outcome>> {
         self.carry_out(registered, partition, changes, asked).await.map_err(|error| match changes {
-            [change] => error.of(change.schema().entity_type).at_key(change.key().clone()),
-            _ => error,
+            [change] if error.entity().is_none_or(|entity| entity == change.schema().entity_type) => {
+                error.of(change.schema().entity_type).at_key(change.key().clone())
+            }
+            _ => error, // of several, or of another that would go with it
         })
     }
 

@@ -199,7 +199,7 @@ impl Database {
     }
 
     /// The rows of one partition at these row keys: by one query as far as they stand close together, the others one by one.
-    async fn rows_at<'k>(
+    pub(super) async fn rows_at<'k>(
         &self,
         table: &str,
         partition: &str,

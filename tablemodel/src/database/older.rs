@@ -4,6 +4,8 @@
 //!
 //! What an upgrade makes of them is planned elsewhere.
 
+use std::collections::BTreeMap;
+
 use tablemodel_store::{Row, RowKey};
 
 use crate::{
@@ -75,14 +77,23 @@ impl Run<'_> {
     /// Writes holders that are to follow as new, where an older version wrote them and others copy them: what their upgrade makes of
     /// them is new to those, who follow in that commit, and would not in one of their source.
     pub(super) async fn renew_copied<'c>(&self, holders: impl Iterator<Item = &'c Change> + Send) -> Result<()> {
+        let mut places: BTreeMap<(&str, &str), (&'static EntitySchema, Vec<&str>)> = BTreeMap::new();
         for holder in holders {
-            let schema = holder.schema();
+            let (schema, key) = (holder.schema(), holder.key());
             if schema.has_ancestors()
                 && self.db.is_atomic()
                 && !has_moving_blobs(schema)
                 && !self.db.registered(schema)?.setting.copied.is_empty()
             {
-                self.db.renew(schema, holder.key()).await?;
+                let place = places.entry((schema.entity_type, &key.partition)).or_insert((schema, Vec::new()));
+                place.1.push(&key.row);
+            }
+        }
+        for ((_, partition), (schema, rows)) in places {
+            for (_, row) in self.db.rows_at(&self.db.table_name(schema.table), partition, rows).await? {
+                if let Some(row) = row.filter(|row| version::is_older(schema, row)) {
+                    self.db.renew(schema, &row.key).await?;
+                }
             }
         }
         Ok(())

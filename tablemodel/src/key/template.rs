@@ -84,21 +84,25 @@ impl Template {
         }
     }
 
-    /// The field that makes a key too long, or the framework's own: the one with the longest text, or with that mark in it.
+    /// The field that makes a key too long, or the framework's own: the one that is longest in it, or has that mark as it is.
     #[cold]
     fn blamed<'v>(&self, fault: KeyFault, value_of: impl Fn(&Part) -> Option<ValueRef<'v>>) -> Option<&'static str> {
-        let texts = self.0.iter().filter_map(|segment| match segment {
-            Segment::Literal(_) => None,
-            Segment::Part(part) => match value_of(part)? {
-                ValueRef::String(text) => Some((part.field, text)),
-                _ => None,
-            },
-        });
-        let blamed = match fault {
-            KeyFault::Reserved => texts.into_iter().find(|(_, text)| text.contains("~~")),
-            _ => texts.max_by_key(|(_, text)| text.len()),
-        };
-        blamed.map(|(field, _)| field)
+        let (mut longest, mut rest) = ((0, None), self.0);
+        while let [segment, tail @ ..] = rest {
+            let mut text = String::new();
+            if let Segment::Part(part) = segment
+                && let Some(value) = value_of(part)
+                && part.write(&mut text, value, separator(tail)).is_ok()
+            {
+                let is_marked = part.codec == Codec::Raw && (text.starts_with("~~") || text.contains(" ~~"));
+                let weight = if fault == KeyFault::Reserved { usize::from(is_marked) } else { text.len() };
+                if weight > longest.0 {
+                    longest = (weight, Some(part.field));
+                }
+            }
+            rest = tail;
+        }
+        longest.1
     }
 
     /// Appends the key as far as values go, and the literal before the first component without one; gives what is left.

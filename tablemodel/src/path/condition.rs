@@ -1,7 +1,7 @@
 //! The condition of a scan: what of it the store can test, and whether it holds of a row that was read.
 //!
 //! A value is compared as its field reads it: other programs may have stored it as another type. The store knows types alone, so it is
-//! asked for each that the field reads too; where those are too many to say, it is not asked.
+//! asked for each that the field reads too; where those are too many to say, it is not asked. JSON is compared by its text.
 
 use tablemodel_store::{Comparison, EdmType, Filter, Value, ValueRef};
 
@@ -66,13 +66,15 @@ fn compared(property: &'static str, comparison: Comparison, value: &Value, form:
     let any = |least: Value| Filter::compare(property, Comparison::GreaterOrEqual, least);
     let integers = || any(Value::Int32(i32::MIN)).or(any(Value::Int64(i64::MIN)));
     let (others, is_exact) = match (form.codec, value) {
-        (_, Value::Int32(number)) => (Some(Filter::compare(property, comparison, i64::from(*number))), true),
-        (_, Value::Int64(number)) => (narrower(property, comparison, *number), true),
-        ("f32" | "f64" | "i128" | "decimal", _) => (Some(integers()), false),
+        ("u8" | "u16" | "i8" | "i16" | "i32", Value::Int32(number)) => {
+            (Some(Filter::compare(property, comparison, i64::from(*number))), true)
+        }
+        ("u32" | "i64", Value::Int64(number)) => (narrower(property, comparison, *number), true),
+        ("f32" | "f64" | "i128", _) => (Some(integers()), false),
         ("uuid", _) => (Some(any(Value::String(String::new()))), false),
         ("bool" | "char" | "string" | "bytes" | "datetime" | "date" | "enum" | "json", _) => (None, true),
         (own, _) if own.starts_with("[u8; ") => (None, true),
-        // Texts of other lengths or in other letters are read too, or whoever wrote the codec knows what is.
+        // Texts of other lengths or in other letters are read too (`u64`, `decimal`, `ulid`), or whoever wrote the codec knows what is.
         _ => return None,
     };
     let filter = match others {

@@ -108,6 +108,8 @@ pub(crate) struct BatchPlan {
     pub(crate) contents: Vec<crate::rooms::list::Content>,
     /// Table and partition, of a plan that follows another.
     place: (String, String),
+    /// How many changes were added.
+    added: usize,
 }
 
 /// The rows before a change: as earlier changes of its batch leave them, else as read.
@@ -187,6 +189,7 @@ impl BatchPlan {
         let gone = taken.filter(|(row, _)| *row != key.row || properties.is_none());
         self.gone.extend(gone.map(|(row, sequence)| (row.to_owned(), sequence, number)));
         self.left.push(Left { row: key.row.clone(), properties, parts, born });
+        self.added += 1;
         Ok(())
     }
 

@@ -101,8 +101,9 @@ fn parse(text: &str) -> Option<RowKind<'_>> {
 /// The entity type that the row names with a version that is none: only damage, or another program, writes that.
 pub(crate) fn damaged(properties: &Properties) -> Option<&str> {
     let (name, version) = entity_type(properties)?.split_once('@')?;
-    let is_damaged = version.parse::<u32>().is_err();
-    is_damaged.then(|| name.split_once('.').map_or(name, |(entity, _)| entity))
+    let (entity, derived) = name.split_once('.').unwrap_or((name, ""));
+    let is_read = derived != "~dead"; // of a tombstone nobody asks the version
+    (is_read && version.parse::<u32>().is_err()).then_some(entity)
 }
 
 /// The version that wrote the row, by its discriminator.

@@ -53,7 +53,7 @@ impl Address {
         }
     }
 
-    /// Makes a store of this kind at a path, where nothing is.
+    /// Makes a store at a path where nothing is; it will be moved to the address, beside which its blobs are.
     #[cfg(feature = "embedded")]
     pub(super) async fn create_at(
         &self,
@@ -61,8 +61,8 @@ impl Address {
         entities: &'static [&'static EntitySchema],
         path: &std::path::Path,
     ) -> Result<Database> {
-        let Self::Embedded(_) = self;
-        builder(place).open_file(entities, path, true).await
+        let Self::Embedded(address) = self;
+        beside(builder(place), address).open_file(entities, path, true).await
     }
 
     #[cfg(not(feature = "embedded"))]
@@ -123,6 +123,18 @@ fn with_blobs(builder: crate::DatabaseBuilder, place: &Place) -> crate::Database
 
 #[cfg(all(feature = "embedded", not(feature = "blob")))]
 fn with_blobs(builder: crate::DatabaseBuilder, _: &Place) -> crate::DatabaseBuilder {
+    builder
+}
+
+/// With the blobs beside this file, unless told otherwise.
+#[cfg(all(feature = "embedded", feature = "blob"))]
+fn beside(mut builder: crate::DatabaseBuilder, file: &std::path::Path) -> crate::DatabaseBuilder {
+    builder.blobs.or_beside(file);
+    builder
+}
+
+#[cfg(all(feature = "embedded", not(feature = "blob")))]
+fn beside(builder: crate::DatabaseBuilder, _: &std::path::Path) -> crate::DatabaseBuilder {
     builder
 }
 

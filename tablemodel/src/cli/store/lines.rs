@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::{BufReader, BufWriter},
+    io::{self, BufReader, BufWriter},
     path::{Path, PathBuf},
 };
 
@@ -40,8 +40,8 @@ pub(super) async fn import(
     let filled = async |path: &Path| {
         let db = address.create_at(&words.place, entities, path).await?;
         let imported = db.import(BufReader::new(lines)).await;
-        db.close().await?;
-        imported
+        let closed = db.close().await;
+        imported.and_then(|imported| closed.map(|()| imported))
     };
     let imported = new_file(store, filled).await?;
     Ok(done(format!("the store has {} of {}", counted(&imported), words.path.display()), words, imported))
@@ -50,26 +50,42 @@ pub(super) async fn import(
 /// Has a file made beside its place, and puts it there once it is whole; takes it away if it cannot be made.
 async fn new_file<T>(path: &Path, make: impl AsyncFnOnce(&Path) -> Result<T>) -> Result<T> {
     let beside = beside(path);
-    for taken in [path, &beside] {
-        if taken.exists() {
-            let detail = format!("{}: there is such a file, and it is not written over", taken.display());
-            return Err(Error::new(ErrorKind::Denied, detail));
-        }
+    if path.exists() {
+        return Err(taken(path));
     }
     let made = match make(&beside).await {
-        Ok(made) => fs::rename(&beside, path).map(|()| made).map_err(|error| denied("write", path, &error)),
+        Ok(made) => place(&beside, path).map(|()| made),
         Err(error) => Err(error),
     };
-    if made.is_err() {
-        let _ = fs::remove_file(&beside); // what is told is why it could not be made
-    }
+    let _ = fs::remove_file(&beside); // it may have been renamed; what is told is why it could not be made
     made
 }
 
+/// A place that no other run of the tool writes to.
 fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
+    beside.push(format!(".{}.new", std::process::id()));
     beside.into()
+}
+
+/// Lets the file appear, unless there is one by now.
+fn place(beside: &Path, path: &Path) -> Result<()> {
+    match fs::hard_link(beside, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(path)),
+        // A file system without hard links.
+        Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied) => {
+            if path.exists() {
+                return Err(taken(path));
+            }
+            fs::rename(beside, path).map_err(|error| denied("write", path, &error))
+        }
+        linked => linked.map_err(|error| denied("write", path, &error)),
+    }
+}
+
+fn taken(path: &Path) -> Error {
+    let detail = format!("{}: there is such a file, and it is not written over", path.display());
+    Error::new(ErrorKind::Denied, detail)
 }
 
 fn counted(moved: &Transferred) -> String {

@@ -209,7 +209,8 @@ impl Run<'_> {
     pub(super) fn typed(&self, error: StoreError, plan: &BatchPlan) -> Error {
         let failed = failed_row(&error, plan);
         let is_too_large = error.kind() == StoreErrorKind::TooLarge;
-        if let Some(row) = failed.filter(|_| is_too_large)
+        let is_own = |row: &&BatchRow| matches!(row.planned.role, Role::Primary | Role::Part);
+        if let Some(row) = failed.filter(|_| is_too_large).filter(is_own)
             && let Some(properties) = row.planned.action.properties()
             && let Err(told) = shape::check_row(row.schema, &self.key(&row.planned.row), properties)
         {

@@ -200,7 +200,10 @@ impl Check {
     /// A row without a known type: of an adopted entity if its keys are, else not ours; unless what it says is one of ours, damaged.
     fn foreign(&mut self, db: &Database, row: &Row) -> Result<()> {
         let damaged = system::damaged(&row.properties);
-        if damaged.is_some_and(|entity| db.model().iter().any(|schema| schema.entity_type == entity)) {
+        let is_here = |schema: &'static EntitySchema| schema.tables().any(|own| own.eq_ignore_ascii_case(self.table));
+        let is_ours =
+            |entity: &str| db.model().iter().copied().any(|schema| schema.entity_type == entity && is_here(schema));
+        if damaged.is_some_and(is_ours) {
             let told = system::entity_type(&row.properties).unwrap_or_default();
             let detail = format!("its entity type `{told}` names no version: whoever reads this range is told so");
             self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::No);

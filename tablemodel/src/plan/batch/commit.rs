@@ -30,28 +30,28 @@ impl BatchPlan {
         (missing, claims): (&Missing, &KnownClaims),
         guests: usize,
     ) -> Result<Vec<Batch>> {
-        let is_over = |rows: usize| rows > limits::MAX_BATCH_OPERATIONS;
-        if is_over(self.rows.len()) && is_over(self.rows_without(guests)) {
+        let own = self.added.saturating_sub(guests);
+        if guests == 0 && self.rows.len() > limits::MAX_BATCH_OPERATIONS {
             return Err(self.too_many());
         }
         if !(self.outgoing.is_empty() && self.staged.is_empty()) {
             self.check_rows(partition)?;
         }
         let batches = self.all_batches(table, partition, prefix, missing, claims)?;
-        for (at, batch) in batches.iter().enumerate() {
-            if at > 0 || guests == 0 {
-                check_size(batch, self.remedy())?;
-            } else {
-                check_bytes(batch, self.remedy())?;
-            }
+        let (first, others) = batches.split_at(1);
+        match guests {
+            0 => first.iter().try_for_each(|batch| check_size(batch, self.remedy(own)))?,
+            _ => check_size(&self.batch_of(table, partition, own), self.remedy(own))?,
         }
+        others.iter().try_for_each(|batch| check_size(batch, self.remedy(own)))?;
         Ok(batches)
     }
 
-    /// How many rows are not of the last so many changes alone.
-    fn rows_without(&self, guests: usize) -> usize {
-        let own = self.left.len().saturating_sub(guests);
-        self.rows.iter().filter(|row| row.change < own).count()
+    /// What the first so many changes write, and no later one alone.
+    fn batch_of(&self, table: &str, partition: &str, own: usize) -> Batch {
+        let rows = self.rows.iter().filter(|row| row.change < own);
+        let operations = rows.map(|row| Operation { row: row.planned.row.clone(), action: row.planned.action.clone() });
+        Batch { operations: operations.collect(), ..Batch::new(table, partition) }
     }
 
     /// That a store takes each row: asked where something is written before them.
@@ -144,11 +144,11 @@ impl BatchPlan {
         Ok(writes.into_iter().filter_map(|(away, row, action)| Some((away, row, action?))).collect())
     }
 
-    /// What helps where it is too much for one batch.
-    fn remedy(&self) -> Remedy {
-        let first = self.left.first().map(|left| &left.row);
-        let is_one = self.left.iter().all(|left| Some(&left.row) == first || self.shared.contains(&left.row));
-        if is_one { Remedy::Less } else { Remedy::Apart }
+    /// What helps where the first so many changes are too much for one batch.
+    fn remedy(&self, own: usize) -> Remedy {
+        let mut rows = self.left.iter().take(own).map(|left| &left.row);
+        let first = rows.next();
+        if rows.all(|row| Some(row) == first) { Remedy::Less } else { Remedy::Apart }
     }
 
     pub(super) fn too_many(&self) -> Error {
@@ -157,7 +157,7 @@ impl BatchPlan {
             "the batch writes {} rows ({derived} of them derived), over the {} that one may have; {}",
             self.rows.len(),
             limits::MAX_BATCH_OPERATIONS,
-            self.remedy().of_rows()
+            self.remedy(self.added).of_rows()
         );
         Error::new(ErrorKind::TooMany, detail)
     }
@@ -179,7 +179,7 @@ impl Remedy {
         match self {
             Self::Apart => Self::APART,
             Self::Less => {
-                "the entity alone takes so many: have fewer rows follow it in its partition (`each` of fewer elements, indexes elsewhere)"
+                "the entity alone takes so many: have fewer rows follow it in one partition (`each` of fewer elements, fewer indexes there)"
             }
         }
     }
@@ -221,10 +221,6 @@ pub(crate) fn check_size(batch: &Batch, remedy: Remedy) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::TooMany, detail));
     }
-    check_bytes(batch, remedy)
-}
-
-fn check_bytes(batch: &Batch, remedy: Remedy) -> Result<()> {
     let Some(bytes) = size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES) else { return Ok(()) };
     let detail = format!(
         "the batch is {bytes} bytes as Azure measures it, over the {} that one may have; {}",

@@ -263,3 +263,102 @@ async fn a_source_and_all_that_it_counts_are_written_as_new_by_one_migration() {
         assert_eq!((team.title.as_str(), team.members), ("REDS", i64::from(MEMBERS)), "{mode:?}");
     }
 }
+
+/// Members add their points to a row of their own beside the team.
+mod scored {
+    use tablemodel::prelude::*;
+
+    pub(super) use super::before::{Team, Title};
+
+    #[derive(TableEntity)]
+    #[table(name = "Teams", partition = "{team}", row = "score_{id:04}")]
+    pub(super) struct Score {
+        pub(super) team: String,
+        pub(super) id: u32,
+        #[table(aggregate)]
+        pub(super) points: i64,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", partition = "{club}", row = "m_{id:04}")]
+    #[table(count(Team, key(name = team), into = members))]
+    #[table(sum(Score, key(team = team, id = id), of = points, into = points))]
+    pub(super) struct Member {
+        pub(super) club: String,
+        pub(super) id: u32,
+        pub(super) team: String,
+        pub(super) points: i64,
+        #[table(copy_of(Team, key(name = team)))]
+        pub(super) of: Option<Title>,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Team(Team),
+        Score(Score),
+        Member(Member),
+    }
+}
+
+/// Points are ten times as many.
+mod rescored {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::scored;
+    pub(super) use super::scored::{Score, Team, Title};
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", version = 2, previous = scored::Member, partition = "{club}", row = "m_{id:04}")]
+    #[table(count(Team, key(name = team), into = members))]
+    #[table(sum(Score, key(team = team, id = id), of = points, into = points))]
+    pub(super) struct Member {
+        pub(super) club: String,
+        pub(super) id: u32,
+        pub(super) team: String,
+        pub(super) points: i64,
+        #[table(copy_of(Team, key(name = team)))]
+        pub(super) of: Option<Title>,
+    }
+
+    impl Upgrade<scored::Member> for Member {
+        fn upgrade(old: scored::Member) -> Result<Self, UpgradeError> {
+            let scored::Member { club, id, team, points, of } = old;
+            Ok(Self { club, id, team, points: 10 * points, of })
+        }
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Team(Team),
+        Score(Score),
+        Member(Member),
+    }
+}
+
+/// Each of those targets is written by the commit too, and no change of the caller's is about it.
+#[tokio::test]
+async fn older_holders_may_add_to_as_many_targets_beside_their_source() {
+    for mode in MODES {
+        let store = store_of::<scored::Model>(mode).await;
+        store.insert(&scored::Team { name: "red".into(), title: "Reds".into(), members: 0 }).await.expect("written");
+        for id in 0..MEMBERS {
+            store.insert(&scored::Score { team: "red".into(), id, points: 0 }).await.expect("written");
+            let club = format!("c{}", id % 60);
+            let member = scored::Member { club, id, team: "red".into(), points: id.into(), of: None };
+            store.insert(&member).await.expect("written");
+        }
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<rescored::Model>(&store).await;
+        db.update(rescored::Team::find().name("red"), |team| Ok(team.title = "Crimsons".into()))
+            .await
+            .expect("written");
+        assert_clean(&db, &format!("{mode:?}")).await;
+        for id in 0..MEMBERS {
+            let score = rescored::Score::find().team("red").id(id).one(&db).await.expect("read").expect("there");
+            assert_eq!(score.points, 10 * i64::from(id), "{mode:?}");
+            let member = rescored::Member::find().club(format!("c{}", id % 60)).id(id).one(&db).await.expect("read");
+            let of = member.expect("there").into_inner().of;
+            assert_eq!(of, Some(rescored::Title { title: "Crimsons".into() }), "{mode:?}: {id}");
+        }
+    }
+}
