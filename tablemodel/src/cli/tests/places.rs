@@ -83,3 +83,25 @@ fn a_command_that_only_reads_takes_a_store_that_was_not_closed_cleanly() {
     let verified = folder.answer::<album::Album>(&words);
     assert_eq!(verified.code, DONE, "{:?}", verified.lines);
 }
+
+#[test]
+fn an_import_has_its_blobs_beside_the_store_that_it_makes() {
+    let folder = Folder::new();
+    let (path, lines) = (folder.path("album.tablemodel"), folder.path("lines"));
+    let blobs = format!("file://{}", folder.path("album.tablemodel.blobs").display());
+    fill(&path, &blobs);
+    let [store, lines] = [&path, &lines].map(|path| path.to_str().unwrap());
+    let exported = folder.answer::<album::Album>(&["export", lines, "--store", store]);
+    assert_eq!(exported.code, DONE, "{:?}", exported.lines);
+    let anew = folder.path("anew");
+    let imported = folder.answer::<album::Album>(&["import", lines, "--store", anew.to_str().unwrap()]);
+    assert_eq!(imported.code, DONE, "{:?}", imported.lines);
+    let names = std::fs::read_dir(anew.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut of_import: Vec<_> =
+        names.map(|name| name.into_string().unwrap()).filter(|name| name.starts_with("anew")).collect();
+    of_import.sort();
+    assert_eq!(of_import, ["anew", "anew.blobs"]);
+    // The links came, and not what they name.
+    let verified = folder.answer::<album::Album>(&["verify", "--store", anew.to_str().unwrap()]);
+    assert_eq!(verified.data["violations"][0]["kind"], "MissingBlob", "{:?}", verified.lines);
+}
