@@ -1,6 +1,7 @@
 //! Scans over values that other programs stored as other types, which the fields read: they are compared as they are read.
 
 use proptest::prelude::*;
+use rust_decimal::Decimal;
 use tablemodel::{
     Predicate, Uuid,
     prelude::*,
@@ -24,6 +25,7 @@ struct Number {
     float: f64,
     single: f32,
     uuid: Uuid,
+    price: Decimal,
 }
 
 #[derive(TableModel)]
@@ -45,6 +47,7 @@ fn number(id: u32, of: u8) -> Number {
         float: of.into(),
         single: of.into(),
         uuid: Uuid::from_u128(of.into()),
+        price: of.into(),
     }
 }
 
@@ -62,6 +65,7 @@ fn otherwise(of: u8, form: u8) -> Properties {
         ("Signed", either(own - 2)),
         ("Float", either(own)),
         ("Single", either(own)),
+        ("Price", if form == 1 { Value::String(format!("0{own}")) } else { narrow(own) }),
         ("Uuid", Value::String(Uuid::from_u128(of.into()).to_string())),
     ]);
     if of != 3 {
@@ -95,6 +99,10 @@ fn condition(field: u8, comparison: u8, with: i8) -> Predicate<Number> {
         5 => compared!(SIGNED, i128::from(with)),
         6 => compared!(FLOAT, f64::from(with) + 0.5),
         7 => compared!(SINGLE, f32::from(with)),
+        8 => match comparison {
+            0 => Number::PRICE.eq(Decimal::from(unsigned)),
+            _ => Number::PRICE.ne(Decimal::from(unsigned)),
+        },
         _ => match comparison {
             0 => Number::UUID.eq(Uuid::from_u128(unsigned.into())),
             _ => Number::UUID.ne(Uuid::from_u128(unsigned.into())),
@@ -108,7 +116,7 @@ proptest! {
     #[test]
     fn a_scan_finds_the_same_whatever_types_others_stored(
         stored in prop::collection::vec((0..6_u8, 0..3_u8), 1..12),
-        asked in prop::collection::vec((0..9_u8, 0..6_u8, -4..7_i8), 1..4),
+        asked in prop::collection::vec((0..10_u8, 0..6_u8, -4..7_i8), 1..4),
         negated in any::<bool>(),
         or in any::<bool>(),
     ) {
