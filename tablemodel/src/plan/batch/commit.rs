@@ -38,12 +38,9 @@ impl BatchPlan {
             self.check_rows(partition)?;
         }
         let batches = self.all_batches(table, partition, prefix, missing, claims)?;
-        let (first, others) = batches.split_at(1);
-        match guests {
-            0 => first.iter().try_for_each(|batch| check_size(batch, self.remedy(own)))?,
-            _ => check_size(&self.batch_of(table, partition, own), self.remedy(own))?,
-        }
-        others.iter().try_for_each(|batch| check_size(batch, self.remedy(own)))?;
+        let without_guests = (guests > 0).then(|| self.batch_of(table, partition, own));
+        let first = without_guests.as_ref().or(batches.first());
+        first.into_iter().chain(batches.iter().skip(1)).try_for_each(|batch| check_size(batch, self.remedy(own)))?;
         Ok(batches)
     }
 
