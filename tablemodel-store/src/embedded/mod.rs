@@ -390,7 +390,7 @@ impl TableStore for EmbeddedStore {
     async fn commit_owned(&self, batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {
         let prepared = self.prepared(&batches)?;
         drop(batches);
-        self.0.ask_if_any(prepared, Haste::Now).await
+        self.0.ask_if_any(prepared, Haste::OfMany).await
     }
 
     async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {

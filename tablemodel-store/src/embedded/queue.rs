@@ -6,7 +6,7 @@ use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::{Receiver, RecvTimeoutError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -26,6 +26,9 @@ const MANY_REQUESTS: usize = 12;
 /// Bytes of requests at which a group takes no more.
 pub(super) const MAX_GROUP_BYTES: usize = 8 * 1024 * 1024;
 
+/// How long a group of requests that are of many each waits for the next of them: about what it takes to make a batch ready.
+const NEXT_OF_MANY: Duration = Duration::from_micros(500);
+
 /// What comes through the queue.
 pub(super) enum Message {
     Request(Request),
@@ -39,6 +42,8 @@ pub(super) enum Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Haste {
     Now,
+    /// As soon as those that follow it at once: one of many that the same caller has under way.
+    OfMany,
     /// With what others ask for, if they do so soon.
     None,
 }
@@ -83,11 +88,24 @@ impl Waiting {
 pub(super) struct Taken {
     requests: usize,
     bytes: usize,
+    /// Whether one is in a hurry.
+    is_hurried: bool,
 }
 
 impl Taken {
+    fn add(&mut self, request: &Request) {
+        self.requests += 1;
+        self.bytes += request.bytes;
+        self.is_hurried |= request.haste == Haste::Now;
+    }
+
     const fn is_enough(&self) -> bool {
         self.requests >= MAX_GROUP_REQUESTS || self.bytes >= MAX_GROUP_BYTES
+    }
+
+    /// Whether others of the same callers are about to follow: one alone is not seen to be of many.
+    const fn is_of_many(&self) -> bool {
+        self.requests > 1 && !self.is_hurried
     }
 }
 
@@ -118,7 +136,7 @@ impl Queue {
         self.is_closing && self.requests.is_empty()
     }
 
-    /// Whether a request waits that is in a hurry.
+    /// Whether a request waits to be taken.
     pub(super) fn has_more(&mut self) -> bool {
         while !self.is_closing
             && let Ok(message) = self.messages.try_recv()
@@ -144,8 +162,7 @@ impl Queue {
             && !taken.is_enough()
             && let Some(request) = self.requests.pop_front()
         {
-            taken.requests += 1;
-            taken.bytes += request.bytes;
+            taken.add(&request);
             requests.push(request);
         }
         requests
@@ -175,19 +192,35 @@ impl Queue {
     }
 
     /// Requests that come along with a group while the disk is busy with the one before. None once that is done, or has not more
-    /// requests than this group: then as many are under way as are worked on, and more may not come before it is done.
-    pub(super) fn take_beside_disk(&mut self, taken: &mut Taken) -> Vec<Request> {
+    /// requests than this group: then as many are under way as are worked on, and more may not come before it is done. Where all
+    /// are of many, those that follow.
+    pub(super) fn take_along(&mut self, taken: &mut Taken) -> Vec<Request> {
         loop {
             let has_more = self.has_more(); // asked first: what it hears may be that the disk is done
             let missing = self.syncing.map_or(0, |before| before.saturating_sub(taken.requests));
             if missing == 0 {
-                return Vec::new();
+                return self.take_following(taken);
             }
             if has_more {
                 return self.take_some(taken, missing);
             }
             self.hear_next();
         }
+    }
+
+    /// What follows a group of requests that are of many each: every commit writes pages anew that they share.
+    fn take_following(&mut self, taken: &mut Taken) -> Vec<Request> {
+        let until = Instant::now() + NEXT_OF_MANY;
+        while taken.is_of_many() && !taken.is_enough() && !self.is_closing {
+            if self.has_more() {
+                return self.take_some(taken, usize::MAX);
+            }
+            match self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(message) => self.hear(message),
+                Err(_) => break,
+            }
+        }
+        Vec::new()
     }
 
     /// Waits until the commit on its way is on the disk, and acknowledged. The error is why it may not be there.
@@ -256,7 +289,7 @@ mod tests {
         let mut queue = Queue::new(messages);
         queue.begin_sync(5);
         sender.send(Message::Synced(Ok(()))).unwrap();
-        assert!(queue.take_beside_disk(&mut Taken::default()).is_empty());
+        assert!(queue.take_along(&mut Taken::default()).is_empty());
         queue.begin_sync(5);
         sender.send(Message::Synced(Ok(()))).unwrap();
         assert!(!queue.has_more());
@@ -270,14 +303,14 @@ mod tests {
         let taken = &mut Taken::default();
         queue.begin_sync(3);
         (0..2).for_each(|_| ask(&sender, Haste::Now));
-        assert_eq!(queue.take_beside_disk(taken).len(), 2);
+        assert_eq!(queue.take_along(taken).len(), 2);
         ask(&sender, Haste::Now);
-        assert_eq!(queue.take_beside_disk(taken).len(), 1);
+        assert_eq!(queue.take_along(taken).len(), 1);
         ask(&sender, Haste::Now);
-        assert!(queue.take_beside_disk(taken).is_empty(), "it would be larger than the one before");
+        assert!(queue.take_along(taken).is_empty(), "it would be larger than the one before");
         sender.send(Message::Synced(Ok(()))).unwrap();
         queue.wait_for_disk().unwrap();
-        assert!(queue.take_beside_disk(&mut Taken::default()).is_empty(), "the disk is done");
+        assert!(queue.take_along(&mut Taken::default()).is_empty(), "the disk is done");
         assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
     }
 
@@ -310,8 +343,53 @@ mod tests {
         ask(&sender, Haste::Now);
         assert_eq!(queue.take(taken, true).len(), 1);
         (0..9).for_each(|_| ask(&sender, Haste::Now));
-        assert_eq!(queue.take_beside_disk(taken).len(), 4);
-        assert!(queue.take_beside_disk(taken).is_empty());
+        assert_eq!(queue.take_along(taken).len(), 4);
+        assert!(queue.take_along(taken).is_empty());
+    }
+
+    #[test]
+    fn what_follows_requests_of_many_comes_along_with_them() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        let taken = &mut Taken::default();
+        ask(&sender, Haste::OfMany);
+        assert_eq!(queue.take(taken, true).len(), 1);
+        ask(&sender, Haste::OfMany);
+        assert!(queue.take_along(taken).is_empty(), "one alone is not of many");
+        assert_eq!(queue.take_some(taken, 1).len(), 1);
+        assert!(queue.take_along(taken).is_empty(), "nothing follows for a while");
+        (0..5).for_each(|_| ask(&sender, Haste::OfMany));
+        assert_eq!(queue.take_along(taken).len(), 5);
+        ask(&sender, Haste::Now);
+        ask(&sender, Haste::OfMany);
+        assert_eq!(queue.take_along(taken).len(), 2);
+        ask(&sender, Haste::OfMany);
+        assert!(queue.take_along(taken).is_empty(), "one of the group is in a hurry");
+        assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
+    }
+
+    #[test]
+    fn what_follows_waits_where_a_group_has_enough() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        let taken = &mut Taken::default();
+        (0..MAX_GROUP_REQUESTS + 3).for_each(|_| ask(&sender, Haste::OfMany));
+        let first = queue.take(taken, true).len();
+        assert_eq!(first + queue.take_along(taken).len(), MAX_GROUP_REQUESTS);
+        assert!(queue.take_along(taken).is_empty());
+        sender.send(Message::Close(None)).unwrap();
+        assert_eq!(queue.take(&mut Taken::default(), true).len(), 3);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_follows_once_the_store_is_to_be_closed() {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        let taken = &mut Taken::default();
+        (0..2).for_each(|_| ask(&sender, Haste::OfMany));
+        assert_eq!(queue.take(taken, true).len(), 2);
+        sender.send(Message::Close(None)).unwrap();
+        assert!(queue.take_along(taken).is_empty());
     }
 
     #[test]

@@ -137,7 +137,8 @@ impl<E: Engine> Writer<E> {
         Ok(())
     }
 
-    /// Does the work of a group in one commit. While the disk is busy with the commit before, those who come then come along.
+    /// Does the work of a group in one commit. While the disk is busy with the commit before, those who come then come along; so do
+    /// those that follow others of many.
     fn group(&mut self, work: Vec<Work>, mut taken: Taken, sync: Sync) -> Result<Grouped, StoreError> {
         let Self { state, views, queue, waiting, pace, .. } = self;
         let is_behind = queue.is_syncing();
@@ -146,7 +147,7 @@ impl<E: Engine> Writer<E> {
         let applied = self.engine.apply(sync, |group| {
             let mut replies = state.carry_out(group, work)?;
             loop {
-                let more = queue.take_beside_disk(&mut taken);
+                let more = queue.take_along(&mut taken);
                 if more.is_empty() {
                     break;
                 }

@@ -13,17 +13,16 @@ use std::{
 
 use futures_core::Stream;
 use futures_util::{
-    FutureExt, StreamExt,
+    StreamExt,
     future::{BoxFuture, Either, select},
     stream::{self, FuturesUnordered},
 };
 use tablemodel_store::limits;
-use tokio::{runtime::Handle, task::JoinSet};
 
 pub(super) use self::held::rows_each;
 use self::held::{Held, Most};
 use crate::{
-    database::{Database, Registered, execute::Asked},
+    database::{Database, Registered, beside::Beside, execute::Asked},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
@@ -120,7 +119,7 @@ impl<'a> Bulk<'a> {
     /// Cost: one request per 100 rows of a partition, 32 at a time, or 512 to a store of this process; at most 20,000
     /// entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
     /// entities with one key the first is inserted, and the others are refused. Within a runtime of tokio each batch is a
-    /// task, so that several are planned at a time.
+    /// task, so that several are planned at a time: on all processors but one.
     ///
     /// Entities that meet in a row (a list, an aggregate, the source of a copy) are written by one request at a time, which writes
     /// that row once. Where the store commits several batches atomically, up to 8,000 such rows are one commit.
@@ -204,6 +203,7 @@ impl<'a> Bulk<'a> {
             held: Held::of(E::SCHEMA, most),
             hasher: RandomState::new(),
             busy: HashSet::default(),
+            beside: Beside::of_this_machine(),
             flights: FuturesUnordered::new(),
             room,
             report: BulkReport::default(),
@@ -222,6 +222,7 @@ struct Writing<'a> {
     hasher: RandomState,
     /// Hashes of the keys in flight: a second entity of one key waits for the first, so that writes are never reordered.
     busy: HashSet<u64, ShortHash>,
+    beside: Beside,
     flights: FuturesUnordered<BoxFuture<'static, Landed>>,
     /// Flights at a time.
     room: usize,
@@ -298,7 +299,7 @@ impl Writing<'_> {
                 let report = write_changes(&db, &registered, &changes).await;
                 Landed { keys, report, changes }
             };
-            self.flights.push(apart(flight));
+            self.flights.push(self.beside.begin(flight));
         }
     }
 
@@ -329,26 +330,6 @@ impl Writing<'_> {
             progress(self.report.written);
         }
     }
-}
-
-/// The work, begun at once as a task of its own where there is a runtime of tokio, so that several are planned at a time;
-/// else as a part of its caller. Dropped, it ends at its next wait, as any future does.
-pub(super) fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
-    let Ok(runtime) = Handle::try_current() else { return work.boxed() };
-    let mut task = JoinSet::new();
-    task.spawn_on(work, &runtime);
-    let done = async move {
-        match task.join_next().await {
-            Some(Ok(done)) => done,
-            // It panicked, and so does its caller; or else the runtime ends, and all with it.
-            Some(Err(error)) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => std::future::pending().await,
-            },
-            None => std::future::pending().await,
-        }
-    };
-    done.boxed()
 }
 
 /// Makes changes of one partition as one batch; where one of them is refused, in halves.

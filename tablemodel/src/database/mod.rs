@@ -3,6 +3,7 @@
 //! Only this module and `read` await; what a write must touch is decided in `plan`.
 
 mod batch;
+mod beside;
 #[cfg(feature = "blob")]
 mod blobs;
 mod bulk;

@@ -21,11 +21,7 @@ use super::{
     touch::{Touched, touch},
 };
 use crate::{
-    database::{
-        Database,
-        bulk::{apart, rows_each},
-        execute::Asked,
-    },
+    database::{Database, beside::Beside, bulk::rows_each, execute::Asked},
     error::Result,
     plan::group::Group,
     schema::EntitySchema,
@@ -256,9 +252,10 @@ impl Backfill<'_, '_> {
     /// The same, all at a time.
     async fn touch_together(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
         let (entities, begun) = (runs.iter().map(|(_, groups)| groups.len() as u64).sum(), self.now());
+        let beside = Beside::of_this_machine();
         let writes = runs.into_iter().map(|(target, groups)| {
             let (db, id) = (self.db().clone(), self.owned.id.clone());
-            apart(async move { touch(&db, &id, target, groups, Asked::UNTOLD).await })
+            beside.begin(async move { touch(&db, &id, target, groups, Asked::UNTOLD).await })
         });
         let (mut sum, mut busy) = (Touched::default(), false);
         let mut landed = stream::iter(writes.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_WITHIN);

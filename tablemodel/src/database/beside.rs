@@ -1,0 +1,159 @@
+//! Work that is done beside its caller: batches of a load, of which several are planned at a time.
+//!
+//! What is done is told by whoever asks for it; nothing is read or written here.
+
+use std::{pin::pin, sync::Arc, thread::available_parallelism};
+
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, poll_immediate},
+};
+use tokio::{runtime::Handle, sync::Semaphore, task::JoinSet};
+
+/// A load's work: pieces that are begun at once, and of which few are planned at a time.
+#[derive(Clone)]
+pub(super) struct Beside {
+    /// Leave to plan.
+    planning: Arc<Semaphore>,
+}
+
+impl Beside {
+    /// Planning takes all processors but one: that is left to who writes what was planned, whom it would else have wait for its
+    /// turn while it runs far ahead.
+    pub(super) fn of_this_machine() -> Self {
+        let processors = available_parallelism().map_or(1, usize::from);
+        Self { planning: Arc::new(Semaphore::new(processors.saturating_sub(1).max(1))) }
+    }
+
+    /// A piece of work, begun as a task of its own where there is a runtime of tokio; else as a part of its caller. What it
+    /// does before it first waits is the planning. Dropped, it ends at its next wait, as any future does.
+    pub(super) fn begin<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> BoxFuture<'static, T> {
+        let planning = Arc::clone(&self.planning);
+        apart(async move {
+            let mut work = pin!(work);
+            let leave = planning.acquire().await; // it is never closed
+            let planned = poll_immediate(work.as_mut()).await;
+            drop(leave);
+            match planned {
+                Some(done) => done,
+                None => work.await,
+            }
+        })
+    }
+}
+
+fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
+    let Ok(runtime) = Handle::try_current() else { return work.boxed() };
+    let mut task = JoinSet::new();
+    task.spawn_on(work, &runtime);
+    let done = async move {
+        match task.join_next().await {
+            Some(Ok(done)) => done,
+            // It panicked, and so does its caller; or else the runtime ends, and all with it.
+            Some(Err(error)) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => std::future::pending().await,
+            },
+            None => std::future::pending().await,
+        }
+    };
+    done.boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Barrier,
+            atomic::{AtomicUsize, Ordering},
+        },
+        time::Duration,
+    };
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    /// Pieces of which each plans, waits, and goes on; how many planned, and how many waited, at the same time.
+    async fn most_at_a_time(beside: &Beside, pieces: usize) -> (usize, usize) {
+        #[derive(Default)]
+        struct Seen {
+            now: AtomicUsize,
+            most: AtomicUsize,
+        }
+        impl Seen {
+            fn enter(&self) {
+                self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            }
+            fn leave(&self) {
+                self.now.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        let (planning, waiting) = (Arc::new(Seen::default()), Arc::new(Seen::default()));
+        let all = Arc::new(tokio::sync::Barrier::new(pieces));
+        let begun = (0..pieces).map(|_| {
+            let (planning, waiting, all) = (Arc::clone(&planning), Arc::clone(&waiting), Arc::clone(&all));
+            beside.begin(async move {
+                planning.enter();
+                std::thread::sleep(Duration::from_millis(1)); // others would come in between
+                planning.leave();
+                waiting.enter();
+                all.wait().await; // nobody goes on before all have planned
+                waiting.leave();
+            })
+        });
+        join_all(begun.collect::<Vec<_>>()).await;
+        (planning.most.load(Ordering::SeqCst), waiting.most.load(Ordering::SeqCst))
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn few_are_planned_at_a_time_and_all_wait_together() {
+        let one = Beside { planning: Arc::new(Semaphore::new(1)) };
+        assert_eq!(most_at_a_time(&one, 20).await, (1, 20));
+        let two = Beside { planning: Arc::new(Semaphore::new(2)) };
+        let (planned, waited) = most_at_a_time(&two, 20).await;
+        assert!(planned <= 2 && waited == 20, "{planned} planned, and {waited} waited");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn as_many_as_have_leave_are_planned_at_the_same_time() {
+        let three = Beside { planning: Arc::new(Semaphore::new(3)) };
+        let meet = Arc::new(Barrier::new(3)); // of threads: fewer at a time would never pass it
+        let begun = (0..3).map(|_| {
+            let meet = Arc::clone(&meet);
+            three.begin(async move { meet.wait().is_leader() })
+        });
+        let leaders = join_all(begun.collect::<Vec<_>>()).await;
+        assert_eq!(leaders.into_iter().filter(|leads| *leads).count(), 1);
+    }
+
+    #[test]
+    fn without_a_runtime_the_work_is_a_part_of_its_caller() {
+        let beside = Beside::of_this_machine();
+        let (first, second) = (beside.begin(async { 1 }), beside.begin(async { 2 }));
+        let both = futures_util::future::join(first, second).now_or_never();
+        assert_eq!(both, Some((1, 2)));
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "the piece's own words")]
+    async fn a_panic_of_a_piece_is_its_callers() {
+        let beside = Beside { planning: Arc::new(Semaphore::new(1)) };
+        beside.begin(async { panic!("the piece's own words") }).await
+    }
+
+    #[tokio::test]
+    async fn a_piece_that_panics_or_is_dropped_gives_its_leave_back() {
+        let beside = Beside { planning: Arc::new(Semaphore::new(1)) };
+        let panicked = tokio::spawn(beside.begin(async { panic!("expected of this test") })).await;
+        assert!(panicked.is_err_and(|error| error.is_panic()));
+        let mut waits = beside.begin(std::future::pending::<()>());
+        assert_eq!(poll_immediate(&mut waits).await, None);
+        tokio::task::yield_now().await;
+        drop(waits);
+        assert_eq!(beside.begin(async { 3 }).await, 3);
+    }
+}
