@@ -7,8 +7,9 @@ use crate::embedded::engine::Space;
 
 /// Rows that a set has places for.
 const PLACES: usize = 16;
-/// Memory of the rows of one set: what its heads, the lock, and the alignment of both leave.
-pub(super) const ROW_BYTES: usize = SET_BYTES - PLACES * size_of::<Head>() - 24;
+/// Memory of the rows of one set: what its heads, the lock, and the alignment of both leave. Where the system's own locks are
+/// taken (macOS among others), a lock is 16 bytes, and not 8.
+pub(super) const ROW_BYTES: usize = SET_BYTES - PLACES * size_of::<Head>() - 32;
 
 /// The rows of some marks.
 #[derive(Debug)]
