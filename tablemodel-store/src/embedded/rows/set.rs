@@ -2,14 +2,15 @@
 //!
 //! Knows no change and no lock.
 
-use super::{Mark, ReadRow, SET_BYTES};
+use super::{
+    Mark, ReadRow, {LOCK_BYTES, SET_BYTES},
+};
 use crate::embedded::engine::Space;
 
 /// Rows that a set has places for.
 const PLACES: usize = 16;
-/// Memory of the rows of one set: what its heads, the lock, and the alignment of both leave. Where the system's own locks are
-/// taken (macOS among others), a lock is 16 bytes, and not 8.
-pub(super) const ROW_BYTES: usize = SET_BYTES - PLACES * size_of::<Head>() - 32;
+/// Memory of the rows of one set: what its heads, the lock, and three small fields with their alignment leave.
+pub(super) const ROW_BYTES: usize = SET_BYTES - PLACES * size_of::<Head>() - LOCK_BYTES - 16;
 
 /// The rows of some marks.
 #[derive(Debug)]
