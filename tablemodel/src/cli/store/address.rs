@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::words::Place;
-use crate::{Database, Error, ErrorKind, Result, cli::outcome::Failure, schema::EntitySchema};
+use crate::{Database, Error, Result, cli::outcome::Failure, schema::EntitySchema};
 
 /// What the address defaults to.
 pub(super) const VARIABLE: &str = "TABLEMODEL_STORE";
@@ -169,7 +169,7 @@ async fn open_embedded(
 ) -> Result<Database> {
     if !path.is_file() {
         let detail = format!("{}: there is no such file; the program that keeps the store creates it", path.display());
-        return Err(Error::new(ErrorKind::Denied, detail));
+        return Err(Error::new(crate::ErrorKind::Denied, detail));
     }
     check_blobs(place, entities, path)?;
     if read_only {
