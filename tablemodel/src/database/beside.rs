@@ -2,7 +2,11 @@
 //!
 //! What is done is told by whoever asks for it; nothing is read or written here.
 
-use std::{pin::pin, sync::Arc, thread::available_parallelism};
+use std::{
+    pin::pin,
+    sync::{Arc, LazyLock},
+    thread::available_parallelism,
+};
 
 use futures_util::{
     FutureExt,
@@ -10,8 +14,10 @@ use futures_util::{
 };
 use tokio::{runtime::Handle, sync::Semaphore, task::JoinSet};
 
+/// As many as this process may use: asked once, since that may read several files.
+static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
+
 /// A load's work: pieces that are begun at once, and of which few are planned at a time.
-#[derive(Clone)]
 pub(super) struct Beside {
     /// Leave to plan.
     planning: Arc<Semaphore>,
@@ -21,8 +27,7 @@ impl Beside {
     /// Planning takes all processors but one: that is left to who writes what was planned, whom it would else have wait for its
     /// turn while it runs far ahead.
     pub(super) fn of_this_machine() -> Self {
-        let processors = available_parallelism().map_or(1, usize::from);
-        Self { planning: Arc::new(Semaphore::new(processors.saturating_sub(1).max(1))) }
+        Self { planning: Arc::new(Semaphore::new(PROCESSORS.saturating_sub(1).max(1))) }
     }
 
     /// A piece of work, begun as a task of its own where there is a runtime of tokio; else as a part of its caller. What it
