@@ -13,6 +13,7 @@ use super::{
 use crate::{Action, Batch, Operation, Properties, ValueRef, key::order_bytes};
 
 /// A commit, ready for the writer thread. In few pieces of memory: another thread frees them, which costs for each.
+#[cfg_attr(test, derive(Default))]
 pub(super) struct PreparedCommit {
     pub(super) batches: Vec<PreparedBatch>,
     /// Those of all batches.

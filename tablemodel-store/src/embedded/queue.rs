@@ -193,13 +193,14 @@ impl Queue {
 
     /// Requests that come along with a group while the disk is busy with the one before. None once that is done, or has not more
     /// requests than this group: then as many are under way as are worked on, and more may not come before it is done. Where all
-    /// are of many, those that follow.
-    pub(super) fn take_along(&mut self, taken: &mut Taken) -> Vec<Request> {
+    /// are of many, those that follow; not into a group that is acknowledged `before_sync`: what that may hold, and whether it may,
+    /// was decided by what it began with.
+    pub(super) fn take_along(&mut self, taken: &mut Taken, before_sync: bool) -> Vec<Request> {
         loop {
             let has_more = self.has_more(); // asked first: what it hears may be that the disk is done
             let missing = self.syncing.map_or(0, |before| before.saturating_sub(taken.requests));
             if missing == 0 {
-                return self.take_following(taken);
+                return if before_sync { Vec::new() } else { self.take_following(taken) };
             }
             if has_more {
                 return self.take_some(taken, missing);
@@ -208,12 +209,15 @@ impl Queue {
         }
     }
 
-    /// What follows a group of requests that are of many each: every commit writes pages anew that they share.
+    /// What follows a group of requests that are of many each: every commit writes pages anew that they share. Commits alone: what
+    /// else there is to do is seen to before a group begins.
     fn take_following(&mut self, taken: &mut Taken) -> Vec<Request> {
         let until = Instant::now() + NEXT_OF_MANY;
         while taken.is_of_many() && !taken.is_enough() && !self.is_closing {
             if self.has_more() {
-                return self.take_some(taken, usize::MAX);
+                let commits = self.requests.iter().take_while(|request| matches!(request.work, Work::Commit(_)));
+                let following = commits.count();
+                return self.take_some(taken, following);
             }
             match self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(message) => self.hear(message),
@@ -273,138 +277,4 @@ impl Queue {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc::{Sender, channel};
-
-    use super::*;
-
-    fn ask(to: &Sender<Message>, haste: Haste) {
-        let reply = oneshot::channel().0;
-        to.send(Message::Request(Request { work: Work::Flush, bytes: 1, haste, reply, share: None })).unwrap();
-    }
-
-    #[test]
-    fn nobody_waits_for_a_disk_that_is_done() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        queue.begin_sync(5);
-        sender.send(Message::Synced(Ok(()))).unwrap();
-        assert!(queue.take_along(&mut Taken::default()).is_empty());
-        queue.begin_sync(5);
-        sender.send(Message::Synced(Ok(()))).unwrap();
-        assert!(!queue.has_more());
-        queue.wait_for_disk().unwrap();
-    }
-
-    #[test]
-    fn others_come_along_until_the_disk_is_done_or_they_are_as_many_as_the_group_before() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        let taken = &mut Taken::default();
-        queue.begin_sync(3);
-        (0..2).for_each(|_| ask(&sender, Haste::Now));
-        assert_eq!(queue.take_along(taken).len(), 2);
-        ask(&sender, Haste::Now);
-        assert_eq!(queue.take_along(taken).len(), 1);
-        ask(&sender, Haste::Now);
-        assert!(queue.take_along(taken).is_empty(), "it would be larger than the one before");
-        sender.send(Message::Synced(Ok(()))).unwrap();
-        queue.wait_for_disk().unwrap();
-        assert!(queue.take_along(&mut Taken::default()).is_empty(), "the disk is done");
-        assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
-    }
-
-    #[test]
-    fn where_many_are_under_way_a_group_leaves_half_of_them() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        let mut group_of = |waiting: usize, syncing: usize, beside: bool| {
-            (0..waiting).for_each(|_| ask(&sender, Haste::Now));
-            queue.syncing = (syncing > 0).then_some(syncing);
-            let taken = queue.take(&mut Taken::default(), beside).len();
-            queue.requests.clear();
-            taken
-        };
-        assert_eq!(group_of(64, 0, true), 32);
-        assert_eq!(group_of(62, 2, true), 32);
-        assert_eq!(group_of(32, 32, true), 32);
-        assert_eq!(group_of(2, 62, true), 2);
-        assert_eq!(group_of(MANY_REQUESTS - 1, 0, true), MANY_REQUESTS - 1, "few are one group");
-        assert_eq!(group_of(64, 0, false), 64);
-        assert_eq!(group_of(1_000, 0, true), MAX_GROUP_REQUESTS);
-    }
-
-    #[test]
-    fn no_more_come_along_than_the_group_before_had() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        let taken = &mut Taken::default();
-        queue.begin_sync(5);
-        ask(&sender, Haste::Now);
-        assert_eq!(queue.take(taken, true).len(), 1);
-        (0..9).for_each(|_| ask(&sender, Haste::Now));
-        assert_eq!(queue.take_along(taken).len(), 4);
-        assert!(queue.take_along(taken).is_empty());
-    }
-
-    #[test]
-    fn what_follows_requests_of_many_comes_along_with_them() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        let taken = &mut Taken::default();
-        ask(&sender, Haste::OfMany);
-        assert_eq!(queue.take(taken, true).len(), 1);
-        ask(&sender, Haste::OfMany);
-        assert!(queue.take_along(taken).is_empty(), "one alone is not of many");
-        assert_eq!(queue.take_some(taken, 1).len(), 1);
-        assert!(queue.take_along(taken).is_empty(), "nothing follows for a while");
-        (0..5).for_each(|_| ask(&sender, Haste::OfMany));
-        assert_eq!(queue.take_along(taken).len(), 5);
-        ask(&sender, Haste::Now);
-        ask(&sender, Haste::OfMany);
-        assert_eq!(queue.take_along(taken).len(), 2);
-        ask(&sender, Haste::OfMany);
-        assert!(queue.take_along(taken).is_empty(), "one of the group is in a hurry");
-        assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
-    }
-
-    #[test]
-    fn what_follows_waits_where_a_group_has_enough() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        let taken = &mut Taken::default();
-        (0..MAX_GROUP_REQUESTS + 3).for_each(|_| ask(&sender, Haste::OfMany));
-        let first = queue.take(taken, true).len();
-        assert_eq!(first + queue.take_along(taken).len(), MAX_GROUP_REQUESTS);
-        assert!(queue.take_along(taken).is_empty());
-        sender.send(Message::Close(None)).unwrap();
-        assert_eq!(queue.take(&mut Taken::default(), true).len(), 3);
-    }
-
-    #[test]
-    fn nobody_waits_for_what_follows_once_the_store_is_to_be_closed() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        let taken = &mut Taken::default();
-        (0..2).for_each(|_| ask(&sender, Haste::OfMany));
-        assert_eq!(queue.take(taken, true).len(), 2);
-        sender.send(Message::Close(None)).unwrap();
-        assert!(queue.take_along(taken).is_empty());
-    }
-
-    #[test]
-    fn what_was_asked_before_the_end_is_taken_and_what_comes_after_it_is_not() {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        ask(&sender, Haste::Now);
-        ask(&sender, Haste::None);
-        sender.send(Message::Close(None)).unwrap();
-        ask(&sender, Haste::Now);
-        queue.wait(None).unwrap();
-        assert!(!queue.is_at_its_end());
-        assert_eq!(queue.take(&mut Taken::default(), true).len(), 1);
-        assert!(queue.is_at_its_end() && queue.aside.deadline().is_some());
-        queue.wait(None).unwrap(); // does not block
-        assert!(queue.take(&mut Taken::default(), true).is_empty());
-    }
-}
+mod tests;

@@ -147,7 +147,7 @@ impl<E: Engine> Writer<E> {
         let applied = self.engine.apply(sync, |group| {
             let mut replies = state.carry_out(group, work)?;
             loop {
-                let more = queue.take_along(&mut taken);
+                let more = queue.take_along(&mut taken, sync == Sync::Deferred);
                 if more.is_empty() {
                     break;
                 }

@@ -1,0 +1,170 @@
+//! Who is taken into a group, and who waits for the next.
+
+use std::sync::mpsc::{Sender, channel};
+
+use super::*;
+use crate::embedded::prepare::PreparedCommit;
+
+fn ask(to: &Sender<Message>, haste: Haste) {
+    ask_for(to, Work::Commit(PreparedCommit::default()), haste);
+}
+
+fn ask_for(to: &Sender<Message>, work: Work, haste: Haste) {
+    let reply = oneshot::channel().0;
+    to.send(Message::Request(Request { work, bytes: 1, haste, reply, share: None })).unwrap();
+}
+
+#[test]
+fn nobody_waits_for_a_disk_that_is_done() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    queue.begin_sync(5);
+    sender.send(Message::Synced(Ok(()))).unwrap();
+    assert!(queue.take_along(&mut Taken::default(), false).is_empty());
+    queue.begin_sync(5);
+    sender.send(Message::Synced(Ok(()))).unwrap();
+    assert!(!queue.has_more());
+    queue.wait_for_disk().unwrap();
+}
+
+#[test]
+fn others_come_along_until_the_disk_is_done_or_they_are_as_many_as_the_group_before() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    let taken = &mut Taken::default();
+    queue.begin_sync(3);
+    (0..2).for_each(|_| ask(&sender, Haste::Now));
+    assert_eq!(queue.take_along(taken, false).len(), 2);
+    ask(&sender, Haste::Now);
+    assert_eq!(queue.take_along(taken, false).len(), 1);
+    ask(&sender, Haste::Now);
+    assert!(queue.take_along(taken, false).is_empty(), "it would be larger than the one before");
+    sender.send(Message::Synced(Ok(()))).unwrap();
+    queue.wait_for_disk().unwrap();
+    assert!(queue.take_along(&mut Taken::default(), false).is_empty(), "the disk is done");
+    assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
+}
+
+#[test]
+fn where_many_are_under_way_a_group_leaves_half_of_them() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    let mut group_of = |waiting: usize, syncing: usize, beside: bool| {
+        (0..waiting).for_each(|_| ask(&sender, Haste::Now));
+        queue.syncing = (syncing > 0).then_some(syncing);
+        let taken = queue.take(&mut Taken::default(), beside).len();
+        queue.requests.clear();
+        taken
+    };
+    assert_eq!(group_of(64, 0, true), 32);
+    assert_eq!(group_of(62, 2, true), 32);
+    assert_eq!(group_of(32, 32, true), 32);
+    assert_eq!(group_of(2, 62, true), 2);
+    assert_eq!(group_of(MANY_REQUESTS - 1, 0, true), MANY_REQUESTS - 1, "few are one group");
+    assert_eq!(group_of(64, 0, false), 64);
+    assert_eq!(group_of(1_000, 0, true), MAX_GROUP_REQUESTS);
+}
+
+#[test]
+fn no_more_come_along_than_the_group_before_had() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    let taken = &mut Taken::default();
+    queue.begin_sync(5);
+    ask(&sender, Haste::Now);
+    assert_eq!(queue.take(taken, true).len(), 1);
+    (0..9).for_each(|_| ask(&sender, Haste::Now));
+    assert_eq!(queue.take_along(taken, false).len(), 4);
+    assert!(queue.take_along(taken, false).is_empty());
+}
+
+#[test]
+fn what_follows_requests_of_many_comes_along_with_them() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    let taken = &mut Taken::default();
+    ask(&sender, Haste::OfMany);
+    assert_eq!(queue.take(taken, true).len(), 1);
+    ask(&sender, Haste::OfMany);
+    assert!(queue.take_along(taken, false).is_empty(), "one alone is not of many");
+    assert_eq!(queue.take_some(taken, 1).len(), 1);
+    assert!(queue.take_along(taken, false).is_empty(), "nothing follows for a while");
+    (0..5).for_each(|_| ask(&sender, Haste::OfMany));
+    assert_eq!(queue.take_along(taken, false).len(), 5);
+    ask(&sender, Haste::Now);
+    ask(&sender, Haste::OfMany);
+    assert_eq!(queue.take_along(taken, false).len(), 2);
+    ask(&sender, Haste::OfMany);
+    assert!(queue.take_along(taken, false).is_empty(), "one of the group is in a hurry");
+    assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
+}
+
+#[test]
+fn commits_alone_follow() {
+    for other in [Work::Flush, Work::CreateTable("a".into()), Work::DeleteTable("a".into())] {
+        let (sender, messages) = channel();
+        let mut queue = Queue::new(messages);
+        let taken = &mut Taken::default();
+        (0..2).for_each(|_| ask(&sender, Haste::OfMany));
+        assert_eq!(queue.take(taken, true).len(), 2);
+        ask(&sender, Haste::OfMany);
+        ask_for(&sender, other, Haste::Now);
+        ask(&sender, Haste::OfMany);
+        assert_eq!(queue.take_along(taken, false).len(), 1);
+        assert!(queue.take_along(taken, false).is_empty());
+        assert_eq!(queue.take(&mut Taken::default(), true).len(), 2);
+    }
+}
+
+#[test]
+fn nothing_follows_into_a_group_that_does_not_wait_for_the_disk() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    let taken = &mut Taken::default();
+    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
+    assert_eq!(queue.take(taken, false).len(), 2);
+    ask(&sender, Haste::OfMany);
+    ask(&sender, Haste::Now); // which may ask that all before it is on the disk
+    assert!(queue.take_along(taken, true).is_empty());
+    assert_eq!(queue.take(&mut Taken::default(), false).len(), 2);
+}
+
+#[test]
+fn what_follows_waits_where_a_group_has_enough() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    let taken = &mut Taken::default();
+    (0..MAX_GROUP_REQUESTS + 3).for_each(|_| ask(&sender, Haste::OfMany));
+    let first = queue.take(taken, true).len();
+    assert_eq!(first + queue.take_along(taken, false).len(), MAX_GROUP_REQUESTS);
+    assert!(queue.take_along(taken, false).is_empty());
+    sender.send(Message::Close(None)).unwrap();
+    assert_eq!(queue.take(&mut Taken::default(), true).len(), 3);
+}
+
+#[test]
+fn nobody_waits_for_what_follows_once_the_store_is_to_be_closed() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    let taken = &mut Taken::default();
+    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
+    assert_eq!(queue.take(taken, true).len(), 2);
+    sender.send(Message::Close(None)).unwrap();
+    assert!(queue.take_along(taken, false).is_empty());
+}
+
+#[test]
+fn what_was_asked_before_the_end_is_taken_and_what_comes_after_it_is_not() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    ask(&sender, Haste::Now);
+    ask(&sender, Haste::None);
+    sender.send(Message::Close(None)).unwrap();
+    ask(&sender, Haste::Now);
+    queue.wait(None).unwrap();
+    assert!(!queue.is_at_its_end());
+    assert_eq!(queue.take(&mut Taken::default(), true).len(), 1);
+    assert!(queue.is_at_its_end() && queue.aside.deadline().is_some());
+    queue.wait(None).unwrap(); // does not block
+    assert!(queue.take(&mut Taken::default(), true).is_empty());
+}
