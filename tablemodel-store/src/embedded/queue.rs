@@ -123,12 +123,26 @@ pub(super) struct Queue {
     /// Of how many requests the commit is that is on its way to the disk.
     syncing: Option<usize>,
     failed: Option<Failed>,
+    next_of_many: Duration,
+    /// Whether nothing came when that was last waited for.
+    waited_in_vain: bool,
 }
 
 impl Queue {
     pub(super) fn new(messages: Receiver<Message>) -> Self {
         let (requests, aside, closers, late) = (VecDeque::new(), Aside::default(), Vec::new(), Vec::new());
-        Self { messages, requests, aside, is_closing: false, closers, late, syncing: None, failed: None }
+        Self {
+            messages,
+            requests,
+            aside,
+            is_closing: false,
+            closers,
+            late,
+            syncing: None,
+            failed: None,
+            next_of_many: NEXT_OF_MANY,
+            waited_in_vain: false,
+        }
     }
 
     /// Whether the store is to be closed, and nothing waits that was asked before.
@@ -146,8 +160,9 @@ impl Queue {
         !self.requests.is_empty()
     }
 
-    /// The requests of a group, of those that wait now: all; or, where one group is worked on `beside` the disk's work on another,
-    /// and many are under way, as many as leave the other half of them.
+    /// The requests with which a group begins, of those that wait now: all; or, where one group is worked on `beside` the disk's
+    /// work on another, and many are under way, as many as leave the other half of them. What then [comes along](Self::take_along)
+    /// may be that half, where all are of many.
     pub(super) fn take(&mut self, taken: &mut Taken, beside: bool) -> Vec<Request> {
         self.has_more();
         let under_way = self.requests.len() + self.syncing.unwrap_or_default();
@@ -212,19 +227,32 @@ impl Queue {
     /// What follows a group of requests that are of many each: every commit writes pages anew that they share. Commits alone: what
     /// else there is to do is seen to before a group begins.
     fn take_following(&mut self, taken: &mut Taken) -> Vec<Request> {
-        let until = Instant::now() + NEXT_OF_MANY;
-        while taken.is_of_many() && !taken.is_enough() && !self.is_closing {
+        let next = Instant::now() + self.next_of_many;
+        let until = self.aside.deadline().map_or(next, |due| due.min(next));
+        let mut has_waited = false;
+        while self.is_followed(taken) {
             if self.has_more() {
+                self.waited_in_vain &= !has_waited;
                 let commits = self.requests.iter().take_while(|request| matches!(request.work, Work::Commit(_)));
                 let following = commits.count();
                 return self.take_some(taken, following);
             }
+            has_waited = true;
             match self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(message) => self.hear(message),
-                Err(_) => break,
+                Err(_) => {
+                    self.waited_in_vain = true;
+                    break;
+                }
             }
         }
         Vec::new()
+    }
+
+    /// Whether more is about to follow a group. Few who ask may all be in it, and were where that was waited for in vain.
+    const fn is_followed(&self, taken: &Taken) -> bool {
+        let may_be_all = self.waited_in_vain && taken.requests < MANY_REQUESTS;
+        taken.is_of_many() && !taken.is_enough() && !self.is_closing && !may_be_all
     }
 
     /// Waits until the commit on its way is on the disk, and acknowledged. The error is why it may not be there.

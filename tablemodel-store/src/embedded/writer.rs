@@ -142,12 +142,14 @@ impl<E: Engine> Writer<E> {
     fn group(&mut self, work: Vec<Work>, mut taken: Taken, sync: Sync) -> Result<Grouped, StoreError> {
         let Self { state, views, queue, waiting, pace, .. } = self;
         let is_behind = queue.is_syncing();
+        // What was acknowledged before it is on the disk waits for nobody.
+        let is_before_sync = sync == Sync::Deferred || pace.is_unsynced();
         let change = views.begin();
         state.begin(change);
         let applied = self.engine.apply(sync, |group| {
             let mut replies = state.carry_out(group, work)?;
             loop {
-                let more = queue.take_along(&mut taken, sync == Sync::Deferred);
+                let more = queue.take_along(&mut taken, is_before_sync);
                 if more.is_empty() {
                     break;
                 }

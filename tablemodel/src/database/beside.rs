@@ -31,7 +31,8 @@ impl Beside {
     }
 
     /// A piece of work, begun as a task of its own where there is a runtime of tokio; else as a part of its caller. What it
-    /// does before it first waits is the planning. Dropped, it ends at its next wait, as any future does.
+    /// does before it first waits is the planning: what has to wait for something before, or plans again, is not counted then.
+    /// Dropped, it ends at its next wait, as any future does.
     pub(super) fn begin<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -151,14 +152,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_piece_that_panics_or_is_dropped_gives_its_leave_back() {
+    async fn a_piece_that_panics_gives_its_leave_back() {
         let beside = Beside { planning: Arc::new(Semaphore::new(1)) };
         let panicked = tokio::spawn(beside.begin(async { panic!("expected of this test") })).await;
         assert!(panicked.is_err_and(|error| error.is_panic()));
-        let mut waits = beside.begin(std::future::pending::<()>());
-        assert_eq!(poll_immediate(&mut waits).await, None);
-        tokio::task::yield_now().await;
-        drop(waits);
         assert_eq!(beside.begin(async { 3 }).await, 3);
+    }
+
+    #[tokio::test]
+    async fn a_piece_that_is_dropped_while_it_waits_for_leave_takes_none() {
+        let beside = Beside { planning: Arc::new(Semaphore::new(1)) };
+        let leave = Arc::clone(&beside.planning).acquire_owned().await;
+        let waits = beside.begin(async { panic!("it was dropped") });
+        tokio::task::yield_now().await; // it stands in the queue now
+        let next = beside.begin(async { 3 });
+        tokio::task::yield_now().await;
+        drop::<BoxFuture<'_, ()>>(waits);
+        drop(leave);
+        assert_eq!(next.await, 3);
     }
 }

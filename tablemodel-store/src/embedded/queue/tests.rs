@@ -5,6 +5,9 @@ use std::sync::mpsc::{Sender, channel};
 use super::*;
 use crate::embedded::prepare::PreparedCommit;
 
+/// Longer than any test takes.
+const NEVER: Duration = Duration::from_secs(30);
+
 fn ask(to: &Sender<Message>, haste: Haste) {
     ask_for(to, Work::Commit(PreparedCommit::default()), haste);
 }
@@ -88,7 +91,6 @@ fn what_follows_requests_of_many_comes_along_with_them() {
     ask(&sender, Haste::OfMany);
     assert!(queue.take_along(taken, false).is_empty(), "one alone is not of many");
     assert_eq!(queue.take_some(taken, 1).len(), 1);
-    assert!(queue.take_along(taken, false).is_empty(), "nothing follows for a while");
     (0..5).for_each(|_| ask(&sender, Haste::OfMany));
     assert_eq!(queue.take_along(taken, false).len(), 5);
     ask(&sender, Haste::Now);
@@ -97,6 +99,51 @@ fn what_follows_requests_of_many_comes_along_with_them() {
     ask(&sender, Haste::OfMany);
     assert!(queue.take_along(taken, false).is_empty(), "one of the group is in a hurry");
     assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
+}
+
+#[test]
+fn a_group_of_many_waits_for_the_next_of_them() {
+    let (sender, messages) = channel();
+    let mut queue = Queue { next_of_many: NEVER, ..Queue::new(messages) };
+    let taken = &mut Taken::default();
+    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
+    assert_eq!(queue.take(taken, true).len(), 2);
+    let later = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        ask(&sender, Haste::OfMany);
+        sender
+    });
+    assert_eq!(queue.take_along(taken, false).len(), 1);
+    drop(later.join());
+}
+
+#[test]
+fn few_are_not_waited_for_once_that_was_in_vain() {
+    let (sender, messages) = channel();
+    let mut queue = Queue { next_of_many: Duration::ZERO, ..Queue::new(messages) };
+    let taken = &mut Taken::default();
+    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
+    assert_eq!(queue.take(taken, false).len(), 2);
+    assert!(queue.take_along(taken, false).is_empty());
+    queue.next_of_many = NEVER;
+    assert!(queue.take_along(taken, false).is_empty(), "they may be all who ask");
+    (0..MANY_REQUESTS).for_each(|_| ask(&sender, Haste::OfMany));
+    let taken = &mut Taken::default();
+    assert_eq!(queue.take(taken, false).len(), MANY_REQUESTS);
+    ask(&sender, Haste::OfMany);
+    assert_eq!(queue.take_along(taken, false).len(), 1);
+}
+
+#[test]
+fn who_is_in_no_hurry_waits_no_longer_for_what_follows_others() {
+    let (sender, messages) = channel();
+    let mut queue = Queue { next_of_many: NEVER, ..Queue::new(messages) };
+    let taken = &mut Taken::default();
+    ask(&sender, Haste::None);
+    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
+    assert_eq!(queue.take(taken, true).len(), 2);
+    assert!(queue.take_along(taken, false).is_empty());
+    assert!(queue.aside.deadline().is_some_and(|due| due <= Instant::now()));
 }
 
 #[test]
@@ -145,12 +192,14 @@ fn what_follows_waits_where_a_group_has_enough() {
 #[test]
 fn nobody_waits_for_what_follows_once_the_store_is_to_be_closed() {
     let (sender, messages) = channel();
-    let mut queue = Queue::new(messages);
+    let mut queue = Queue { next_of_many: NEVER, ..Queue::new(messages) };
     let taken = &mut Taken::default();
     (0..2).for_each(|_| ask(&sender, Haste::OfMany));
     assert_eq!(queue.take(taken, true).len(), 2);
     sender.send(Message::Close(None)).unwrap();
+    let begun = Instant::now();
     assert!(queue.take_along(taken, false).is_empty());
+    assert!(begun.elapsed() < NEVER, "it was waited for");
 }
 
 #[test]

@@ -31,7 +31,13 @@ async fn concurrent_commits_are_all_acknowledged_and_there() {
                 let store = store.clone();
                 tokio::spawn(async move {
                     for row in 0..20 {
-                        let receipts = put(&store, "Table", &format!("{writer}-{row}"), row).await.unwrap();
+                        let batch = Batch::new("Table", "p")
+                            .with(format!("{writer}-{row}"), Action::InsertOrReplace(numbered(row)));
+                        let receipts = match writer % 4 {
+                            0 if row % 2 == 0 => store.commit(&[batch]).await, // the others are of many
+                            _ => store.commit_owned(vec![batch]).await,
+                        };
+                        let receipts = receipts.unwrap().remove(0);
                         // A reader sees what was acknowledged before it began.
                         let key = RowKey::new("p", format!("{writer}-{row}"));
                         let read = store.get("Table", &key).await.unwrap().unwrap();

@@ -21,7 +21,7 @@ use super::{
     waiting::Waiting,
 };
 use crate::{
-    database::{Database, registry::index_row, rewrites},
+    database::{Database, beside::Beside, registry::index_row, rewrites},
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
 };
@@ -309,6 +309,7 @@ impl<'a> Apply<'a> {
             owned,
             targets,
             throttle: &throttle,
+            beside: Beside::of_this_machine(),
             batch: self.batch,
             max_failures: self.max_failures,
             report: &self.report,

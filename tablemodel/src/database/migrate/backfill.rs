@@ -46,6 +46,8 @@ pub(super) struct Backfill<'a, 'r> {
     pub(super) owned: &'a Owned,
     pub(super) targets: &'a Targets,
     pub(super) throttle: &'a Throttle,
+    /// Of all its workers.
+    pub(super) beside: Beside,
     /// Entities that are written before a cursor is saved.
     pub(super) batch: usize,
     pub(super) max_failures: u64,
@@ -252,10 +254,9 @@ impl Backfill<'_, '_> {
     /// The same, all at a time.
     async fn touch_together(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
         let (entities, begun) = (runs.iter().map(|(_, groups)| groups.len() as u64).sum(), self.now());
-        let beside = Beside::of_this_machine();
         let writes = runs.into_iter().map(|(target, groups)| {
             let (db, id) = (self.db().clone(), self.owned.id.clone());
-            beside.begin(async move { touch(&db, &id, target, groups, Asked::UNTOLD).await })
+            self.beside.begin(async move { touch(&db, &id, target, groups, Asked::UNTOLD).await })
         });
         let (mut sum, mut busy) = (Touched::default(), false);
         let mut landed = stream::iter(writes.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_WITHIN);
