@@ -12,6 +12,15 @@ fn ask(to: &Sender<Message>, haste: Haste) {
     ask_for(to, Work::Commit(PreparedCommit::default()), haste);
 }
 
+/// A group that began with so many requests that are of many.
+fn begun(requests: usize, next_of_many: Duration) -> (Sender<Message>, Queue, Taken) {
+    let (sender, messages) = channel();
+    let (mut queue, mut taken) = (Queue { next_of_many, ..Queue::new(messages) }, Taken::default());
+    (0..requests).for_each(|_| ask(&sender, Haste::OfMany));
+    assert_eq!(queue.take(&mut taken, false).len(), requests);
+    (sender, queue, taken)
+}
+
 fn ask_for(to: &Sender<Message>, work: Work, haste: Haste) {
     let reply = oneshot::channel().0;
     to.send(Message::Request(Request { work, bytes: 1, haste, reply, share: None })).unwrap();
@@ -103,11 +112,8 @@ fn what_follows_requests_of_many_comes_along_with_them() {
 
 #[test]
 fn a_group_of_many_waits_for_the_next_of_them() {
-    let (sender, messages) = channel();
-    let mut queue = Queue { next_of_many: NEVER, ..Queue::new(messages) };
-    let taken = &mut Taken::default();
-    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
-    assert_eq!(queue.take(taken, true).len(), 2);
+    let (sender, mut queue, mut taken) = begun(2, NEVER);
+    let taken = &mut taken;
     let later = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
         ask(&sender, Haste::OfMany);
@@ -119,11 +125,8 @@ fn a_group_of_many_waits_for_the_next_of_them() {
 
 #[test]
 fn few_are_not_waited_for_once_that_was_in_vain() {
-    let (sender, messages) = channel();
-    let mut queue = Queue { next_of_many: Duration::ZERO, ..Queue::new(messages) };
-    let taken = &mut Taken::default();
-    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
-    assert_eq!(queue.take(taken, false).len(), 2);
+    let (sender, mut queue, mut taken) = begun(2, Duration::ZERO);
+    let taken = &mut taken;
     assert!(queue.take_along(taken, false).is_empty());
     queue.next_of_many = NEVER;
     assert!(queue.take_along(taken, false).is_empty(), "they may be all who ask");
@@ -149,11 +152,8 @@ fn who_is_in_no_hurry_waits_no_longer_for_what_follows_others() {
 #[test]
 fn commits_alone_follow() {
     for other in [Work::Flush, Work::CreateTable("a".into()), Work::DeleteTable("a".into())] {
-        let (sender, messages) = channel();
-        let mut queue = Queue::new(messages);
-        let taken = &mut Taken::default();
-        (0..2).for_each(|_| ask(&sender, Haste::OfMany));
-        assert_eq!(queue.take(taken, true).len(), 2);
+        let (sender, mut queue, mut taken) = begun(2, NEXT_OF_MANY);
+        let taken = &mut taken;
         ask(&sender, Haste::OfMany);
         ask_for(&sender, other, Haste::Now);
         ask(&sender, Haste::OfMany);
@@ -165,11 +165,8 @@ fn commits_alone_follow() {
 
 #[test]
 fn nothing_follows_into_a_group_that_does_not_wait_for_the_disk() {
-    let (sender, messages) = channel();
-    let mut queue = Queue::new(messages);
-    let taken = &mut Taken::default();
-    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
-    assert_eq!(queue.take(taken, false).len(), 2);
+    let (sender, mut queue, mut taken) = begun(2, NEXT_OF_MANY);
+    let taken = &mut taken;
     ask(&sender, Haste::OfMany);
     ask(&sender, Haste::Now); // which may ask that all before it is on the disk
     assert!(queue.take_along(taken, true).is_empty());
@@ -191,11 +188,8 @@ fn what_follows_waits_where_a_group_has_enough() {
 
 #[test]
 fn nobody_waits_for_what_follows_once_the_store_is_to_be_closed() {
-    let (sender, messages) = channel();
-    let mut queue = Queue { next_of_many: NEVER, ..Queue::new(messages) };
-    let taken = &mut Taken::default();
-    (0..2).for_each(|_| ask(&sender, Haste::OfMany));
-    assert_eq!(queue.take(taken, true).len(), 2);
+    let (sender, mut queue, mut taken) = begun(2, NEVER);
+    let taken = &mut taken;
     sender.send(Message::Close(None)).unwrap();
     let begun = Instant::now();
     assert!(queue.take_along(taken, false).is_empty());
