@@ -2,9 +2,7 @@
 //!
 //! Knows no change and no lock.
 
-use super::{
-    Mark, ReadRow, {LOCK_BYTES, SET_BYTES},
-};
+use super::{LOCK_BYTES, Mark, ReadRow, SET_BYTES};
 use crate::embedded::engine::Space;
 
 /// Rows that a set has places for.
