@@ -12,6 +12,7 @@
 //! | [`clock`] | where a store gets "now" from, and how it waits |
 //! | `conformance` (a feature) | the suite that every store passes |
 //! | `fault` (a feature) | a store around a store that makes calls fail |
+//! | [`place`] | files that appear whole or not at all |
 //! | [`limits`], [`size`], [`validate`], [`apply`] | the rules of the service, pure functions shared by all stores |
 //!
 //! This crate knows nothing of entities, derives or patterns: those are `tablemodel`'s.
@@ -45,6 +46,7 @@ pub mod fault;
 pub mod key;
 pub mod limits;
 pub mod observe;
+pub mod place;
 pub mod size;
 pub mod validate;
 

@@ -17,7 +17,6 @@ mod options;
 mod pace;
 mod packed;
 mod page;
-mod place;
 mod prepare;
 mod property;
 mod queue;

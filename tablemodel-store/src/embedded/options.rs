@@ -12,7 +12,6 @@ use super::{
     EmbeddedStore, StorageBackend,
     engine::{Engine, Snapshot, Sync},
     pace::Durability,
-    place::Unplaced,
     records,
     redb_engine::{self, Access, RedbEngine},
     rows::Rows,
@@ -20,6 +19,7 @@ use super::{
 use crate::{
     StoreError, StoreErrorKind,
     clock::{Clock, SystemClock},
+    place::Unplaced,
 };
 
 /// Memory for what was read, unless told otherwise.

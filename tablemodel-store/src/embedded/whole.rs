@@ -13,12 +13,11 @@ use super::{
     codec::{OpenRow, StoredRow},
     engine::{Engine, Group, Snapshot, Space, Sync},
     keys::row_key,
-    place::Unplaced,
     redb_engine::{self, Access, RedbEngine},
     seal::{damaged, unsealed},
     view::View,
 };
-use crate::{StoreError, StoreErrorKind};
+use crate::{StoreError, StoreErrorKind, place::Unplaced};
 
 /// Memory for pages of the file that a backup writes.
 const BACKUP_CACHE_BYTES: usize = 32 * 1024 * 1024;

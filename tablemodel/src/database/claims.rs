@@ -12,6 +12,7 @@ use crate::{
         Database,
         calls::{ATTEMPTS, is_transient},
         outbox::{due, is_race, later},
+        since::Since,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -100,7 +101,7 @@ impl Database {
         away: &BatchAway,
         partition: &str,
         image: Option<&ETag>,
-        since: Duration,
+        since: Since,
     ) -> Result<Taken> {
         let Some(wish) = Wish::of(self, away, partition) else { return Ok(Taken::Held) };
         for attempt in 0..ATTEMPTS {
@@ -150,14 +151,7 @@ impl Database {
 
     /// Sees to it that the owner of an expired claim has not got the value and cannot get it any more by a write under
     /// way. `false`: something changed, look again.
-    async fn displace(
-        &self,
-        wish: &Wish<'_>,
-        claim: &Row,
-        owner: &RowKey,
-        attempt: u32,
-        since: Duration,
-    ) -> Result<bool> {
+    async fn displace(&self, wish: &Wish<'_>, claim: &Row, owner: &RowKey, attempt: u32, since: Since) -> Result<bool> {
         let (schema, table) = (wish.schema, self.table_name(wish.schema.table));
         let primary = self.read_entity(schema, &table, owner).await?;
         let Some(rows) = &primary else { return self.bury(wish, owner, None, attempt, since).await };
@@ -198,7 +192,7 @@ impl Database {
         owner: &RowKey,
         dead: Option<&Row>,
         attempt: u32,
-        since: Duration,
+        since: Since,
     ) -> Result<bool> {
         let schema = wish.schema;
         self.mark_dirty(schema, &owner.partition).await?;
@@ -247,7 +241,7 @@ impl Database {
         schema: &'static EntitySchema,
         owner: &RowKey,
         entry: &AwayKey,
-        since: Duration,
+        since: Since,
     ) -> Result<()> {
         let Some(index) = entry.claimed(schema) else { return Ok(()) };
         let table = self.table_name(&entry.table);

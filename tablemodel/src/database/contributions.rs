@@ -2,8 +2,6 @@
 //!
 //! What a contribution says, and what follows from it, is `rooms::aggregate`'s.
 
-use std::time::Duration;
-
 use futures_util::{FutureExt, future::BoxFuture};
 use tablemodel_store::Row;
 
@@ -13,6 +11,7 @@ use crate::{
         calls::{ATTEMPTS, Haste, is_transient},
         execute::Run,
         registry::Generation,
+        since::Since,
         turns::Meeting,
     },
     error::{Error, ErrorKind, Result},
@@ -66,7 +65,7 @@ impl Database {
         schema: &'static EntitySchema,
         targets: Vec<Target>,
         states: &Generation,
-        since: Duration,
+        since: Since,
     ) -> Result<()> {
         let mut left = targets;
         while let Some(first) = left.first() {
@@ -102,7 +101,7 @@ impl Database {
 
     /// Writes contributions of one partition, as often as another comes between, unless the states have moved on too far. `since` is when
     /// what they say was read.
-    async fn contribute(&self, changes: &[Change], states: &Generation, since: Option<Duration>) -> Result<()> {
+    async fn contribute(&self, changes: &[Change], states: &Generation, since: Option<Since>) -> Result<()> {
         let Some(first) = changes.first() else { return Ok(()) };
         let (registered, partition) = (self.registered(first.schema())?, &first.key().partition);
         let mut run = Run::new(self, &registered, partition);

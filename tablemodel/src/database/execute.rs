@@ -22,7 +22,7 @@ use self::{
     sizes::{check_count, check_sizes},
 };
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc};
 
 use tablemodel_store::{Batch, DateTime, RowKey, StoreError};
 
@@ -34,6 +34,7 @@ use crate::{
         outbox,
         registry::Generation,
         shadows::guarded,
+        since::Since,
         staging::Staging,
         turns::{Meeting, Turn},
     },
@@ -174,7 +175,7 @@ pub(super) struct Run<'a> {
     /// Claims that this run wrote for the image it is about to commit.
     held: HashSet<(Away, String)>,
     /// When the first row was read, by the monotonic clock.
-    since: Duration,
+    since: Since,
     operation: Option<OperationId>,
     /// What its plans take for the time.
     now: DateTime,
@@ -214,7 +215,7 @@ impl<'a> Run<'a> {
             claims: KnownClaims::new(),
             from: None,
             held: HashSet::new(),
-            since: db.environment().clock.monotonic(),
+            since: Since::now(&*db.environment().clock),
             operation,
             now: db.environment().clock.now(),
             ambiguous: false,

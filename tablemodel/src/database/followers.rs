@@ -3,10 +3,7 @@
 //! What a copy holds is decided in `rooms::copy` and planned in `plan::copies`. Back-references are read before the source
 //! that they belong to is written, and after the row that its write rests on.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, HashSet};
 
 use tablemodel_store::{Batch, Row, RowKey, limits};
 
@@ -17,6 +14,7 @@ use crate::{
         execute::{Run, has_moving_blobs},
         holders::{Holders, join},
         older::Copies,
+        since::Since,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -43,9 +41,9 @@ pub(super) struct Copying {
     pub(super) alone_from: Option<usize>,
     /// Sources that the batch itself writes, by row key: their holders see what it makes of them.
     own: Vec<String>,
-    /// Back-references put before their holder, and since when by the monotonic clock.
+    /// Back-references put before their holder, and since when.
     pub(super) registered: Vec<(String, Row)>,
-    pub(super) since: Option<Duration>,
+    pub(super) since: Option<Since>,
     /// How often it was waited until holders are kept in another form.
     pub(super) waited: u32,
 }

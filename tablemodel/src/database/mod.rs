@@ -32,6 +32,7 @@ mod rewrites;
 #[cfg(feature = "cli")]
 mod sample;
 mod shadows;
+mod since;
 mod staging;
 mod tables;
 mod total;

@@ -10,7 +10,9 @@ use std::{
 };
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Row, RowKey, StoreErrorKind};
+use tablemodel_store::{
+    Action, Batch, Condition, DateTime, ETag, Properties, Row, RowKey, StoreErrorKind, clock::Clock,
+};
 use twox_hash::XxHash3_64;
 
 use crate::{
@@ -18,6 +20,7 @@ use crate::{
         Consistency, Database,
         calls::{ATTEMPTS, Haste, is_transient},
         registry::Generation,
+        since::Since,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -42,14 +45,14 @@ const CONCURRENT_TARGETS: usize = 8;
 /// Markers remembered; beyond that they are written once more.
 const REMEMBERED_MARKERS: usize = 100_000;
 
-/// The markers that this program wrote, with the time until which they need not be written again.
+/// The markers that this program wrote, with the time from which they count: they need not be written again for half the fence.
 #[derive(Debug, Default)]
-pub(super) struct Markers(Mutex<HashMap<RowKey, Duration>>);
+pub(super) struct Markers(Mutex<HashMap<RowKey, Since>>);
 
 impl Markers {
-    fn is_fresh(&self, marker: &RowKey, now: Duration) -> bool {
+    fn is_fresh(&self, marker: &RowKey, clock: &dyn Clock, time: Duration) -> bool {
         let markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        markers.get(marker).is_some_and(|until| now < *until)
+        markers.get(marker).is_some_and(|since| since.elapsed(clock) < time)
     }
 
     /// The same, remembered apart from here.
@@ -68,12 +71,12 @@ impl Markers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn remember(&self, marker: RowKey, until: Duration) {
+    fn remember(&self, marker: RowKey, since: Since) {
         let mut markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if markers.len() >= REMEMBERED_MARKERS {
             markers.clear();
         }
-        markers.insert(marker, until);
+        markers.insert(marker, since);
     }
 }
 
@@ -85,8 +88,8 @@ pub(super) struct Outgoing {
     pub(super) row: RowKey,
     pub(super) etag: ETag,
     pub(super) intent: Intent,
-    /// When it was read, by the monotonic clock.
-    pub(super) since: Duration,
+    /// When it was read.
+    pub(super) since: Since,
 }
 
 impl Outgoing {
@@ -122,7 +125,7 @@ impl Database {
         let clock = &self.environment().clock;
         // Asked again after each write: one that took too long is none to rely on.
         for _ in 0..ATTEMPTS {
-            if self.0.markers.is_fresh(&marker, clock.monotonic()) {
+            if self.0.markers.is_fresh(&marker, &**clock, self.0.fence / 2) {
                 return Ok(());
             }
             self.write_marker(&marker).await?;
@@ -138,7 +141,7 @@ impl Database {
     /// they say.
     async fn write_marker(&self, marker: &RowKey) -> Result<()> {
         let clock = &self.environment().clock;
-        let (since, now) = (clock.monotonic(), clock.now());
+        let (since, now) = (self.since(), clock.now());
         let mut properties = Properties::new();
         system::stamp(&mut properties, "~dirty@1", now.ticks(), None);
         properties.insert(EXPIRES, later(now, self.0.fence));
@@ -148,7 +151,7 @@ impl Database {
         if let Some(written) = written {
             self.check_clock(now, written)?;
         }
-        self.0.markers.remember(marker.clone(), since + self.0.fence / 2);
+        self.0.markers.remember(marker.clone(), since);
         Ok(())
     }
 
@@ -190,7 +193,7 @@ impl Database {
     }
 
     pub(super) async fn deliver_row(&self, schema: &'static EntitySchema, key: RowKey) -> Result<()> {
-        let since = self.environment().clock.monotonic();
+        let since = self.since();
         let table = self.table_name(schema.table);
         let Some(row) = self.get_row(&table, &key).await? else { return Ok(()) };
         let intent = Intent::read(&row)?;
@@ -259,7 +262,7 @@ impl Database {
         schema: &'static EntitySchema,
         target: &Target,
         states: &Generation,
-        since: Duration,
+        since: Since,
     ) -> Result<()> {
         let table = self.table_name(&target.entry.table);
         for attempt in 0..ATTEMPTS {
@@ -291,9 +294,14 @@ impl Database {
             .at_key(target.entry.key.clone()))
     }
 
+    /// From when on something is held that is read now.
+    pub(super) fn since(&self) -> Since {
+        Since::now(&*self.environment().clock)
+    }
+
     /// That the intent is not held for so long that what it was read from may have been swept.
-    pub(super) fn check_held(&self, since: Duration) -> Result<()> {
-        if self.environment().clock.monotonic().saturating_sub(since) < self.0.fence / 2 {
+    pub(super) fn check_held(&self, since: Since) -> Result<()> {
+        if since.elapsed(&*self.environment().clock) < self.0.fence / 2 {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Unavailable, "delivery took half the fence and was given up; it begins again"))

@@ -73,7 +73,7 @@ impl Run<'_> {
     /// thirds.
     async fn register_one(&mut self, image: &Image, entry: &Entry, source: &Source) -> Result<()> {
         let clock = &self.db.environment().clock;
-        self.copying.since.get_or_insert(clock.monotonic());
+        self.copying.since.get_or_insert_with(|| self.db.since());
         let table = self.db.table_name(source.schema.table);
         let place = RowKey::new(source.key.partition.clone(), entry.row.clone());
         for attempt in 0..ATTEMPTS {

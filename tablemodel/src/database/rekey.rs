@@ -9,8 +9,6 @@ mod bonds;
 mod reservation;
 mod values;
 
-use std::time::Duration;
-
 use tablemodel_store::{DateTime, ETag, Row, RowKey};
 
 use self::values::claimed;
@@ -20,6 +18,7 @@ use crate::{
         claims::Taken,
         execute::{Run, operation_id},
         followers::Copying,
+        since::Since,
         write::no_row,
     },
     entity::TableEntity,
@@ -89,7 +88,7 @@ impl Database {
         to: Image,
         until: Option<DateTime>,
     ) -> Result<Group> {
-        let (schema, since) = (registered.schema, self.environment().clock.monotonic());
+        let (schema, since) = (registered.schema, self.since());
         let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
         let partition = to.key.partition.clone();
         let mut moving = Move { id, from: old.key().clone(), to };
@@ -187,7 +186,7 @@ impl Database {
         old: Group,
         was: &Image,
         reserved: &ETag,
-        since: Duration,
+        since: Since,
     ) -> Result<()> {
         let before = told(was, |_| false).entries;
         for away in claimed(&moving.to)? {

@@ -10,12 +10,13 @@ pub use self::poison::Poisoned;
 
 use std::{convert::Infallible, time::Duration};
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Query, Row, RowRange, StoreErrorKind};
+use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Query, Row, RowRange, StoreErrorKind, validate};
 
 use crate::{
     database::{
         Database,
         outbox::{MARKER_SHARDS, Outgoing, later},
+        since::Since,
     },
     error::{Error, ErrorKind, Result},
     key::beginning_with,
@@ -59,6 +60,8 @@ pub struct RelayReport {
     pub delivered: u64,
     /// Outbox rows whose work failed: they are tried again later.
     pub failed: u64,
+    /// Partitions whose outbox cannot be read, since a row of it is damaged: they are left as they are, and tried again.
+    pub unread: u64,
     /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago. Those of newer
     /// versions too: a relay of such a program sees to them.
     pub waiting: u64,
@@ -73,7 +76,7 @@ pub struct RelayReport {
 impl RelayReport {
     /// Whether every change has reached every row; tombstones may be left.
     pub fn is_settled(&self) -> bool {
-        self.failed + self.waiting + self.poisoned == 0
+        self.failed + self.unread + self.waiting + self.poisoned == 0
     }
 }
 
@@ -106,8 +109,8 @@ struct Dirty {
     table: String,
     partition: String,
     rows: Vec<Row>,
-    /// When they were read, by the monotonic clock.
-    read: Duration,
+    /// When they were read.
+    read: Since,
 }
 
 impl Relay {
@@ -119,8 +122,8 @@ impl Relay {
 
     /// One round over every dirty partition.
     ///
-    /// Cost: one request for each of 16 lists of markers and each dirty partition, and what delivery takes: a read of the
-    /// entity, a read and a write for each affected row, and one write to the outbox row.
+    /// Cost: one request for each of 16 lists of markers and each dirty partition; where there is one, a write that tells the store's
+    /// time; and what delivery takes: a read of the entity, a read and a write for each affected row, and one write to the outbox row.
     ///
     /// # Errors
     ///
@@ -167,12 +170,27 @@ impl Relay {
         self.db.check_writable()?;
         self.db.hold_lease().await?;
         for marker in self.markers().await? {
-            // Read when it is its turn: what is delivered must not have been read long ago.
-            if let Some(dirty) = self.read(marker).await? {
-                self.partition(&dirty, &mut round).await?;
+            let partition = marker.key.row.clone();
+            match self.marked(marker, &mut round).await {
+                // One that cannot be read is in nobody's way but its own.
+                Err(error) if *error.kind() == ErrorKind::Corrupt => {
+                    round.report.unread += 1;
+                    tracing::warn!(%partition, %error, "a partition's outbox was not read");
+                }
+                other => other?,
             }
         }
         Ok(round.report)
+    }
+
+    /// The partition of a marker. It is read when it is its turn: what is delivered must not have been read long ago.
+    async fn marked(&self, marker: Row, round: &mut Round) -> Result<()> {
+        // Asked before it is read: once the marker's life is over, nobody relies on it, and what relied on it has arrived.
+        let is_over = round.alone || self.is_past_fence(&marker, round).await?;
+        match self.read(marker).await? {
+            Some(dirty) => self.partition(&dirty, is_over, round).await,
+            None => Ok(()),
+        }
     }
 
     /// The markers of dirty partitions.
@@ -189,7 +207,10 @@ impl Relay {
     async fn read(&self, marker: Row) -> Result<Option<Dirty>> {
         let Some((table, partition)) = marker.key.row.split_once('|') else { return Ok(None) };
         let (table, partition) = (table.to_owned(), partition.to_owned());
-        let read = self.db.environment().clock.monotonic();
+        if validate::table_name(&table).is_err() {
+            return Ok(None); // no marker of ours
+        }
+        let read = self.db.since();
         let range = KeyRange::rows(partition.clone(), intents_and_outbox());
         let mut rows = self.rows(&self.db.table_name(&table), range).await?;
         rows.retain(|row| !matches!(system::kind(&row.properties), RowKind::Part { .. })); // of an intent
@@ -213,7 +234,7 @@ impl Relay {
         }
     }
 
-    async fn partition(&self, dirty: &Dirty, round: &mut Round) -> Result<()> {
+    async fn partition(&self, dirty: &Dirty, is_over: bool, round: &mut Round) -> Result<()> {
         round.report.partitions += 1;
         for row in &dirty.rows {
             if self.db.check_held(dirty.read).is_err() {
@@ -221,7 +242,7 @@ impl Relay {
             }
             self.row(dirty, row, round).await?;
         }
-        if dirty.rows.is_empty() && (round.alone || self.is_past_fence(&dirty.marker, round).await?) {
+        if dirty.rows.is_empty() && is_over {
             self.db.0.markers.forget(&dirty.marker.key);
             self.db.remove_row(&self.db.dirty_table(), &dirty.marker).await?;
         }

@@ -6,7 +6,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tablemodel::{
-    Consistency, Row, RowKey,
+    Consistency, DateTime, Row, RowKey,
     prelude::*,
     store::{
         Batch, Capabilities, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore,
@@ -33,6 +33,8 @@ struct Stalling {
     at: AtomicUsize,
     meanwhile: Mutex<Option<Meanwhile>>,
     clock: ManualClock,
+    /// Whether it stalls before the request is sent, and not on its way.
+    before: bool,
 }
 
 /// Well under half the fence, and longer than the deadline of a call.
@@ -40,13 +42,18 @@ const LONGEST_REQUEST: Duration = Duration::from_secs(120);
 
 impl Stalling {
     fn over(db: &TestDatabase, meanwhile: Meanwhile) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::new(db, meanwhile, false))
+    }
+
+    fn new(db: &TestDatabase, meanwhile: Meanwhile, before: bool) -> Self {
+        Self {
             inner: db.store(),
             calls: AtomicUsize::new(0),
             at: AtomicUsize::new(usize::MAX),
             meanwhile: Mutex::new(Some(meanwhile)),
             clock: db.clock().clone(),
-        })
+            before,
+        }
     }
 
     /// Whether a write that is made now still reaches the store: one that stalls for longer than a request lives does not.
@@ -56,7 +63,7 @@ impl Stalling {
             if let Some(meanwhile) = meanwhile {
                 let before = self.clock.monotonic();
                 meanwhile.await;
-                return self.clock.monotonic().saturating_sub(before) < LONGEST_REQUEST;
+                return self.before || self.clock.monotonic().saturating_sub(before) < LONGEST_REQUEST;
             }
         }
         true
@@ -99,7 +106,36 @@ impl TableStore for Stalling {
     }
 }
 
-struct NoSleep;
+/// The clock of a machine whose monotonic clock stands still while it is suspended.
+#[derive(Clone)]
+pub(crate) struct Suspended {
+    clock: ManualClock,
+    /// Seconds.
+    asleep: Arc<AtomicU64>,
+}
+
+impl Suspended {
+    pub(crate) fn over(db: &TestDatabase) -> Self {
+        Self { clock: db.clock().clone(), asleep: Arc::default() }
+    }
+
+    /// From now on it has slept for so many seconds of those that have passed.
+    pub(crate) fn slept(&self, seconds: u64) {
+        self.asleep.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Suspended {
+    fn now(&self) -> DateTime {
+        self.clock.now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic() - Duration::from_secs(self.asleep.load(Ordering::SeqCst))
+    }
+}
+
+pub(crate) struct NoSleep;
 
 #[async_trait]
 impl Sleep for NoSleep {
@@ -131,6 +167,13 @@ impl Program {
     ) -> Self {
         let store = Stalling::over(db, meanwhile);
         let program = open::<M>(mode, db, store.clone()).await;
+        Self::begin(program, store, at)
+    }
+
+    /// The same, but whatever it was about to ask is sent only then, and reaches the store however long that took.
+    pub(crate) async fn standing_still<M: TableModel>(db: &TestDatabase, at: usize, meanwhile: Meanwhile) -> Self {
+        let store = Arc::new(Stalling::new(db, meanwhile, true));
+        let program = open::<M>(Consistency::Azure, db, store.clone()).await;
         Self::begin(program, store, at)
     }
 

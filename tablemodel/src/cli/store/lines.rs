@@ -2,12 +2,13 @@
 //! half of one.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, BufReader, BufWriter},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use serde_json::json;
+use tablemodel_store::place::Unplaced;
 
 use super::{Tool, address::Address, words::Exported};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 /// Writes the rows of the model's tables to a new file.
 pub(super) async fn export(tool: &Tool, words: &Exported) -> Result<Outcome> {
     let written = async |path: &Path| {
-        let file = File::create_new(path).map_err(|error| denied("create", path, &error))?;
+        let file = File::create(path).map_err(|error| denied("create", path, &error))?;
         let mut lines = BufWriter::new(file);
         let exported = tool.db.export(&mut lines).await?;
         lines.get_ref().sync_all().map_err(|error| denied("write", path, &error))?;
@@ -49,38 +50,15 @@ pub(super) async fn import(
 
 /// Has a file made beside its place, and puts it there once it is whole; takes it away if it cannot be made.
 async fn new_file<T>(path: &Path, make: impl AsyncFnOnce(&Path) -> Result<T>) -> Result<T> {
-    let beside = beside(path);
     if path.exists() {
         return Err(taken(path));
     }
-    let made = match make(&beside).await {
-        Ok(made) => place(&beside, path).map(|()| made),
-        Err(error) => Err(error),
-    };
-    let _ = fs::remove_file(&beside); // it may have been renamed; what is told is why it could not be made
-    made
-}
-
-/// A place that no other run of the tool writes to.
-fn beside(path: &Path) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.new", std::process::id()));
-    beside.into()
-}
-
-/// Lets the file appear, unless there is one by now.
-fn place(beside: &Path, path: &Path) -> Result<()> {
-    match fs::hard_link(beside, path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(path)),
-        // A file system without hard links.
-        Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied) => {
-            if path.exists() {
-                return Err(taken(path));
-            }
-            fs::rename(beside, path).map_err(|error| denied("write", path, &error))
-        }
-        linked => linked.map_err(|error| denied("write", path, &error)),
-    }
+    let unplaced = Unplaced::new(path).map_err(|error| denied("create", path, &error))?;
+    let made = make(unplaced.path()).await?;
+    unplaced.place(|| ()).map(|()| made).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => taken(path),
+        _ => denied("write", path, &error),
+    })
 }
 
 fn taken(path: &Path) -> Error {

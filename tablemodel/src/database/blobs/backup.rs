@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use tablemodel_store::{DateTime, clock::Clock};
+use tablemodel_store::clock::Clock;
 
 use super::failed;
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
         folder_beside, local,
         name::{self, Named},
     },
-    database::Database,
+    database::{Database, since::Since},
     error::{Error, ErrorKind, Result},
 };
 
@@ -35,23 +35,20 @@ pub(in crate::database) struct FolderCopy {
     is_unkept: bool,
 }
 
-/// A time that began, by both clocks: while the machine is suspended the monotonic one stands still, and the other may be set.
+/// A time that began.
 struct Grace {
     clock: Arc<dyn Clock>,
-    monotonic: Duration,
-    now: DateTime,
+    since: Since,
     length: Duration,
 }
 
 impl Grace {
     fn new(clock: Arc<dyn Clock>, length: Duration) -> Self {
-        Self { monotonic: clock.monotonic(), now: clock.now(), clock, length }
+        Self { since: Since::now(&*clock), clock, length }
     }
 
     fn is_over(&self) -> bool {
-        let ticks = self.clock.now().ticks().saturating_sub(self.now.ticks());
-        let told = Duration::from_nanos(u64::try_from(ticks).unwrap_or(0).saturating_mul(100));
-        self.clock.monotonic().saturating_sub(self.monotonic).max(told) >= self.length
+        self.since.elapsed(&*self.clock) >= self.length
     }
 }
 

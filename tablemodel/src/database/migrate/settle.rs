@@ -91,13 +91,13 @@ pub(super) async fn drain(db: &Database) -> Result<()> {
     }
     for attempt in 0..ATTEMPTS {
         match db.relay().hurry().await {
-            Ok(report) if report.failed + report.poisoned == 0 => return Ok(()),
+            Ok(report) if report.failed + report.unread + report.poisoned == 0 => return Ok(()),
             Ok(_) => {}
             Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) => {}
             Err(error) => return Err(error),
         }
         db.pause(attempt).await;
     }
-    let detail = "outbox rows could not be delivered, see `db.relay().poisoned()`; apply again once they are";
+    let detail = "outbox rows could not be read or delivered, see `db.relay().poisoned()`; apply again once they are";
     Err(Error::new(ErrorKind::Unavailable, detail))
 }

@@ -73,7 +73,7 @@ impl Database {
     }
 
     async fn arrive(&self, moving: &Move) -> Result<Option<Group>> {
-        let since = self.environment().clock.monotonic();
+        let since = self.since();
         let schema = moving.to.schema;
         let registered = self.registered(schema)?;
         if self.is_atomic() {

@@ -1,11 +1,9 @@
 //! The unique values of an entity that moves: their claims name the old key, and go over to the new one.
 
-use std::time::Duration;
-
 use tablemodel_store::{Action, Batch, Condition, RowKey};
 
 use crate::{
-    database::{Database, calls::ATTEMPTS, claims::CLAIM_TIME, outbox::later},
+    database::{Database, calls::ATTEMPTS, claims::CLAIM_TIME, outbox::later, since::Since},
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchAway,
@@ -19,7 +17,7 @@ use crate::{
 
 impl Database {
     /// Makes the claims that name the old key those of the new one, where the entity keeps the values.
-    pub(super) async fn hand_over(&self, moving: &Move, since: Duration) -> Result<()> {
+    pub(super) async fn hand_over(&self, moving: &Move, since: Since) -> Result<()> {
         for away in claimed(&moving.to)? {
             let Some(index) = away.claimed() else { continue };
             let key = RowKey::new(away.row.away.partition.clone(), away.row.row.clone());
@@ -38,7 +36,7 @@ impl Database {
         away: &BatchAway,
         index: &'static IndexSchema,
         key: &RowKey,
-        since: Duration,
+        since: Since,
     ) -> Result<bool> {
         let table = self.table_name(away.row.away.table);
         for attempt in 0..ATTEMPTS {

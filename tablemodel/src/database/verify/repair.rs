@@ -316,7 +316,7 @@ impl Database {
             return Ok(());
         };
         if self.is_atomic() && entry.claimed(schema).is_some() {
-            let since = self.environment().clock.monotonic();
+            let since = self.since();
             return self.settle_claim(schema, owner, &entry, since).await;
         }
         let primary = self.get_row(&registered.table, owner).await?.filter(|row| is_primary(schema, row));
@@ -369,7 +369,7 @@ impl Database {
             return Err(Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(key.clone()));
         }
         self.mark_dirty(schema, &key.partition).await?;
-        let since = self.environment().clock.monotonic();
+        let since = self.since();
         let intent = Intent::read(&row)?;
         let outgoing =
             Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };

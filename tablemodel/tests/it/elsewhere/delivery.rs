@@ -55,7 +55,7 @@ async fn undelivered(db: TestDatabase, step: &Step) -> TestDatabase {
 }
 
 /// Crashes at the first read of an outbox row: delivery begins with it.
-struct DieInDelivery;
+pub(super) struct DieInDelivery;
 
 impl tablemodel::testing::FaultPlan for DieInDelivery {
     fn fault(&mut self, call: &tablemodel::store::fault::Call<'_>) -> Option<Fault> {

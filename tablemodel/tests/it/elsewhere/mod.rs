@@ -6,6 +6,7 @@ mod many;
 mod meanwhile;
 mod oversized;
 mod reads;
+mod relays;
 mod rows;
 mod sabotage;
 

@@ -9,15 +9,10 @@ use std::{
     time::Duration,
 };
 
-use tablemodel::{
-    Consistency, DateTime, ErrorKind,
-    migrations::MigrationStatus,
-    prelude::*,
-    store::clock::{Clock, ManualClock},
-};
+use tablemodel::{Consistency, ErrorKind, migrations::MigrationStatus, prelude::*, store::clock::Clock};
 
 use super::{Club, Passing, assert_built, assert_clean, filled, first, next, program, unique};
-use crate::stall::Program;
+use crate::stall::{Program, Suspended};
 
 #[tokio::test]
 async fn a_rollback_that_stalls_takes_nothing_of_what_was_built_anew() {
@@ -114,28 +109,10 @@ async fn a_pause_is_not_lost_to_a_rate_that_is_set_at_the_same_time() {
     assert!(paused > 10, "{paused}");
 }
 
-/// The clock of a machine whose monotonic clock stands still while it is suspended.
-#[derive(Clone)]
-struct Suspended {
-    clock: ManualClock,
-    /// Seconds.
-    asleep: Arc<AtomicU64>,
-}
-
-impl Clock for Suspended {
-    fn now(&self) -> DateTime {
-        self.clock.now()
-    }
-
-    fn monotonic(&self) -> Duration {
-        self.clock.monotonic() - Duration::from_secs(self.asleep.load(Ordering::SeqCst))
-    }
-}
-
 #[tokio::test]
 async fn a_machine_that_was_suspended_learns_of_the_states_before_it_writes() {
     let store = filled(Consistency::Azure, 1, 5).await;
-    let clock = Suspended { clock: store.clock().clone(), asleep: Arc::default() };
+    let clock = Suspended::over(&store);
     let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Passing(store.clock().clone())));
     let builder = builder.consistency(Consistency::Azure);
     let asleep = builder.with_store::<Club>(store.store()).await.expect("opened");
@@ -145,7 +122,7 @@ async fn a_machine_that_was_suspended_learns_of_the_states_before_it_writes() {
     db.migrations().apply().await.expect("applied, since the other is taken for gone");
     store.clock().advance(Duration::from_secs(3_600));
     let passed = store.clock().monotonic() - before;
-    clock.asleep.store(passed.as_secs(), Ordering::SeqCst);
+    clock.slept(passed.as_secs());
     let first::Person { club, id, name, city, badge, visits } = first::person("c0", 77);
     asleep.insert(&super::Person { club, id, name, city, badge, visits }).await.expect("written");
     assert_built(&db, "after it woke").await;

@@ -11,17 +11,41 @@ use std::{
 };
 
 /// A file being written beside the path at which it will appear; removed unless it does.
-pub(super) struct Unplaced {
+///
+/// Whoever is killed meanwhile leaves it, under a name that begins with the path's own and ends with `.partial`: nothing reads it, and it may
+/// be deleted.
+///
+/// ```
+/// use std::fs;
+///
+/// use tablemodel_store::place::Unplaced;
+///
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("report.json");
+/// let report = Unplaced::new(&path)?;
+/// fs::write(report.path(), "{}")?;
+/// assert!(!path.exists()); // not before it is whole
+/// fs::File::open(report.path())?.sync_all()?;
+/// report.place(|| ())?;
+/// assert_eq!(fs::read_to_string(&path)?, "{}");
+/// # Ok::<_, std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Unplaced {
     path: PathBuf,
     destination: PathBuf,
 }
 
 impl Unplaced {
-    /// An empty file for `path`, under a name of its own in the same directory.
+    /// An empty file for `path`, under a name of its own in the same directory. What is at `path` is not looked at.
     ///
     /// What another process left there, or is writing, is never taken: numbers of processes and counters repeat, as in
     /// containers, so the name is a random one.
-    pub(super) fn new(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// Those of creating a file.
+    pub fn new(path: &Path) -> io::Result<Self> {
         Self::named(path, RandomState::new().build_hasher().finish())
     }
 
@@ -34,14 +58,18 @@ impl Unplaced {
         Ok(Self { path: partial, destination: path.to_owned() })
     }
 
-    /// Where to write it.
-    pub(super) fn path(&self) -> &Path {
+    /// Where to write it. Whoever does brings it to the disk.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets the file, already on the disk, appear, and calls `placed`. `AlreadyExists` if there is a file at its path: that one
-    /// stays.
-    pub(super) fn place(self, placed: impl FnOnce()) -> io::Result<()> {
+    /// Lets the file, already on the disk, appear, calls `placed`, and brings its name to the disk too.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if there is a file at its path: that one stays. Where a file system has no hard links, one that appears in the same
+    /// moment may be written over. Others are those of the file system; where `placed` was called, the file is there all the same.
+    pub fn place(self, placed: impl FnOnce()) -> io::Result<()> {
         match fs::hard_link(&self.path, &self.destination) {
             // A file system without hard links.
             Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {

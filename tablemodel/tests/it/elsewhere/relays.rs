@@ -1,0 +1,228 @@
+//! Relays that stand still at the wrong moment, machines that slept, outbox rows that nobody can read or deliver, and what a round costs.
+
+use std::{sync::Arc, time::Duration};
+
+use tablemodel::{
+    Consistency, ErrorKind, RelayReport, RowKey,
+    prelude::*,
+    store::{
+        Action, Batch, Condition, KeyRange, StoreErrorKind, TableStore,
+        clock::{Clock, ManualClock},
+        fault::{Call, FaultStore, Request},
+    },
+    testing::{Fault, FaultPlan, Script, TestDatabase},
+};
+
+use super::{Model, Worker, assert_exact, delivery::DieInDelivery, leftovers, rows_in, settle, worker, workers};
+use crate::stall::{NoSleep, Program, Suspended};
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Another program over the same store.
+async fn program(
+    consistency: Consistency,
+    clock: impl Clock,
+    store: Arc<dyn TableStore>,
+) -> tablemodel::Result<Database> {
+    let builder = Database::builder().consistency(consistency).clock(Arc::new(clock)).sleep(Arc::new(NoSleep));
+    builder.deadline(Duration::MAX).with_store::<Model>(store).await
+}
+
+/// Has a program write these, one after the other, which dies before anything of each is delivered.
+async fn undelivered(mut db: TestDatabase, workers: &[Worker]) -> TestDatabase {
+    for worker in workers {
+        db.fail(DieInDelivery);
+        let _ = db.insert(worker).await;
+        db = db.reopen::<Model>().await.unwrap();
+    }
+    db.fail(Script::new());
+    db
+}
+
+/// A marker is taken away only by who read its partition empty after its life was over: one who read that before may have stood still for
+/// as long, while a writer relied on it.
+#[tokio::test]
+async fn a_relay_that_stands_still_anywhere_hides_no_outbox_row() {
+    let mut stalls = 0;
+    for call in 0.. {
+        let db = TestDatabase::new::<Model>().await.unwrap();
+        let (clock, store) = (db.clock().clone(), Arc::new(FaultStore::new(db.store(), Script::new())));
+        let writer = program(Consistency::Azure, clock.clone(), store.clone()).await.unwrap();
+        writer.insert(&worker("A", 1)).await.unwrap(); // marks the partition for ten minutes
+        clock.advance(seconds(60));
+        let meanwhile = async move {
+            clock.advance(seconds(140));
+            store.replan(DieInDelivery);
+            let _ = writer.insert(&worker("A", 2)).await; // within five minutes: it is not marked once more
+            assert!(store.is_crashed());
+            clock.advance(seconds(401));
+        };
+        let relay = Program::standing_still::<Model>(&db, call, Box::pin(meanwhile)).await;
+        let _ = relay.db.relay().run_once().await; // it may be told that it is late
+        if !relay.has_stalled() {
+            break;
+        }
+        stalls += 1;
+        settle(&db).await;
+        assert_exact(&db, &[worker("A", 1), worker("A", 2)], &format!("before call {call}")).await;
+    }
+    assert!(stalls >= 18, "{stalls}"); // sixteen lists, the time, the partition
+}
+
+#[tokio::test]
+async fn a_machine_that_slept_marks_its_partitions_anew() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let (clock, store) = (Suspended::over(&db), Arc::new(FaultStore::new(db.store(), Script::new())));
+    let asleep = program(Consistency::Azure, clock.clone(), store.clone()).await.unwrap();
+    asleep.insert(&worker("A", 1)).await.unwrap();
+    db.clock().advance(seconds(3_600));
+    clock.slept(3_600);
+    db.relay().run_once().await.unwrap();
+    assert_eq!(db.relay().run_once().await.unwrap().partitions, 0, "the marker is gone");
+    store.replan(DieInDelivery);
+    let _ = asleep.insert(&worker("A", 2)).await;
+    assert!(store.is_crashed());
+    settle(&db).await;
+    assert_exact(&db, &[worker("A", 1), worker("A", 2)], "woken").await;
+}
+
+/// Fails reads of the outbox of department A.
+struct Unreadable;
+
+impl FaultPlan for Unreadable {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        match call.request {
+            Request::Query(query)
+                if query.table == "Company"
+                    && matches!(&query.range, KeyRange::Partition { partition, .. } if partition == "A") =>
+            {
+                Some(Fault::error(StoreErrorKind::Corrupt))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_outbox_that_cannot_be_read_keeps_no_other_waiting() {
+    let all = ["A", "B", "C"].map(|department| worker(department, 1));
+    let db = undelivered(TestDatabase::new::<Model>().await.unwrap(), &all).await;
+    let foreign =
+        Batch::new("tmdirty", "00").with("no table|x", Action::Insert([("By", "another")].into_iter().collect()));
+    db.store().commit(&[foreign]).await.unwrap();
+    db.clock().advance(seconds(60));
+    db.fail(Unreadable);
+    let report = db.relay().run_once().await.unwrap();
+    let expected = RelayReport { partitions: 2, delivered: 2, unread: 1, ..RelayReport::default() };
+    assert_eq!(report, expected);
+    assert!(!report.is_settled());
+    db.fail(Script::new());
+    // Nor does it keep anybody from opening the store, or from mending it.
+    let faulty = Arc::new(FaultStore::new(db.store(), Unreadable));
+    let atomic = program(Consistency::Atomic, db.clock().clone(), faulty.clone()).await.unwrap();
+    faulty.replan(Script::new());
+    let report = atomic.relay().drain().await.unwrap();
+    assert_eq!(report.delivered, 1, "{report:?}");
+    assert_exact(&db, &all, "read").await;
+}
+
+/// Both clocks may be wrong by a third of the fence, since sequence numbers begin at them.
+#[tokio::test]
+async fn a_program_whose_clock_is_far_from_the_stores_writes_nothing_elsewhere() {
+    for (apart, is_ahead) in [(199, true), (199, false), (201, true), (201, false)] {
+        let db = TestDatabase::new::<Model>().await.unwrap();
+        let clock = ManualClock::new(db.clock().now());
+        match is_ahead {
+            true => clock.advance(seconds(apart)),
+            false => clock.step_back(seconds(apart)),
+        }
+        let other = program(Consistency::Azure, clock, db.store()).await.unwrap();
+        for _ in 0..2 {
+            let written = other.insert(&worker("A", 1)).await; // the second time the marker is there
+            if apart == 199 {
+                written.unwrap();
+                break;
+            }
+            assert_eq!(written.unwrap_err().kind(), &ErrorKind::Denied, "{apart} {is_ahead}");
+        }
+        let there = rows_in(&*db.store(), "Company").await;
+        assert_eq!(there.is_empty(), apart == 201, "{apart} {is_ahead}: {there:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_round_costs_its_lists_of_markers_and_the_dirty_partitions_whatever_was_written_before() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let all: Vec<_> = (0..500).map(|n| worker(&format!("D{n}"), 1)).collect();
+    let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.unwrap();
+    assert_eq!(report.written, 500);
+    db.clock().advance(seconds(601));
+    assert_eq!(db.relay().run_once().await.unwrap().partitions, 500);
+    let db = undelivered(db, &[worker("D7", 2)]).await;
+    db.clock().advance(seconds(60));
+    db.relay().run_once().await.unwrap();
+    db.forget_calls();
+    assert_eq!(db.relay().run_once().await.unwrap(), RelayReport { partitions: 1, ..RelayReport::default() });
+    let tally = db.tally();
+    // Sixteen lists are whole partitions; one dirty partition; the store's time.
+    assert_eq!((tally.partition_scans, tally.range_queries, tally.commits), (16, 1, 1), "{tally:?}");
+    assert_eq!((tally.point_reads, tally.table_scans), (0, 0), "{tally:?}");
+}
+
+/// What cannot be delivered: another's row is where its own is to be.
+async fn stuck() -> TestDatabase {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let foreign = Batch::new("Cities", "Rome").with("A_0001", Action::Insert([("Mine", true)].into_iter().collect()));
+    db.store().commit(&[foreign]).await.unwrap();
+    db.insert(&worker("A", 1)).await.unwrap();
+    db
+}
+
+#[tokio::test]
+async fn a_delivery_that_fails_is_tried_ten_times_ever_later_and_then_set_aside() {
+    let db = stuck().await;
+    let (mut tried, mut gaps, mut last) = (0, Vec::new(), 0);
+    for second in 1..6_000_u64 {
+        db.clock().advance(seconds(1));
+        let report = db.relay().run_once().await.unwrap();
+        if report.failed == 1 {
+            tried += 1;
+            gaps.push(second - last);
+            last = second;
+        }
+        assert!(report.poisoned == 0 || tried == 10, "after {tried}");
+        if report.poisoned == 1 {
+            break;
+        }
+    }
+    assert_eq!(gaps.len(), 10, "{gaps:?}");
+    assert_eq!(gaps[0], 10, "the writer's own time: {gaps:?}");
+    for (attempt, gap) in (0..).zip(&gaps[1..]) {
+        let least = 300.min(1 << attempt);
+        assert!((least..=2 * least + 1).contains(gap), "attempt {attempt}: {gaps:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_discarded_is_left_to_repair() {
+    let db = stuck().await;
+    for _ in 0..40 {
+        db.clock().advance(seconds(600));
+        db.relay().run_once().await.unwrap();
+    }
+    let poisoned = db.relay().poisoned().await.unwrap();
+    assert_eq!(poisoned.len(), 1);
+    db.relay().discard(&poisoned[0]).await.unwrap();
+    assert_eq!(db.relay().poisoned().await.unwrap(), []);
+    let own = rows_in(&*db.store(), "Company").await;
+    assert!(!own.keys().any(|(_, _, row)| row.starts_with("~~out|")), "{own:?}");
+    let foreign = RowKey::new("Rome", "A_0001");
+    let delete = Batch::new("Cities", &foreign.partition).with(&foreign.row, Action::Delete(Condition::Exists));
+    db.store().commit(&[delete]).await.unwrap();
+    assert!(!db.verify().await.unwrap().is_clean());
+    db.repair().await.unwrap();
+    assert_exact(&db, &workers(&db).await, "repaired").await;
+    assert_eq!(leftovers(&db).await, []);
+}
