@@ -61,6 +61,19 @@ impl Filter {
         Self::Or(Box::new(self), Box::new(other))
     }
 
+    /// How many comparisons it makes; a query has room for [a few](crate::limits::MAX_QUERY_COMPARISONS).
+    pub fn comparisons(&self) -> usize {
+        let (mut count, mut left) = (0, vec![self]);
+        while let Some(filter) = left.pop() {
+            match filter {
+                Self::Compare { .. } => count += 1,
+                Self::And(a, b) | Self::Or(a, b) => left.extend([&**a, &**b]),
+                Self::Not(inner) => left.push(inner),
+            }
+        }
+        count
+    }
+
     /// Not this.
     pub fn negate(self) -> Self {
         Self::Not(Box::new(self))

@@ -202,6 +202,23 @@ impl KeyRange {
         Self::Partition { partition: partition.into(), rows }
     }
 
+    /// How many comparisons it takes to ask a service for it, which knows ranges as conditions on the two keys.
+    pub fn comparisons(&self) -> usize {
+        match self {
+            Self::Partition { rows, .. } => {
+                let bounds = [&rows.lower, &rows.upper].into_iter().filter(|bound| **bound != Bound::Unbounded);
+                match (&rows.lower, &rows.upper) {
+                    (Bound::Included(lower), Bound::Included(upper)) if lower == upper => 2,
+                    _ => 1 + bounds.count(),
+                }
+            }
+            // Of a later partition, or of this one and behind the row.
+            Self::Table { after, before_partition } => {
+                after.as_ref().map_or(0, |_| 3) + before_partition.as_ref().map_or(0, |_| 1)
+            }
+        }
+    }
+
     /// Whether the row at `key` lies inside.
     pub fn contains(&self, key: &RowKey) -> bool {
         match self {

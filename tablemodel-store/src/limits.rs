@@ -2,7 +2,7 @@
 //!
 //! Sources: (model) Azure "Understanding the Table service data model"; (targets) Azure "Scalability and
 //! performance targets for Table storage"; (batch) Azure "Performing entity group transactions";
-//! (query) Azure "Query timeout and pagination".
+//! (query) Azure "Query timeout and pagination"; (filter) Azure "Querying tables and entities".
 
 /// Characters (UTF-16 code units) of a partition key, and of a row key. (model): 1 KiB each.
 pub const MAX_KEY_CHARS: usize = 1_024;
@@ -22,6 +22,8 @@ pub const MAX_BATCH_OPERATIONS: usize = 100;
 pub const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// Rows of one page. (query)
 pub const MAX_PAGE_ROWS: usize = 1_000;
+/// Comparisons of one query: of its filter, and of the keys that its range names. (filter)
+pub const MAX_QUERY_COMPARISONS: usize = 15;
 /// Letters and digits of a table's name, at least. (model)
 pub const MIN_TABLE_NAME_CHARS: usize = 3;
 /// Letters and digits of a table's name, at most. (model)

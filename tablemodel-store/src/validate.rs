@@ -7,7 +7,8 @@
 use std::cmp::Ordering;
 
 use crate::{
-    Batch, Capabilities, Operation, Properties, PropertyName, Query, StoreError, StoreErrorKind, ValueRef, limits,
+    Batch, Capabilities, Filter, Operation, Properties, PropertyName, Query, StoreError, StoreErrorKind, ValueRef,
+    limits,
     name::ByPlace,
     size::{self, Extent, utf16_len},
 };
@@ -305,14 +306,22 @@ fn lower_case(table: &str) -> impl Iterator<Item = u8> {
     table.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
-/// Checks a query: a limit of 1 to 1,000 rows.
+/// Checks a query: a limit of 1 to 1,000 rows, and 15 comparisons, those of its range counted.
 ///
 /// Bounds of its range need not be legal keys, and whether its table exists is not looked at.
 pub fn query(query: &Query) -> Checked {
-    if (1..=limits::MAX_PAGE_ROWS).contains(&query.limit) {
-        return Ok(());
+    if !(1..=limits::MAX_PAGE_ROWS).contains(&query.limit) {
+        return invalid(format!("a page's limit must be 1 to {} rows, not {}", limits::MAX_PAGE_ROWS, query.limit));
     }
-    invalid(format!("a page's limit must be 1 to {} rows, not {}", limits::MAX_PAGE_ROWS, query.limit))
+    let comparisons = query.range.comparisons() + query.filter.as_ref().map_or(0, Filter::comparisons);
+    if comparisons > limits::MAX_QUERY_COMPARISONS {
+        let most = limits::MAX_QUERY_COMPARISONS;
+        return invalid(format!(
+            "a query makes at most {most} comparisons, those of its keys counted, and not {comparisons}; test the others on the \
+             rows that it gives"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether `text` has over `limit` UTF-16 units; texts of few bytes are not looked at.

@@ -15,7 +15,7 @@ use crate::{
     entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
     key::NO_VALUES,
-    path::found::InKeys,
+    path::{Running, found::InKeys},
     plan::{
         group::Group,
         image,
@@ -198,10 +198,13 @@ impl<T: TableEntity> Seen<T> {
     ///
     /// # Errors
     ///
-    /// `NotFound` if it is gone by now.
-    pub async fn load(&self, db: &Database) -> Result<Stored<T>> {
-        db.read_primary::<T>(&self.key).await?.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, "the entity is gone").of(T::SCHEMA.entity_type).at_key(self.key.clone())
+    /// `NotFound` if it is gone by now; `Corrupt` if it cannot be read; those of the store.
+    pub fn load(&self, db: &Database) -> Running<Stored<T>> {
+        let (db, key) = (db.clone(), self.key.clone());
+        Box::pin(async move {
+            db.read_primary::<T>(&key).await?.ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, "the entity is gone").of(T::SCHEMA.entity_type).at_key(key)
+            })
         })
     }
 }

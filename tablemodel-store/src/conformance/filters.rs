@@ -5,9 +5,12 @@
 use super::{
     Broken,
     bench::{Bench, Table, keys_in, n, one},
-    broken::{ensure, ensure_eq},
+    broken::{ensure, ensure_eq, refused},
 };
-use crate::{Comparison, Comparison::*, DateTime, Filter, KeyRange, RowRange, Uuid, Value, key::RowKey};
+use crate::{
+    Comparison, Comparison::*, DateTime, Filter, KeyRange, RowRange, StoreErrorKind::InvalidInput, Uuid, Value,
+    key::RowKey,
+};
 
 type Checked = Result<(), Broken>;
 
@@ -137,6 +140,25 @@ pub(super) async fn a_filter_narrows_a_range(bench: &Bench) -> Checked {
     let rows = RowRange { lower: std::ops::Bound::Included("b".to_owned()), ..RowRange::all() };
     let query = table.query(KeyRange::rows("p", rows)).filtered(Filter::compare("N", Less, 3));
     ensure_eq!(table.keys(&query).await?, keys_in("p", &["b", "c"]), "the rows from `b` with N below 3");
+    Ok(())
+}
+
+pub(super) async fn a_query_makes_15_comparisons_and_no_more(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    table.fill(&keys_in("p", &["a", "b"])).await?;
+    let rows = RowRange { lower: std::ops::Bound::Excluded("a".to_owned()), ..RowRange::all() };
+    // What its range takes to be asked for.
+    for (range, own) in [(KeyRange::table(), 0), (KeyRange::partition("p"), 1), (KeyRange::rows("p", rows), 2)] {
+        let filter = |count| {
+            let one = || Filter::compare("N", Greater, -1).negate().negate();
+            (own + 1..count).fold(one(), |filter, _| filter.and(one()))
+        };
+        let most = crate::limits::MAX_QUERY_COMPARISONS;
+        let taken = table.query(range.clone()).filtered(filter(most));
+        ensure_eq!(table.keys(&taken).await?.is_empty(), false, "whether 15 comparisons find rows");
+        let refused_one = bench.store().query(&table.query(range).filtered(filter(most + 1))).await;
+        refused(refused_one, InvalidInput, "a query of 16 comparisons")?;
+    }
     Ok(())
 }
 

@@ -272,6 +272,7 @@ macro_rules! __conformance_clauses {
                 keys_and_timestamp_can_be_compared,
                 a_filter_narrows_a_range,
                 a_filtered_query_finds_rare_rows_over_pages,
+                a_query_makes_15_comparisons_and_no_more,
             }
             projections Nothing {
                 only_selected_properties_come,

@@ -207,7 +207,8 @@ impl EmbeddedStore {
     /// The size of the file, and the number of rows of each table. Cheap: no row is read.
     pub fn stats(&self) -> Result<EmbeddedStats, StoreError> {
         let view = self.0.views.current()?;
-        self.0.views.with_engine(|engine| whole::stats(&*view, engine))
+        let file = self.0.views.with_engine(whole::file)?;
+        whole::stats(&view, file)
     }
 
     /// The commit of these batches; none where there is nothing to do.

@@ -2,7 +2,10 @@
 //!
 //! Each is drawn in `FORMAT.md`. Rows are `codec`'s.
 
-use std::ops::{Bound, ControlFlow};
+use std::{
+    collections::HashSet,
+    ops::{Bound, ControlFlow},
+};
 
 use super::{
     catalogue::{Catalogue, TableEntry},
@@ -17,6 +20,9 @@ pub(super) const FORMAT_VERSION: u32 = 2;
 
 const FORMAT_KEY: &[u8] = b"format";
 const STATE_KEY: &[u8] = b"state";
+
+/// Tables that a store can have had, far from where numbers end.
+const MOST_TABLES: u64 = 1 << 62;
 
 /// The counters of a store: neither ever goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,12 +57,28 @@ pub(super) fn load(snapshot: &impl Snapshot) -> Result<Loaded, StoreError> {
         return Err(StoreError::new(StoreErrorKind::Corrupt, detail));
     }
     check_format(snapshot)?;
-    Ok(Loaded {
+    let loaded = Loaded {
         counters: counters(snapshot)?,
         catalogue: catalogue(snapshot)?,
         dropped: dropped(snapshot)?,
         names: names(snapshot)?,
-    })
+    };
+    check(&loaded)?;
+    Ok(loaded)
+}
+
+/// That what the records say goes together: each may be right by its checksum, which whoever makes a file knows how to write.
+fn check(loaded: &Loaded) -> Result<(), StoreError> {
+    let Counters { last_stamp, next_table } = loaded.counters;
+    if i64::try_from(last_stamp).is_err() || next_table > MOST_TABLES {
+        return Err(damaged("its counters are beyond what a store counts to"));
+    }
+    let known = loaded.catalogue.sorted().into_iter().map(|(_, table)| table.id);
+    let mut seen = HashSet::new();
+    match known.chain(loaded.dropped.iter().copied()).find(|id| id.0 >= next_table || !seen.insert(id.0)) {
+        Some(TableId(id)) => Err(damaged(&format!("table number {id} was not given out, or stands for two tables"))),
+        None => Ok(()),
+    }
 }
 
 fn check_format(snapshot: &impl Snapshot) -> Result<(), StoreError> {
@@ -167,7 +189,9 @@ fn names(snapshot: &impl Snapshot) -> Result<Dictionary, StoreError> {
         names.push(PropertyName::from(std::str::from_utf8(body).ok()?));
         next.then_some(())
     })?;
-    Ok(Dictionary::new(names))
+    let (count, names) = (names.len(), Dictionary::new(names));
+    let is_whole = usize::try_from(names.len()).is_ok_and(|known| known == count);
+    if is_whole { Ok(names) } else { Err(damaged("a property name has two numbers, or there are too many")) }
 }
 
 /// Reads all records of a space; `read` gives `None` for a malformed one.
@@ -261,5 +285,35 @@ mod tests {
         }
         let (kind, text) = kind(loaded(|group| group.put(Space::Meta, STATE_KEY, &[0; 20])));
         assert_eq!(kind, StoreErrorKind::Corrupt, "{text}");
+    }
+
+    #[test]
+    fn records_that_contradict_each_other_are_told() {
+        let table = |id| TableEntry { id: TableId(id), name: "Table".to_owned(), created: DateTime::MAX };
+        let counters = |last_stamp, next_table| Counters { last_stamp, next_table };
+        let names = ["A", "A"].map(PropertyName::from);
+        // Tables; one that is dropped; the counters; the names.
+        let cases = [
+            (vec![0, 1], 2, counters(5, 3), &names[..1], true),
+            (vec![0, 1], 1, counters(5, 3), &names[..1], false),
+            (vec![0, 0], 2, counters(5, 3), &names[..1], false),
+            (vec![0, 3], 2, counters(5, 3), &names[..1], false),
+            (vec![0, 1], 9, counters(5, 3), &names[..1], false),
+            (vec![0, 1], 2, counters(u64::MAX, 3), &names[..1], false),
+            (vec![u64::MAX - 1], 2, counters(5, u64::MAX), &names[..1], false),
+            (vec![0, 1], 2, counters(5, 3), &names, false),
+        ];
+        for (tables, dropped, counters, names, is_right) in cases {
+            let loaded = loaded(|group| {
+                tables.iter().zip(["a", "b"]).try_for_each(|(id, name)| put_table(group, name, &table(*id)))?;
+                drop_table(group, "gone", TableId(dropped), DateTime::MIN)?;
+                let mut all = (0_u32..).zip(names);
+                all.try_for_each(|(id, name)| put(group, Space::Names, &id.to_be_bytes(), name.as_str().as_bytes()))?;
+                put_counters(group, counters)
+            });
+            let told = loaded.map(drop).map_err(|error| error.kind());
+            let expected = if is_right { Ok(()) } else { Err(StoreErrorKind::Corrupt) };
+            assert_eq!(told, expected, "{tables:?} {dropped} {counters:?} {names:?}");
+        }
     }
 }

@@ -50,17 +50,25 @@ pub struct TableStats {
     pub rows: u64,
 }
 
-/// The figures of a view and of its engine.
-pub(super) fn stats<E: Engine>(view: &View<E::Snapshot>, engine: &E) -> Result<EmbeddedStats, StoreError> {
+/// The bytes of an engine's file, and whether it was repaired when it was opened.
+pub(super) fn file(engine: &impl Engine) -> Result<(u64, bool), StoreError> {
+    Ok((engine.file_bytes()?, engine.was_repaired()))
+}
+
+/// The figures of a view, and of its [`file`], which were asked for before: nobody waits while tables are counted.
+pub(super) fn stats(
+    view: &View<impl Snapshot>,
+    (file_bytes, repaired_at_open): (u64, bool),
+) -> Result<EmbeddedStats, StoreError> {
     let tables = view.catalogue.sorted().into_iter().map(|(_, table)| {
         let rows = view.snapshot.len(Space::Rows(table.id))?;
         Ok(TableStats { name: table.name.clone(), rows })
     });
     Ok(EmbeddedStats {
-        file_bytes: engine.file_bytes()?,
+        file_bytes,
         tables: tables.collect::<Result<_, StoreError>>()?,
         tables_being_freed: view.snapshot.len(Space::Dropped)?,
-        repaired_at_open: engine.was_repaired(),
+        repaired_at_open,
     })
 }
 

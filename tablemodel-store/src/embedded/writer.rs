@@ -134,7 +134,10 @@ impl<E: Engine> Writer<E> {
             self.sync(Sync::Disk)?;
         }
         self.acknowledge(replies);
-        Ok(())
+        // A group that wrote nothing brought nothing to the disk either: who asks for what is refused puts nothing off.
+        let now = Instant::now();
+        let is_due = !committed && self.pace.deadline().is_some_and(|due| due <= now);
+        if is_due { self.bring_to_disk(now) } else { Ok(()) }
     }
 
     /// Does the work of a group in one commit. While the disk is busy with the commit before, those who come then come along; so do
@@ -217,6 +220,11 @@ impl<E: Engine> Writer<E> {
             self.views.renew(&self.state.catalogue);
             return Ok(());
         }
+        self.bring_to_disk(now)
+    }
+
+    /// Brings data to the disk; settles, where nothing was written for long enough.
+    fn bring_to_disk(&mut self, now: Instant) -> Result<(), StoreError> {
         let idle = self.pace.is_idle(now);
         self.sync(if idle { Sync::RecoveryPoint } else { Sync::Disk })
     }

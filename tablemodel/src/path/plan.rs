@@ -4,7 +4,7 @@
 
 use std::ops::Bound;
 
-use tablemodel_store::{Comparison, Filter, KeyRange, Row, RowKey, RowRange};
+use tablemodel_store::{Comparison, Filter, KeyRange, Row, RowKey, RowRange, limits};
 
 use crate::{
     path::explain::CostClass,
@@ -45,6 +45,12 @@ pub(crate) fn owns(schema: &'static EntitySchema, index: Option<usize>, row: &Ro
     }
 }
 
+/// Whether a store can be asked that of a range. What names the keys is counted as a page of a table has it, which begins behind a row.
+fn may_ask(condition: &Filter) -> bool {
+    const OF_KEYS: usize = 4;
+    OF_KEYS + condition.comparisons() <= limits::MAX_QUERY_COMPARISONS
+}
+
 impl ReadPlan {
     /// Where its rows stand, if not in the entity's own partition.
     pub(crate) fn elsewhere(&self) -> Option<&'static Elsewhere> {
@@ -61,16 +67,26 @@ impl ReadPlan {
         row_type(self.schema, self.index)
     }
 
-    /// Only rows that satisfy this are the path's; none where each row has to be looked at.
+    /// Only rows that satisfy this are the path's, or, where a store cannot be asked so much, others too; none where each row has to be
+    /// looked at.
     pub(crate) fn condition(&self) -> Option<Filter> {
         let of_type = self.heads_condition()?;
-        Some(match &self.filter {
+        let whole = self.whole_condition(of_type.clone());
+        match self.filter {
+            _ if may_ask(&whole) => Some(whole),
+            Some(_) => Some(of_type), // each row that is read is tested
+            None => None,
+        }
+    }
+
+    fn whole_condition(&self, of_type: Filter) -> Filter {
+        match &self.filter {
             // What an older row says is known once it is upgraded.
             Some(filter) if self.schema.has_ancestors() => of_type.and(filter.clone().or(self.of_another_version())),
             Some(filter) => of_type.and(filter.clone()),
             None if self.is_cut() => of_type.or(forms::part_condition(self.schema, self.table())),
             None => of_type,
-        })
+        }
     }
 
     fn of_another_version(&self) -> Filter {
@@ -80,10 +96,11 @@ impl ReadPlan {
     /// The same, without the parts of entities.
     pub(crate) fn heads_condition(&self) -> Option<Filter> {
         let of_type = (!self.is_adopted()).then(|| system::type_condition(self.row_type()))?;
-        Some(match forms::condition(self.schema, self.index, self.table()) {
+        let whole = match forms::condition(self.schema, self.index, self.table()) {
             Some(of_form) => of_type.and(of_form),
             None => of_type,
-        })
+        };
+        may_ask(&whole).then_some(whole)
     }
 
     /// Whether each row of the plan is an entity, all of it, and is known to be by what it says.

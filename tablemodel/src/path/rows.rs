@@ -13,7 +13,7 @@ use crate::{
     error::{Error, Result},
     key::beginning_with,
     path::{
-        Results,
+        Results, Running,
         explain::{CostClass, Explain},
         partition::PartitionOf,
     },
@@ -64,16 +64,27 @@ impl<M: TableModel> ModelRows<M> {
 
     /// Every entity in the range, in key order. Cost: one request per 1,000 rows; derived rows in the range are read
     /// and left out.
-    pub async fn all(self, db: &Database) -> Result<Vec<M>> {
-        let mut running = self.run(db).await?;
-        let mut found = Vec::new();
-        while let Some(mut page) = running.next_page().await? {
-            found.append(&mut page);
-        }
-        Ok(found)
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` or `KeyTooLong` for a value that is no part of a key; `Corrupt` for a row that cannot be read; those of the store.
+    pub fn all(self, db: &Database) -> Running<Vec<M>> {
+        let db = db.clone();
+        Box::pin(async move {
+            let mut running = self.run(&db).await?;
+            let mut found = Vec::new();
+            while let Some(mut page) = running.next_page().await? {
+                found.append(&mut page);
+            }
+            Ok(found)
+        })
     }
 
-    /// The entities in the range one by one, in key order; memory holds one page. After an error it ends.
+    /// The entities in the range one by one, in key order; memory holds one page.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ModelRows::all`]; after one it ends.
     pub fn stream(self, db: &Database) -> Results<M> {
         let db = db.clone();
         let running = stream::once(async move { self.run(&db).await });

@@ -12,7 +12,7 @@ use crate::{
     entity::TableEntity,
     error::{Error, Result},
     path::{
-        Results,
+        Results, Running,
         condition::{holds, pushed},
         explain::Explain,
         field::{Predicate, Test},
@@ -90,8 +90,8 @@ impl<E: TableEntity> Scan<E> {
     /// # Errors
     ///
     /// `Invalid` for a value that cannot be stored; `Corrupt` for a row that cannot be read.
-    pub async fn all(self, db: &Database) -> Result<Vec<Stored<E>>> {
-        self.first(usize::MAX, db).await
+    pub fn all(self, db: &Database) -> Running<Vec<Stored<E>>> {
+        self.first(usize::MAX, db)
     }
 
     /// The first `n` entities that match.
@@ -99,14 +99,17 @@ impl<E: TableEntity> Scan<E> {
     /// # Errors
     ///
     /// Those of [`Scan::all`].
-    pub async fn first(self, n: usize, db: &Database) -> Result<Vec<Stored<E>>> {
-        let mut running = self.run(db).await?;
-        let mut found = Vec::new();
-        while found.len() < n {
-            let Some(entity) = running.next().await? else { break };
-            found.push(entity);
-        }
-        Ok(found)
+    pub fn first(self, n: usize, db: &Database) -> Running<Vec<Stored<E>>> {
+        let db = db.clone();
+        Box::pin(async move {
+            let mut running = self.run(&db).await?;
+            let mut found = Vec::new();
+            while found.len() < n {
+                let Some(entity) = running.next().await? else { break };
+                found.push(entity);
+            }
+            Ok(found)
+        })
     }
 
     /// The entities that match one by one, in key order; memory holds one page.

@@ -287,6 +287,20 @@ async fn an_upsert_over_a_row_of_another_type_says_whose_it_is() {
     }
 }
 
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Notes", partition = "{owner}", row = "{id:03}", allow_scan)]
+#[table(index(by_text, row = "text_{text}_{id:03}"))]
+struct Note {
+    owner: String,
+    id: u32,
+    text: String,
+}
+
+#[derive(TableModel)]
+enum Notes {
+    Note(Note),
+}
+
 /// Futures, streams and the database travel between threads.
 #[test]
 fn futures_and_streams_are_send_and_static() {
@@ -308,6 +322,12 @@ fn futures_and_streams_are_send_and_static() {
         travels(path().delete_all(db));
         travels(path().stream(db));
         travels(Thing::by_note().owner("o").stream(db));
+        travels(Note::scan_table().all(db));
+        travels(Note::scan_partition(owner.as_str()).first(1, db));
+        travels(Note::scan_table().stream(db));
+        travels(Notes::rows(Note::in_partition(owner.as_str())).all(db));
+        travels(Notes::rows(Note::in_partition(owner.as_str())).stream(db));
+        travels(|seen: &Seen<Note>| drop::<tablemodel::Running<Stored<Note>>>(seen.load(&db_of())));
         travels(async {
             let db = db_of();
             db.insert(&thing()).await

@@ -147,6 +147,7 @@ fn who_is_in_no_hurry_waits_no_longer_for_what_follows_others() {
     assert_eq!(queue.take(taken, true).len(), 2);
     assert!(queue.take_along(taken, false).is_empty());
     assert!(queue.aside.deadline().is_some_and(|due| due <= Instant::now()));
+    assert!(!queue.waited_in_vain, "it was cut short");
 }
 
 #[test]

@@ -96,10 +96,14 @@ fn unknown(failure: StoreError) -> StoreError {
 }
 
 impl Drop for RedbEngine {
-    /// Closes the database, which writes: on a damaged file that may fail, and the file is left for the next open.
+    /// Closes the database, which writes: on a damaged file that may fail, and the file is left for the next open. One that is only
+    /// read is closed too where somebody still reads, which ends with an error.
     fn drop(&mut self) {
         let _ = error::guarded(|| {
-            self.database = None;
+            match self.database.take() {
+                Some(Handle::ReadOnly(database)) => drop(database.close()),
+                other => drop(other),
+            }
             Ok(())
         });
     }

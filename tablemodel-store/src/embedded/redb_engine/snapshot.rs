@@ -59,6 +59,18 @@ impl RedbSnapshot {
     }
 }
 
+impl Drop for RedbSnapshot {
+    /// One table after the other: a list may be longer than a stack is deep.
+    fn drop(&mut self) {
+        for list in &mut self.opened {
+            let mut next = list.take();
+            while let Some(mut entry) = next {
+                next = entry.next.take();
+            }
+        }
+    }
+}
+
 impl Snapshot for RedbSnapshot {
     fn is_empty(&self) -> Result<bool, StoreError> {
         guarded(|| Ok(self.transaction.list_tables()?.next().is_none()))
@@ -109,6 +121,21 @@ mod tests {
         engine::{Engine, Group, Sync, TableId},
         redb_engine::open_backend,
     };
+
+    #[test]
+    fn a_snapshot_of_many_tables_ends_on_a_small_stack() {
+        let engine = open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let space = Space::Rows(TableId(1));
+        assert!(engine.apply(Sync::Disk, |group| group.create(space)).unwrap().committed);
+        let snapshot = engine.snapshot().unwrap();
+        let mut place = &snapshot.opened[0];
+        for _ in 0..20_000 {
+            let table = snapshot.transaction.open_table(Definition::new(&table_name(space))).unwrap();
+            place = &place.get_or_init(|| Box::new(Entry { space, table, next: OnceLock::new() })).next;
+        }
+        let small = std::thread::Builder::new().stack_size(64 * 1024);
+        small.spawn(|| drop(snapshot)).unwrap().join().unwrap();
+    }
 
     #[test]
     fn each_of_many_tables_is_found_by_many_readers_at_once() {

@@ -186,6 +186,28 @@ fn a_stamp_that_a_crash_could_give_out_again_is_seen_by_nobody_before_the_sync()
     }
 }
 
+#[test]
+fn who_asks_for_what_is_refused_puts_nothing_off_that_is_to_reach_the_disk() {
+    let (sender, mut writer, names) = writer(Durability::Relaxed);
+    let row = Batch::new("People", "p").with("r", Action::Insert(Properties::new()));
+    let commit = || Work::Commit(prepare(std::slice::from_ref(&row), &names));
+    done(&sender, &mut writer, Work::CreateTable("People".into()));
+    done(&sender, &mut writer, commit());
+    let long_ago = Instant::now().checked_sub(std::time::Duration::from_millis(200)).unwrap();
+    writer.pace.committed(1, Sync::Deferred, long_ago);
+    done(&sender, &mut writer, commit()); // the row exists
+    assert!(!writer.pace.is_unsynced());
+
+    writer.pace.committed(1, Sync::Disk, long_ago);
+    assert!(writer.pace.deadline().is_some());
+    done(&sender, &mut writer, commit());
+    assert_eq!(
+        writer.pace.deadline(),
+        None,
+        "nothing was written for long enough: the file is ready to be opened at once"
+    );
+}
+
 /// Whoever waits for an answer: notes, at the moment that it comes, whether the engine was closed before.
 struct Waiter {
     engine: Weak<Watched>,

@@ -2,9 +2,14 @@
 //!
 //! Damage inside a store is `damage`'s.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    task::{Context, Poll, Waker},
+};
 
-use tablemodel_store::{Durability, EmbeddedStore, StoreError, StoreErrorKind, TableStore};
+use tablemodel_store::{Durability, EmbeddedStore, RowKey, StoreError, StoreErrorKind, TableStore};
 
 use super::{number, place, put};
 
@@ -77,6 +82,15 @@ async fn several_may_read_a_closed_store_and_none_may_write() {
     assert_eq!(number(&other, "Table", "r").await, Some(1));
     drop(other);
     assert_eq!(fs::read(&path).unwrap(), before);
+    // Closed while somebody reads: the file is free at once.
+    let store = read();
+    let closing = store.clone();
+    let mut see = |_: &tablemodel_store::Shown<'_>| {
+        let closed = std::pin::pin!(closing.close()).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(closed, Poll::Ready(Ok(()))), "{closed:?}");
+        drop(EmbeddedStore::open(&path).unwrap());
+    };
+    store.show("Table", &RowKey::new("p", "r"), &mut see).unwrap().unwrap();
 }
 
 #[test]

@@ -132,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn a_scan_gives_what_a_filter_gives(things in things(), tests in prop::collection::vec(test(), 0..3)) {
+    fn a_scan_gives_what_a_filter_gives(things in things(), tests in prop::collection::vec(test(), 0..6)) {
         run(check(things, tests));
     }
 }
@@ -193,6 +193,8 @@ async fn what_the_store_can_test_is_tested_there() {
     assert_eq!(rows_read(Thing::scan_table().matching(Thing::ID.lt(3_u32))).await, (3, 20), "in the key alone");
     let both = Thing::SIZE.lt(Some(5)).and(Thing::ID.ge(3_u32));
     assert_eq!(rows_read(Thing::scan_table().matching(both)).await, (2, 5), "each part where it can be tested");
+    let many = (0..5).fold(Thing::scan_table(), |scan, least| scan.matching(Thing::SIZE.ge(Some(least))));
+    assert_eq!(rows_read(many).await, (16, 20), "more than a store is asked");
     db.forget_calls();
     assert_eq!(Thing::scan_table().first(0, &db).await.unwrap().len(), 0);
     assert_eq!(db.calls(), []);
