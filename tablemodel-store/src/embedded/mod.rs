@@ -150,7 +150,7 @@ impl EmbeddedStore {
     }
 
     /// Waits until everything acknowledged is on the disk. Needed only with [`Durability::Relaxed`] and
-    /// [`Durability::Bulk`].
+    /// [`Durability::Bulk`]. Errors: `Closed`, and what kept it from the disk.
     pub async fn flush(&self) -> Result<(), StoreError> {
         if self.0.writer.is_none() {
             return Ok(());
@@ -204,7 +204,7 @@ impl EmbeddedStore {
         blocking(move || whole::check(&view)).await
     }
 
-    /// The size of the file, and the number of rows of each table. Cheap: no row is read.
+    /// The size of the file, and the number of rows of each table. Cheap: no row is read. Errors: `Closed`, `Corrupt`.
     pub fn stats(&self) -> Result<EmbeddedStats, StoreError> {
         let view = self.0.views.current()?;
         let file = self.0.views.with_engine(whole::file)?;

@@ -6,14 +6,13 @@ use std::{future::Future, ops::ControlFlow, time::Duration};
 
 use futures_util::future::{Either, select};
 use tablemodel_store::{
-    Batch, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind,
+    Batch, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind, size,
 };
 
 use crate::{
     database::{Database, pieces::Pieces, registry::Generation},
     error::{ErrorKind, Result},
     observe::{self, StoreCall},
-    path::CostClass,
 };
 
 /// How soon a commit is to be made.
@@ -41,7 +40,8 @@ impl Database {
     /// The row, where the store tells it at once, and is not busy.
     fn row_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>>> {
         let result = self.0.store.get_at_once(table, key)?;
-        self.tell(&result, || point_read(table, 0, matches!(result, Ok(Some(_)))));
+        let bytes = |row: &RowState| size::row_bytes(&key.partition, &key.row, &row.properties);
+        self.tell(&result, || StoreCall::point_read(table, 0, there(&result).map(bytes)));
         match result {
             Err(error) if is_transient(&error) => None,
             other => Some(other.map_err(Into::into)),
@@ -55,8 +55,18 @@ impl Database {
         key: (&str, &str),
         see: &mut dyn FnMut(&Shown<'_>),
     ) -> Option<Result<bool>> {
-        let result = self.0.store.show_at(table, key, see)?;
-        self.tell(&result, || point_read(table, 0, matches!(result, Ok(true))));
+        let result = match self.0.observed.listens() {
+            true => {
+                let mut bytes = None;
+                let result = self.0.store.show_at(table, key, &mut |row| {
+                    bytes = Some(observe::shown_bytes(row));
+                    see(row);
+                })?;
+                self.tell(&result, || StoreCall::point_read(table, 0, bytes));
+                result
+            }
+            false => self.0.store.show_at(table, key, see)?,
+        };
         match result {
             Err(error) if is_transient(&error) => None,
             other => Some(other.map_err(Into::into)),
@@ -69,12 +79,15 @@ impl Database {
         query: &Query,
         see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
     ) -> Option<Result<Option<Continuation>>> {
-        let mut rows = 0;
+        let (mut rows, mut bytes, listens) = (0, 0, self.0.observed.listens());
         let result = self.0.store.show_page(query, &mut |row| {
             rows += 1;
+            if listens {
+                bytes += observe::shown_bytes(row);
+            }
             see(row)
         })?;
-        self.tell(&result, || page_read(query, 0, rows));
+        self.tell(&result, || StoreCall::page_read(query, 0, (rows, bytes)));
         match result {
             Err(error) if is_transient(&error) && rows == 0 => None,
             other => Some(other.map_err(Into::into)),
@@ -85,7 +98,7 @@ impl Database {
         let mut attempt = 0;
         loop {
             let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.get(table, key)).await;
-            self.tell(&result, || point_read(table, attempt, matches!(result, Ok(Some(_)))));
+            self.tell(&result, || StoreCall::point_read(table, attempt, there(&result).map(observe::bytes)));
             match result {
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
                 other => return Ok(other?),
@@ -104,7 +117,7 @@ impl Database {
         let mut attempt = 0;
         loop {
             let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.query(query)).await;
-            self.tell(&result, || page_read(query, attempt, result.as_ref().map_or(0, |page| page.rows.len())));
+            self.tell(&result, || StoreCall::page_read(query, attempt, observe::page(result.as_ref().ok())));
             match result {
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
                 other => return other,
@@ -180,14 +193,7 @@ impl Database {
             Haste::None => self.0.store.commit_patiently(batches),
         };
         let result = self.by_deadline(StoreErrorKind::OutcomeUnknown, commit).await;
-        self.tell(&result, || StoreCall {
-            operation: "commit",
-            table: batches.first().map(|batch| batch.table.clone()).unwrap_or_default(),
-            class: None,
-            rows: observe::operations(batches),
-            attempt,
-            error: None,
-        });
+        self.tell(&result, || StoreCall::commit(batches, attempt));
         result
     }
 
@@ -283,14 +289,9 @@ impl Database {
     }
 }
 
-fn point_read(table: &str, attempt: u32, is_there: bool) -> StoreCall {
-    let (table, class) = (table.to_owned(), Some(CostClass::Point));
-    StoreCall { operation: "get", table, class, rows: usize::from(is_there), attempt, error: None }
-}
-
-fn page_read(query: &Query, attempt: u32, rows: usize) -> StoreCall {
-    let (table, class) = (query.table.clone(), Some(observe::class(query)));
-    StoreCall { operation: "query", table, class, rows, attempt, error: None }
+/// What was read, where it was there.
+fn there<T>(result: &std::result::Result<Option<T>, StoreError>) -> Option<&T> {
+    result.as_ref().ok().and_then(Option::as_ref)
 }
 
 /// A call that changes nothing twice, and failed so, may succeed when repeated.

@@ -191,7 +191,7 @@ impl DatabaseBuilder {
         self.on_embedded(entities, embedded).await
     }
 
-    /// On an embedded store that was opened with its own options, such as a durability.
+    /// On an embedded store that was opened with its own options, such as a durability. Errors: as [`with_store`](Self::with_store).
     #[cfg(feature = "embedded")]
     pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
         self.on_embedded(M::ENTITIES, store).await
@@ -208,7 +208,7 @@ impl DatabaseBuilder {
         inner.start().await
     }
 
-    /// In memory; see [`Database::in_memory`].
+    /// In memory; see [`Database::in_memory`]. Errors: as [`with_store`](Self::with_store).
     #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the store"))]
     pub async fn in_memory<M: TableModel>(mut self) -> Result<Database> {
         #[cfg(feature = "blob")]
@@ -218,18 +218,33 @@ impl DatabaseBuilder {
     }
 
     /// On any store.
+    ///
+    /// Cost: a read of the schema table. In the atomic mode it delivers first what a program in the other mode left in the outbox (none, as
+    /// a rule): a request for each of 16 lists of markers, and what [delivery](crate::Relay::drain) takes.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where the [`Consistency`] asked for is not the store's; `Invalid` where a table of the model has no legal name with the
+    /// prefix; those of the store.
     pub async fn with_store<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Database> {
         self.inner(M::ENTITIES, store)?.start().await
     }
 
     /// That tables can be called so with the prefix.
-    fn check_prefix(&self, entities: &[&EntitySchema]) -> Result<()> {
-        let tables = entities.iter().map(|schema| schema.table).chain([SCHEMA_TABLE]);
-        let mut tables = tables.filter(|_| !self.prefix.is_empty());
-        tables.try_for_each(|table| {
+    fn check_prefix(&self, entities: &[&'static EntitySchema]) -> Result<()> {
+        if self.prefix.is_empty() {
+            return Ok(());
+        }
+        let check = |table| {
             let named = validate::table_name(&format!("{}{table}", self.prefix));
             named.map_err(|error| Error::from(error).within(&format!("prefix `{}`", self.prefix)))
-        })
+        };
+        for schema in entities {
+            let moves = schema.moves_to.iter().flat_map(|moved| moved.form().tables());
+            let mut tables = schema.tables().chain(moves);
+            tables.try_for_each(check).map_err(|error| error.of(schema.entity_type))?;
+        }
+        check(SCHEMA_TABLE)
     }
 
     fn inner(self, entities: &'static [&'static EntitySchema], store: Arc<dyn TableStore>) -> Result<Inner> {

@@ -8,7 +8,7 @@ mod sweep;
 
 pub use self::poison::Poisoned;
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Query, Row, RowRange, StoreErrorKind, validate};
 
@@ -45,10 +45,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// # Ok(())
 /// # });
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Relay {
     db: Database,
     pause: Duration,
+    progress: Option<Arc<dyn Fn(&RelayReport) + Send + Sync>>,
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relay").field("db", &self.db).field("pause", &self.pause).finish_non_exhaustive()
+    }
 }
 
 /// What one round of a relay did.
@@ -83,7 +90,7 @@ impl RelayReport {
 impl Database {
     /// A relay over this database's outbox.
     pub fn relay(&self) -> Relay {
-        Relay { db: self.clone(), pause: Duration::from_secs(5) }
+        Relay { db: self.clone(), pause: Duration::from_secs(5), progress: None }
     }
 }
 
@@ -117,6 +124,12 @@ impl Relay {
     /// How long [`Relay::run`] waits between rounds (5 s).
     pub fn every(mut self, pause: Duration) -> Self {
         self.pause = pause;
+        self
+    }
+
+    /// Calls `report` after each partition, with what the round did so far.
+    pub fn progress(mut self, report: impl Fn(&RelayReport) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(report));
         self
     }
 
@@ -179,6 +192,7 @@ impl Relay {
                 }
                 other => other?,
             }
+            self.progress.iter().for_each(|report| report(&round.report));
         }
         Ok(round.report)
     }

@@ -151,6 +151,12 @@ impl Database {
             match self.save(&mut entity).await {
                 Ok(()) => return Ok(entity),
                 Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && round < UPDATE_ROUNDS => round += 1,
+                // Gone, or under another key, which the index says.
+                Err(error)
+                    if *error.kind() == ErrorKind::NotFound && query.index().is_some() && round < UPDATE_ROUNDS =>
+                {
+                    round += 1;
+                }
                 Err(error) => return Err(error),
             }
             if turn.is_none() {
@@ -186,11 +192,25 @@ impl Database {
         let registered = self.writable(schema).await?;
         let sets = patch.sets.into_iter().map(|(property, value)| {
             let value = value.map_err(|error| image::invalid(schema, FieldError { property, error }))?;
+            if value.is_none() {
+                let mut absent = schema.properties().filter(|absent| absent.property == property);
+                absent.try_for_each(|absent| image::check_absent(schema, absent))?;
+            }
             Ok((property, value))
         });
         let sets = sets.collect::<Result<Vec<_>>>()?;
-        let (key, named) = read::primary_key(self, path.into_query()).await?;
-        self.write_one(&registered, Change::Patch { schema, key, sets, named }).await.map(drop)
+        let query = path.into_query();
+        let mut was = None;
+        loop {
+            let (key, named) = read::primary_key(self, query.clone()).await?;
+            let is_elsewhere = named.is_some() && was.as_ref() != Some(&key);
+            let change = Change::Patch { schema, key: key.clone(), sets: sets.clone(), named };
+            match self.write_one(&registered, change).await {
+                // Gone, or under another key, which the index says by now.
+                Err(error) if *error.kind() == ErrorKind::NotFound && is_elsewhere => was = Some(key),
+                other => return other.map(drop),
+            }
+        }
     }
 
     /// Deletes an entity, if it is still as it was read, with every derived row.

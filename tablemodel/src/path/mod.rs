@@ -310,7 +310,8 @@ async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         match db.write_one(&registered, change).await {
             Ok(_) => return Ok(true),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(false),
+            Err(error) if *error.kind() == ErrorKind::NotFound && !reader.is_over_index() => return Ok(false),
+            Err(error) if *error.kind() == ErrorKind::NotFound => {} // gone, or under another key
             Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
             Err(error) => return Err(error),
         }

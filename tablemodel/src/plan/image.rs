@@ -17,7 +17,7 @@ use crate::{
         version::{self, Writer},
     },
     property::json,
-    schema::{Derived, EntitySchema},
+    schema::{Derived, EntitySchema, PropertySchema},
 };
 
 /// An entity as planning sees it: its keys and all its fields.
@@ -40,6 +40,17 @@ pub(crate) struct Image {
     /// Whether it is what was stored, of which only blobs change their place: its copies stay as they are, and are brought to what
     /// their sources are by a change of its own.
     pub(crate) is_placed: bool,
+}
+
+/// That a property may be absent: JSON that is `null` is, and is not what a field with another default reads then.
+pub(crate) fn check_absent(schema: &'static EntitySchema, property: &PropertySchema) -> Result<()> {
+    let default = property.default.filter(|_| property.codec == json::CODEC);
+    match default.map(|default| default()) {
+        Some(Ok(Some(_))) => {
+            Err(invalid(schema, FieldError { property: property.property, error: json::null_for_default() }))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Image {
@@ -82,7 +93,9 @@ impl Image {
             fields.to_mut().set(PropertyName::from_static(own), ValueRef::Binary(&[]));
         }
         let unread = |FieldError { property, error }| FieldError { property, error: json::unreadable(&error) };
-        reads::<E>(&fields).map_err(|error| invalid(self.schema, unread(error)))
+        reads::<E>(&fields).map_err(|error| invalid(self.schema, unread(error)))?;
+        let mut absent = self.schema.properties().filter(|property| self.fields.get(property.property).is_none());
+        absent.try_for_each(|property| check_absent(self.schema, property))
     }
 
     /// The image with these fields; the key is made from them.

@@ -46,6 +46,14 @@ pub(crate) fn unreadable(error: &ValueError) -> ValueError {
     ValueError::malformed("a value whose JSON its own type reads back", error)
 }
 
+/// The error for `null` in a field that reads as another default where it is absent.
+pub(crate) fn null_for_default() -> ValueError {
+    ValueError::malformed(
+        "a value other than `null`",
+        "that is not stored, and reads as the field's default; take an `Option` without one",
+    )
+}
+
 /// The stored form of the default of a field marked `json`. For generated code.
 #[doc(hidden)]
 pub fn default_value<T: Serialize>(default: impl FnOnce() -> T) -> Result<Option<Value>, ValueError> {

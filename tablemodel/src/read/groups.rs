@@ -73,6 +73,11 @@ impl Groups {
         self.rows.plan()
     }
 
+    /// The table, with the prefix.
+    pub(crate) fn table(&self) -> &str {
+        self.rows.table()
+    }
+
     /// Only the heads, without properties.
     pub(crate) fn keys_only(&mut self) {
         self.rows_each = 0;

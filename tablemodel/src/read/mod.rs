@@ -166,12 +166,22 @@ impl Reader {
         resolve(&self.db, self.index, self.verified, row.clone()).await
     }
 
-    /// The entity of a row that the path gave, as it is now; none if it no longer wants the row.
+    /// The entity of a row that the path gave, as it is now; none if nothing stands there any more. A row of an index may name another
+    /// by now: the same under another key.
     pub(crate) async fn entity_now<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
-        match self.index {
-            Some(_) => self.entity(row).await,
-            None => self.db.read_primary(row.key()).await,
+        if self.index.is_none() {
+            return self.db.read_primary(row.key()).await;
         }
+        let now = self.db.get_row(self.rows.table(), row.key()).await?.filter(|now| self.rows.plan().owns(now));
+        match now {
+            Some(now) => self.entity(&Group::from(now)).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Whether rows of the path name entities that may stand elsewhere by now.
+    pub(crate) const fn is_over_index(&self) -> bool {
+        self.index.is_some()
     }
 
     /// A page's worth of results, loads in parallel.

@@ -33,6 +33,7 @@ mod kill;
 mod list;
 mod migrate;
 mod moves;
+mod observed;
 mod properties;
 mod protocol;
 mod reads;

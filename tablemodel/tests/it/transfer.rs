@@ -298,6 +298,40 @@ async fn a_prefix_that_makes_no_table_name_is_refused_with_the_name_before_there
     }
 }
 
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "People", partition = "{department}", row = "{id:06}")]
+#[table(index(
+    by_email,
+    table = "PeopleByEmailAddressAndDepartment",
+    partition = "{email}",
+    row = "{department}_{id:06}",
+    keys_only
+))]
+struct Person {
+    department: String,
+    id: u32,
+    email: String,
+}
+
+#[derive(TableModel)]
+enum People {
+    Person(Person),
+}
+
+#[tokio::test]
+async fn a_prefix_that_is_too_long_for_the_table_of_an_index_is_refused_before_there_is_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.tablemodel");
+    let prefix = "x".repeat(33);
+    let error = Database::builder().prefix(prefix.as_str()).open::<People>(&path).await.unwrap_err();
+    assert_eq!((error.kind(), error.entity()), (&ErrorKind::Invalid, Some("Person")));
+    let words = [prefix.as_str(), "PeopleByEmailAddressAndDepartment"];
+    assert!(words.iter().all(|word| error.to_string().contains(word)), "{error}");
+    assert!(!path.exists());
+    let fits = Database::builder().prefix("x".repeat(30)).open::<People>(&path).await.unwrap();
+    fits.ensure_tables().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_read_only_database_reads_and_writes_nothing_at_all() {
     let db = TestDatabase::new::<Company>().await.unwrap();

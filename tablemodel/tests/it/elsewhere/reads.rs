@@ -86,6 +86,42 @@ async fn a_verified_read_leaves_out_what_the_index_has_not_caught_up_with() {
     assert_eq!(at("Oslo").all(&db).await.unwrap().len(), 1);
 }
 
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Articles", partition = "{shelf}", row = "{id:04}")]
+#[table(index(by_word, row = "word!{words}!{id:04}", each(words), keys_only))]
+struct Article {
+    shelf: String,
+    id: u32,
+    #[table(json)]
+    words: Vec<String>,
+}
+
+#[derive(TableModel)]
+enum Articles {
+    Article(Article),
+}
+
+/// The rows of the index are what a path over it gives: an entity once for each of its elements in the range.
+#[tokio::test]
+async fn a_range_over_elements_gives_an_entity_for_each_of_them() {
+    let db = TestDatabase::new::<Articles>().await.unwrap();
+    let article =
+        |id, words: &[&str]| Article { shelf: "s".into(), id, words: words.iter().map(|&word| word.into()).collect() };
+    db.insert(&article(1, &["ant", "bee", "ant"])).await.unwrap();
+    db.insert(&article(2, &["bee", "cow"])).await.unwrap();
+    let range = || Article::by_word().shelf("s").words_between("ant".to_owned().."cow".to_owned());
+    let ids = |found: &[Stored<Article>]| found.iter().map(|article| article.id).collect::<Vec<_>>();
+    assert_eq!(ids(&range().all(&db).await.unwrap()), [1, 1, 2]);
+    assert_eq!(range().count(&db).await.unwrap(), 3);
+    assert_eq!(ids(&range().first(2, &db).await.unwrap()), [1, 1]);
+    let page = range().page(1, None, &db).await.unwrap();
+    let rest = range().page(9, page.cursor.as_ref(), &db).await.unwrap();
+    assert_eq!((ids(&page.items), ids(&rest.items)), (vec![1], vec![1, 2]), "across pages too");
+    assert_eq!(ids(&Article::by_word().shelf("s").words("bee").all(&db).await.unwrap()), [1, 2], "one element: once");
+    assert_eq!(range().delete_all(&db).await.unwrap(), 2, "each entity is deleted once");
+    assert!(db.verify().await.unwrap().is_clean());
+}
+
 #[test]
 fn the_explanation_names_the_table_and_partition_of_the_index() {
     let explain = Worker::by_city().city("Rome").department("A").explain().to_string();

@@ -159,7 +159,11 @@ async fn a_round_costs_its_lists_of_markers_and_the_dirty_partitions_whatever_wa
     let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.unwrap();
     assert_eq!(report.written, 500);
     db.clock().advance(seconds(601));
-    assert_eq!(db.relay().run_once().await.unwrap().partitions, 500);
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noted = Arc::clone(&told);
+    let relay = db.relay().progress(move |so_far| noted.lock().unwrap().push(so_far.partitions));
+    assert_eq!(relay.run_once().await.unwrap().partitions, 500);
+    assert_eq!(*told.lock().unwrap(), (1..=500).collect::<Vec<_>>());
     let db = undelivered(db, &[worker("D7", 2)]).await;
     db.clock().advance(seconds(60));
     db.relay().run_once().await.unwrap();

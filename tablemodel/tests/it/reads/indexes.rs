@@ -12,7 +12,10 @@ use tablemodel::{
     store::{
         Action, Batch, Capabilities, Condition, MemoryStore, Page, Query, Receipts, RowKey, StoreError, TableStore,
     },
-    testing::{CallKind, TestDatabase},
+    testing::{
+        CallKind, TestDatabase,
+        example::{Company, Employee, employee},
+    },
 };
 
 use super::fixture::{Event, Model, database, plain};
@@ -87,6 +90,38 @@ async fn delete_all_over_an_index_spares_an_entity_that_leaves_the_range_meanwhi
     assert_eq!(Event::by_level().room("r").level(1).delete_all(&late).await.unwrap(), 0);
     let left = Event::find().room("r").name("n").id(1).one(&db).await.unwrap();
     assert_eq!(left.map(|event| event.level), Some(100));
+}
+
+/// Another program, before the first commit of which employee 1 becomes number 9, with the same address.
+async fn renumbered() -> (TestDatabase, tablemodel::Database) {
+    let db = TestDatabase::new::<Company>().await.unwrap();
+    db.insert(&employee(1)).await.unwrap();
+    let other = db.reopen::<Company>().await.unwrap();
+    let racing = Racing::around(&db, async move {
+        let mut found = Employee::find().department("Sales").id(1).one(&other).await.unwrap().unwrap();
+        found.id = 9;
+        other.save(&mut found).await.unwrap();
+    });
+    let late = tablemodel::Database::builder().with_store::<Company>(Arc::new(racing)).await.unwrap();
+    (db, late)
+}
+
+#[tokio::test]
+async fn who_writes_by_an_index_finds_an_entity_that_goes_to_another_row_key_meanwhile() {
+    let path = || Employee::by_email().department("Sales").email("mail1@contoso.com");
+    let (db, late) = renumbered().await;
+    late.update(path(), |employee| Ok(employee.age = 31)).await.unwrap();
+    let found = || Employee::find().department("Sales").id(9);
+    assert_eq!(found().one(&db).await.unwrap().map(|employee| employee.age), Some(31));
+    let (db, late) = renumbered().await;
+    late.patch(path(), Employee::AGE.set(32)).await.unwrap();
+    assert_eq!(found().one(&db).await.unwrap().map(|employee| employee.age), Some(32));
+    let (db, late) = renumbered().await;
+    let range = Employee::by_email().department("Sales").email_starts_with("mail");
+    assert_eq!(range.delete_all(&late).await.unwrap(), 1);
+    assert!(found().one(&db).await.unwrap().is_none());
+    let gone = [late.update(path(), |_| Ok(())).await.map(drop), late.patch(path(), Employee::AGE.set(1)).await];
+    assert_eq!(gone.map(|gone| gone.unwrap_err().kind().clone()), [ErrorKind::NotFound, ErrorKind::NotFound]);
 }
 
 #[tokio::test]

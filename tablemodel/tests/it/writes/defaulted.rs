@@ -48,6 +48,50 @@ enum Legacy {
     Customer(Customer),
 }
 
+/// JSON that may be `null`, which is stored as absence.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Documents", partition = "{shelf}", row = "{id:04}")]
+struct Document {
+    shelf: String,
+    id: u32,
+    #[table(json, default = unset)]
+    data: serde_json::Value,
+    #[table(json, default)]
+    note: serde_json::Value,
+}
+
+fn unset() -> serde_json::Value {
+    serde_json::json!({ "v": 1 })
+}
+
+#[derive(Debug, TableModel)]
+enum Documents {
+    Document(Document),
+}
+
+#[tokio::test]
+async fn json_that_would_read_as_the_default_is_refused_and_not_changed() {
+    let db = TestDatabase::new::<Documents>().await.expect("made");
+    let null = serde_json::Value::Null;
+    let document = |id, data| Document { shelf: "s".to_owned(), id, data, note: serde_json::Value::Null };
+    let at = |id| Document::find().shelf("s").id(id);
+    let stored = document(1, serde_json::json!([null]));
+    db.insert(&stored).await.expect("inserted");
+    assert_eq!(at(1).one(&db).await.expect("read").as_deref(), Some(&stored));
+    let refused = [
+        db.insert(&document(2, null.clone())).await.map(drop),
+        db.patch(at(1), Document::DATA.set(null.clone())).await,
+        db.update(at(1), |document| Ok(document.data = null.clone())).await.map(drop),
+    ];
+    for error in refused.map(|refused| refused.expect_err("refused")) {
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::Invalid, Some("Document")));
+        assert!(error.to_string().contains("`data`") && error.to_string().contains("default"), "{error}");
+    }
+    db.patch(at(1), Document::NOTE.set(null)).await.expect("its default is `null` too");
+    assert_eq!(at(1).one(&db).await.expect("read").as_deref(), Some(&stored));
+    assert!(at(2).one(&db).await.expect("read").is_none());
+}
+
 fn new_tags() -> Vec<String> {
     vec!["new".to_owned()]
 }
