@@ -58,6 +58,24 @@ fn partition(entity: &Entity, schema: &TokenStream) -> TokenStream {
     parts(&entity.partition, &quote!(&#schema.partition), lead)
 }
 
+/// Those of the parts of each key, whatever else is wrong with the entity: `template` gives a key's, where its types are known.
+pub(crate) fn of_keys(entity: &Entity, template: impl Fn(&Key) -> Option<TokenStream>) -> TokenStream {
+    let check = |key: &Key, place: &dyn Fn(bool) -> TokenStream| {
+        let template = template(key).filter(|_| key.is_sound);
+        template.map(|template| parts(key, &quote!(&#template), place))
+    };
+    let lead = leading(&entity.partition, entity, quote!(LeadsPartition), quote!(Primary));
+    let primary = [check(&entity.partition, &lead), check(&entity.row, &|_| quote!(Primary))];
+    let indexes = entity.indexes.iter().flat_map(|index| {
+        let elsewhere = index.elsewhere.as_ref().and_then(|elsewhere| {
+            let lead = leading(&elsewhere.partition, entity, quote!(LeadsIndex), quote!(Index));
+            check(&elsewhere.partition, &lead)
+        });
+        [elsewhere, check(&index.row, &|_| quote!(Index))]
+    });
+    primary.into_iter().chain(indexes).flatten().collect()
+}
+
 /// The place of the first part of a partition key is `first`, unless nothing is asked of it.
 fn leading(key: &Key, entity: &Entity, first: TokenStream, other: TokenStream) -> impl Fn(bool) -> TokenStream {
     let may_grow = entity.append_hotspot || key.shard().is_some();

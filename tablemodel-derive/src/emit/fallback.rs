@@ -12,6 +12,7 @@ use super::{
     handles::constants,
     head,
     path::{list_path, marker, path_type},
+    schema::template_of,
 };
 use crate::{
     meant::{
@@ -79,7 +80,7 @@ fn is_asked(field: &Field, generics: &Generics) -> bool {
     field.is_understood && !head::mentions(field.ty.to_token_stream(), generics)
 }
 
-/// That types can stand in keys.
+/// That types can stand in keys, each asked once, and each where it stands.
 fn in_keys(entity: &Entity) -> TokenStream {
     let of_indexes = entity.indexes.iter().flat_map(Index::keys);
     let keys = [&entity.partition, &entity.row].into_iter().chain(of_indexes);
@@ -87,11 +88,21 @@ fn in_keys(entity: &Entity) -> TokenStream {
     for part in keys.flat_map(Key::parts).filter(|part| is_asked(&part.field, &entity.generics)) {
         fields.entry(&part.field.name).or_insert(&part.field);
     }
-    let checks = fields.values().map(|field| {
-        let ty = &field.ty;
-        quote_spanned!(ty.span()=> const _: (_tm::KeyType, bool) = <#ty as _tm::KeyPart>::IN_KEY;)
+    let types = fields.values().map(|field| {
+        let (ty, in_key) = (&field.ty, in_key(field));
+        quote_spanned!(ty.span()=> const #in_key: (_tm::KeyType, bool) = <#ty as _tm::KeyPart>::IN_KEY;)
     });
-    checks.collect()
+    let parts = checks::of_keys(entity, |key| {
+        let is_known = key.parts().all(|part| fields.contains_key(part.field.name.as_str()));
+        is_known.then(|| template_of(key, |field| in_key(field).into_token_stream()))
+    });
+    let types: TokenStream = types.collect();
+    quote!(#types #parts)
+}
+
+/// The constant that holds what the field's type is in keys.
+fn in_key(field: &Field) -> Ident {
+    format_ident!("__IN_KEY_{}", field.ident)
 }
 
 /// Paths that have reached every terminal. Their markers hold the entity: it may be a generic type, which is its mistake.

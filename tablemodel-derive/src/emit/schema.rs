@@ -111,21 +111,33 @@ pub(crate) fn properties(fields: &[Rc<Field>]) -> TokenStream {
 
 /// `_tm::Template(&[..])`
 pub(crate) fn template(key: &Key) -> TokenStream {
-    let segments = key.segments.iter().map(segment);
+    template_of(key, in_key)
+}
+
+/// The same, with another expression for what a field's type is in keys.
+pub(crate) fn template_of(key: &Key, in_key: impl Fn(&Field) -> TokenStream) -> TokenStream {
+    let segments = key.segments.iter().map(|segment| segment_of(segment, &in_key));
     quote!(_tm::Template(&[#(#segments),*]))
+}
+
+/// What a type is in keys, and whether it may be absent.
+fn in_key(field: &Field) -> TokenStream {
+    let ty = &field.ty;
+    quote_spanned!(ty.span()=> <#ty as _tm::KeyPart>::IN_KEY)
 }
 
 /// `_tm::Segment::..`
 pub(crate) fn segment(segment: &Segment) -> TokenStream {
-    match segment {
-        Segment::Literal(text) => quote!(_tm::Segment::Literal(#text)),
-        Segment::Part(part) => part_segment(part),
-    }
+    segment_of(segment, &in_key)
 }
 
-fn part_segment(part: &Part) -> TokenStream {
-    let Field { name, property, ty, .. } = &*part.field;
-    let codec = part.codec.tokens();
-    let in_key = quote_spanned!(ty.span()=> <#ty as _tm::KeyPart>::IN_KEY);
-    quote!(_tm::Segment::part(#name, #property, #in_key, #codec))
+fn segment_of(segment: &Segment, in_key: &impl Fn(&Field) -> TokenStream) -> TokenStream {
+    match segment {
+        Segment::Literal(text) => quote!(_tm::Segment::Literal(#text)),
+        Segment::Part(part) => {
+            let (Field { name, property, .. }, codec) = (&*part.field, part.codec.tokens());
+            let in_key = in_key(&part.field);
+            quote!(_tm::Segment::part(#name, #property, #in_key, #codec))
+        }
+    }
 }

@@ -1,0 +1,20 @@
+//! Mistakes in words and in keys, all told at once: each key is looked at whose types are known, whatever the others are.
+
+use tablemodel::{DateTime, prelude::*};
+
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "e_{ratio}_{id:06}", zebra)]
+#[table(index(by_time, table = "Times", partition = "{at}", row = "{department}_{ratio:sortable}_{id:06}", keys_only))]
+#[table(index(by_name, row = "n_{name:06}_{ratio:sortable}_{id:06}", keys_only))]
+#[table(index(by_code, row = "c_{code}_{ratio:sortable}_{id:06}", keys_only))]
+struct Employee {
+    department: Option<String>,
+    ratio: f64,
+    id: u32,
+    at: DateTime,
+    name: String,
+    #[table(jsn)]
+    code: usize,
+}
+
+fn main() {}
