@@ -22,7 +22,7 @@ use crate::{
         names::{FUNCTIONS, TERMINALS},
         path::Path,
     },
-    rooms::index::{Cover, Index},
+    rooms::index::{Cover, Index, When},
 };
 
 /// What the methods of a component are called beside the field's own name.
@@ -80,7 +80,7 @@ fn is_asked(field: &Field, generics: &Generics) -> bool {
     field.is_understood && !head::mentions(field.ty.to_token_stream(), generics)
 }
 
-/// That types can stand in keys, each asked once, and each where it stands.
+/// That types can stand in keys, each asked once, and each where it stands; and in conditions.
 fn in_keys(entity: &Entity) -> TokenStream {
     let of_indexes = entity.indexes.iter().flat_map(Index::keys);
     let keys = [&entity.partition, &entity.row].into_iter().chain(of_indexes);
@@ -96,8 +96,9 @@ fn in_keys(entity: &Entity) -> TokenStream {
         let is_known = key.parts().all(|part| fields.contains_key(part.field.name.as_str()));
         is_known.then(|| template_of(key, |field| in_key(field).into_token_stream()))
     });
-    let types: TokenStream = types.collect();
-    quote!(#types #parts)
+    let whens = entity.indexes.iter().filter_map(|index| index.when.as_ref());
+    let whens = whens.filter(|when| is_asked(&when.field, &entity.generics)).map(When::checks);
+    quote!(#(#types)* #parts #(#whens)*)
 }
 
 /// The constant that holds what the field's type is in keys.

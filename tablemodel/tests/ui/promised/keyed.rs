@@ -5,14 +5,15 @@ use tablemodel::{DateTime, prelude::*};
 #[derive(TableEntity)]
 #[table(name = "Company", partition = "{department}", row = "e_{ratio}_{id:06}", zebra)]
 #[table(index(by_time, table = "Times", partition = "{at}", row = "{department}_{ratio:sortable}_{id:06}", keys_only))]
-#[table(index(by_name, row = "n_{name:06}_{ratio:sortable}_{id:06}", keys_only))]
-#[table(index(by_code, row = "c_{code}_{ratio:sortable}_{id:06}", keys_only))]
+#[table(index(by_name, row = "n_{name:06}_{ratio:sortable}_{id:06}", keys_only, when = id))]
+#[table(index(by_code, row = "c_{code}_{ratio:sortable}_{id:06}", keys_only, when = size))]
 struct Employee {
     department: Option<String>,
     ratio: f64,
     id: u32,
     at: DateTime,
     name: String,
+    size: usize,
     #[table(jsn)]
     code: usize,
 }
