@@ -18,6 +18,7 @@ mod costs;
 mod defaulted;
 mod drift;
 mod faults;
+mod late;
 mod named;
 mod operations;
 mod oracle;

@@ -1,0 +1,162 @@
+//! A store that never answers some calls: each is given up at its deadline, and what it did is found out.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tablemodel::{
+    DateTime, ErrorKind, Row, RowKey,
+    prelude::*,
+    store::{
+        Batch, Capabilities, MemoryStore, Page, Query, Receipts, StoreError, TableStore,
+        clock::{Clock, ManualClock},
+    },
+    testing::example::{Company, Employee, employee},
+};
+
+use crate::migrate::Passing;
+
+/// Whether a call that is never answered is carried out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Silence {
+    Before,
+    After,
+}
+
+/// What a call asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Call {
+    Read,
+    Write,
+}
+
+/// Silences by the calls from now on, the first of them last.
+#[derive(Clone)]
+struct Silent {
+    inner: MemoryStore,
+    plan: Arc<Mutex<Vec<(Call, Silence)>>>,
+}
+
+impl Silent {
+    async fn call<T>(&self, call: Call, carried_out: impl Future<Output = T> + Send) -> T {
+        let next = self.plan.lock().unwrap().pop_if(|(planned, _)| *planned == call);
+        match next.map(|(_, silence)| silence) {
+            None => carried_out.await,
+            Some(Silence::Before) => std::future::pending().await,
+            Some(Silence::After) => {
+                carried_out.await;
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl TableStore for Silent {
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = self.inner.capabilities();
+        capabilities.may_lose_reply = true;
+        capabilities
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.call(Call::Read, self.inner.get(table, key)).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        self.call(Call::Read, self.inner.query(query)).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.call(Call::Write, self.inner.commit(batches)).await
+    }
+}
+
+/// A database over such a store, which is asked no more than a minute for anything, and its clock.
+async fn opened() -> (Database, Silent, ManualClock) {
+    let clock = ManualClock::new(DateTime::from_unix_seconds(1_600_000_000).unwrap());
+    let inner = MemoryStore::builder().clock(Arc::new(clock.clone())).build();
+    let store = Silent { inner, plan: Arc::default() };
+    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Passing(clock.clone())));
+    let db = builder.deadline(DEADLINE).with_store::<Company>(Arc::new(store.clone())).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    (db, store, clock)
+}
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+fn at(id: u32) -> impl tablemodel::Path<State: tablemodel::Complete, Found = Stored<Employee>> {
+    Employee::find().department("Sales").id(id)
+}
+
+#[tokio::test]
+async fn a_read_that_is_not_answered_is_asked_again_after_its_deadline() {
+    let (db, store, clock) = opened().await;
+    db.insert(&employee(1)).await.unwrap();
+    for late in [1, 7, 8] {
+        *store.plan.lock().unwrap() = vec![(Call::Read, Silence::Before); late];
+        let begun = clock.monotonic();
+        let found = at(1).one(&db).await;
+        let passed = clock.monotonic() - begun;
+        assert!(passed >= DEADLINE * late as u32 && passed < DEADLINE * (late as u32 + 1), "{passed:?}");
+        if late < 8 {
+            assert_eq!(found.unwrap().as_deref(), Some(&employee(1)));
+            continue;
+        }
+        let error = found.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Unavailable);
+        assert!(error.to_string().contains("deadline"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_is_not_answered_happens_once_whether_it_was_carried_out_or_not() {
+    for silences in
+        [vec![Silence::Before], vec![Silence::After], vec![Silence::After, Silence::Before, Silence::Before]]
+    {
+        let (db, store, _) = opened().await;
+        *store.plan.lock().unwrap() = silences.iter().rev().map(|silence| (Call::Write, *silence)).collect();
+        let mut stored = db.insert(&employee(1)).await.unwrap_or_else(|error| panic!("{silences:?}: {error}"));
+        assert_eq!(db.insert(&employee(1)).await.unwrap_err().kind(), &ErrorKind::AlreadyExists);
+        *store.plan.lock().unwrap() = silences.iter().rev().map(|silence| (Call::Write, *silence)).collect();
+        stored.age = 31;
+        db.save(&mut stored).await.unwrap_or_else(|error| panic!("{silences:?}: {error}"));
+        stored.age = 32;
+        db.save(&mut stored).await.unwrap_or_else(|error| panic!("{silences:?}: {error}"));
+        assert_eq!(at(1).one(&db).await.unwrap().map(|employee| employee.age), Some(32));
+        assert!(db.verify().await.unwrap().is_clean());
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_nobody_answers_may_have_happened() {
+    for silence in [Silence::Before, Silence::After] {
+        let (db, store, _) = opened().await;
+        let mut plan = vec![(Call::Write, Silence::Before); 20];
+        *plan.last_mut().unwrap() = (Call::Write, silence);
+        *store.plan.lock().unwrap() = plan;
+        let written = db.insert(&employee(1)).await;
+        store.plan.lock().unwrap().clear();
+        let is_there = at(1).one(&db).await.unwrap().is_some();
+        assert_eq!(is_there, silence == Silence::After);
+        match written {
+            Ok(_) => assert!(is_there, "{silence:?}"),
+            Err(error) => assert_eq!(error.kind(), &ErrorKind::OutcomeUnknown, "{silence:?}: {error}"),
+        }
+        assert!(db.verify().await.unwrap().is_clean());
+    }
+}
