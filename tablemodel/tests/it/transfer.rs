@@ -54,7 +54,7 @@ async fn fresh() -> TestDatabase {
 }
 
 /// The export without the store's own times, which no import can set.
-async fn exported(db: &Database) -> (Transferred, String) {
+pub(crate) async fn exported(db: &Database) -> (Transferred, String) {
     let mut lines = Vec::new();
     let moved = db.export(&mut lines).await.unwrap();
     let timeless = |line: &str| {

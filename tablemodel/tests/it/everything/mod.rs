@@ -3,6 +3,7 @@
 //!
 //! Here are the entities, and what the tests share; no test stands here.
 
+mod golden;
 mod model;
 mod oracle;
 mod recovery;
