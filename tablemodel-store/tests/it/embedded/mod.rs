@@ -5,6 +5,7 @@
 mod conformance;
 mod damage;
 mod full;
+mod golden;
 mod model;
 mod open;
 mod overlap;
