@@ -12,7 +12,7 @@ use crate::{
     meant::{
         entity::Entity,
         field::{Field, Kind},
-        key::{Key, Part, Segment},
+        key::{Key, Segment},
     },
     rooms::{aggregate::Aggregate, blob, sharded::Sharded, wide},
     written::DefaultWord,

@@ -49,8 +49,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 pub struct Relay {
     db: Database,
     pause: Duration,
-    progress: Option<Arc<dyn Fn(&RelayReport) + Send + Sync>>,
+    progress: Option<Arc<Report>>,
 }
+
+/// Who is told of a round on its way.
+type Report = dyn Fn(&RelayReport) + Send + Sync;
 
 impl fmt::Debug for Relay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
