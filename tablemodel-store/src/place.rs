@@ -25,7 +25,7 @@ use std::{
 /// let report = Unplaced::new(&path)?;
 /// fs::write(report.path(), "{}")?;
 /// assert!(!path.exists()); // not before it is whole
-/// fs::File::open(report.path())?.sync_all()?;
+/// fs::File::options().write(true).open(report.path())?.sync_all()?;
 /// report.place(|| ())?;
 /// assert_eq!(fs::read_to_string(&path)?, "{}");
 /// # Ok::<_, std::io::Error>(())

@@ -56,12 +56,18 @@ impl Outcome {
         if !text.is_empty() {
             text.push('\n');
         }
-        // A reader that has gone away needs no answer.
-        let _ = match is_error && !as_json {
+        let told = match is_error && !as_json {
             true => io::stderr().write_all(text.as_bytes()),
-            false => io::stdout().write_all(text.as_bytes()),
+            false => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
         };
-        self.code
+        match told {
+            // A reader that has gone away needs no answer.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe && self.code == DONE => {
+                let _ = writeln!(io::stderr(), "error: what was done cannot be told: {error}");
+                FAILED
+            }
+            _ => self.code,
+        }
     }
 }
 

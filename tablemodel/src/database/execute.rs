@@ -174,7 +174,7 @@ pub(super) struct Run<'a> {
     from: Option<RowKey>,
     /// Claims that this run wrote for the image it is about to commit.
     held: HashSet<(Away, String)>,
-    /// When the first row was read, by the monotonic clock.
+    /// When the first row was read.
     since: Since,
     operation: Option<OperationId>,
     /// What its plans take for the time.

@@ -18,6 +18,7 @@ use crate::{
         calls::is_transient,
         registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, moved, record},
         rewrites,
+        since::Since,
     },
     error::{Error, ErrorKind, Result},
     schema::EntitySchema,
@@ -56,7 +57,7 @@ struct Times {
     /// The epoch that it was last told to know.
     reported: i64,
     /// When the states were last looked at.
-    looked: Option<Duration>,
+    looked: Option<Since>,
 }
 
 impl Times {
@@ -90,7 +91,7 @@ impl Lease {
     }
 
     /// The states were looked at.
-    pub(super) fn looked(&self, now: Duration) {
+    pub(super) fn looked(&self, now: Since) {
         self.times().looked = Some(now);
     }
 
@@ -165,7 +166,7 @@ impl Database {
     /// The lease is written before the states are read: whoever moves them on has seen it, or they are read as moved.
     async fn refresh_lease(&self, since: Duration) -> Result<()> {
         let (lease, registry) = (&self.0.lease, &self.0.registry);
-        let told_at = self.environment().clock.now();
+        let (told_at, looked) = (self.environment().clock.now(), self.since());
         let lapsed = !lease.is_held(&*self.environment().clock);
         let told = if lapsed { 0 } else { registry.oldest() };
         self.write_lease(told).await?;
@@ -178,7 +179,7 @@ impl Database {
         }
         let refreshed = |reported| {
             let mut times = lease.times();
-            (times.refreshed, times.looked, times.reported) = (Some(since), Some(since), reported);
+            (times.refreshed, times.looked, times.reported) = (Some(since), Some(looked), reported);
             times.told = Some(told_at);
         };
         refreshed(told);
@@ -192,13 +193,13 @@ impl Database {
 
     /// Whether the states may have moved on for long: a program that only reads has no lease.
     pub(crate) fn may_have_moved(&self) -> bool {
-        let now = self.environment().clock.monotonic();
-        !self.is_atomic() && self.0.lease.times().looked.is_none_or(|at| now.saturating_sub(at) >= LEASE)
+        let clock = &*self.environment().clock;
+        !self.is_atomic() && self.0.lease.times().looked.is_none_or(|at| at.elapsed(clock) >= LEASE)
     }
 
     /// Looks at the states, and takes them over where they have changed. Cost: one point read, or one request.
     pub(crate) async fn look_at_states(&self) -> Result<()> {
-        let now = self.environment().clock.monotonic();
+        let now = self.since();
         if self.stored_epoch().await? != self.0.registry.enter().epoch {
             self.load_registry().await?;
         }

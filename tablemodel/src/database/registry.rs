@@ -45,7 +45,7 @@ const FORMAT: i64 = 1;
 impl Database {
     /// Reads the states of the model's entities; those that the store does not know stay unregistered.
     pub(super) async fn load_registry(&self) -> Result<()> {
-        self.0.lease.looked(self.environment().clock.monotonic());
+        let looked = self.since();
         let look = self.0.registry.look();
         let rows = self.registry_rows().await?;
         let mut known = Known { model: moved::model(self.0.model, &rows), look, ..Known::default() };
@@ -65,6 +65,7 @@ impl Database {
             known.entities.insert(name, Arc::new(kept));
         }
         self.0.registry.set(known, epoch(&rows));
+        self.0.lease.looked(looked);
         if self.0.registry.is_empty() {
             self.0.lease.forget();
         }

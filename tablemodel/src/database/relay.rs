@@ -270,7 +270,11 @@ impl Relay {
     async fn is_past_fence(&self, row: &Row, round: &mut Round) -> Result<bool> {
         let now = match round.now {
             Some(now) => now,
-            None => self.db.store_time().await?,
+            None => match self.db.store_time().await {
+                // Where the store does not tell now, nothing is old enough in this round; what is to be delivered waits for no time.
+                Err(error) if error.is_retryable() || *error.kind() == ErrorKind::OutcomeUnknown => DateTime::MIN,
+                told => told?,
+            },
         };
         round.now = Some(now);
         Ok(later(row.timestamp, self.db.0.fence) <= now)

@@ -133,7 +133,7 @@ impl Database {
         P::State: Complete,
     {
         let query = path.into_query();
-        let (mut round, mut turn) = (0, None);
+        let (mut round, mut turn, mut missed) = (0, None, None);
         loop {
             // An index is read anew too: another entity may have the value by now.
             let Some(mut entity) = read::one::<Stored<EntityOf<P>>>(self, query.clone()).await? else {
@@ -151,11 +151,13 @@ impl Database {
             match self.save(&mut entity).await {
                 Ok(()) => return Ok(entity),
                 Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && round < UPDATE_ROUNDS => round += 1,
-                // Gone, or under another key, which the index says.
+                // Gone, or under another key, which the index says by now.
                 Err(error)
-                    if *error.kind() == ErrorKind::NotFound && query.index().is_some() && round < UPDATE_ROUNDS =>
+                    if *error.kind() == ErrorKind::NotFound
+                        && query.index().is_some()
+                        && missed.as_ref() != Some(entity.key()) =>
                 {
-                    round += 1;
+                    missed = Some(entity.key().clone());
                 }
                 Err(error) => return Err(error),
             }
@@ -200,14 +202,19 @@ impl Database {
         });
         let sets = sets.collect::<Result<Vec<_>>>()?;
         let query = path.into_query();
-        let mut was = None;
+        if query.index().is_none() {
+            let (key, named) = read::primary_key(self, query).await?;
+            return self.write_one(&registered, Change::Patch { schema, key, sets, named }).await.map(drop);
+        }
+        let mut missed = None;
         loop {
             let (key, named) = read::primary_key(self, query.clone()).await?;
-            let is_elsewhere = named.is_some() && was.as_ref() != Some(&key);
             let change = Change::Patch { schema, key: key.clone(), sets: sets.clone(), named };
             match self.write_one(&registered, change).await {
                 // Gone, or under another key, which the index says by now.
-                Err(error) if *error.kind() == ErrorKind::NotFound && is_elsewhere => was = Some(key),
+                Err(error) if *error.kind() == ErrorKind::NotFound && missed.as_ref() != Some(&key) => {
+                    missed = Some(key);
+                }
                 other => return other.map(drop),
             }
         }

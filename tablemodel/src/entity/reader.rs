@@ -131,6 +131,7 @@ impl<'a> FieldReader<'a> {
     ) -> std::result::Result<T, FieldError> {
         match self.value(property) {
             None => Ok(default()),
+            Some(ValueRef::String(json::ABSENT)) => Ok(default()), // as another program may write it
             value => json::from_value(value).map_err(|error| FieldError { property, error }),
         }
     }

@@ -304,14 +304,19 @@ pub trait Path: Sized + Send + 'static {
 /// Deletes the entity of a row that `reader` gave; false if it is gone, or has left the range.
 async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Group) -> Result<bool> {
     let registered = db.writable(E::SCHEMA).await?;
-    let mut found = reader.entity::<E>(row).await?;
+    let (mut found, mut missed) = (reader.entity::<E>(row).await?, None);
     for _ in 0..load_limit() {
         let Some(entity) = found else { return Ok(false) };
+        let state = (entity.key().clone(), entity.etag().clone());
+        match missed.take() {
+            Some((before, error)) if before == state => return Err(error), // it is not the entity that is not there
+            _ => {}
+        }
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         match db.write_one(&registered, change).await {
             Ok(_) => return Ok(true),
             Err(error) if *error.kind() == ErrorKind::NotFound && !reader.is_over_index() => return Ok(false),
-            Err(error) if *error.kind() == ErrorKind::NotFound => {} // gone, or under another key
+            Err(error) if *error.kind() == ErrorKind::NotFound => missed = Some((state, error)), // gone, or under another key
             Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
             Err(error) => return Err(error),
         }

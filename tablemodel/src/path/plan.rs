@@ -103,6 +103,11 @@ impl ReadPlan {
         may_ask(&whole).then_some(whole)
     }
 
+    /// Whether what it finds is complete only as long as the states are as they were.
+    pub(crate) fn rests_on_states(&self) -> bool {
+        self.index.is_some() || self.schema.moves()
+    }
+
     /// Whether each row of the plan is an entity, all of it, and is known to be by what it says.
     pub(crate) fn is_of_whole_rows(&self) -> bool {
         let Self { schema, index, filter, select, .. } = self;

@@ -10,7 +10,11 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyArg, KeyPart, Next, Part, Template, is_same},
     path::{explain::Explain, given::Given, list::ListKind, plan::ReadPlan, state::PathKind},
-    plan::{image::key_error, part, states::IndexState},
+    plan::{
+        image::key_error,
+        part,
+        states::{IndexState, IndexStates},
+    },
     property::ValueError,
     rooms,
     schema::{Cover, EntitySchema, IndexSchema},
@@ -309,18 +313,8 @@ impl PathQuery {
     }
 
     /// That the path's index is complete.
-    pub(crate) fn check_ready(&self, states: &crate::plan::states::IndexStates) -> Result<()> {
-        let (Some(at), Some(index)) = (self.index, self.index_schema()) else { return Ok(()) };
-        let state = states.of(at);
-        if state == IndexState::Readable {
-            return Ok(());
-        }
-        let detail = format!(
-            "index `{}` is {}, not yet readable; `db.migrations().apply()` builds it",
-            index.name,
-            state.word()
-        );
-        Err(Error::new(ErrorKind::IndexNotReady { index: index.name }, detail).of(self.schema.entity_type))
+    pub(crate) fn check_ready(&self, states: &IndexStates) -> Result<()> {
+        check_ready(self.schema, self.index, states)
     }
 
     pub(crate) fn explain(&self) -> Explain {
@@ -331,6 +325,18 @@ impl PathQuery {
             Err(error) => Explain::failed(self.schema, error),
         }
     }
+}
+
+/// That the index is complete.
+pub(crate) fn check_ready(schema: &EntitySchema, index: Option<usize>, states: &IndexStates) -> Result<()> {
+    let Some((at, index)) = index.and_then(|at| Some((at, schema.indexes.get(at)?))) else { return Ok(()) };
+    let state = states.of(at);
+    if state == IndexState::Readable {
+        return Ok(());
+    }
+    let detail =
+        format!("index `{}` is {}, not yet readable; `db.migrations().apply()` builds it", index.name, state.word());
+    Err(Error::new(ErrorKind::IndexNotReady { index: index.name }, detail).of(schema.entity_type))
 }
 
 fn borrowed(bound: &Bound<Value>) -> Bound<ValueRef<'_>> {

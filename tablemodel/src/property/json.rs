@@ -17,7 +17,8 @@ pub const EDM: EdmType = EdmType::String;
 /// The identity of the encoding.
 pub const CODEC: &str = "json";
 
-const ABSENT: &str = "null";
+/// The JSON that is not stored.
+pub(crate) const ABSENT: &str = "null";
 
 /// The value as JSON text; `None` for `null`.
 ///

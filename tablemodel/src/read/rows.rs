@@ -12,6 +12,7 @@ use crate::{
     path::{
         found::{Found, selection},
         plan::ReadPlan,
+        query::check_ready,
     },
     plan::part,
     read::shown,
@@ -130,13 +131,16 @@ impl Rows {
             return Ok(None); // the page before was not shown
         }
         // What type a row is of is seen where it is read; and so it stays for all pages of this range.
-        let filter = query.filter.take();
+        let (filter, goes_on) = (query.filter.take(), query.continuation.is_some());
         query.limit = limits::MAX_PAGE_ROWS;
         let Some(next) = shown::page(db, plan, query, wanted, to) else {
             query.filter = filter;
             return Ok(None);
         };
         range.take(VecDeque::new(), next?);
+        if goes_on && plan.rests_on_states() {
+            db.registered(plan.schema)?; // it may have moved since its first page
+        }
         Ok(Some(()))
     }
 
@@ -162,8 +166,14 @@ impl Rows {
         for range in ranges {
             while let Some(query) = range.due() {
                 query.limit = wanted.clamp(1, limits::MAX_PAGE_ROWS);
+                let goes_on = query.continuation.is_some();
                 let page = db.query_page(query).await;
                 let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;
+                if goes_on && plan.rests_on_states() {
+                    // What it reads may have been taken away since its first page.
+                    let registered = db.readable(plan.schema, true).await?;
+                    check_ready(plan.schema, plan.index, &registered.setting.states)?;
+                }
                 if query.filter.is_none() || plan.elsewhere().is_some() {
                     page.rows.retain(|row| plan.owns(row) || (!*heads_only && plan.owns_part(row)));
                 }

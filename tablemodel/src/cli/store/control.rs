@@ -41,7 +41,9 @@ pub(super) async fn failures(tool: &Tool) -> Result<Outcome> {
 }
 
 pub(super) async fn retry(tool: &Tool) -> Result<Outcome> {
-    let left = tool.migrations().retry_failures().await?;
+    let migrations = tool.migrations();
+    migrations.check_plans(&tool.plans).await?;
+    let left = migrations.retry_failures().await?;
     let (code, line) = match left {
         0 => (DONE, "no entity is set aside any more: `apply` goes on".to_owned()),
         left => (SET_ASIDE, format!("{left} entities are still set aside: see `failures`")),

@@ -35,7 +35,7 @@ impl Rows {
     }
 
     /// The same, where one that lapsed is not readable.
-    fn complete(&self, entity: &str, index: &str) -> Result<IndexState> {
+    pub(super) fn complete(&self, entity: &str, index: &str) -> Result<IndexState> {
         self.0.get(&index_row(entity, index)).map_or(Ok(IndexState::Absent), lapsed::complete)
     }
 

@@ -98,6 +98,6 @@ pub(super) async fn drain(db: &Database) -> Result<()> {
         }
         db.pause(attempt).await;
     }
-    let detail = "outbox rows could not be read or delivered, see `db.relay().poisoned()`; apply again once they are";
+    let detail = "outbox rows could not be read or delivered, see `db.relay().poisoned()` and `db.verify()`; apply again once they are";
     Err(Error::new(ErrorKind::Unavailable, detail))
 }

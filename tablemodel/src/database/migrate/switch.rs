@@ -128,7 +128,7 @@ fn check_complete(rows: &Rows, db: &Database) -> Result<()> {
         }
         // What goes along is as complete after it as before it.
         for name in followers(of.old).filter(|name| name.starts_with('~') && !is_move(name)) {
-            if rows.state(of.new.entity_type, &name)? != IndexState::Readable {
+            if rows.complete(of.new.entity_type, &name)? != IndexState::Readable {
                 let detail = format!("`{name}` is not complete, and goes along as it is: call `apply` first");
                 return Err(Error::unsupported(detail).of(of.new.entity_type));
             }

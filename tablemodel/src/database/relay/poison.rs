@@ -28,7 +28,8 @@ pub struct Poisoned {
 }
 
 impl Relay {
-    /// What was set aside. Cost: one request for each dirty partition.
+    /// What was set aside; nothing of a partition whose outbox cannot be read, which a round [counts](crate::RelayReport::unread). Cost: one
+    /// request for each dirty partition.
     ///
     /// # Errors
     ///
@@ -36,7 +37,11 @@ impl Relay {
     pub async fn poisoned(&self) -> Result<Vec<Poisoned>> {
         let mut poisoned = Vec::new();
         for marker in self.markers().await? {
-            let Some(dirty) = self.read(marker).await? else { continue };
+            let dirty = match self.read(marker).await {
+                Err(error) if *error.kind() == ErrorKind::Corrupt => continue,
+                read => read?,
+            };
+            let Some(dirty) = dirty else { continue };
             for row in dirty.rows {
                 let progress = Progress::of(&row);
                 let Some(error) = progress.poison else { continue };

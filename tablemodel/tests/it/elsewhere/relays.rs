@@ -114,6 +114,7 @@ async fn an_outbox_that_cannot_be_read_keeps_no_other_waiting() {
     db.store().commit(&[foreign]).await.unwrap();
     db.clock().advance(seconds(60));
     db.fail(Unreadable);
+    assert_eq!(db.relay().poisoned().await.unwrap(), []);
     let report = db.relay().run_once().await.unwrap();
     let expected = RelayReport { partitions: 2, delivered: 2, unread: 1, ..RelayReport::default() };
     assert_eq!(report, expected);
@@ -126,6 +127,36 @@ async fn an_outbox_that_cannot_be_read_keeps_no_other_waiting() {
     let report = atomic.relay().drain().await.unwrap();
     assert_eq!(report.delivered, 1, "{report:?}");
     assert_exact(&db, &all, "read").await;
+}
+
+/// Fails what asks the store for its time.
+struct Timeless;
+
+impl FaultPlan for Timeless {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        match call.request {
+            Request::Commit(batches) if batches.iter().any(|batch| batch.partition == "clock") => {
+                Some(Fault::error(StoreErrorKind::Unavailable))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_to_be_delivered_waits_for_no_time_of_the_store() {
+    let all = ["A", "B"].map(|department| worker(department, 1));
+    let db = undelivered(TestDatabase::new::<Model>().await.unwrap(), &all).await;
+    db.clock().advance(seconds(700));
+    db.fail(Timeless);
+    let report = db.relay().run_once().await.unwrap();
+    assert_eq!(report, RelayReport { partitions: 2, delivered: 2, ..RelayReport::default() });
+    db.relay().run_once().await.unwrap();
+    assert_eq!(db.relay().run_once().await.unwrap().partitions, 2, "no marker is taken away");
+    db.fail(Script::new());
+    db.relay().run_once().await.unwrap();
+    assert_eq!(db.relay().run_once().await.unwrap().partitions, 0);
+    assert_exact(&db, &all, "delivered").await;
 }
 
 /// Both clocks may be wrong by a third of the fence, since sequence numbers begin at them.

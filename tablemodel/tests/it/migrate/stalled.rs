@@ -9,9 +9,20 @@ use std::{
     time::Duration,
 };
 
-use tablemodel::{Consistency, ErrorKind, migrations::MigrationStatus, prelude::*, store::clock::Clock};
+use futures_util::StreamExt;
+use tablemodel::{
+    Consistency, ErrorKind,
+    migrations::MigrationStatus,
+    prelude::*,
+    store::{
+        StoreErrorKind,
+        clock::Clock,
+        fault::{Call, Request},
+    },
+    testing::{Fault, FaultPlan, Script},
+};
 
-use super::{Club, Passing, assert_built, assert_clean, filled, first, next, program, unique};
+use super::{Club, MODES, Passing, Person, assert_built, assert_clean, filled, first, next, program, unique};
 use crate::stall::{Program, Suspended};
 
 #[tokio::test]
@@ -107,6 +118,78 @@ async fn a_pause_is_not_lost_to_a_rate_that_is_set_at_the_same_time() {
         }
     }
     assert!(paused > 10, "{paused}");
+}
+
+/// Gives one row a page.
+struct ShortPages;
+
+impl FaultPlan for ShortPages {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        matches!(call.request, Request::Query(_)).then_some(Fault::ShortPage { rows: 1 })
+    }
+}
+
+#[tokio::test]
+async fn who_reads_for_long_is_told_that_what_he_reads_was_taken_away() {
+    for mode in MODES {
+        let store = filled(mode, 1, 20).await;
+        let db = next::<Club>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        let reader = if mode == Consistency::Azure { next::<Club>(&store).await } else { db.clone() };
+        store.fail(ShortPages);
+        let mut stream = Person::by_city().club("c0").stream(&reader);
+        stream.next().await.expect("one of twenty").expect("read");
+        store.fail(Script::new());
+        db.migrations().rollback().await.expect("taken back");
+        store.fail(ShortPages);
+        let rest: Vec<_> = stream.collect().await;
+        let last = rest.last().and_then(|last| last.as_ref().err()).map(|error| error.kind().clone());
+        assert_eq!(last, Some(ErrorKind::IndexNotReady { index: "by_city" }), "{mode:?}: {} more", rest.len());
+    }
+}
+
+/// Fails one read of the states, right after it was seen that they are others.
+struct Unseen(bool);
+
+impl FaultPlan for Unseen {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        let is_it = matches!(call.request, Request::Query(query) if query.table == "tmschema") && self.0;
+        is_it.then(|| Fault::error(StoreErrorKind::Denied))
+    }
+}
+
+#[tokio::test]
+async fn who_could_not_read_the_states_does_not_go_by_those_of_before() {
+    let store = filled(Consistency::Azure, 1, 5).await;
+    let db = next::<Club>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    let reader = next::<Club>(&store).await;
+    let read = || Person::by_city().club("c0").count(&reader);
+    assert_eq!(read().await.expect("read"), 5);
+    db.migrations().rollback().await.expect("taken back");
+    store.clock().advance(Duration::from_secs(61));
+    store.fail(Unseen(true));
+    read().await.expect_err("the states could not be read");
+    store.fail(Script::new());
+    let kind = read().await.expect_err("the index is gone").kind().clone();
+    assert_eq!(kind, ErrorKind::IndexNotReady { index: "by_city" });
+}
+
+#[tokio::test]
+async fn a_machine_that_was_suspended_learns_of_the_states_before_it_reads() {
+    let store = filled(Consistency::Azure, 1, 5).await;
+    let db = next::<Club>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    let clock = Suspended::over(&store);
+    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Passing(store.clock().clone())));
+    let asleep = builder.consistency(Consistency::Azure).with_store::<Club>(store.store()).await.expect("opened");
+    let read = || Person::by_city().club("c0").count(&asleep);
+    assert_eq!(read().await.expect("read"), 5);
+    let before = store.clock().monotonic();
+    db.migrations().rollback().await.expect("taken back");
+    clock.slept((store.clock().monotonic() - before).as_secs());
+    let kind = read().await.expect_err("the index is gone").kind().clone();
+    assert_eq!(kind, ErrorKind::IndexNotReady { index: "by_city" });
 }
 
 #[tokio::test]

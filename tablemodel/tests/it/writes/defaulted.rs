@@ -87,6 +87,12 @@ async fn json_that_would_read_as_the_default_is_refused_and_not_changed() {
         assert_eq!((error.kind(), error.entity()), (&ErrorKind::Invalid, Some("Document")));
         assert!(error.to_string().contains("`data`") && error.to_string().contains("default"), "{error}");
     }
+    // As another program may write it: what stands for absence is absence.
+    let mut properties = properties([("EntityType", "Document@1".into()), ("Data", "null".into())]);
+    properties.insert("_seq", 1_i64);
+    db.store().commit(&[Batch::new("Documents", "s").with("0003", Action::Insert(properties))]).await.expect("planted");
+    db.update(at(3), |document| Ok(document.note = serde_json::json!(1))).await.expect("updated");
+    assert_eq!(at(3).one(&db).await.expect("read").map(|document| document.data.clone()), Some(unset()));
     db.patch(at(1), Document::NOTE.set(null)).await.expect("its default is `null` too");
     assert_eq!(at(1).one(&db).await.expect("read").as_deref(), Some(&stored));
     assert!(at(2).one(&db).await.expect("read").is_none());
