@@ -60,14 +60,18 @@ impl Outcome {
             true => io::stderr().write_all(text.as_bytes()),
             false => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
         };
-        match told {
-            // A reader that has gone away needs no answer.
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe && self.code == DONE => {
-                let _ = writeln!(io::stderr(), "error: what was done cannot be told: {error}");
-                FAILED
-            }
-            _ => self.code,
+        told_as(self.code, told, |line| drop(writeln!(io::stderr(), "{line}")))
+    }
+}
+
+/// The exit code where an answer with this one was written so: a reader that has gone away needs none, a full disk is a failure.
+fn told_as(code: u8, told: io::Result<()>, tell: impl FnOnce(String)) -> u8 {
+    match told {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe && code == DONE => {
+            tell(format!("error: what was done cannot be told: {error}"));
+            FAILED
         }
+        _ => code,
     }
 }
 
@@ -98,5 +102,23 @@ impl fmt::Display for Failure {
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
         Self(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_cannot_be_written_is_a_failure_unless_nobody_reads_it() {
+        let code = |code, kind: Option<io::ErrorKind>| {
+            let mut lines = Vec::new();
+            let code = told_as(code, kind.map_or(Ok(()), |kind| Err(kind.into())), |line| lines.push(line));
+            (code, lines.len())
+        };
+        assert_eq!(code(DONE, None), (DONE, 0));
+        assert_eq!(code(DONE, Some(io::ErrorKind::BrokenPipe)), (DONE, 0));
+        assert_eq!(code(DONE, Some(io::ErrorKind::StorageFull)), (FAILED, 1));
+        assert_eq!(code(SET_ASIDE, Some(io::ErrorKind::StorageFull)), (SET_ASIDE, 0));
     }
 }

@@ -197,7 +197,19 @@ impl Rows {
 /// That the program's model has all that the migration builds: one that has not writes none of those rows, and would take them for
 /// complete.
 pub(super) fn check_has(db: &Database, record: &Record) -> Result<()> {
-    let Some((entity, index)) = lacking(db, record) else { return Ok(()) };
+    told_lacking(record, lacking(db, record))
+}
+
+/// The same, of the entities that the program has.
+pub(super) fn check_has_of_known(db: &Database, record: &Record) -> Result<()> {
+    let model = db.model();
+    let is_known = |(entity, _): &&(String, String)| model.iter().any(|schema| schema.entity_type == entity);
+    let steps = record.steps.iter().filter(is_known).cloned().collect();
+    told_lacking(record, lacking(db, &Record { steps, ..record.clone() }))
+}
+
+fn told_lacking(record: &Record, lacking: Option<(String, String)>) -> Result<()> {
+    let Some((entity, index)) = lacking else { return Ok(()) };
     let what = match rewrites::version(&index) {
         Some(version) => format!("version {version} of `{entity}`"),
         None => format!("index `{index}` of `{entity}`"),

@@ -88,7 +88,8 @@ async fn write_all(db: &Database, told: &str) {
 async fn what_cannot_be_indexed_or_added_is_told_and_can_be_written_put_right_and_deleted() {
     for mode in MODES {
         let (told, note) = (format!("{mode:?}"), |id| Note::find().club("c").id(id));
-        let db = next::<Notes>(&filled(mode).await).await;
+        let db_of = filled(mode).await;
+        let db = next::<Notes>(&db_of).await;
         write_all(&db, &format!("{told}, absent")).await;
         assert_clean(&db, &format!("{told}, absent")).await;
         let applied = db.migrations().apply().await.expect("applied");
@@ -103,6 +104,11 @@ async fn what_cannot_be_indexed_or_added_is_told_and_can_be_written_put_right_an
         db.update(note(3), |note| Ok(note.title = "short".into())).await.expect("put right");
         let there = note(4).one(&db).await.expect("read").expect("there");
         db.delete(there).await.expect("deleted");
+        // A program that lacks what is built would write them without, and have it that they are put right.
+        let older = next::<before::Notes>(&db_of).await;
+        let refused = older.migrations().retry_failures().await.expect_err("refused");
+        assert_eq!(*refused.kind(), ErrorKind::Unsupported, "{told}");
+        assert_eq!(db.migrations().failures().await.expect("read").len(), 2, "{told}");
         assert_eq!(db.migrations().retry_failures().await.expect("tried"), 0, "{told}");
         let applied = db.migrations().apply().await.expect("applied");
         assert!(!applied.is_complete(), "{told}: {applied:?}");
