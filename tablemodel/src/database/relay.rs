@@ -4,9 +4,10 @@
 //! Any number of relays may run, and any may stall or die. How an intent is delivered is `outbox`'s.
 
 mod poison;
+mod report;
 mod sweep;
 
-pub use self::poison::Poisoned;
+pub use self::{poison::Poisoned, report::RelayReport};
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -58,35 +59,6 @@ type Report = dyn Fn(&RelayReport) + Send + Sync;
 impl fmt::Debug for Relay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Relay").field("db", &self.db).field("pause", &self.pause).finish_non_exhaustive()
-    }
-}
-
-/// What one round of a relay did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RelayReport {
-    /// Partitions looked at.
-    pub partitions: u64,
-    /// Outbox rows whose work was done.
-    pub delivered: u64,
-    /// Outbox rows whose work failed: they are tried again later.
-    pub failed: u64,
-    /// Partitions whose outbox cannot be read, since a row of it is damaged: they are left as they are, and tried again.
-    pub unread: u64,
-    /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago. Those of newer
-    /// versions too: a relay of such a program sees to them.
-    pub waiting: u64,
-    /// Outbox rows that failed too often: see [`Relay::poisoned`].
-    pub poisoned: u64,
-    /// Delivered outbox rows whose tombstones wait for the fence.
-    pub fenced: u64,
-    /// Delivered outbox rows whose tombstones were swept.
-    pub swept: u64,
-}
-
-impl RelayReport {
-    /// Whether every change has reached every row; tombstones may be left.
-    pub fn is_settled(&self) -> bool {
-        self.failed + self.unread + self.waiting + self.poisoned == 0
     }
 }
 
