@@ -16,7 +16,7 @@ pub struct RelayReport {
     /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago. Those of newer
     /// versions too: a relay of such a program sees to them.
     pub waiting: u64,
-    /// Outbox rows that failed too often: see [`Relay::poisoned`].
+    /// Outbox rows that failed too often: see [`Relay::poisoned`](crate::Relay::poisoned).
     pub poisoned: u64,
     /// Delivered outbox rows whose tombstones wait for the fence.
     pub fenced: u64,
