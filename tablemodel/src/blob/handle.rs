@@ -15,10 +15,10 @@ use bytes::Bytes;
 use futures_core::{Stream, stream::BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
-use tablemodel_store::DateTime;
 use twox_hash::XxHash3_64;
 
 use crate::{
+    database::since::Since,
     error::{Error, ErrorKind, Result},
     property::ValueError,
     upgrade::UpgradeError,
@@ -49,7 +49,7 @@ struct Inner {
 
 /// When and where to a blob was uploaded.
 struct Upload {
-    began: DateTime,
+    began: Since,
     to: Weak<dyn ObjectStore>,
 }
 
@@ -165,14 +165,14 @@ impl Blob {
     }
 
     /// What this handle uploaded last, if that was to this store, and when it began.
-    pub(crate) fn uploaded(&self, to: &Arc<dyn ObjectStore>) -> Option<(Link, DateTime)> {
+    pub(crate) fn uploaded(&self, to: &Arc<dyn ObjectStore>) -> Option<(Link, Since)> {
         let locked = locked(&self.0.link);
         let (link, upload) = locked.as_ref()?;
         let upload = upload.as_ref().filter(|upload| std::ptr::addr_eq(upload.to.as_ptr(), Arc::as_ptr(to)))?;
         Some((link.clone(), upload.began))
     }
 
-    pub(crate) fn set_uploaded(&self, link: Link, began: DateTime, to: &Arc<dyn ObjectStore>) {
+    pub(crate) fn set_uploaded(&self, link: Link, began: Since, to: &Arc<dyn ObjectStore>) {
         *locked(&self.0.link) = Some((link, Some(Upload { began, to: Arc::downgrade(to) })));
     }
 

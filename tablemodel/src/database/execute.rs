@@ -106,8 +106,8 @@ impl Database {
         #[cfg(feature = "blob")]
         let changes = match self.upload_blobs(changes).await? {
             None => changes,
-            Some((uploaded, until)) => {
-                (settled, run.until) = (uploaded, Some(until));
+            Some((uploaded, since)) => {
+                (settled, run.uploaded) = (uploaded, Some(since));
                 settled.as_slice()
             }
         };
@@ -197,9 +197,9 @@ pub(super) struct Run<'a> {
     turn: Option<Turn<'a>>,
     /// It planned before it had the turn: what it reads now, others leave as it is.
     behind: bool,
-    /// No attempt is made after this.
+    /// Since when something is uploaded that nothing links yet.
     #[cfg(feature = "blob")]
-    pub(super) until: Option<DateTime>,
+    pub(super) uploaded: Option<Since>,
 }
 
 impl<'a> Run<'a> {
@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
             turn: None,
             behind: false,
             #[cfg(feature = "blob")]
-            until: None,
+            uploaded: None,
         }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Run<'a> {
             #[cfg(feature = "blob")]
             self.put_lists(std::iter::once(&*plan).chain(&*follows)).await?;
             #[cfg(feature = "blob")]
-            self.db.check_uploaded(self.until)?;
+            self.db.check_uploaded(self.uploaded)?;
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }

@@ -4,14 +4,12 @@
 
 #[cfg(feature = "blob")]
 use futures_util::{StreamExt, TryStreamExt, stream};
-#[cfg(feature = "blob")]
-use tablemodel_store::DateTime;
 use tablemodel_store::{Action, Row, RowKey};
 
 #[cfg(feature = "blob")]
 use crate::{
     blob::name::{self, Named, Owner},
-    database::calls::ATTEMPTS,
+    database::{calls::ATTEMPTS, since::Since},
     error::Error,
     rooms::list::Content,
 };
@@ -145,9 +143,9 @@ impl Run<'_> {
         }
         let puts = contents.into_iter().map(|content| self.db.put_list(content));
         let puts: Vec<_> = puts.collect();
-        let untils: Vec<DateTime> = stream::iter(puts).buffer_unordered(CONCURRENT).try_collect().await?;
-        self.until = self.until.into_iter().chain(untils).min();
-        self.db.check_uploaded(self.until)
+        let put: Vec<Since> = stream::iter(puts).buffer_unordered(CONCURRENT).try_collect().await?;
+        self.uploaded = self.uploaded.into_iter().chain(put).min();
+        self.db.check_uploaded(self.uploaded)
     }
 }
 
@@ -169,11 +167,11 @@ impl Database {
         Ok(action)
     }
 
-    /// Puts the blob; tells until when its row may be written.
-    async fn put_list(&self, Content { key, name, keys }: &Content) -> Result<DateTime> {
-        let until = self.linked_until()?;
+    /// Puts the blob; tells since when it waits for its row.
+    async fn put_list(&self, Content { key, name, keys }: &Content) -> Result<Since> {
+        let since = self.since();
         let put = self.put_whole(name, key, keys.clone().into()).await;
-        put.map_err(|error| error.within("the keys of a list").at_key(key.clone())).map(|()| until)
+        put.map_err(|error| error.within("the keys of a list").at_key(key.clone())).map(|()| since)
     }
 }
 

@@ -32,7 +32,7 @@ mod rewrites;
 #[cfg(feature = "cli")]
 mod sample;
 mod shadows;
-mod since;
+pub(crate) mod since;
 mod staging;
 mod tables;
 mod total;

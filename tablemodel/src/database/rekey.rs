@@ -9,7 +9,7 @@ mod bonds;
 mod reservation;
 mod values;
 
-use tablemodel_store::{DateTime, ETag, Row, RowKey};
+use tablemodel_store::{ETag, Row, RowKey};
 
 use self::values::claimed;
 use crate::{
@@ -68,12 +68,12 @@ impl Database {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
         } else {
             #[cfg(feature = "blob")]
-            let until = self.move_blobs(&mut to, was.now()).await?;
+            let uploaded = self.move_blobs(&mut to, was.now()).await?;
             #[cfg(not(feature = "blob"))]
-            let until = None;
+            let uploaded = None;
             match self.is_atomic() {
-                true => self.move_at_once(&registered, old, to, until).await?,
-                false => self.move_in_steps(&registered, old, to, until).await?,
+                true => self.move_at_once(&registered, old, to, uploaded).await?,
+                false => self.move_in_steps(&registered, old, to, uploaded).await?,
             }
         };
         entity.set_rows(row);
@@ -86,7 +86,7 @@ impl Database {
         registered: &Registered,
         old: Group,
         to: Image,
-        until: Option<DateTime>,
+        uploaded: Option<Since>,
     ) -> Result<Group> {
         let (schema, since) = (registered.schema, self.since());
         let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -98,7 +98,7 @@ impl Database {
         self.mark_moving(schema, &moving.to.key.partition).await?;
         let reserved = self.reserve(registered, &moving, &was).await?;
         let mut bound = Run::new(self, registered, &partition);
-        let left = match self.bind(&mut bound, &mut moving.to).await.and_then(|()| self.check_blobs(until)) {
+        let left = match self.bind(&mut bound, &mut moving.to).await.and_then(|()| self.check_blobs(uploaded)) {
             Ok(()) => self.leave(registered, &moving, old, &was, &reserved, since).await,
             Err(error) => {
                 self.stay(registered, &moving, &reserved, bound.copying).await;
@@ -136,12 +136,12 @@ impl Database {
     }
 
     /// That what was uploaded for the move cannot have been collected yet.
-    fn check_blobs(&self, until: Option<DateTime>) -> Result<()> {
+    fn check_blobs(&self, uploaded: Option<Since>) -> Result<()> {
         #[cfg(feature = "blob")]
-        return self.check_uploaded(until);
+        return self.check_uploaded(uploaded);
         #[cfg(not(feature = "blob"))]
         {
-            let _ = until;
+            let _ = uploaded;
             Ok(())
         }
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tablemodel_store::{DateTime, clock::Clock};
 
-/// A moment, by both clocks: while the machine is suspended the monotonic one stands still, and the other may be set.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Since {
+/// A moment, by both clocks, of which the earlier one is the less: while the machine is suspended the monotonic one stands still, and the other may be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Since {
     monotonic: Duration,
     told: DateTime,
 }

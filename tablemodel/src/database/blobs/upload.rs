@@ -2,12 +2,10 @@
 //!
 //! A blob is never written over, and none is deleted here: what a failed write leaves is collected later.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload, path::Path};
-use tablemodel_store::{DateTime, RowKey, ValueRef};
+use tablemodel_store::{RowKey, ValueRef};
 
 use super::{
     failed,
@@ -19,7 +17,7 @@ use crate::{
         Blob, Link, Pending, Placed, Source, Sum,
         name::{self, Named, Owner},
     },
-    database::Database,
+    database::{Database, since::Since},
     error::{Error, ErrorKind, Result},
     plan::{change::Change, image::Image},
     schema::EntitySchema,
@@ -41,7 +39,7 @@ struct Task {
 }
 
 /// A blob that has its place, and since when it may be waiting for its row.
-type Settled = (Task, Placed, DateTime);
+type Settled = (Task, Placed, Since);
 
 /// The tasks, those of one handle together: what one of them reads of its stream, the others find uploaded.
 fn by_handle(tasks: Vec<Task>) -> Vec<Vec<Task>> {
@@ -59,18 +57,15 @@ fn by_handle(tasks: Vec<Task>) -> Vec<Vec<Task>> {
 impl Database {
     /// Settles the blobs of the changes: uploads those that are new, and puts links into the images.
     ///
-    /// None if there are none. Gives the changes, and the time until which they may be written; after it a collector could
-    /// take what was uploaded.
-    pub(in crate::database) async fn upload_blobs(
-        &self,
-        changes: &[Change],
-    ) -> Result<Option<(Vec<Change>, DateTime)>> {
+    /// None if there are none. Gives the changes, and since when what was uploaded waits to be linked: a collector could take it after
+    /// the grace period.
+    pub(in crate::database) async fn upload_blobs(&self, changes: &[Change]) -> Result<Option<(Vec<Change>, Since)>> {
         if changes.iter().filter_map(image).all(|image| image.blobs.is_empty()) {
             return Ok(None);
         }
         self.check_writable()?;
         let mut changes = changes.to_vec();
-        let mut until = self.linked_until()?;
+        let mut since = self.since();
         let mut tasks = Vec::new();
         for (number, change) in changes.iter().enumerate() {
             tasks.extend(self.tasks(number, change).await?);
@@ -78,22 +73,22 @@ impl Database {
         let settled = by_handle(tasks).into_iter().map(|tasks| self.settle_blobs(tasks));
         let settled: Vec<_> = stream::iter(settled).buffer_unordered(CONCURRENT).try_collect().await?;
         for (task, placed, began) in settled.into_iter().flatten() {
-            until = until.min(after(began, self.place()?.grace / 2));
+            since = since.min(began);
             let Some(image) = changes.get_mut(task.change).and_then(image_mut) else { continue };
             placed.put(task.pending.names, &mut image.fields);
         }
         changes.iter_mut().filter_map(image_mut).for_each(|image| image.blobs.clear());
-        Ok(Some((changes, until)))
+        Ok(Some((changes, since)))
     }
 
     /// Settles the blobs of an entity that moves: those that it keeps stay where they are, and it is recorded where their
-    /// links go; new ones are uploaded. Tells until when it may leave.
-    pub(in crate::database) async fn move_blobs(&self, to: &mut Image, was: &Image) -> Result<Option<DateTime>> {
+    /// links go; new ones are uploaded. Tells since when they wait.
+    pub(in crate::database) async fn move_blobs(&self, to: &mut Image, was: &Image) -> Result<Option<Since>> {
         if to.blobs.is_empty() {
             return Ok(None);
         }
         self.check_writable()?;
-        let mut until = self.linked_until()?;
+        let mut since = self.since();
         for pending in std::mem::take(&mut to.blobs) {
             let [own, ..] = pending.names;
             let linked = match was.fields.get(own) {
@@ -102,7 +97,7 @@ impl Database {
             };
             let task = Task { change: 0, schema: to.schema, key: to.key.clone(), pending, linked };
             let (task, placed, began) = self.settle_blob(task).await.map_err(Error::alone)?;
-            until = until.min(after(began, self.place()?.grace / 2));
+            since = since.min(began);
             if let Placed::Link(link) = &placed
                 && task.linked.as_ref() == Some(&link.name)
             {
@@ -111,23 +106,19 @@ impl Database {
             }
             placed.put(task.pending.names, &mut to.fields);
         }
-        self.check_uploaded(Some(until))?;
-        Ok(Some(until))
+        self.check_uploaded(Some(since))?;
+        Ok(Some(since))
     }
 
     /// That what was uploaded cannot have been collected yet.
-    pub(in crate::database) fn check_uploaded(&self, until: Option<DateTime>) -> Result<()> {
-        if until.is_none_or(|until| self.environment().clock.now() < until) {
+    pub(in crate::database) fn check_uploaded(&self, since: Option<Since>) -> Result<()> {
+        let Some(since) = since else { return Ok(()) };
+        if since.elapsed(&*self.environment().clock) < self.place()?.grace / 2 {
             return Ok(());
         }
         let detail =
             "the blobs took longer to upload than half the grace period, and could be collected before they are linked";
         Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")))
-    }
-
-    /// Until when a row may be written that links what is put from now on.
-    pub(in crate::database) fn linked_until(&self) -> Result<DateTime> {
-        Ok(after(self.environment().clock.now(), self.place()?.grace / 2))
     }
 
     /// Puts a blob of a name that was never used, for the row at this key.
@@ -185,8 +176,8 @@ impl Database {
 
     /// Settles one blob, and tells since when it may be waiting for its row.
     async fn settle_blob(&self, task: Task) -> Result<Settled> {
-        let now = self.environment().clock.now();
-        let (placed, began) = match self.as_uploaded(&task, now)? {
+        let now = self.since();
+        let (placed, began) = match self.as_uploaded(&task)? {
             Some((link, began)) => (Ok(Placed::Link(link)), began),
             None => (self.placed(&task, now).await, now),
         };
@@ -199,7 +190,7 @@ impl Database {
     }
 
     /// What an earlier attempt uploaded to the same place for the same row, a short while ago: a write tried again uploads nothing.
-    fn as_uploaded(&self, task: &Task, now: DateTime) -> Result<Option<(Link, DateTime)>> {
+    fn as_uploaded(&self, task: &Task) -> Result<Option<(Link, Since)>> {
         let Some((link, began)) = task.pending.blob.uploaded(&self.place()?.store) else { return Ok(None) };
         let own = Owner {
             table: self.table_of(task).to_ascii_lowercase(),
@@ -208,12 +199,12 @@ impl Database {
         };
         let is_own = name::parse(&link.name) == Some(Named::Blob(own));
         let is_linked = task.linked.as_ref() == Some(&link.name);
-        let is_recent = now < after(began, self.place()?.grace / 4);
+        let is_recent = began.elapsed(&*self.environment().clock) < self.place()?.grace / 4;
         Ok((is_own && is_recent && !is_linked).then_some((link, began)))
     }
 
     /// A blob that the row links already stays, unless it is to be kept in the row; any other is put under a name of its own.
-    async fn placed(&self, task: &Task, now: DateTime) -> Result<Placed> {
+    async fn placed(&self, task: &Task, now: Since) -> Result<Placed> {
         let blob = &task.pending.blob;
         let link = blob.link();
         let stays = |link: &Link| task.linked.as_ref() == Some(&link.name) && task.pending.is_linked(link);
@@ -312,11 +303,6 @@ impl Parts {
         }
         Ok(part)
     }
-}
-
-fn after(begin: DateTime, time: Duration) -> DateTime {
-    let ticks = i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
-    DateTime::from_ticks(begin.ticks().saturating_add(ticks))
 }
 
 /// The image that the change brings.

@@ -1,6 +1,6 @@
 //! A move as one commit over both partitions, where the store can.
 
-use tablemodel_store::{Batch, DateTime, Receipts, Row, RowKey, StoreError};
+use tablemodel_store::{Batch, Receipts, Row, RowKey, StoreError};
 
 use crate::{
     database::{
@@ -9,6 +9,7 @@ use crate::{
         execute::{Outcome, Run},
         followers::Prepared,
         shadows::guarded,
+        since::Since,
         write::no_row,
     },
     error::{Error, Result},
@@ -22,7 +23,7 @@ impl Database {
         registered: &Registered,
         old: Group,
         to: Image,
-        until: Option<DateTime>,
+        uploaded: Option<Since>,
     ) -> Result<Group> {
         let key = to.key.clone();
         let from = old.key().clone();
@@ -31,7 +32,8 @@ impl Database {
         // An entity that follows both keys is found by its plans.
         (leaving.copying.plans_each, arriving.copying.plans_each) = (true, true);
         let (leave, arrive) = ([Change::Delete { schema: to.schema, old }], [Change::Insert(to)]);
-        let moved = self.commit_move(registered, (&mut leaving, &leave), (&mut arriving, &arrive), &key, until).await;
+        let moved =
+            self.commit_move(registered, (&mut leaving, &leave), (&mut arriving, &arrive), &key, uploaded).await;
         let moved =
             moved.map(|rows| arriving.staging.noted(vec![rows])).map_err(|error| arriving.settled(error).alone());
         leaving.clean_up(&moved).await;
@@ -45,7 +47,7 @@ impl Database {
         (leaving, leave): (&mut Run<'_>, &[Change]),
         (arriving, arrive): (&mut Run<'_>, &[Change]),
         key: &RowKey,
-        until: Option<DateTime>,
+        uploaded: Option<Since>,
     ) -> Result<Outcome> {
         let from = leave.first().map_or(key, Change::key);
         for attempt in 0..ATTEMPTS {
@@ -67,7 +69,7 @@ impl Database {
             let guarded = guarded([(from.partition.as_str(), &first), (key.partition.as_str(), &second)]);
             Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
-            self.check_blobs(until)?;
+            self.check_blobs(uploaded)?;
             let error = match self.commit_store(&batches, attempt).await {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, key, second).map(Some),
                 Err(error) => error,

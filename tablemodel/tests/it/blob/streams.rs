@@ -1,9 +1,13 @@
 //! Streams in and out: pieces of any size, parts of 8 MiB, and what is told when one of them fails.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, stream};
-use tablemodel::{ErrorKind, blob::Bytes};
+use tablemodel::{
+    DateTime, ErrorKind,
+    blob::Bytes,
+    store::clock::{Clock, ManualClock},
+};
 
 use super::*;
 
@@ -203,4 +207,36 @@ async fn an_upload_slower_than_half_the_grace_is_not_linked() {
             assert!(error.to_string().contains("blob_grace"), "{error}");
         }
     }
+}
+
+/// The clock of a machine that is set back as fast as it goes.
+#[derive(Clone)]
+struct SetBack(ManualClock, Arc<AtomicU64>);
+
+impl Clock for SetBack {
+    fn now(&self) -> DateTime {
+        self.0.now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.0.monotonic() + Duration::from_secs(self.1.load(Ordering::Relaxed))
+    }
+}
+
+#[tokio::test]
+async fn an_upload_of_long_ago_is_not_linked_though_the_clock_was_set_back_since() {
+    let (db, blobs) = faulty().await;
+    let (there, passed) = (db.insert(&person("a", b"")).await.unwrap(), Arc::default());
+    let clock = SetBack(db.clock().clone(), Arc::clone(&passed));
+    let builder = Database::builder().clock(Arc::new(clock)).blobs(blobs.clone());
+    let program = builder.with_store::<People>(db.store()).await.unwrap();
+    let entity = Person { film: Some(Blob::from_stream(pieces(3, 100))), ..person("a", b"") };
+    assert_eq!(program.insert(&entity).await.unwrap_err().kind(), &ErrorKind::AlreadyExists);
+    let uploaded = names_in(&*blobs).await;
+    assert_eq!(uploaded.len(), 1);
+    passed.store(GRACE.as_secs() / 2, Ordering::Relaxed);
+    db.delete(there).await.unwrap();
+    program.insert(&entity).await.unwrap();
+    let linked = linked(&db).await;
+    assert_eq!((linked.len(), linked.is_disjoint(&uploaded)), (1, true), "{linked:?} {uploaded:?}");
 }
