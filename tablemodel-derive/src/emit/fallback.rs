@@ -11,7 +11,7 @@ use super::{
     array, checks, fields,
     handles::constants,
     head,
-    path::{list_path, marker, path_type},
+    path::{list_path, marker_of, path_type},
     schema::template_of,
 };
 use crate::{
@@ -104,6 +104,11 @@ fn in_keys(entity: &Entity) -> TokenStream {
 /// The constant that holds what the field's type is in keys.
 fn in_key(field: &Field) -> Ident {
     format_ident!("__IN_KEY_{}", field.ident)
+}
+
+/// The type that stands for any path which begins so.
+fn marker(start: &Ident) -> Ident {
+    marker_of(start, std::iter::empty())
 }
 
 /// Paths that have reached every terminal. Their markers hold the entity: it may be a generic type, which is its mistake.

@@ -81,7 +81,7 @@ pub(crate) fn handle_type(field: &Field) -> TokenStream {
 }
 
 fn start(entity: &Entity, path: &Path) -> TokenStream {
-    let (vis, start, marker, ty) = (&entity.vis, &path.start, marker(&path.start), path_type(entity));
+    let (vis, start, marker, ty) = (&entity.vis, &path.start, marker(path), path_type(entity));
     let doc = match path.index {
         None => format!("The path of the primary key: `{}`.", path.told()),
         Some(_) if path.is_list => format!("The path of the list: `{}`.", path.told()),
@@ -102,7 +102,7 @@ fn in_partition(entity: &Entity, primary: &Path) -> TokenStream {
     if entity.partition.shard().is_some() {
         return TokenStream::new();
     }
-    let (vis, ident, marker) = (&entity.vis, &entity.ident, marker(&entity.find));
+    let (vis, ident, marker) = (&entity.vis, &entity.ident, marker(primary));
     let given: Vec<&Component> = primary.components.iter().filter(|component| !component.in_row).collect();
     let names: Vec<Ident> = given.iter().map(|component| component.method()).collect();
     let keys: Vec<TokenStream> = given.iter().map(|component| key_type(&component.field)).collect();

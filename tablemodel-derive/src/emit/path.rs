@@ -19,14 +19,22 @@ pub(crate) fn path_type(entity: &Entity) -> Ident {
     format_ident!("{}Path", entity.name())
 }
 
-/// The type that stands for the path which begins with `start`, as visible as the entity.
-pub(crate) fn marker(start: &Ident) -> Ident {
-    format_ident!("__at_{}", start.unraw())
+/// The type that stands for a path, as visible as the entity. Its name says what is to be given, in order: rustc tells it where something
+/// of that is missing.
+pub(crate) fn marker(path: &Path) -> Ident {
+    let components = path.components.iter().map(|component| component.method().unraw().to_string());
+    marker_of(&path.start, components)
+}
+
+/// The same, of the path that begins with `start` and asks for these.
+pub(crate) fn marker_of(start: &Ident, components: impl Iterator<Item = String>) -> Ident {
+    let named = components.fold(start.unraw().to_string(), |named, component| named + "__" + &component);
+    format_ident!("__at_{named}")
 }
 
 /// Everything about paths.
 pub(crate) fn paths(entity: &Entity, paths: &[Path]) -> TokenStream {
-    let markers = paths.iter().map(|path| marker(&path.start));
+    let markers = paths.iter().map(marker);
     let methods = methods_of(entity, paths);
     let guards = methods.iter().map(|method| method.guard(entity, paths));
     let kinds = paths.iter().map(|path| kind(entity, path));
@@ -79,7 +87,7 @@ fn kind(entity: &Entity, path: &Path) -> TokenStream {
     if path.is_list {
         return list(entity, path);
     }
-    let (ident, marker) = (&entity.ident, marker(&path.start));
+    let (ident, marker) = (&entity.ident, marker(path));
     let found = match path.index.and_then(|index| entity.indexes.get(index)).map(|index| &index.cover) {
         Some(Cover::Whole) => quote!(Seen),
         Some(Cover::Keep(_) | Cover::KeysOnly | Cover::List) | None => quote!(Stored),
@@ -107,7 +115,7 @@ fn way(path: &Path) -> TokenStream {
 
 /// A marker of a list.
 fn list(entity: &Entity, path: &Path) -> TokenStream {
-    let (ident, marker, way, steps) = (&entity.ident, marker(&path.start), way(path), steps(path));
+    let (ident, marker, way, steps) = (&entity.ident, marker(path), way(path), steps(path));
     quote! {
         impl _tm::ListKind for #marker {
             type Entity = #ident;
@@ -144,7 +152,7 @@ fn component(component: &Component) -> TokenStream {
 fn lacks_last(path: &Path) -> Option<TokenStream> {
     let last = path.components.last()?;
     (path.is_complete && last.in_row && last.codec.is_recoverable()).then(|| {
-        let (marker, key) = (marker(&path.start), key_type(&last.field));
+        let (marker, key) = (marker(path), key_type(&last.field));
         let before = place(path, path.components.len().saturating_sub(1));
         quote!(impl _tm::LacksLastAt<#before> for #marker { type Last = #key; })
     })
@@ -152,7 +160,7 @@ fn lacks_last(path: &Path) -> Option<TokenStream> {
 
 /// What may come next.
 fn steps(path: &Path) -> TokenStream {
-    let marker = marker(&path.start);
+    let marker = marker(path);
     let steps = path.components.iter().enumerate().map(|(given, component)| {
         let (method, from, next) = (component.method(), place(path, given), place(path, given + 1));
         let from = quote!(_tm::At<#marker, #from>);
@@ -177,7 +185,7 @@ fn steps(path: &Path) -> TokenStream {
 
 /// Which properties the rows of the path carry.
 fn carries(entity: &Entity, path: &Path) -> TokenStream {
-    let marker = marker(&path.start);
+    let marker = marker(path);
     let Some(index) = path.index.and_then(|index| entity.indexes.get(index)) else {
         return quote!(impl<const __H: u64> _tm::Carries<__H> for #marker {});
     };

@@ -34,6 +34,7 @@ fn generated_lines_grow_little_with_fields_parts_and_indexes() {
     let per_part = lines(11, 3, 0) - lines(11, 2, 0);
     let per_index = lines(11, 3, 2) - lines(11, 3, 1);
     let found = [base, per_field, per_part, per_index];
-    let budget = [259, 25, 59, 110];
+    // Some are but the breaks of lines: the names of the types of paths are long, since they say what a path asks for.
+    let budget = [264, 25, 69, 126];
     assert!(found.iter().zip(budget).all(|(found, budget)| *found <= budget), "{found:?} of {budget:?} lines");
 }

@@ -91,14 +91,15 @@ pub trait Ranged {}
 #[diagnostic::on_unimplemented(
     message = "this path is not a full key yet",
     label = "needs every key component",
-    note = "give the missing components, or use `.all(..)`, `.first(..)`, `.page(..)` or `.stream(..)`"
+    note = "the name of the path's type says which components there are, in their order: give the missing ones, or use `.all(..)`, `.first(..)`, `.page(..)` or `.stream(..)`"
 )]
 pub trait Complete {}
 
 /// The path lacks exactly its last component.
 #[diagnostic::on_unimplemented(
     message = "`get_many` takes the values of the last key component, and this path does not stop right before it",
-    label = "give every component but the last"
+    label = "give every component but the last",
+    note = "the name of the path's type says which components there are, in their order"
 )]
 pub trait LacksLast {
     /// The type of the last component.
