@@ -9,7 +9,7 @@ use crate::{
     path::field::{AggregateValue, Field, HoldsAggregate, InRow},
     plan::contributed::same_codec,
     property::StoredAs,
-    schema::{EntitySchema, IndexSchema, colliding, same, same_entity_type},
+    schema::{EntitySchema, colliding, same, same_entity_type},
 };
 
 /// Where a part of a key stands.
@@ -204,25 +204,9 @@ pub const fn check_into<E, T, M: HoldsAggregate>(_: &Field<E, T, M>) {}
 /// Compiles only if `T` can be the type of an aggregate.
 pub const fn check_held<T: AggregateValue>() {}
 
-/// The partition key of the index at this place; the entity's own where that is the same.
-pub const fn index_partition(schema: &EntitySchema, place: usize) -> &Template {
-    match nth(schema.indexes, place) {
-        Some(IndexSchema { elsewhere: Some(elsewhere), .. }) => &elsewhere.partition,
-        _ => &schema.partition,
-    }
-}
-
 /// Compiles only if the handle is of a blob field of type `T` of entity `E`.
 #[cfg(feature = "blob")]
 pub const fn check_blob_field<E, T>(_: &crate::blob::BlobField<E, T>) {}
-
-/// The row key of the index at this place; of the entity where there is none.
-pub const fn index_row(schema: &EntitySchema, place: usize) -> &Template {
-    match nth(schema.indexes, place) {
-        Some(index) => &index.row,
-        None => &schema.row,
-    }
-}
 
 const fn grows(key_type: KeyType) -> bool {
     matches!(key_type, KeyType::Time | KeyType::Date | KeyType::Ulid)

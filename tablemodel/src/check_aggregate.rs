@@ -4,15 +4,14 @@
 //! As in `check`: each fails by a panic with one sentence, and nothing here runs later.
 
 use crate::{
-    check::{fail, nth, stands_in},
+    check::{fail, stands_in},
     key::{Segment, Template},
     schema::{AggregateSchema, EntitySchema, same, same_entity_type},
 };
 
-/// Fails unless the aggregate at this place is kept in one row, under a key that its sources tell.
+/// Fails unless the aggregate, which entity `of` adds to, is kept in one row, under a key that its sources tell.
 #[track_caller]
-pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
-    let Some(aggregate) = nth(schema.aggregates, place) else { return };
+pub const fn check_aggregate(of: &str, aggregate: &AggregateSchema) {
     let target = aggregate.target;
     if target.has_mistakes() {
         return;
@@ -26,15 +25,8 @@ pub const fn check_aggregate(schema: &EntitySchema, place: usize) {
                 && aggregate.source_of(part.property).is_none()
             {
                 let name = target.entity_type;
-                fail(&[
-                    "the key of `",
-                    name,
-                    "` holds `",
-                    part.field,
-                    "`: say in `key(..)` which field of `",
-                    schema.entity_type,
-                    "` that is",
-                ])
+                let remedy = "`: say in `key(..)` which field of `";
+                fail(&["the key of `", name, "` holds `", part.field, remedy, of, "` that is"])
             }
             segments = rest;
         }

@@ -17,7 +17,7 @@ pub use crate::{
     Result as RunResult,
     check::{
         Place, check_chunked, check_default, check_field, check_groups, check_held, check_index, check_into,
-        check_pair, check_part, check_when, index_partition, index_row,
+        check_pair, check_part, check_when,
     },
     check_aggregate::{check_aggregate, check_aggregates},
     check_copy::{check_copies, check_copy, on_delete},
@@ -49,7 +49,7 @@ pub use crate::{
         Moved, OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
-    upgrade::{check_listed, check_previous, check_readable_by},
+    upgrade::{check_added, check_listed, check_previous, check_readable_by},
 };
 #[cfg(feature = "blob")]
 pub use crate::{

@@ -235,7 +235,6 @@ pub const fn check_previous(schema: &EntitySchema, written: &str) {
         fail(&["an entity of several rows cannot hold what older programs read beside its own: leave out `downgrade`"])
     }
     check_adopt(schema);
-    check_added(schema);
     check_indexes(schema);
 }
 
@@ -255,12 +254,14 @@ const fn check_indexes(schema: &EntitySchema) {
     }
 }
 
-/// That this one can go on with what each version before added to its aggregates; and that those say it: else it would be added once
+/// Fails unless it can go on with what each version before added to its aggregates, and those say it: else it would be added once
 /// more with the next write.
 #[track_caller]
-const fn check_added(schema: &EntitySchema) {
+pub const fn check_added(schema: &EntitySchema) {
     let mut newer = schema;
-    while let Some(previous) = &newer.previous {
+    while let Some(previous) = &newer.previous
+        && same(previous.schema.entity_type, schema.entity_type)
+    {
         let mut aggregates = schema.aggregates;
         while let [aggregate, tail @ ..] = aggregates {
             if let Some(how) = aggregate.otherwise_in(schema, previous.schema) {

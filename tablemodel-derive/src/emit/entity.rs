@@ -54,11 +54,12 @@ fn names(paths: &[Path]) -> BTreeSet<Ident> {
 
 fn implementation(entity: &Entity) -> TokenStream {
     let (ident, entity_type) = (&entity.ident, &entity.entity_type);
-    let schema = schema::entity(entity);
+    let (parts, schema) = (schema::parts(entity), schema::entity(entity));
     let write = fields::write(&entity.fields);
     let read = fields::read(&entity.fields);
     let copies = fields::read_copies(&entity.fields);
     quote! {
+        #parts
         #[automatically_derived]
         impl _tm::TableEntity for #ident {
             const ENTITY_TYPE: &'static str = #entity_type;

@@ -10,9 +10,8 @@ use syn::{Generics, spanned::Spanned};
 use super::{
     array, checks, fields,
     handles::constants,
-    head,
+    head, keys,
     path::{list_path, marker_of, path_type},
-    schema::template_of,
 };
 use crate::{
     meant::{
@@ -82,8 +81,7 @@ fn is_asked(field: &Field, generics: &Generics) -> bool {
 
 /// That types can stand in keys, each asked once, and each where it stands; and in conditions.
 fn in_keys(entity: &Entity) -> TokenStream {
-    let of_indexes = entity.indexes.iter().flat_map(Index::keys);
-    let keys = [&entity.partition, &entity.row].into_iter().chain(of_indexes);
+    let keys = keys::all(entity).map(|placed| placed.key);
     let mut fields: BTreeMap<&str, &Field> = BTreeMap::new();
     for part in keys.flat_map(Key::parts).filter(|part| is_asked(&part.field, &entity.generics)) {
         fields.entry(&part.field.name).or_insert(&part.field);
@@ -92,13 +90,14 @@ fn in_keys(entity: &Entity) -> TokenStream {
         let (ty, in_key) = (&field.ty, in_key(field));
         quote_spanned!(ty.span()=> const #in_key: (_tm::KeyType, bool) = <#ty as _tm::KeyPart>::IN_KEY;)
     });
-    let parts = checks::of_keys(entity, |key| {
-        let is_known = key.parts().all(|part| fields.contains_key(part.field.name.as_str()));
-        is_known.then(|| template_of(key, |field| in_key(field).into_token_stream()))
+    let is_known = |key: &Key| key.is_sound && key.parts().all(|part| fields.contains_key(part.field.name.as_str()));
+    let keys = keys::all(entity).filter(|placed| is_known(placed.key)).map(|placed| {
+        let (declared, checks) = (placed.declared(|field| in_key(field).into_token_stream()), placed.checks());
+        quote!(#declared #checks)
     });
     let whens = entity.indexes.iter().filter_map(|index| index.when.as_ref());
     let whens = whens.filter(|when| is_asked(&when.field, &entity.generics)).map(When::checks);
-    quote!(#(#types)* #parts #(#whens)*)
+    quote!(#(#types)* #(#keys)* #(#whens)*)
 }
 
 /// The constant that holds what the field's type is in keys.

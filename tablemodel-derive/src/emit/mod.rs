@@ -8,6 +8,7 @@ pub(crate) mod fallback;
 pub(crate) mod fields;
 pub(crate) mod handles;
 pub(crate) mod head;
+pub(crate) mod keys;
 pub(crate) mod method;
 pub(crate) mod model;
 pub(crate) mod path;

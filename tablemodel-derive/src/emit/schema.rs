@@ -7,45 +7,68 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::{
-    emit::fields,
+    emit::{fields, keys},
     lock,
     meant::{
         entity::Entity,
         field::{Field, Kind},
-        key::{Key, Segment},
     },
-    rooms::{aggregate::Aggregate, blob, sharded::Sharded, wide},
+    rooms::{aggregate, blob, sharded::Sharded, wide},
     written::DefaultWord,
 };
 
-/// `_tm::EntitySchema { .. }`
-pub(crate) fn entity(entity: &Entity) -> TokenStream {
-    let Entity { entity_type, version, table, adopt, reserved, .. } = entity;
+/// The constants that `SCHEMA` is made of. What is checked by itself stands by itself: a type that is wrong hides only what depends on it.
+pub(crate) fn parts(entity: &Entity) -> TokenStream {
+    let templates = keys::all(entity).map(|placed| placed.declared(keys::in_key));
+    let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.declared(at));
+    let (of_keys, of_rows) = (of_keys(entity), of_rows(entity));
+    quote! {
+        #(#templates)*
+        #(#aggregates)*
+        const __KEYS: _tm::EntitySchema = #of_keys;
+        const __ROWS: _tm::EntitySchema = #of_rows;
+    }
+}
+
+/// What the entity is called, and where its rows stand.
+fn of_keys(entity: &Entity) -> TokenStream {
+    let Entity { entity_type, version, table, .. } = entity;
     let name = format!("::{}", entity.name());
     let discriminator = format!("{entity_type}@{version}");
-    let fields = entity.fields.iter().filter_map(|field| field_schema(field));
-    let (partition, row) = (template(&entity.partition), template(&entity.row));
-    let indexes = entity.indexes.iter().map(|index| index.schema(entity));
-    let copies = list("copies", entity.copies.iter().map(|copy| copy.schema(entity)));
-    let aggregates = list("aggregates", entity.aggregates.iter().map(Aggregate::schema));
-    let sharded = list("sharded", entity.sharded.iter().map(Sharded::schema));
-    let reserved = list("reserved", reserved.iter().map(ToTokens::to_token_stream));
-    let adopt = adopt.then(|| quote!(adopt: true,));
-    let shape = wide::shape(entity).map(|shape| quote!(shape: _tm::Some(#shape),));
-    let lineage = entity.lineage.schema(&entity.ident);
-    let added_to = list("added_to", lock::added_to(entity).iter().map(ToTokens::to_token_stream));
+    let (partition, row) = (keys::partition(None), keys::row(None));
+    let indexes = list("indexes", entity.indexes.iter().enumerate().map(|(at, index)| index.schema(at, entity)));
     quote! {
         _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
-            fields: &[#(#fields),*],
-            partition: #partition,
-            row: #row,
-            indexes: &[#(#indexes),*],
-            #copies #aggregates #sharded #adopt #shape #reserved
+            partition: #partition, row: #row, #indexes
             path: ::core::concat!(::core::module_path!(), #name),
-            #lineage #added_to
-            reads: _tm::Some(_tm::reads::<Self>),
             .._tm::EntitySchema::PLAIN
+        }
+    }
+}
+
+/// And which rows those are, of which versions: all that no field's own type has a part in.
+fn of_rows(entity: &Entity) -> TokenStream {
+    let aggregates =
+        list("aggregates", (0..entity.aggregates.len()).map(|at| aggregate::constant(at).into_token_stream()));
+    let reserved = list("reserved", entity.reserved.iter().map(ToTokens::to_token_stream));
+    let adopt = entity.adopt.then(|| quote!(adopt: true,));
+    let shape = wide::shape(entity).map(|shape| quote!(shape: _tm::Some(#shape),));
+    let lineage = entity.lineage.schema(&entity.ident);
+    let added_to = list("added_to", lock::added_to(entity).iter().map(ToTokens::to_token_stream));
+    quote!(_tm::EntitySchema { #aggregates #reserved #adopt #shape #lineage #added_to ..__KEYS })
+}
+
+/// `_tm::EntitySchema { .. }`, the whole.
+pub(crate) fn entity(entity: &Entity) -> TokenStream {
+    let fields = entity.fields.iter().filter_map(|field| field_schema(field));
+    let copies = list("copies", entity.copies.iter().map(|copy| copy.schema(entity)));
+    let sharded = list("sharded", entity.sharded.iter().map(Sharded::schema));
+    quote! {
+        _tm::EntitySchema {
+            fields: &[#(#fields),*], #copies #sharded
+            reads: _tm::Some(_tm::reads::<Self>),
+            ..__ROWS
         }
     }
 }
@@ -107,37 +130,4 @@ fn stored_default(field: &Field, word: &DefaultWord) -> TokenStream {
 pub(crate) fn properties(fields: &[Rc<Field>]) -> TokenStream {
     let properties = fields.iter().filter_map(|field| property(field));
     quote!(&[#(#properties),*])
-}
-
-/// `_tm::Template(&[..])`
-pub(crate) fn template(key: &Key) -> TokenStream {
-    template_of(key, in_key)
-}
-
-/// The same, with another expression for what a field's type is in keys.
-pub(crate) fn template_of(key: &Key, in_key: impl Fn(&Field) -> TokenStream) -> TokenStream {
-    let segments = key.segments.iter().map(|segment| segment_of(segment, &in_key));
-    quote!(_tm::Template(&[#(#segments),*]))
-}
-
-/// What a type is in keys, and whether it may be absent.
-fn in_key(field: &Field) -> TokenStream {
-    let ty = &field.ty;
-    quote_spanned!(ty.span()=> <#ty as _tm::KeyPart>::IN_KEY)
-}
-
-/// `_tm::Segment::..`
-pub(crate) fn segment(segment: &Segment) -> TokenStream {
-    segment_of(segment, &in_key)
-}
-
-fn segment_of(segment: &Segment, in_key: &impl Fn(&Field) -> TokenStream) -> TokenStream {
-    match segment {
-        Segment::Literal(text) => quote!(_tm::Segment::Literal(#text)),
-        Segment::Part(part) => {
-            let (Field { name, property, .. }, codec) = (&*part.field, part.codec.tokens());
-            let in_key = in_key(&part.field);
-            quote!(_tm::Segment::part(#name, #property, #in_key, #codec))
-        }
-    }
 }

@@ -105,10 +105,11 @@ impl Lineage {
     }
 
     /// Constants that do not compile unless the versions fit together.
-    pub(crate) fn checks(&self, schema: &TokenStream) -> TokenStream {
+    pub(crate) fn checks(&self, schema: &TokenStream, has_aggregates: bool) -> TokenStream {
         let previous = self.previous.as_ref().map(|path| {
             let written = path.to_token_stream().to_string().replace(' ', "");
-            quote_spanned!(path.span()=> const _: () = _tm::check_previous(#schema, #written);)
+            let added = has_aggregates.then(|| quote_spanned!(path.span()=> const _: () = _tm::check_added(#schema);));
+            quote_spanned!(path.span()=> const _: () = _tm::check_previous(&__ROWS, #written); #added)
         });
         let readable_by =
             self.readable_by.map(|(_, span)| quote_spanned!(span=> const _: () = _tm::check_readable_by(#schema);));

@@ -156,9 +156,9 @@ impl Aggregate {
         self.function == "min" || self.function == "max"
     }
 
-    /// `_tm::AggregateSchema { .. }`
-    pub(crate) fn schema(&self) -> TokenStream {
-        let target = &self.target;
+    /// `const __AGGREGATE_0: _tm::AggregateSchema = ..;`
+    pub(crate) fn declared(&self, at: usize) -> TokenStream {
+        let (constant, target) = (constant(at), &self.target);
         let name = self.into.as_ref().map(|into| into.unraw().to_string()).unwrap_or_default();
         let pairs = self.key.iter().map(|(name, field)| {
             let (handle, property) = (self.handle(name), &field.property);
@@ -174,10 +174,10 @@ impl Aggregate {
         };
         let when = super::index::when_schema(self.when.as_ref());
         quote! {
-            _tm::AggregateSchema {
+            const #constant: _tm::AggregateSchema = _tm::AggregateSchema {
                 name: #name, target: <#target as _tm::TableEntity>::SCHEMA, key: &[#(#pairs),*],
                 into: #into.property(), function: _tm::Function::#function, when: #when,
-            }
+            };
         }
     }
 
@@ -201,9 +201,10 @@ impl Aggregate {
     /// What shows only once types are known: that fields have one type, and that the target's key is told.
     ///
     /// A frozen struct holds what is stored, by other types than those of the target today: its format is the lock's to know.
-    pub(crate) fn checks(&self, schema: &TokenStream, place: usize, is_frozen: bool) -> TokenStream {
-        let beside = quote_spanned!(self.target.span()=> const _: () = _tm::check_aggregate(#schema, #place););
-        if is_frozen {
+    pub(crate) fn checks(&self, at: usize, entity: &Entity) -> TokenStream {
+        let (of, constant) = (&entity.entity_type, constant(at));
+        let beside = quote_spanned!(self.target.span()=> const _: () = _tm::check_aggregate(#of, &#constant););
+        if entity.lineage.frozen {
             return beside;
         }
         let types = self.key.iter().map(|(name, field)| {
@@ -227,6 +228,11 @@ impl Aggregate {
         let when = self.when.as_ref().map(When::checks);
         quote!(#(#types)* #into #when #beside)
     }
+}
+
+/// The constant of the aggregate at this place.
+pub(crate) fn constant(at: usize) -> Ident {
+    format_ident!("__AGGREGATE_{at}")
 }
 
 /// Where a field that holds an aggregate may not stand, and what else the aggregates of an entity must obey.

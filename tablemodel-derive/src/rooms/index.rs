@@ -14,7 +14,7 @@ pub(super) use self::words::{WhenWord, when};
 use super::list::Store;
 use crate::{
     codec::Codec,
-    emit::schema,
+    emit::keys,
     errors::Errors,
     meant::{
         entity::Entity,
@@ -147,8 +147,8 @@ impl Index {
     }
 
     /// `_tm::IndexSchema { .. }`
-    pub(crate) fn schema(&self, entity: &Entity) -> TokenStream {
-        let (name, row) = (self.stored_name(), self.row_schema());
+    pub(crate) fn schema(&self, at: usize, entity: &Entity) -> TokenStream {
+        let (name, row) = (self.stored_name(), keys::row(Some(at)));
         let discriminator = format!("{}.{name}@{}", entity.entity_type, entity.version);
         let cover = match &self.cover {
             Cover::Whole => quote!(Whole),
@@ -159,7 +159,7 @@ impl Index {
                 quote!(Keep(&[#(#kept),*]))
             }
         };
-        let others = self.others(entity);
+        let others = self.others(at, entity);
         quote! {
             _tm::IndexSchema {
                 name: #name, discriminator: #discriminator, row: #row, cover: _tm::Cover::#cover,
@@ -170,27 +170,24 @@ impl Index {
     }
 
     /// What most indexes do not say.
-    fn others(&self, entity: &Entity) -> impl Iterator<Item = TokenStream> {
+    fn others(&self, at: usize, entity: &Entity) -> impl Iterator<Item = TokenStream> {
         let unique = self.is_unique.then(|| quote!(unique: true));
         let verified = self.is_verified.then(|| quote!(verified: true));
-        let elsewhere = self.elsewhere_schema(entity).map(|elsewhere| quote!(elsewhere: _tm::Some(#elsewhere)));
+        let elsewhere = self.elsewhere_schema(at, entity).map(|elsewhere| quote!(elsewhere: _tm::Some(#elsewhere)));
         let each = self.each_schema().map(|each| quote!(each: _tm::Some(#each)));
         let when = self.when.as_ref().map(|when| when_schema(Some(when))).map(|when| quote!(when: #when));
         let store = self.is_list.then(|| super::list::store_schema(self.store)).map(|store| quote!(store: #store));
         [elsewhere, each, unique, when, verified, store].into_iter().flatten()
     }
 
-    /// A list elsewhere has a row for each key, which ends with it.
-    fn row_schema(&self) -> TokenStream {
-        match self.is_list && self.elsewhere.is_some() {
-            true => super::list::template(&self.row),
-            false => schema::template(&self.row),
-        }
+    /// Whether it has a row for each key, which ends with that key: a list elsewhere.
+    pub(crate) fn ends_with_owner(&self) -> bool {
+        self.is_list && self.elsewhere.is_some()
     }
 
-    fn elsewhere_schema(&self, entity: &Entity) -> Option<TokenStream> {
-        let Elsewhere { table, partition } = self.elsewhere.as_ref()?;
-        let (table, partition) = (table.as_ref().unwrap_or(&entity.table), schema::template(partition));
+    fn elsewhere_schema(&self, at: usize, entity: &Entity) -> Option<TokenStream> {
+        let table = self.elsewhere.as_ref()?.table.as_ref();
+        let (table, partition) = (table.unwrap_or(&entity.table), keys::partition(Some(at)));
         Some(quote!(_tm::Elsewhere { table: #table, partition: #partition }))
     }
 

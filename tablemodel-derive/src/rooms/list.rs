@@ -10,9 +10,8 @@ use syn::LitInt;
 
 use super::index::{Cover, Index, IndexWords, not_held};
 use crate::{
-    emit::schema,
     errors::Errors,
-    meant::{entity::Entity, field::Field, key::Key},
+    meant::{entity::Entity, field::Field},
     written::{Slot, Word, unknown_word},
 };
 
@@ -115,18 +114,6 @@ pub(crate) fn resolve(words: &ListWords, fields: &[Rc<Field>], errors: &mut Erro
         (None, _) => {}
     }
     list
-}
-
-/// The template of the rows of a list elsewhere: its key, and the keys of the entity, each as a text.
-pub(super) fn template(key: &Key) -> TokenStream {
-    let segments = key.segments.iter().map(schema::segment);
-    quote! {
-        _tm::Template(&[
-            #(#segments,)*
-            _tm::Segment::Literal("!"), _tm::Segment::Part(_tm::OWNER_PARTITION),
-            _tm::Segment::Literal("!"), _tm::Segment::Part(_tm::OWNER_ROW),
-        ])
-    }
 }
 
 /// What the key of a list may be.
