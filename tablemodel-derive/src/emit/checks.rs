@@ -26,10 +26,10 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
         quote!(#overlap #when)
     });
     let group = entity.fields.iter().find(|field| matches!(field.kind, Kind::Group | Kind::Array));
-    let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(#schema);));
+    let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(&__NAMES);));
     let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.checks(at, entity));
     let of_fields = of_fields(entity.fields.iter().map(|field| &**field));
-    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(&schema, place));
+    let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(place));
     let lineage = entity.lineage.checks(&schema, !entity.aggregates.is_empty());
     quote!(#lineage #(#keys)* #(#indexes)* #groups #(#aggregates)* #of_fields #(#copies)*)
 }

@@ -21,12 +21,13 @@ use crate::{
 pub(crate) fn parts(entity: &Entity) -> TokenStream {
     let templates = keys::all(entity).map(|placed| placed.declared(keys::in_key));
     let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.declared(at));
-    let (of_keys, of_rows) = (of_keys(entity), of_rows(entity));
+    let (of_keys, of_rows, of_names) = (of_keys(entity), of_rows(entity), of_names(entity));
     quote! {
         #(#templates)*
         #(#aggregates)*
         const __KEYS: _tm::EntitySchema = #of_keys;
         const __ROWS: _tm::EntitySchema = #of_rows;
+        #of_names
     }
 }
 
@@ -59,16 +60,30 @@ fn of_rows(entity: &Entity) -> TokenStream {
     quote!(_tm::EntitySchema { #aggregates #reserved #adopt #shape #lineage #added_to ..__KEYS })
 }
 
+/// And the names that groups and copies bring, which only the types of those tell: where there are some.
+fn of_names(entity: &Entity) -> Option<TokenStream> {
+    has_names(entity).then(|| {
+        let fields = entity.fields.iter().filter_map(|field| field_schema(field, untyped));
+        let copies = list("copies", entity.copies.iter().map(|copy| copy.schema(entity)));
+        quote!(const __NAMES: _tm::EntitySchema = _tm::EntitySchema { fields: &[#(#fields),*], #copies ..__ROWS };)
+    })
+}
+
+fn has_names(entity: &Entity) -> bool {
+    let is_group = |field: &Rc<Field>| matches!(field.kind, Kind::Group | Kind::Array);
+    !entity.copies.is_empty() || entity.fields.iter().any(is_group)
+}
+
 /// `_tm::EntitySchema { .. }`, the whole.
 pub(crate) fn entity(entity: &Entity) -> TokenStream {
-    let fields = entity.fields.iter().filter_map(|field| field_schema(field));
-    let copies = list("copies", entity.copies.iter().map(|copy| copy.schema(entity)));
+    let base = if has_names(entity) { quote!(__NAMES) } else { quote!(__ROWS) };
+    let fields = entity.fields.iter().filter_map(|field| field_schema(field, property));
     let sharded = list("sharded", entity.sharded.iter().map(Sharded::schema));
     quote! {
         _tm::EntitySchema {
-            fields: &[#(#fields),*], #copies #sharded
+            fields: &[#(#fields),*], #sharded
             reads: _tm::Some(_tm::reads::<Self>),
-            ..__ROWS
+            ..#base
         }
     }
 }
@@ -79,7 +94,8 @@ fn list(name: &str, items: impl Iterator<Item = TokenStream>) -> Option<TokenStr
     (!items.is_empty()).then(|| quote!(#name: &[#(#items),*],))
 }
 
-fn field_schema(field: &Field) -> Option<TokenStream> {
+/// A field, with `property` for what is one property.
+fn field_schema(field: &Field, property: impl Fn(&Field) -> Option<TokenStream>) -> Option<TokenStream> {
     let (name, ty) = (&field.name, &field.ty);
     if field.kind == Kind::Group {
         let properties = quote_spanned!(ty.span()=> <#ty as _tm::PropertyGroup>::PROPERTIES);
@@ -114,6 +130,12 @@ fn property(field: &Field) -> Option<TokenStream> {
     let aggregate = field.is_aggregate.then(|| quote!(.of_aggregate()));
     let was = field.was.as_ref().map(|was| quote!(.renamed(#was)));
     Some(quote!(#schema #default #aggregate #was))
+}
+
+/// The same of any type: what is asked of its name alone.
+fn untyped(field: &Field) -> Option<TokenStream> {
+    let Field { name, property, .. } = field;
+    matches!(field.kind, Kind::Plain | Kind::Json).then(|| quote!(_tm::PropertySchema::json(#name, #property)))
 }
 
 /// `.or_default(|| ..)`

@@ -152,8 +152,8 @@ impl Copy {
         }
     }
 
-    /// The constants that check it against its source; `schema` is that of the holder.
-    pub(crate) fn checks(&self, schema: &TokenStream, place: usize) -> TokenStream {
+    /// The constants that check it against its source.
+    pub(crate) fn checks(&self, place: usize) -> TokenStream {
         let of = &self.words.of;
         let pairs = self.key.iter().map(|(source, written, holder)| {
             let (handle, ty) = (self.handle(source), &holder.ty);
@@ -161,7 +161,7 @@ impl Copy {
         });
         let whole = self.words.has_key.then(|| {
             quote_spanned! {self.words.span=>
-                const _: () = _tm::check_copy(#schema, <#of as _tm::TableEntity>::SCHEMA, #place);
+                const _: () = _tm::check_copy(&__NAMES, <#of as _tm::TableEntity>::SCHEMA, #place);
             }
         });
         quote!(#(#pairs)* #whole)

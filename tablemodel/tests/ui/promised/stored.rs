@@ -1,4 +1,4 @@
-//! Mistakes in keys, in types, in aggregates and between versions, all told at once: a type that cannot be stored, or stand in a key,
+//! Mistakes in keys, types, groups, copies, aggregates and between versions, all told at once: a type that cannot be stored, or stand in a key,
 //! hides only what depends on it.
 
 use tablemodel::{DateTime, Upgrade, UpgradeError, prelude::*};
@@ -48,6 +48,31 @@ impl Upgrade<Former> for Member {
     fn upgrade(former: Former) -> Result<Self, UpgradeError> {
         Ok(Self { company: former.company, id: former.id, name: String::new(), size: 0 })
     }
+}
+
+#[derive(Property)]
+struct Address {
+    city: String,
+}
+
+#[derive(Projection)]
+#[table(of = Department)]
+struct Name {
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Rooms", partition = "{company}", row = "r_{id}")]
+struct Room {
+    company: String,
+    id: u32,
+    #[table(flatten)]
+    address: Address,
+    #[table(rename = "City")]
+    town: String,
+    #[table(copy_of(Department, key(company = company)))]
+    department: Option<Name>,
+    size: usize,
 }
 
 fn main() {}
