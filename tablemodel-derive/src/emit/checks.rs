@@ -10,7 +10,10 @@ use crate::{
         entity::Entity,
         field::{Field, Kind},
     },
-    rooms::{chunked, index::When},
+    rooms::{
+        chunked,
+        index::{Index, When},
+    },
 };
 
 use super::{fields, keys};
@@ -21,7 +24,7 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     let schema = quote!(<#ident as _tm::TableEntity>::SCHEMA);
     let keys = keys::all(entity).map(|placed| placed.checks());
     let indexes = entity.indexes.iter().enumerate().map(|(place, index)| {
-        let overlap = quote_spanned!(index.row.span=> const _: () = _tm::check_index(&__KEYS, #place););
+        let overlap = overlap(index, place);
         let when = index.when.as_ref().map(When::checks);
         quote!(#overlap #when)
     });
@@ -32,6 +35,11 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
     let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(place));
     let lineage = entity.lineage.checks(&schema, !entity.aggregates.is_empty());
     quote!(#lineage #(#keys)* #(#indexes)* #groups #(#aggregates)* #of_fields #(#copies)*)
+}
+
+/// That the rows of the index at this place meet no others.
+pub(crate) fn overlap(index: &Index, place: usize) -> TokenStream {
+    quote_spanned!(index.row.span=> const _: () = _tm::check_index(&__KEYS, #place);)
 }
 
 /// Those of the type of one field, whatever the others are.

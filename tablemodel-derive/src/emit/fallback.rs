@@ -12,6 +12,7 @@ use super::{
     handles::constants,
     head, keys,
     path::{list_path, marker_of, path_type},
+    schema::of_keys,
 };
 use crate::{
     meant::{
@@ -95,9 +96,22 @@ fn in_keys(entity: &Entity) -> TokenStream {
         let (declared, checks) = (placed.declared(|field| in_key(field).into_token_stream()), placed.checks());
         quote!(#declared #checks)
     });
+    let overlaps = overlaps(entity, is_known);
     let whens = entity.indexes.iter().filter_map(|index| index.when.as_ref());
     let whens = whens.filter(|when| is_asked(&when.field, &entity.generics)).map(When::checks);
-    quote!(#(#types)* #(#keys)* #(#whens)*)
+    quote!(#(#types)* #(#keys)* #overlaps #(#whens)*)
+}
+
+/// That rows of the entity's indexes meet no others, of those whose keys are all known.
+fn overlaps(entity: &Entity, is_known: impl Fn(&Key) -> bool) -> Option<TokenStream> {
+    let is_whole = |index: &Index| index.is_placed && index.keys().all(&is_known);
+    let whole: Vec<usize> = (0..).zip(&entity.indexes).filter(|(_, index)| is_whole(index)).map(|(at, _)| at).collect();
+    let checks =
+        whole.iter().enumerate().filter_map(|(place, at)| Some(checks::overlap(entity.indexes.get(*at)?, place)));
+    (is_known(&entity.partition) && is_known(&entity.row)).then(|| {
+        let of_keys = of_keys(entity, |at| whole.contains(&at));
+        quote!(#of_keys #(#checks)*)
+    })
 }
 
 /// The constant that holds what the field's type is in keys.

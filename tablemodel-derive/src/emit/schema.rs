@@ -21,30 +21,31 @@ use crate::{
 pub(crate) fn parts(entity: &Entity) -> TokenStream {
     let templates = keys::all(entity).map(|placed| placed.declared(keys::in_key));
     let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.declared(at));
-    let (of_keys, of_rows, of_names) = (of_keys(entity), of_rows(entity), of_names(entity));
+    let (of_keys, of_rows, of_names) = (of_keys(entity, |_| true), of_rows(entity), of_names(entity));
     quote! {
         #(#templates)*
         #(#aggregates)*
-        const __KEYS: _tm::EntitySchema = #of_keys;
+        #of_keys
         const __ROWS: _tm::EntitySchema = #of_rows;
         #of_names
     }
 }
 
-/// What the entity is called, and where its rows stand.
-fn of_keys(entity: &Entity) -> TokenStream {
+/// What the entity is called, and where its rows stand; those of which indexes.
+pub(crate) fn of_keys(entity: &Entity, is_wanted: impl Fn(usize) -> bool) -> TokenStream {
     let Entity { entity_type, version, table, .. } = entity;
     let name = format!("::{}", entity.name());
     let discriminator = format!("{entity_type}@{version}");
     let (partition, row) = (keys::partition(None), keys::row(None));
-    let indexes = list("indexes", entity.indexes.iter().enumerate().map(|(at, index)| index.schema(at, entity)));
+    let indexes = entity.indexes.iter().enumerate().filter(|(at, _)| is_wanted(*at));
+    let indexes = list("indexes", indexes.map(|(at, index)| index.schema(at, entity)));
     quote! {
-        _tm::EntitySchema {
+        const __KEYS: _tm::EntitySchema = _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
             partition: #partition, row: #row, #indexes
             path: ::core::concat!(::core::module_path!(), #name),
             .._tm::EntitySchema::PLAIN
-        }
+        };
     }
 }
 

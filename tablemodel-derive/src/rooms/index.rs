@@ -29,6 +29,8 @@ pub(crate) struct Index {
     pub(crate) name: Ident,
     /// Where its rows stand, if not in the entity's own partition.
     pub(crate) elsewhere: Option<Elsewhere>,
+    /// Whether that could be read.
+    pub(crate) is_placed: bool,
     pub(crate) row: Key,
     /// The list that has a row for each element.
     pub(crate) each: Option<Rc<Field>>,
@@ -96,6 +98,7 @@ impl Index {
         Self {
             name,
             elsewhere,
+            is_placed: !words.has_unknown && (words.table.is_absent() || !words.partition.is_absent()),
             row,
             each,
             is_verified: words.read.get().copied().unwrap_or_default(),

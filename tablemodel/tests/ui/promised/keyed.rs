@@ -18,4 +18,17 @@ struct Employee {
     code: usize,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{id:06}", zebra)]
+#[table(index(by_color, row = "{color}_{id:06}"))]
+#[table(index(by_name, row = "n_{name}_{id:06}"))]
+#[table(index(not_placed, table = "Names", row = "n_{name}_{id:06}"))]
+#[table(index(by_initial, row = "n_{initial}_{id:06}"))]
+struct Member {
+    department: String,
+    id: u32,
+    name: String,
+    initial: char,
+}
+
 fn main() {}
