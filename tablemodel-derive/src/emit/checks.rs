@@ -28,8 +28,7 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
         let when = index.when.as_ref().map(When::checks);
         quote!(#overlap #when)
     });
-    let group = entity.fields.iter().find(|field| matches!(field.kind, Kind::Group | Kind::Array));
-    let groups = group.map(|group| quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(&__NAMES);));
+    let groups = groups(entity.fields.iter().map(|field| &**field));
     let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.checks(at, entity));
     let of_fields = of_fields(entity.fields.iter().map(|field| &**field));
     let copies = entity.copies.iter().enumerate().map(|(place, copy)| copy.checks(place));
@@ -40,6 +39,12 @@ pub(crate) fn checks(entity: &Entity) -> TokenStream {
 /// That the rows of the index at this place meet no others.
 pub(crate) fn overlap(index: &Index, place: usize) -> TokenStream {
     quote_spanned!(index.row.span=> const _: () = _tm::check_index(&__KEYS, #place);)
+}
+
+/// That the names which groups bring are no others'.
+pub(crate) fn groups<'a>(mut fields: impl Iterator<Item = &'a Field>) -> Option<TokenStream> {
+    let group = fields.find(|field| matches!(field.kind, Kind::Group | Kind::Array))?;
+    Some(quote_spanned!(group.ident.span()=> const _: () = _tm::check_groups(&__NAMES);))
 }
 
 /// Those of the type of one field, whatever the others are.

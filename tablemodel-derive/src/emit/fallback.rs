@@ -1,7 +1,10 @@
 //! What an entity with errors leaves behind: the impls, handles and paths that other code mentions, so that one
 //! mistake is one error. Nothing of it is ever run, since nothing is compiled to the end.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -12,7 +15,7 @@ use super::{
     handles::constants,
     head, keys,
     path::{list_path, marker_of, path_type},
-    schema::of_keys,
+    schema::{names, of_keys},
 };
 use crate::{
     meant::{
@@ -52,7 +55,7 @@ pub(crate) fn entity(entity: &Entity) -> TokenStream {
 fn implementation(entity: &Entity) -> TokenStream {
     let (entity_type, name) = (&entity.entity_type, entity.name());
     let asked = asked(&entity.fields, &entity.generics);
-    let (bodies, keys) = (fields::unreachable(asked.clone()), in_keys(entity));
+    let (bodies, keys, groups) = (fields::unreachable(asked.clone()), in_keys(entity), groups(entity));
     let checks = checks::of_fields(asked);
     let head = head::of_trait(&quote!(_tm::TableEntity), &entity.ident, &entity.generics);
     let allow_scan = head::of_any(&quote!(_tm::AllowScan), &entity.ident, &entity.generics);
@@ -68,6 +71,7 @@ fn implementation(entity: &Entity) -> TokenStream {
         #allow_scan {}
         #checks
         #keys
+        #groups
     }
 }
 
@@ -104,13 +108,35 @@ fn in_keys(entity: &Entity) -> TokenStream {
 
 /// That rows of the entity's indexes meet no others, of those whose keys are all known.
 fn overlaps(entity: &Entity, is_known: impl Fn(&Key) -> bool) -> Option<TokenStream> {
-    let is_whole = |index: &Index| index.is_placed && index.keys().all(&is_known);
-    let whole: Vec<usize> = (0..).zip(&entity.indexes).filter(|(_, index)| is_whole(index)).map(|(at, _)| at).collect();
-    let checks =
-        whole.iter().enumerate().filter_map(|(place, at)| Some(checks::overlap(entity.indexes.get(*at)?, place)));
+    let mut names = BTreeSet::new();
+    let mut is_whole = |index: &Index| {
+        let is_first = names.insert(index.stored_name());
+        is_first && index.is_placed && index.keys().all(&is_known)
+    };
+    let whole: Vec<(usize, &Index)> = (0..).zip(&entity.indexes).filter(|(_, index)| is_whole(index)).collect();
+    let checks = whole.iter().enumerate().map(|(place, (_, index))| checks::overlap(index, place));
     (is_known(&entity.partition) && is_known(&entity.row)).then(|| {
-        let of_keys = of_keys(entity, |at| whole.contains(&at));
+        let stand = whole.iter().map(|(at, index)| index.stands(*at, entity));
+        let of_keys =
+            of_keys(entity, stand.map(|stands| quote!(_tm::IndexSchema { #stands .._tm::IndexSchema::PLAIN })));
         quote!(#of_keys #(#checks)*)
+    })
+}
+
+/// That the names which groups bring are no others'. Of two that the struct itself gives twice, one is here.
+fn groups(entity: &Entity) -> Option<TokenStream> {
+    let asked = || asked(&entity.fields, &entity.generics);
+    let checks = checks::groups(asked())?;
+    let mut taken = BTreeSet::new();
+    let names = names(asked().filter(|field| taken.insert(&field.property)));
+    let (of, reserved) = (&entity.entity_type, &entity.reserved);
+    Some(quote! {
+        const __NAMES: _tm::EntitySchema = _tm::EntitySchema {
+            entity_type: #of, fields: #names, reserved: &[#(#reserved),*],
+            shape: _tm::Some(_tm::Shape { wide: true, chunked: &[], parts: &[] }),
+            .._tm::EntitySchema::PLAIN
+        };
+        #checks
     })
 }
 

@@ -21,7 +21,8 @@ use crate::{
 pub(crate) fn parts(entity: &Entity) -> TokenStream {
     let templates = keys::all(entity).map(|placed| placed.declared(keys::in_key));
     let aggregates = entity.aggregates.iter().enumerate().map(|(at, aggregate)| aggregate.declared(at));
-    let (of_keys, of_rows, of_names) = (of_keys(entity, |_| true), of_rows(entity), of_names(entity));
+    let indexes = entity.indexes.iter().enumerate().map(|(at, index)| index.schema(at, entity));
+    let (of_keys, of_rows, of_names) = (of_keys(entity, indexes), of_rows(entity), of_names(entity));
     quote! {
         #(#templates)*
         #(#aggregates)*
@@ -31,14 +32,13 @@ pub(crate) fn parts(entity: &Entity) -> TokenStream {
     }
 }
 
-/// What the entity is called, and where its rows stand; those of which indexes.
-pub(crate) fn of_keys(entity: &Entity, is_wanted: impl Fn(usize) -> bool) -> TokenStream {
+/// What the entity is called, and where its rows and those of these indexes stand.
+pub(crate) fn of_keys(entity: &Entity, indexes: impl Iterator<Item = TokenStream>) -> TokenStream {
     let Entity { entity_type, version, table, .. } = entity;
     let name = format!("::{}", entity.name());
     let discriminator = format!("{entity_type}@{version}");
     let (partition, row) = (keys::partition(None), keys::row(None));
-    let indexes = entity.indexes.iter().enumerate().filter(|(at, _)| is_wanted(*at));
-    let indexes = list("indexes", indexes.map(|(at, index)| index.schema(at, entity)));
+    let indexes = list("indexes", indexes);
     quote! {
         const __KEYS: _tm::EntitySchema = _tm::EntitySchema {
             entity_type: #entity_type, version: #version, discriminator: #discriminator, table: #table,
@@ -49,7 +49,7 @@ pub(crate) fn of_keys(entity: &Entity, is_wanted: impl Fn(usize) -> bool) -> Tok
     }
 }
 
-/// And which rows those are, of which versions: all that no field's own type has a part in.
+/// And which rows those are, of which versions: all that asks no field how it is stored.
 fn of_rows(entity: &Entity) -> TokenStream {
     let aggregates =
         list("aggregates", (0..entity.aggregates.len()).map(|at| aggregate::constant(at).into_token_stream()));
@@ -64,10 +64,16 @@ fn of_rows(entity: &Entity) -> TokenStream {
 /// And the names that groups and copies bring, which only the types of those tell: where there are some.
 fn of_names(entity: &Entity) -> Option<TokenStream> {
     has_names(entity).then(|| {
-        let fields = entity.fields.iter().filter_map(|field| field_schema(field, untyped));
+        let fields = names(entity.fields.iter().map(|field| &**field));
         let copies = list("copies", entity.copies.iter().map(|copy| copy.schema(entity)));
-        quote!(const __NAMES: _tm::EntitySchema = _tm::EntitySchema { fields: &[#(#fields),*], #copies ..__ROWS };)
+        quote!(const __NAMES: _tm::EntitySchema = _tm::EntitySchema { fields: #fields, #copies ..__ROWS };)
     })
+}
+
+/// The names that these fields are stored under.
+pub(crate) fn names<'a>(fields: impl Iterator<Item = &'a Field>) -> TokenStream {
+    let fields = fields.filter_map(|field| field_schema(field, untyped));
+    quote!(&[#(#fields),*])
 }
 
 fn has_names(entity: &Entity) -> bool {

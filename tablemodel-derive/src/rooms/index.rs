@@ -29,7 +29,7 @@ pub(crate) struct Index {
     pub(crate) name: Ident,
     /// Where its rows stand, if not in the entity's own partition.
     pub(crate) elsewhere: Option<Elsewhere>,
-    /// Whether that could be read.
+    /// Whether what was written of that could be read.
     pub(crate) is_placed: bool,
     pub(crate) row: Key,
     /// The list that has a row for each element.
@@ -98,7 +98,7 @@ impl Index {
         Self {
             name,
             elsewhere,
-            is_placed: !words.has_unknown && (words.table.is_absent() || !words.partition.is_absent()),
+            is_placed: !words.has_unknown && has_place(words),
             row,
             each,
             is_verified: words.read.get().copied().unwrap_or_default(),
@@ -149,9 +149,16 @@ impl Index {
         self.name.unraw().to_string()
     }
 
+    /// What it is called, and where its rows stand.
+    pub(crate) fn stands(&self, at: usize, entity: &Entity) -> TokenStream {
+        let (name, row) = (self.stored_name(), keys::row(Some(at)));
+        let elsewhere = self.elsewhere_schema(at, entity).map(|elsewhere| quote!(elsewhere: _tm::Some(#elsewhere),));
+        quote!(name: #name, row: #row, #elsewhere)
+    }
+
     /// `_tm::IndexSchema { .. }`
     pub(crate) fn schema(&self, at: usize, entity: &Entity) -> TokenStream {
-        let (name, row) = (self.stored_name(), keys::row(Some(at)));
+        let (name, stands) = (self.stored_name(), self.stands(at, entity));
         let discriminator = format!("{}.{name}@{}", entity.entity_type, entity.version);
         let cover = match &self.cover {
             Cover::Whole => quote!(Whole),
@@ -162,10 +169,10 @@ impl Index {
                 quote!(Keep(&[#(#kept),*]))
             }
         };
-        let others = self.others(at, entity);
+        let others = self.others();
         quote! {
             _tm::IndexSchema {
-                name: #name, discriminator: #discriminator, row: #row, cover: _tm::Cover::#cover,
+                #stands discriminator: #discriminator, cover: _tm::Cover::#cover,
                 #(#others,)*
                 .._tm::IndexSchema::PLAIN
             }
@@ -173,14 +180,13 @@ impl Index {
     }
 
     /// What most indexes do not say.
-    fn others(&self, at: usize, entity: &Entity) -> impl Iterator<Item = TokenStream> {
+    fn others(&self) -> impl Iterator<Item = TokenStream> {
         let unique = self.is_unique.then(|| quote!(unique: true));
         let verified = self.is_verified.then(|| quote!(verified: true));
-        let elsewhere = self.elsewhere_schema(at, entity).map(|elsewhere| quote!(elsewhere: _tm::Some(#elsewhere)));
         let each = self.each_schema().map(|each| quote!(each: _tm::Some(#each)));
         let when = self.when.as_ref().map(|when| when_schema(Some(when))).map(|when| quote!(when: #when));
         let store = self.is_list.then(|| super::list::store_schema(self.store)).map(|store| quote!(store: #store));
-        [elsewhere, each, unique, when, verified, store].into_iter().flatten()
+        [each, unique, when, verified, store].into_iter().flatten()
     }
 
     /// Whether it has a row for each key, which ends with that key: a list elsewhere.
@@ -227,6 +233,11 @@ fn with_elements(fields: &[Rc<Field>], each: Option<&Field>) -> Vec<Rc<Field>> {
         false => field.clone(),
     };
     fields.iter().map(in_key).collect()
+}
+
+/// Whether a table, where there is one, is named well and beside a partition.
+fn has_place(words: &IndexWords) -> bool {
+    words.table.is_absent() || (words.table.is_given() && !words.partition.is_absent())
 }
 
 /// Where the rows stand, if not in the entity's own partition.

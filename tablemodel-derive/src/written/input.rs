@@ -1,7 +1,7 @@
 //! The item under a derive: its shape, its fields or variants, and its words.
 //! Which shapes and words a derive takes is the derive's to say.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use syn::{
     Attribute, Data, DeriveInput, Expr, Field, Fields, GenericParam, Generics, Visibility, ext::IdentExt, parse_quote,
 };
@@ -43,7 +43,7 @@ pub(crate) struct Variant {
 impl Input {
     /// Reads the item; `None` where even its shape cannot be used.
     pub(crate) fn read(tokens: TokenStream, errors: &mut Errors) -> Option<Self> {
-        let input = match syn::parse2::<DeriveInput>(tokens) {
+        let input = match parse(tokens) {
             Ok(input) => input,
             Err(error) => {
                 errors.at(error.span(), error);
@@ -67,6 +67,32 @@ impl Input {
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }
+}
+
+/// With `Self` written out, since types also stand where there is none. A generic type has no other name of that kind, and is refused.
+fn parse(tokens: TokenStream) -> syn::Result<DeriveInput> {
+    let input = syn::parse2::<DeriveInput>(tokens.clone())?;
+    match input.generics.params.is_empty() {
+        true => syn::parse2(written_out(tokens, &input.ident)),
+        false => Ok(input),
+    }
+}
+
+fn written_out(tokens: TokenStream, own: &Ident) -> TokenStream {
+    let trees = tokens.into_iter().map(|tree| match tree {
+        TokenTree::Ident(ident) if ident == "Self" => {
+            let mut own = own.clone();
+            own.set_span(ident.span());
+            TokenTree::Ident(own)
+        }
+        TokenTree::Group(group) => {
+            let mut out = Group::new(group.delimiter(), written_out(group.stream(), own));
+            out.set_span(group.span());
+            TokenTree::Group(out)
+        }
+        other => other,
+    });
+    trees.collect()
 }
 
 /// `T`, `'a` or `N`.

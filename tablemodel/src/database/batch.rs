@@ -91,7 +91,8 @@ impl<'a> WriteBatch<'a> {
         self.add(E::SCHEMA, Ok(Change::Delete { schema: E::SCHEMA, old: entity.into_rows() }), None)
     }
 
-    /// Sets some properties of the entity that a full key names; one point read when the batch is committed.
+    /// Sets some properties of the entity that a full primary key names; one point read when the batch is committed. A path over an
+    /// index is `Unsupported`: [`Database::patch`] takes one.
     pub fn patch<P>(&mut self, path: P, patch: Patch<<<P::State as PathState>::Kind as PathKind>::Entity>) -> &mut Self
     where
         P: Path,

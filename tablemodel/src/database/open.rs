@@ -76,23 +76,31 @@ impl Default for DatabaseBuilder {
 }
 
 impl Database {
-    /// Opens a file, and creates it if it is not there.
+    /// Opens a file, and creates it if it is not there. Its tables come with [`ensure_tables`](Database::ensure_tables).
+    ///
+    /// Cost: about a millisecond (after a crash about 2 s per GB), and that of [`with_store`](DatabaseBuilder::with_store).
     ///
     /// # Errors
     ///
     /// `Denied` if another process has it open, or it may not be written; `Corrupt` if it is not such a file or is
-    /// damaged; `Unsupported` if a newer version of the format wrote it.
+    /// damaged; `Unsupported` if a newer version of the format wrote it; `Invalid` for a prefix with which a table has no legal name.
     #[cfg(feature = "embedded")]
     pub async fn open<M: TableModel>(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Self::builder().open::<M>(path).await
     }
 
-    /// A database in memory, gone when the last clone is dropped.
+    /// A database in memory, gone when the last clone is dropped. Its tables come with [`ensure_tables`](Database::ensure_tables).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DatabaseBuilder::with_store`].
     pub async fn in_memory<M: TableModel>() -> Result<Self> {
         Self::builder().in_memory::<M>().await
     }
 
-    /// Options: a prefix for table names, read-only, the clock.
+    /// Options: a prefix for table names, read-only, how rows elsewhere follow, where blobs are, an observer, the clock and others; then
+    /// a store, by [`open`](DatabaseBuilder::open), [`with_embedded`](DatabaseBuilder::with_embedded), [`in_memory`](DatabaseBuilder::in_memory)
+    /// or [`with_store`](DatabaseBuilder::with_store).
     pub fn builder() -> DatabaseBuilder {
         DatabaseBuilder::default()
     }
@@ -191,7 +199,9 @@ impl DatabaseBuilder {
         self.on_embedded(entities, embedded).await
     }
 
-    /// On an embedded store that was opened with its own options, such as a durability. Errors: as [`with_store`](Self::with_store).
+    /// On an embedded store that was opened with its own options, such as a [durability](crate::keeping#durability). The store has a clock
+    /// of its own, and is read-only if it was opened so. Blobs have no folder beside it: say where they are, by `blobs` or `blobs_at`.
+    /// Cost and errors: as [`with_store`](Self::with_store).
     #[cfg(feature = "embedded")]
     pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
         self.on_embedded(M::ENTITIES, store).await

@@ -121,7 +121,7 @@ impl Relay {
     }
 
     /// Delivers everything, whether it is due or not. In the atomic mode, where nothing is delivered later, tombstones go
-    /// too. For a store that nobody else writes to.
+    /// too. For a store that nobody else writes to. Cost: as [`Relay::run_once`].
     ///
     /// # Errors
     ///

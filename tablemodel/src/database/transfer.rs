@@ -131,7 +131,7 @@ impl Database {
     }
 
     /// Copies the file, as it is at one moment, to a new file, while writes go on; and before that file appears, the blobs
-    /// beside it.
+    /// beside it. Cost: the whole file is read, and written once more.
     ///
     /// # Errors
     ///
@@ -155,7 +155,8 @@ impl Database {
         Ok(())
     }
 
-    /// Makes a new file of a backup, after checking that it can be read as a whole. Open it afterwards.
+    /// Makes a new file of a backup, after checking that it can be read as a whole. Open it afterwards. Cost: the file is read twice and
+    /// written once.
     ///
     /// # Errors
     ///

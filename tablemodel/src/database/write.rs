@@ -73,8 +73,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `UniqueViolation`, `KeyChanged` for another
-    /// partition (see [`Database::rekey`]); `entity` is then as the caller left it.
+    /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `AlreadyExists` if its new row key is taken,
+    /// `KeyChanged` for another partition (see [`Database::rekey`]); the others of [`Database::insert`]. `entity` is then as the
+    /// caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.writable(E::SCHEMA).await?;
         let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
@@ -98,7 +99,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `UniqueViolation`; `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing.
+    /// `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing; the others of
+    /// [`Database::insert`].
     pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.writable(E::SCHEMA).await?;
         let rows = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
@@ -169,8 +171,8 @@ impl Database {
 
     /// Sets some properties of an entity without sending the others.
     ///
-    /// Only properties that no key and no derived row is made from have a `set`. Cost: one point read and a batch of
-    /// one row; `None` values need the row to be replaced as a whole. Of an entity of [several rows](crate::rooms::wide):
+    /// Only properties that no key and no derived row is made from have a `set`. Cost: one point read, on an index path two, and a
+    /// batch of one row; `None` values need the row to be replaced as a whole. Of an entity of [several rows](crate::rooms::wide):
     /// one range read, and those rows that it changes. A row of an older version is [written as a whole](crate::upgrade).
     ///
     /// ```

@@ -64,6 +64,12 @@ pub type Results<T> = Pin<Box<dyn Stream<Item = Result<T>> + Send>>;
 ///
 /// Every terminal takes the database last, and its future is `Send + 'static`. Costs are those of
 /// [`Path::explain`]; one request brings at most 1,000 rows.
+///
+/// # Errors
+///
+/// Of every terminal: `KeyOverflow`, `KeyTooLong` or `Invalid` for a value that does not fit its key, before anything is read;
+/// `IndexNotReady`; `Moved` or `NotSwitched` for an entity that moves; `UnknownVersion`, `UpgradeFailed` or `Corrupt` for a row that cannot
+/// be read; `Unsupported` for an entity that the store does not know yet; `Unavailable`, `Denied` and others of the store.
 pub trait Path: Sized + Send + 'static {
     /// Where the path stands.
     type State: PathState;
@@ -111,7 +117,7 @@ pub trait Path: Sized + Send + 'static {
     }
 
     /// The entities at many full keys that differ in their last component, in the order given; `None` where there is
-    /// none. Cost: one point read each, 16 at a time.
+    /// none. Cost: one point read each, 16 at a time; on an index that keeps less than a whole copy, two.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -132,7 +138,8 @@ pub trait Path: Sized + Send + 'static {
         Box::pin(async move { crate::read::many(&db, queries).await })
     }
 
-    /// Every entity in the range, in key order. Cost: one request per 1,000 rows.
+    /// Every entity in the range, in key order. Cost: one request per 1,000 rows; on an index that keeps less than a whole copy also
+    /// a point read each, 16 at a time.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -150,7 +157,7 @@ pub trait Path: Sized + Send + 'static {
         Box::pin(async move { Reader::new(&db, query).await?.collect::<FoundBy<Self>>(None).await })
     }
 
-    /// The first `n` entities of the range, in key order. Cost: one request per 1,000 rows.
+    /// The first `n` entities of the range, in key order. Cost: as [`all`](Path::all), for these.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -168,7 +175,7 @@ pub trait Path: Sized + Send + 'static {
         Box::pin(async move { Reader::new(&db, query).await?.collect::<FoundBy<Self>>(Some(n)).await })
     }
 
-    /// The entities of the range one by one, in key order; memory holds one page.
+    /// The entities of the range one by one, in key order; memory holds one page. Cost: as [`all`](Path::all). After an error it ends.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -188,7 +195,7 @@ pub trait Path: Sized + Send + 'static {
         Box::pin(crate::read::stream(db.clone(), self.into_query()))
     }
 
-    /// At most `n` entities, from the start or from where an earlier page of the same query stopped.
+    /// At most `n` entities, from the start or from where an earlier page of the same query stopped. Cost: as [`first`](Path::first).
     ///
     /// A cursor survives deletes (also of the entity it stopped at) and restarts.
     ///
@@ -205,7 +212,7 @@ pub trait Path: Sized + Send + 'static {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a cursor of another query, text that is no cursor, and pages of 0.
+    /// `Invalid` for a cursor of another query, text that is no cursor, and pages of 0; those of [every terminal](Path#errors).
     fn page(self, n: usize, cursor: Option<&Cursor>, db: &Database) -> Running<PathPage<FoundBy<Self>>>
     where
         Self::State: Ranged,
@@ -249,8 +256,8 @@ pub trait Path: Sized + Send + 'static {
     ///
     /// # Errors
     ///
-    /// The first that a deletion meets, as `Restricted`, or those of the store: what was deleted before stays so, and the call can be
-    /// made again.
+    /// The first that a deletion meets, as `Restricted`, `Unavailable` for an entity that keeps changing, or those of the store; those of
+    /// [every terminal](Path#errors). What was deleted before stays so, and the call can be made again.
     fn delete_all(self, db: &Database) -> Running<u64>
     where
         Self::State: Ranged,
@@ -266,7 +273,8 @@ pub trait Path: Sized + Send + 'static {
         })
     }
 
-    /// Only the properties of projection `P`, from the path's own rows, in one request.
+    /// Only the properties of projection `P`, from the path's own rows: at the cost of the terminal, but for rows of another version, each of
+    /// which takes a point read.
     ///
     /// On an index path, the index must keep every field of `P`: checked when compiling.
     fn select<P>(self) -> Selected<P, Self::State>
@@ -281,7 +289,8 @@ pub trait Path: Sized + Send + 'static {
     /// is left out, and a result is read from the entity itself.
     ///
     /// For an index in another partition, which follows its entity a little later; an entity that the index does not hold
-    /// yet is not found by this either. Cost: one more point read a result, 16 at a time.
+    /// yet is not found by this either. Cost: one point read a result, 16 at a time; on an index that
+    /// is no whole copy that is made anyway.
     fn verified(self) -> VerifiedPath<Self> {
         VerifiedPath::new(self)
     }

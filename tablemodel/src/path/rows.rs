@@ -67,7 +67,7 @@ impl<M: TableModel> ModelRows<M> {
     ///
     /// # Errors
     ///
-    /// `Invalid` or `KeyTooLong` for a value that is no part of a key; `Corrupt` for a row that cannot be read; those of the store.
+    /// `Invalid` or `KeyTooLong` for a value that is no part of a key; those of [every terminal](crate::Path#errors).
     pub fn all(self, db: &Database) -> Running<Vec<M>> {
         let db = db.clone();
         Box::pin(async move {
@@ -80,7 +80,7 @@ impl<M: TableModel> ModelRows<M> {
         })
     }
 
-    /// The entities in the range one by one, in key order; memory holds one page.
+    /// The entities in the range one by one, in key order; memory holds one page. Cost: as [`ModelRows::all`].
     ///
     /// # Errors
     ///

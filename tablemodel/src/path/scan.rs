@@ -89,12 +89,12 @@ impl<E: TableEntity> Scan<E> {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a value that cannot be stored; `Corrupt` for a row that cannot be read.
+    /// `Invalid` for a value that cannot be stored; those of [every terminal](crate::Path#errors).
     pub fn all(self, db: &Database) -> Running<Vec<Stored<E>>> {
         self.first(usize::MAX, db)
     }
 
-    /// The first `n` entities that match.
+    /// The first `n` entities that match. Cost: as [`Scan::all`], until they are found.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl<E: TableEntity> Scan<E> {
         })
     }
 
-    /// The entities that match one by one, in key order; memory holds one page.
+    /// The entities that match one by one, in key order; memory holds one page. Cost: as [`Scan::all`].
     ///
     /// # Errors
     ///

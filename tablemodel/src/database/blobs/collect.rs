@@ -75,8 +75,8 @@ impl Blobs {
     /// A blob that is found unlinked is marked, and deleted by a later call, a grace period (1 hour, see
     /// [`blob_grace`](crate::DatabaseBuilder::blob_grace)) or more after that; so call it at intervals. Can run while the
     /// database is in use, by several programs, and be cut short at any point: the next call goes on.
-    /// Cost: a listing of the model's tables, one point read a blob and three requests for each that is not linked;
-    /// memory for one page of the listing.
+    /// Cost: two requests of the object store, a listing of the model's tables, and for each blob older than the grace period a request for its mark and
+    /// a point read of its row; one more to mark it, five or more to delete it. Memory for one page of the listing.
     ///
     /// ```
     /// # use tablemodel::prelude::*;
@@ -105,11 +105,12 @@ impl Blobs {
         Ok(collected)
     }
 
-    /// Counts as [`Blobs::collect`] does, but marks and deletes nothing: what it would is `waiting`.
+    /// Counts as [`Blobs::collect`] does, but marks and deletes nothing: what it would is `waiting`. Where the database may write, the
+    /// object store is asked for its time by an empty object. Cost: as `collect`, without the requests for marks.
     ///
     /// # Errors
     ///
-    /// Those of [`Blobs::collect`].
+    /// Those of [`Blobs::collect`], but it may be read-only.
     pub async fn count(&self) -> Result<Collected> {
         self.walk(false).await
     }

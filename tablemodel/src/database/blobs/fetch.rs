@@ -25,7 +25,8 @@ impl Blob {
     ///
     /// `Corrupt` if the content is not of the length and checksum that the row says, or is not there though the row
     /// links it; `NotFound` if the entity was changed or deleted after it was read, and the blob was collected: read it
-    /// again. `Invalid` for a stream that was not written yet.
+    /// again. `Invalid` for a stream that was not written yet; `Unsupported` where the database has no place for blobs; `Unavailable`
+    /// and `Denied` of the object store.
     pub fn bytes(&self, db: &Database) -> Running<Bytes> {
         let (blob, db) = (self.clone(), db.clone());
         Box::pin(async move {

@@ -93,7 +93,7 @@ impl Migrations {
         Ok(plans)
     }
 
-    /// That each plan in force is among these, with the same fingerprint.
+    /// That each plan in force is among these, with the same fingerprint. Cost: two requests.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Migrations {
     }
 
     /// Records that these plans are being applied, those that are not in force yet, and forgets others that were begun and came to
-    /// nothing. Call it before [`apply`](Migrations::apply), and [`finish_plans`](Migrations::finish_plans) after it. Cost: three
+    /// nothing. Call it before [`apply`](Migrations::apply), and [`finish_plans`](Migrations::finish_plans) after it. Cost: five
     /// requests, and one each.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ impl Relay {
         Ok(poisoned)
     }
 
-    /// Has it tried again, from the first attempt on.
+    /// Has it tried again, from the first attempt on. Cost: one read and one write.
     ///
     /// # Errors
     ///
@@ -74,7 +74,8 @@ impl Relay {
         Ok(())
     }
 
-    /// Takes it out of the outbox without its work done: the rows that it names may stay wrong until `repair`.
+    /// Takes it out of the outbox without its work done: the rows that it names may stay wrong until `repair`. Cost: one read and one
+    /// write.
     ///
     /// # Errors
     ///

@@ -31,4 +31,26 @@ struct Member {
     initial: char,
 }
 
+#[derive(Property)]
+struct Address {
+    city: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Rooms", partition = "{company}", row = "{number}", zebra)]
+#[table(index(by_name, table = Names, partition = "{name}", row = "{number}"))]
+#[table(index(by_town, row = "t_{town}_{number}"))]
+#[table(index(by_town, row = "t_{town}_{number}"))]
+struct Room {
+    company: String,
+    number: String,
+    name: String,
+    #[table(flatten)]
+    address: Address,
+    #[table(rename = "City")]
+    town: String,
+    #[table(rename = "City")]
+    village: String,
+}
+
 fn main() {}
