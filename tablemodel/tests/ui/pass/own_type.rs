@@ -7,12 +7,12 @@ use tablemodel::prelude::*;
 #[table(index(by_tag, row = "tag_{tags}_{id}", each(tags)))]
 struct Thing {
     tenant: String,
-    id: [u8; Self::ID],
+    id: [u8; Self::ID_BYTES],
     #[table(flatten)]
-    days: [u32; Self::DAYS],
+    days: [u32; Self::WEEK],
     #[table(json)]
     tags: Vec<<Self as Tagged>::Tag>,
-    #[table(default = Self::WEIGHT)]
+    #[table(default = Self::usual)]
     weight: u32,
 }
 
@@ -25,20 +25,23 @@ impl Tagged for Thing {
 }
 
 impl Thing {
-    const ID: usize = 4;
-    const DAYS: usize = 7;
-    const WEIGHT: u32 = 3;
+    const ID_BYTES: usize = 4;
+    const WEEK: usize = 7;
+
+    fn usual() -> u32 {
+        3
+    }
 }
 
 #[derive(TableEntity)]
 #[table(name = "Former", frozen, partition = "{tenant}", row = "{id}")]
 struct Former {
     tenant: String,
-    id: [u8; Self::ID],
+    id: [u8; Self::ID_BYTES],
 }
 
 impl Former {
-    const ID: usize = 4;
+    const ID_BYTES: usize = 4;
 }
 
 #[derive(Property)]
@@ -53,12 +56,12 @@ impl Group {
 #[derive(Projection)]
 #[table(of = Thing)]
 struct Heavy {
-    id: [u8; Self::ID],
+    id: [u8; Self::ID_BYTES],
     weight: u32,
 }
 
 impl Heavy {
-    const ID: usize = 4;
+    const ID_BYTES: usize = 4;
 }
 
 fn main() {
