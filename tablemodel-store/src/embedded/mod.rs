@@ -35,9 +35,9 @@ mod writer;
 
 use std::{
     ops::ControlFlow,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, mpsc},
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
 };
 
 use async_trait::async_trait;
@@ -48,18 +48,13 @@ use tokio::{
 };
 
 use self::{
-    acknowledger::Acknowledger,
     dictionary::Dictionary,
-    pace::Pace,
     page::{Progress, Step},
     prepare::prepare,
-    queue::{Haste, Message, Queue, Request},
-    records::Loaded,
+    queue::{Haste, Message, Request},
     redb_engine::RedbEngine,
-    rows::Rows,
-    state::{Reply, State, Work},
+    state::{Reply, Work},
     view::{Views, closed},
-    writer::Writer,
 };
 pub(crate) use self::{
     kept::Kept,
@@ -77,7 +72,7 @@ pub use self::{
 };
 use crate::{
     Batch, Capabilities, Continuation, Page, PropertyName, Query, Receipts, Row, RowKey, RowState, Shown, StoreError,
-    StoreErrorKind, TableStore, clock::Clock, validate,
+    StoreErrorKind, TableStore, validate,
 };
 
 /// Memory that requests may take while they wait for the writer thread, in units of [`SHARE_BYTES`].
@@ -128,6 +123,8 @@ struct Shared {
     names: Arc<Dictionary>,
     /// Absent in a store opened read-only.
     writer: Option<WriterHandle>,
+    /// Absent in a store that is on no file.
+    path: Option<PathBuf>,
 }
 
 struct WriterHandle {
@@ -147,6 +144,11 @@ impl EmbeddedStore {
     /// Settings to open a store with.
     pub fn builder() -> EmbeddedStoreBuilder {
         EmbeddedStoreBuilder::new()
+    }
+
+    /// The path of its file, as it was opened by; none for a store on other storage.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
     }
 
     /// Waits until everything acknowledged is on the disk. Needed only with [`Durability::Relaxed`] and
@@ -218,43 +220,6 @@ impl EmbeddedStore {
             |name: &PropertyName| name.constant().is_some_and(|it| self.0.names.id_of_constant(it).is_some());
         validate::batches_knowing(batches, &self.capabilities(), &is_legal)?;
         Ok((!batches.is_empty()).then(|| Work::Commit(prepare(batches, &self.0.names))))
-    }
-
-    fn reader(engine: RedbEngine, loaded: Loaded, rows: Rows) -> Self {
-        let names = Arc::new(loaded.names);
-        let views = Views::new(Arc::new(engine), Arc::new(loaded.catalogue), Arc::clone(&names), rows);
-        Self(Arc::new(Shared { views: Arc::new(views), names, writer: None }))
-    }
-
-    fn writer(
-        engine: RedbEngine,
-        loaded: Loaded,
-        rows: Rows,
-        durability: Durability,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self, StoreError> {
-        let Loaded { counters, catalogue, dropped, names } = loaded;
-        let (engine, catalogue, names) = (Arc::new(engine), Arc::new(catalogue), Arc::new(names));
-        let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names), rows));
-        let (sender, queue) = mpsc::channel();
-        let state = State::new(catalogue, Arc::clone(&names), counters, dropped, durability.reserve(), clock);
-        let acknowledger = Acknowledger::start(Arc::clone(&engine), Arc::clone(&views), sender.clone())?;
-        let writer = Writer {
-            engine,
-            views: Arc::clone(&views),
-            state,
-            pace: Pace::new(durability),
-            queue: Queue::new(queue),
-            acknowledger,
-            waiting: Vec::new(),
-        };
-        let thread = thread::Builder::new().name("tablemodel-writer".to_owned()).spawn(move || writer.run());
-        let thread = thread.map_err(|error| {
-            StoreError::new(StoreErrorKind::Unavailable, "no thread could be started").caused_by(error)
-        })?;
-        let shares = Arc::new(Semaphore::new(QUEUE_SHARES as usize));
-        let writer = Some(WriterHandle { queue: sender, shares, thread: Some(thread) });
-        Ok(Self(Arc::new(Shared { views, names, writer })))
     }
 }
 

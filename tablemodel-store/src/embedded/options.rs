@@ -5,16 +5,24 @@
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, mpsc},
+    thread,
 };
 
+use tokio::sync::Semaphore;
+
 use super::{
-    EmbeddedStore, StorageBackend,
+    EmbeddedStore, QUEUE_SHARES, Shared, StorageBackend, WriterHandle,
+    acknowledger::Acknowledger,
     engine::{Engine, Snapshot, Sync},
-    pace::Durability,
-    records,
+    pace::{Durability, Pace},
+    queue::Queue,
+    records::{self, Loaded},
     redb_engine::{self, Access, RedbEngine},
     rows::Rows,
+    state::State,
+    view::Views,
+    writer::Writer,
 };
 use crate::{
     StoreError, StoreErrorKind,
@@ -120,7 +128,7 @@ impl EmbeddedStoreBuilder {
             return Err(StoreError::new(StoreErrorKind::Unsupported, "only files can be opened read-only"));
         }
         let engine = redb_engine::open_backend(Box::new(backend), self.cache_bytes - self.row_bytes())?;
-        self.start(engine)
+        self.start(engine, None)
     }
 
     fn open_file(self, path: &Path) -> Result<EmbeddedStore, StoreError> {
@@ -133,24 +141,50 @@ impl EmbeddedStoreBuilder {
             create(path)?;
         }
         let engine = redb_engine::open_file(path, access, self.cache_bytes - self.row_bytes())?;
-        self.start(engine)
+        self.start(engine, Some(path.to_owned()))
     }
 
-    fn start(self, engine: RedbEngine) -> Result<EmbeddedStore, StoreError> {
+    fn start(self, engine: RedbEngine, path: Option<PathBuf>) -> Result<EmbeddedStore, StoreError> {
         if !self.read_only {
             initialise(&engine)?;
         }
-        let (loaded, rows) = (records::load(&engine.snapshot()?)?, Rows::new(self.row_bytes()));
-        if self.read_only {
-            return Ok(EmbeddedStore::reader(engine, loaded, rows));
-        }
-        EmbeddedStore::writer(engine, loaded, rows, self.durability, self.clock)
+        let Loaded { counters, catalogue, dropped, names } = records::load(&engine.snapshot()?)?;
+        let (engine, catalogue, names) = (Arc::new(engine), Arc::new(catalogue), Arc::new(names));
+        let rows = Rows::new(self.row_bytes());
+        let views = Arc::new(Views::new(Arc::clone(&engine), Arc::clone(&catalogue), Arc::clone(&names), rows));
+        let writer = match self.read_only {
+            true => None,
+            false => {
+                let reserve = self.durability.reserve();
+                let state = State::new(catalogue, Arc::clone(&names), counters, dropped, reserve, self.clock);
+                Some(writer(engine, &views, state, Pace::new(self.durability))?)
+            }
+        };
+        Ok(EmbeddedStore(Arc::new(Shared { views, names, writer, path })))
     }
 
     /// The share of the memory that is for rows.
     fn row_bytes(&self) -> usize {
         (self.cache_bytes / 4).min(Rows::MOST_BYTES)
     }
+}
+
+/// Starts the thread that writes.
+fn writer(
+    engine: Arc<RedbEngine>,
+    views: &Arc<Views<RedbEngine>>,
+    state: State,
+    pace: Pace,
+) -> Result<WriterHandle, StoreError> {
+    let (sender, queue) = mpsc::channel();
+    let acknowledger = Acknowledger::start(Arc::clone(&engine), Arc::clone(views), sender.clone())?;
+    let (views, queue) = (Arc::clone(views), Queue::new(queue));
+    let writer = Writer { engine, views, state, pace, queue, acknowledger, waiting: Vec::new() };
+    let thread = thread::Builder::new().name("tablemodel-writer".to_owned()).spawn(move || writer.run());
+    let thread = thread
+        .map_err(|error| StoreError::new(StoreErrorKind::Unavailable, "no thread could be started").caused_by(error))?;
+    let shares = Arc::new(Semaphore::new(QUEUE_SHARES as usize));
+    Ok(WriterHandle { queue: sender, shares, thread: Some(thread) })
 }
 
 /// Lets an empty store appear at `path`, whole or not at all, unless another process was faster.

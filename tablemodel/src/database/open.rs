@@ -184,23 +184,20 @@ impl DatabaseBuilder {
 
     /// The same, for entities that may be of several models; only a file that is there, unless it may be created.
     #[cfg(feature = "embedded")]
-    #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the file"))]
     pub(crate) async fn open_file(
-        mut self,
+        self,
         entities: &'static [&'static EntitySchema],
         path: &std::path::Path,
         create: bool,
     ) -> Result<Database> {
         self.check_prefix(entities)?; // before there is a file
-        #[cfg(feature = "blob")]
-        self.blobs.or_beside(path);
         let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
         let embedded = builder.read_only(self.read_only).create(create).open_async(path).await?;
         self.on_embedded(entities, embedded).await
     }
 
     /// On an embedded store that was opened with its own options, such as a [durability](crate::keeping#durability). The store has a clock
-    /// of its own, and is read-only if it was opened so. Blobs have no folder beside it: say where they are, by `blobs` or `blobs_at`.
+    /// of its own, and is read-only if it was opened so.
     /// Cost and errors: as [`with_store`](Self::with_store).
     #[cfg(feature = "embedded")]
     pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
@@ -208,11 +205,14 @@ impl DatabaseBuilder {
     }
 
     #[cfg(feature = "embedded")]
+    #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the file"))]
     async fn on_embedded(
-        self,
+        mut self,
         entities: &'static [&'static EntitySchema],
         store: tablemodel_store::EmbeddedStore,
     ) -> Result<Database> {
+        #[cfg(feature = "blob")]
+        store.path().into_iter().for_each(|path| self.blobs.or_beside(path));
         let mut inner = self.inner(entities, Arc::new(store.clone()))?;
         inner.embedded = Some(store);
         inner.start().await

@@ -4,20 +4,20 @@
 //! | pattern | declared by |
 //! |---|---|
 //! | [compound key](compound_key) | `row = "{id:06}_{year:desc}"` |
-//! | [index](index) in the same partition | `index(by_email, row = "email_{email}", keep(first_name))` |
+//! | [index] in the same partition | `index(by_email, row = "email_{email}", keep(first_name))` |
 //! | [index elsewhere](elsewhere), a row for each element of a list | `index(.., partition = "..", table = "..")`, `each(skills)` |
-//! | [outbox](outbox) of what is to follow elsewhere | `db.relay()` |
-//! | [unique](unique) values | `index(.., unique)` |
-//! | [sparse](sparse) indexes | `when = active`, `Option` in an index key |
-//! | [copy](copy) of another entity's properties | `copy_of(Employee, key(id = manager_id))` |
-//! | [list](list) of keys | `list(ids_by_name, row = "ids_{name}")` |
-//! | [aggregate](aggregate): count, sum, least, greatest | `count(Department, key(name = department), into = employees)` |
-//! | [wide](wide) entities, [chunked](chunked) values | `#[table(wide)]`, `#[table(chunked)]` |
+//! | [outbox] of what is to follow elsewhere | `db.relay()` |
+//! | [unique] values | `index(.., unique)` |
+//! | [sparse] indexes | `when = active`, `Option` in an index key |
+//! | [copy] of another entity's properties | `copy_of(Employee, key(id = manager_id))` |
+//! | [list] of keys | `list(ids_by_name, row = "ids_{name}")` |
+//! | [aggregate]: count, sum, least, greatest | `count(Department, key(name = department), into = employees)` |
+//! | [wide] entities, [chunked] values | `#[table(wide)]`, `#[table(chunked)]` |
 //! | blobs beside the table (feature `blob`) | `#[table(blob)] photo: Blob` |
 //! | [several types](model) in one table | `#[derive(TableModel)]` |
-//! | [projection](projection) | `#[derive(Projection)]` |
-//! | [rekey](rekey): to another partition | `db.rekey(&mut entity)` |
-//! | [scan](scan) | `allow_scan` |
+//! | [projection] | `#[derive(Projection)]` |
+//! | [rekey]: to another partition | `db.rekey(&mut entity)` |
+//! | [scan] | `allow_scan` |
 // A room is pure and never imports another room; one without code of its own is a page. It has the same name here, in the docs, the derive, the
 // examples and the tests: `ls rooms/` is the feature list.
 

@@ -1,6 +1,10 @@
 //! Blobs in the folder beside a database's file: opening, reopening, backup and restore.
 
-use tablemodel::{ErrorKind, testing::TestDatabase};
+use tablemodel::{
+    ErrorKind,
+    store::{Durability, EmbeddedStore},
+    testing::TestDatabase,
+};
 
 use super::*;
 
@@ -60,6 +64,22 @@ async fn a_backup_takes_the_blobs_along_and_a_restore_brings_them() {
     assert_eq!(read(&db, &long).await.portrait.bytes(&db).await.unwrap(), vec![7; 9 << 20]);
     assert!(db.verify().await.unwrap().is_clean());
     assert_eq!(db.backup(&backup).await.unwrap_err().kind(), &ErrorKind::Denied, "a backup is not written over");
+}
+
+#[tokio::test]
+async fn blobs_of_a_file_with_options_of_its_own_lie_beside_it_and_are_backed_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, backup] = ["db", "backup"].map(|name| folder.path().join(name));
+    let store = EmbeddedStore::builder().durability(Durability::Relaxed).open(&file).unwrap();
+    assert_eq!(store.path(), Some(file.as_path()));
+    let db = Database::builder().with_embedded::<People>(store).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let stored = db.insert(&person("a", &large(1))).await.unwrap();
+    let on_disk = folder.path().join("db.blobs").join(stored.portrait.name().unwrap());
+    assert_eq!(std::fs::read(&on_disk).unwrap(), large(1));
+    db.backup(&backup).await.unwrap();
+    let db = Database::open::<People>(&backup).await.unwrap();
+    assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.unwrap(), large(1));
 }
 
 #[derive(TableEntity)]
