@@ -36,7 +36,7 @@ pub use crate::{
         list::{ListKind, ListPath, ListState, Listed},
         state::{
             AllowScan, At, Carries, Ended, FullKey, LacksLastAt, More, Partition0, Partition1, Partition2, Partition3,
-            PathKind, PathState, Row0, Row1, Row2, Row3, Row4, Row5, SelectFrom, Way, name_hash,
+            PathKind, PathState, PrimaryKind, Row0, Row1, Row2, Row3, Row4, Row5, SelectFrom, Way, name_hash,
         },
     },
     property::{

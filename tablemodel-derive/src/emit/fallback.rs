@@ -163,8 +163,8 @@ fn kind(entity: &Entity, start: &Ident) -> TokenStream {
         Some(Index { cover: Cover::Whole, .. }) => (quote!(PathKind), Some(quote!(Seen))),
         _ => (quote!(PathKind), Some(quote!(Stored))),
     };
-    let of_rows = found.map(|found| [quote!(type Found = _tm::#found<__E>;), carries(&marker)]);
-    let [found, carries] = of_rows.unwrap_or_default();
+    let of_rows = found.map(|found| [quote!(type Found = _tm::#found<__E>;), of_any_path(&marker)]);
+    let [found, of_any_path] = of_rows.unwrap_or_default();
     quote! {
         #vis struct #marker<__E>(_tm::PhantomData<__E>);
         impl<__E: _tm::TableEntity> _tm::#of_kind for #marker<__E> {
@@ -172,12 +172,16 @@ fn kind(entity: &Entity, start: &Ident) -> TokenStream {
             #found
             const WAY: _tm::Way = _tm::Way { index: _tm::None, components: &[] };
         }
-        #carries
+        #of_any_path
     }
 }
 
-fn carries(marker: &Ident) -> TokenStream {
-    quote!(impl<__E, const __H: u64> _tm::Carries<__H> for #marker<__E> {})
+/// What is asked of the paths to rows beside their terminals.
+fn of_any_path(marker: &Ident) -> TokenStream {
+    quote! {
+        impl<__E: _tm::TableEntity> _tm::PrimaryKind for #marker<__E> {}
+        impl<__E, const __H: u64> _tm::Carries<__H> for #marker<__E> {}
+    }
 }
 
 /// A path whose methods take anything; its own `get_many` does so before that of all paths.

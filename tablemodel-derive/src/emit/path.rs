@@ -93,13 +93,15 @@ fn kind(entity: &Entity, path: &Path) -> TokenStream {
         Some(Cover::Keep(_) | Cover::KeysOnly | Cover::List) | None => quote!(Stored),
     };
     let (way, lacks_last, steps, carries) = (way(path), lacks_last(path), steps(path), carries(entity, path));
+    let primary =
+        path.index.is_none().then(|| quote!(#[diagnostic::do_not_recommend] impl _tm::PrimaryKind for #marker {}));
     quote! {
         impl _tm::PathKind for #marker {
             type Entity = #ident;
             type Found = _tm::#found<#ident>;
             #way
         }
-        #lacks_last #steps #carries
+        #primary #lacks_last #steps #carries
     }
 }
 

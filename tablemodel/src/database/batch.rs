@@ -10,7 +10,7 @@ use crate::{
         Path,
         field::Patch,
         partition::PartitionOf,
-        state::{Complete, PathKind, PathState},
+        state::{Complete, PathKind, PathState, PrimaryKind},
     },
     plan::{
         change::Change,
@@ -92,11 +92,12 @@ impl<'a> WriteBatch<'a> {
     }
 
     /// Sets some properties of the entity that a full primary key names; one point read when the batch is committed. A path over an
-    /// index is `Unsupported`: [`Database::patch`] takes one.
+    /// index does not compile: [`Database::patch`] takes one.
     pub fn patch<P>(&mut self, path: P, patch: Patch<<<P::State as PathState>::Kind as PathKind>::Entity>) -> &mut Self
     where
         P: Path,
         P::State: Complete,
+        <P::State as PathState>::Kind: PrimaryKind,
     {
         let schema = <<P::State as PathState>::Kind as PathKind>::Entity::SCHEMA;
         let sets = patch.sets.into_iter().map(|(property, value)| match value {

@@ -20,6 +20,14 @@ pub trait PathKind: 'static {
     const WAY: Way;
 }
 
+/// The way by the primary key. Implemented by generated markers.
+#[diagnostic::on_unimplemented(
+    message = "a batch patches entities by their primary keys, and this path goes over an index",
+    label = "a path over an index",
+    note = "take the path of the primary key, or `Database::patch`, which reads the index first"
+)]
+pub trait PrimaryKind: PathKind {}
+
 /// Where a path leads, and what its methods take.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {

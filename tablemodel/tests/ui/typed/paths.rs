@@ -67,6 +67,8 @@ async fn wrong(db: &Database) {
     let _ = Employee::scan_table();
     let _ = Employee::EMAIL.set("x");
     let _ = Employee::DEPARTMENT.set("x");
+    // a patch by an index in a batch
+    db.batch(Employee::in_partition("Sales")).patch(Employee::by_email().department("Sales").email("x"), Employee::NICK.set("x"));
     // a misspelt method
     let _ = Employee::find().departmnt("Sales");
 }
