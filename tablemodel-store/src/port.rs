@@ -25,6 +25,9 @@ pub struct Capabilities {
 ///
 /// All methods may be called from many tasks at once. Reads see every write acknowledged before they began.
 /// Dropping the future of a `commit` does not undo it: the write may still happen.
+///
+/// Beside the errors of its own, any call may fail for the store as a whole: `Unavailable`, `Closed`, `Corrupt`, `Denied` (a write to one that is
+/// [read-only](Capabilities::read_only)).
 #[async_trait]
 pub trait TableStore: Send + Sync + 'static {
     /// What this store can do.
@@ -89,7 +92,8 @@ pub trait TableStore: Send + Sync + 'static {
 
     /// One page of a query. Follow `continuation` until it is absent: an empty page is not the end.
     ///
-    /// Errors: `TableNotFound`; `InvalidInput` for a limit outside 1..=1,000 or a continuation of another query.
+    /// Errors: `TableNotFound`; `InvalidInput` for a limit outside 1..=1,000, a continuation of another query, or more than
+    /// 15 comparisons.
     async fn query(&self, query: &Query) -> Result<Page, StoreError>;
 
     /// Commits batches; each is all or nothing.
@@ -97,6 +101,9 @@ pub trait TableStore: Send + Sync + 'static {
     /// Several batches need [`Capabilities::atomic_across`] (else `Unsupported`), and then stand or fall together;
     /// they may name different tables and partitions, and no row twice. Receipts come per batch, per operation.
     /// Every rule is checked before anything is written; the error says which operation failed.
+    ///
+    /// Errors: `TableNotFound`; `RowExists`, `RowNotFound`, `ConditionNotMet` of an operation; `InvalidBatch` (a row twice, over 100
+    /// operations), `InvalidInput`, `TooLarge` for what may not be stored.
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError>;
 
     /// As [`commit`](Self::commit), of batches that the caller needs no more, one call of many that it has under way: a store that

@@ -152,7 +152,7 @@ impl EmbeddedStore {
     }
 
     /// Waits until everything acknowledged is on the disk. Needed only with [`Durability::Relaxed`] and
-    /// [`Durability::Bulk`]. Errors: `Closed`, and what kept it from the disk.
+    /// [`Durability::Bulk`]. Errors: `Closed`, and what kept it from the disk; none of a store opened read-only.
     pub async fn flush(&self) -> Result<(), StoreError> {
         if self.0.writer.is_none() {
             return Ok(());
@@ -185,7 +185,7 @@ impl EmbeddedStore {
     ///
     /// Each row is checked on the way, and that none is missing (`Corrupt`). The file appears when it is complete and on the
     /// disk; it is a store like any other: to restore it, open it, or put it in the place of the closed store's file.
-    /// `Denied` if there is a file.
+    /// `Denied` if there is a file, or none can be made there; `Closed`.
     ///
     /// While it runs, the pages that writers replace cannot be reused: the file of the store may grow.
     pub async fn backup_to(&self, path: impl Into<PathBuf>) -> Result<(), StoreError> {

@@ -105,8 +105,9 @@ impl EmbeddedStoreBuilder {
 
     /// Opens the store at `path`, waiting for the disk.
     ///
-    /// Errors: `Denied` (open elsewhere, no permission, no such file, disk full), `Corrupt` (foreign, truncated or
-    /// damaged), `Unsupported` (written by a newer version of this crate). Each names the file and what to do.
+    /// Errors: `Denied` (open elsewhere, no permission, no such file, disk full; read-only, and it was not closed cleanly), `Corrupt`
+    /// (foreign, truncated or damaged), `Unsupported` (of a newer version of this crate, or of one before the first release), `Closed`
+    /// (another failure of the disk), `Unavailable` (no thread could be started). Each names the file and what to do.
     pub fn open(self, path: impl Into<PathBuf>) -> Result<EmbeddedStore, StoreError> {
         let path = path.into();
         self.open_file(&path).map_err(|error| error.about(path.display()))

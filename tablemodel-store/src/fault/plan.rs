@@ -24,7 +24,7 @@ pub enum Fault {
         /// How many operations, over all batches, are carried out.
         operations: usize,
     },
-    /// The call is carried out after a wait.
+    /// The call is carried out after a wait, unless the process died meanwhile.
     Delay(Duration),
     /// A query gives an empty page with a continuation, from which it goes on as it would have. Others: no fault.
     EmptyPage,

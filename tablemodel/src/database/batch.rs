@@ -3,7 +3,7 @@
 //! Everything is checked before any I/O, and a batch is never split; `bulk` is the way to write more.
 
 use crate::{
-    database::Database,
+    database::{Database, write::sets},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     path::{
@@ -12,11 +12,7 @@ use crate::{
         partition::PartitionOf,
         state::{Complete, PathKind, PathState, PrimaryKind},
     },
-    plan::{
-        change::Change,
-        group::Group,
-        image::{self, Image},
-    },
+    plan::{change::Change, group::Group, image::Image},
     schema::EntitySchema,
     stored::Stored,
 };
@@ -100,11 +96,7 @@ impl<'a> WriteBatch<'a> {
         <P::State as PathState>::Kind: PrimaryKind,
     {
         let schema = <<P::State as PathState>::Kind as PathKind>::Entity::SCHEMA;
-        let sets = patch.sets.into_iter().map(|(property, value)| match value {
-            Ok(value) => Ok((property, value)),
-            Err(error) => Err(image::invalid(schema, crate::entity::FieldError { property, error })),
-        });
-        let change = sets.collect::<Result<Vec<_>>>().and_then(|sets| {
+        let change = sets(schema, patch).and_then(|sets| {
             let key = path.query().exact_key()?;
             Ok(Change::Patch { schema, key, sets, named: None })
         });

@@ -2,6 +2,8 @@
 //!
 //! Each turns its arguments into a change and hands it on; what rows that means is planned elsewhere.
 
+use tablemodel_store::Value;
+
 use crate::{
     database::{Database, turns::Meeting},
     entity::{FieldError, TableEntity},
@@ -16,6 +18,7 @@ use crate::{
         image::{self, Image},
     },
     read,
+    schema::EntitySchema,
     stored::Stored,
 };
 
@@ -194,15 +197,7 @@ impl Database {
     {
         let schema = <EntityOf<P>>::SCHEMA;
         let registered = self.writable(schema).await?;
-        let sets = patch.sets.into_iter().map(|(property, value)| {
-            let value = value.map_err(|error| image::invalid(schema, FieldError { property, error }))?;
-            if value.is_none() {
-                let mut absent = schema.properties().filter(|absent| absent.property == property);
-                absent.try_for_each(|absent| image::check_absent(schema, absent))?;
-            }
-            Ok((property, value))
-        });
-        let sets = sets.collect::<Result<Vec<_>>>()?;
+        let sets = sets(schema, patch)?;
         let query = path.into_query();
         if query.index().is_none() {
             let (key, named) = read::primary_key(self, query).await?;
@@ -244,6 +239,19 @@ impl Database {
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         self.write_one(&registered, change).await.map(drop)
     }
+}
+
+/// What a patch sets, by the names of the properties: values that are stored, and read back as they are.
+pub(super) fn sets<E>(schema: &'static EntitySchema, patch: Patch<E>) -> Result<Vec<(&'static str, Option<Value>)>> {
+    let sets = patch.sets.into_iter().map(|(property, value)| {
+        let value = value.map_err(|error| image::invalid(schema, FieldError { property, error }))?;
+        if value.is_none() {
+            let mut absent = schema.properties().filter(|absent| absent.property == property);
+            absent.try_for_each(|absent| image::check_absent(schema, absent))?;
+        }
+        Ok((property, value))
+    });
+    sets.collect()
 }
 
 pub(crate) fn not_found<E: TableEntity>() -> Error {

@@ -182,8 +182,14 @@ impl<M: TableModel> RunningRows<M> {
     }
 }
 
+fn listed<M: TableModel>(entity: &str) -> Option<&'static EntitySchema> {
+    M::ENTITIES.iter().copied().find(|schema| schema.entity_type == entity)
+}
+
+/// An entity that has primary rows in the table: where it is kept, or where the other form is of one that moves.
 fn known<M: TableModel>(table: &str, entity: &str) -> Option<&'static EntitySchema> {
-    M::ENTITIES.iter().copied().find(|s| s.entity_type == entity && s.table.eq_ignore_ascii_case(table))
+    let is_here = |schema: &EntitySchema| schema.table.eq_ignore_ascii_case(table);
+    listed::<M>(entity).filter(|schema| is_here(schema) || schema.other_form().is_some_and(is_here))
 }
 
 /// The entities of the table that move: what is there of each is all of it, or none.
@@ -200,15 +206,21 @@ async fn read<M: TableModel>(db: &Database, full: &str, table: &str, rows: Group
     let schema = match system::kind(&rows.head.properties) {
         RowKind::Primary { entity, version } => match known(entity) {
             Some(schema) if schema.moves() => {
-                db.kept(schema).await?;
-                if schema.is_of_other_form(version) {
-                    return Ok(None); // what the entity is in that form the other row tells
+                let is_here = schema.table.eq_ignore_ascii_case(table);
+                if is_here {
+                    db.kept(schema).await?;
                 }
-                Some(schema)
+                if schema.is_of_other_form(version) {
+                    return Ok(None); // what the entity is in that form the other row tells, in whichever table
+                }
+                Some(schema).filter(|_| is_here)
             }
             other => other,
         },
-        RowKind::Derived { entity, .. } | RowKind::Tombstone { entity } if known(entity).is_some() => return Ok(None),
+        // They may stand in a table of others: back-references of copies, index rows.
+        RowKind::Derived { entity, .. } | RowKind::Tombstone { entity } if listed::<M>(entity).is_some() => {
+            return Ok(None);
+        }
         RowKind::Foreign => adopter(M::ENTITIES, table, &rows.head),
         _ => None,
     };

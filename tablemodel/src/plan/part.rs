@@ -255,7 +255,7 @@ fn sized(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend_from_slice(bytes);
 }
 
-/// The type as in the rows of the embedded file, then the value in a fixed width or with its length.
+/// The type by its number in digests, then the value in a fixed width or with its length.
 fn encode(to: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
         ValueRef::Binary(bytes) => {
@@ -312,5 +312,42 @@ impl Parts {
         let Some(parts) = self.rows.get(&head.key.row).cloned() else { return head.into() };
         self.heads.insert(head.key.row.clone(), head.clone());
         Group::of(head, parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tablemodel_store::DateTime;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn the_digest_is_over_the_bytes_that_the_format_draws() {
+        let part = Properties::from_iter([
+            ("A", Value::Binary(b"ab".to_vec())),
+            ("B", Value::Boolean(false)),
+            ("C", Value::Boolean(true)),
+            ("D", Value::DateTime(DateTime::from_ticks(258))),
+            ("E", Value::Double(-f64::NAN)),
+            ("F", Value::Guid(Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff))),
+            ("G", Value::Int32(-2)),
+            ("H", Value::Int64(258)),
+            ("I", Value::String("ü".into())),
+            ("_seq", Value::Int64(7)),
+        ]);
+        let drawn: [&[u8]; 10] = [
+            b"\x03",
+            b"\x01\0\0\0A\x00\x02\0\0\0ab",
+            b"\x01\0\0\0B\x01",
+            b"\x01\0\0\0C\x02",
+            b"\x01\0\0\0D\x03\x02\x01\0\0\0\0\0\0",
+            b"\x01\0\0\0E\x04\0\0\0\0\0\0\xf8\x7f",
+            b"\x01\0\0\0F\x05\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff",
+            b"\x01\0\0\0G\x06\xfe\xff\xff\xff",
+            b"\x01\0\0\0H\x07\x02\x01\0\0\0\0\0\0",
+            b"\x01\0\0\0I\x08\x02\0\0\0\xc3\xbc",
+        ];
+        assert_eq!(digest(3, &part), XxHash3_64::oneshot(&drawn.concat()));
     }
 }

@@ -123,6 +123,11 @@ impl EntitySchema {
         self.moves_to.is_some() || self.moved_from.is_some()
     }
 
+    /// The other form of an entity that moves.
+    pub(crate) fn other_form(&self) -> Option<&'static EntitySchema> {
+        self.moves_to.as_ref().map(Moved::form).or(self.moved_from)
+    }
+
     /// Whether rows of this version are of the other form, where the entity moves.
     #[inline]
     pub(crate) fn is_of_other_form(&self, version: u32) -> bool {

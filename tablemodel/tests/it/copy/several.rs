@@ -35,7 +35,7 @@ struct Flight {
     destination: Option<Place>,
 }
 
-#[derive(TableModel)]
+#[derive(Debug, PartialEq, TableModel)]
 enum Travel {
     Airport(Airport),
     Flight(Flight),
@@ -49,6 +49,28 @@ async fn assert_clean(db: &TestDatabase) {
     settle(db).await;
     let verified = db.verify().await.unwrap();
     assert!(verified.is_clean(), "{:?}: {:?}", db.consistency(), verified.violations);
+}
+
+#[tokio::test]
+async fn rows_of_a_model_leave_out_what_entities_of_another_table_keep_beside_their_sources() {
+    for db in both_modes::<Travel>().await {
+        let airport = Airport { country: "no".into(), code: "OSL".into(), name: "n".into() };
+        db.insert(&airport).await.unwrap();
+        let (day, from, to) = ("d".into(), "OSL".into(), "OSL".into());
+        let flight = Flight { day, number: 1, country: "no".into(), from, to, origin: None, destination: None };
+        let flight = db.insert(&flight).await.unwrap();
+        let all = || Travel::rows(Airport::in_partition("no")).all(&db);
+        assert_eq!(all().await.unwrap(), [Travel::Airport(airport.clone())], "beside back-references");
+        settle(&db).await;
+        assert_eq!(all().await.unwrap(), [Travel::Airport(airport.clone())], "beside settled ones");
+        let mut flight = Flight::find().day("d").number(flight.number).one(&db).await.unwrap().unwrap();
+        flight.from = "BGO".into();
+        db.save(&mut flight).await.unwrap();
+        db.delete(flight).await.unwrap();
+        assert_eq!(all().await.unwrap(), [Travel::Airport(airport.clone())], "beside their tombstones");
+        settle(&db).await;
+        assert_eq!(all().await.unwrap(), [Travel::Airport(airport)]);
+    }
 }
 
 #[tokio::test]

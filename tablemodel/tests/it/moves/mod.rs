@@ -12,6 +12,7 @@ mod crashes;
 mod flights;
 mod late;
 mod left_out;
+mod neighbours;
 mod oversized;
 mod random;
 mod sabotage;

@@ -78,10 +78,13 @@ async fn json_that_would_read_as_the_default_is_refused_and_not_changed() {
     let stored = document(1, serde_json::json!([null]));
     db.insert(&stored).await.expect("inserted");
     assert_eq!(at(1).one(&db).await.expect("read").as_deref(), Some(&stored));
+    let mut in_batch = db.batch(Document::in_partition("s"));
+    in_batch.patch(at(1), Document::DATA.set(null.clone()));
     let refused = [
         db.insert(&document(2, null.clone())).await.map(drop),
         db.patch(at(1), Document::DATA.set(null.clone())).await,
         db.update(at(1), |document| Ok(document.data = null.clone())).await.map(drop),
+        in_batch.commit().await,
     ];
     for error in refused.map(|refused| refused.expect_err("refused")) {
         assert_eq!((error.kind(), error.entity()), (&ErrorKind::Invalid, Some("Document")));
