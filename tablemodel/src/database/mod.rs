@@ -67,6 +67,7 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind, Result},
     observe::Observed,
+    path::plan::owns,
     plan::{change::is_primary, group::Group},
     schema::EntitySchema,
     stored::Stored,
@@ -260,6 +261,8 @@ impl Database {
 
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
         self.readable(E::SCHEMA, E::SCHEMA.moves()).await?;
-        self.primary_rows(E::SCHEMA, key).await?.map(Stored::read).transpose()
+        let rows = self.primary_rows(E::SCHEMA, key).await?;
+        // A row of another program may be none of an entity that takes such over.
+        rows.filter(|rows| owns(E::SCHEMA, None, &rows.head)).map(Stored::read).transpose()
     }
 }

@@ -28,7 +28,7 @@ use crate::{
 impl Database {
     /// What the sources of an aggregate come to, whether the entity that holds it is there or not: a view of the sources
     /// alone. Cost: one point read, of the aggregate's cell; of a `sharded` one a query of 16 rows at most; by an index, its row and
-    /// the entity before that.
+    /// the entity before that; of a program that only reads, once a minute a look at the states.
     ///
     /// Of a `sharded` one, what is written while it is read may be in the sum or not, each source by itself.
     ///
@@ -45,15 +45,17 @@ impl Database {
         M: HoldsAggregate,
     {
         let schema = <EntityOf<P>>::SCHEMA;
+        let registered = self.readable(schema, true).await?; // whether it is kept is told by the states
         let (key, named) = read::primary_key(self, path.into_query()).await?;
-        let registered = self.registered(schema)?;
         if let Some(named) = named {
-            let there = self.read_entity(schema, &registered.table, &key).await?;
+            let there = self.primary_rows(schema, &key).await?;
             let there = there.ok_or_else(|| not_found::<EntityOf<P>>().at_key(key.clone()))?;
-            let there = self.completed(schema, there).await?;
             if !named.is_wanted(&image::Stored::of(schema, &there)?)? {
                 return Err(not_found::<EntityOf<P>>().at_key(key));
             }
+        }
+        if self.check_told(schema, field.property()).is_err() {
+            Box::pin(self.look_at_states()).await?; // another program may have built it
         }
         self.check_told(schema, field.property()).map_err(|error| error.at_key(key.clone()))?;
         let (into, total) = self.total_of(schema, &registered.table, &key, field.property()).await?;

@@ -37,6 +37,7 @@ impl Database {
         if version::is_current(E::SCHEMA, E::SCHEMA.discriminator, entity.row()) {
             return Ok(false);
         }
+        self.writable(E::SCHEMA).await?;
         let rows = self.upgrade_rows(E::SCHEMA, entity.rows().clone()).await?;
         *entity = Stored::read(rows)?;
         Ok(true)

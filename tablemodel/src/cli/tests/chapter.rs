@@ -11,6 +11,10 @@ use crate::{
 /// The page, in whose blocks `$` begins what is typed.
 const CHAPTER: &str = include_str!("../../../docs/changing.md");
 
+/// How the command is called: the first time there is no alias yet.
+const COMMANDS: [&str; 2] =
+    ["$ cargo tablemodel ", "$ cargo run --bin tablemodel --features tablemodel/cli,tablemodel/ungated -- "];
+
 mod first {
     use crate::prelude::*;
 
@@ -191,7 +195,7 @@ mod sixth {
 fn printed_anew(mut run: impl FnMut(&str) -> Vec<String>) -> String {
     let (mut anew, mut in_block) = (Vec::new(), false);
     for line in CHAPTER.lines() {
-        match line.strip_prefix("$ cargo tablemodel ") {
+        match COMMANDS.iter().find_map(|command| line.strip_prefix(command)) {
             Some(words) => {
                 anew.push(line.to_owned());
                 anew.extend(run(words));
@@ -250,6 +254,9 @@ fn the_chapter_shows_what_the_commands_print() {
     let folder = Folder::new();
     let store = folder.path("company.tablemodel");
     fill(&store);
+    let own = folder.path("src/bin/tablemodel.rs");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::write(own, "tablemodel::cli!(company::Company);\n").unwrap();
     let releases = [
         Model::of::<first::Company>(),
         Model::of::<second::Company>(),

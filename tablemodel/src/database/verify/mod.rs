@@ -212,6 +212,9 @@ impl<'a> Verify<'a> {
     }
 
     async fn run(mut self) -> Result<Verified> {
+        if self.db.may_have_moved() {
+            Box::pin(self.db.look_at_states()).await?;
+        }
         for schema in self.db.model().iter().copied() {
             self.db.0.registry.get(schema)?; // else its rows would be taken for nobody's
         }

@@ -2,7 +2,7 @@
 //!
 //! Their indexes have to be built first.
 
-use tablemodel::{ErrorKind, ValueRef, prelude::*, store::Action, testing::TestDatabase};
+use tablemodel::{ErrorKind, RowKey, ValueRef, prelude::*, store::Action, testing::TestDatabase};
 
 use super::{assert_clean, plant, properties, ticks};
 
@@ -86,4 +86,7 @@ async fn rows_of_several_types_show_another_programs_row_as_what_takes_it_over()
         });
     }
     assert_eq!(told, ["Ada", "Ada", "Bob", "fax_1"], "what has other keys is nobody's");
+    let none = db.get::<Customer>(&RowKey::new("eu", "fax_1")).await.expect("read");
+    assert!(none.is_none(), "nor is it found by its key");
+    assert!(db.get::<Customer>(&RowKey::new("eu", "c_0001")).await.expect("read").is_some());
 }

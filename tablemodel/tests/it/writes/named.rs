@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tablemodel::{
-    Consistency, ErrorKind,
+    Consistency, ErrorKind, RowKey,
     prelude::*,
     testing::{Fault, Script, TestDatabase},
 };
@@ -78,6 +78,28 @@ async fn an_index_row_that_is_behind_names_nobody() {
     db.update(now(), |guest| Ok(guest.drinks += 1)).await.unwrap();
     db.patch(now(), Guest::DRINKS.set(2)).await.unwrap();
     assert_eq!(find(&db, 1).await.drinks, 2);
+}
+
+#[tokio::test]
+async fn an_index_row_that_outlives_its_entity_names_nobody() {
+    let behind = || Guest::by_city().city("Rome").hall("A").id(1);
+    let mut call = 0;
+    let db = loop {
+        let db = TestDatabase::new::<Model>().await.unwrap();
+        let one = db.insert(&guest(1)).await.unwrap();
+        db.fail(Script::new().at(call, Fault::CrashBefore));
+        let _ = db.delete(one).await; // what was not delivered is no failure of it
+        let db = db.reopen::<Model>().await.unwrap();
+        if db.get::<Guest>(&RowKey::new("A", "g_0001")).await.unwrap().is_none() {
+            break db;
+        }
+        call += 1;
+    };
+    assert!(behind().select::<Key>().one(&db).await.unwrap().is_some(), "the row still stands");
+    let updated = db.update(behind(), |guest| Ok(guest.drinks += 1)).await.unwrap_err();
+    let patched = db.patch(behind(), Guest::DRINKS.set(1)).await.unwrap_err();
+    let counted = db.total(behind(), Guest::ORDERS).await.unwrap_err();
+    assert_eq!([updated.kind(), patched.kind(), counted.kind()], [&ErrorKind::NotFound; 3]);
 }
 
 #[derive(Projection)]

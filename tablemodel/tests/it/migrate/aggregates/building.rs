@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use tablemodel::{
-    Consistency, IndexState,
+    Consistency, ErrorKind, IndexState,
     prelude::*,
     testing::{Fault, Script},
 };
@@ -30,6 +30,26 @@ async fn change(db: &Database) {
     if let Some(first) = Team::find().club("c0").one(db).await.unwrap() {
         db.delete(first).await.expect("deleted");
     }
+}
+
+/// Of programs that only read, and so have no lease.
+#[tokio::test]
+async fn totals_and_verify_go_by_states_that_others_changed() {
+    let store = filled(Consistency::Azure, 2, 12).await;
+    let (db, reader) = (next::<Club>(&store).await, program::<Club>(&store).await);
+    let members = async |db: &Database| db.total(Team::find().club("c0"), Team::MEMBERS).await;
+    let error = members(&reader).await.expect_err("not built");
+    assert_eq!(*error.kind(), ErrorKind::IndexNotReady { index: "Members" });
+    db.migrations().apply().await.expect("applied");
+    assert_eq!(members(&reader).await.expect("it was built meanwhile"), 9);
+    let watcher = program::<Club>(&store).await;
+    assert_eq!(members(&watcher).await.expect("built"), 9);
+    db.migrations().rollback().await.expect("taken back");
+    db.relay().drain().await.expect("drained");
+    let error = members(&reader).await.expect_err("it was taken back meanwhile");
+    assert_eq!(*error.kind(), ErrorKind::IndexNotReady { index: "Members" });
+    let verified = watcher.verify().await.expect("verify runs");
+    assert!(verified.is_clean(), "{:?}", verified.violations);
 }
 
 #[tokio::test]
