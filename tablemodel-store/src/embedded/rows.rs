@@ -4,82 +4,23 @@
 //! it, and who puts a row in says how many changes had ended when he was about to take his snapshot; he is refused where a later one
 //! has touched the set of the row.
 
+mod directory;
+mod row;
 mod set;
 
-use std::{
-    iter::repeat_n,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
-    },
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
 };
 
 use twox_hash::XxHash3_64;
 
-use self::set::{ROW_BYTES, Set};
-use super::{codec::StoredRow, engine::Space};
-use crate::StoreError;
-
-/// Memory of one set, with all that it holds; a row that does not fit in is not kept.
-const SET_BYTES: usize = 2 * 1024;
-/// Memory of a lock, at most: where the system's own are taken (macOS among others), it is twice that of Linux.
-const LOCK_BYTES: usize = 16;
-const _: () = assert!(size_of::<Set>() + LOCK_BYTES <= SET_BYTES, "a set has room for what it holds");
-const _: () = assert!(size_of::<Mutex<Set>>() <= SET_BYTES, "its lock as well");
-/// Sets that are made together, when the first of them is needed.
-const CHUNK: usize = 64;
-
-/// A row as it was read: the number of its space, its key, then its value, whose checksum was right.
-#[derive(Debug, Clone)]
-pub(super) struct ReadRow {
-    bytes: Arc<[u8]>,
-    /// Where the value begins.
-    value: u32,
-}
-
-/// Bytes of the number of a space.
-const SPACE_BYTES: usize = 8;
-
-impl ReadRow {
-    /// The row with this value at `key` in `space`. Errors: `Corrupt`, where its checksum is wrong.
-    pub(super) fn checked(space: Space, key: &[u8], value: &[u8]) -> Result<Self, StoreError> {
-        StoredRow::checked(space, key, value)?;
-        Ok(Self::new(space, key, value))
-    }
-
-    fn new(space: Space, key: &[u8], value: &[u8]) -> Self {
-        let begin = SPACE_BYTES + key.len();
-        let mut bytes: Arc<[u8]> = repeat_n(0, begin + value.len()).collect();
-        if let Some((head, to)) = Arc::get_mut(&mut bytes).and_then(|bytes| bytes.split_at_mut_checked(begin))
-            && let Some((number, to_key)) = head.split_first_chunk_mut()
-        {
-            *number = space.number().to_le_bytes();
-            to_key.copy_from_slice(key);
-            to.copy_from_slice(value);
-        }
-        // A longer key cannot be written.
-        Self { bytes, value: u32::try_from(begin).unwrap_or(u32::MAX) }
-    }
-
-    /// Its key, and its value.
-    #[inline]
-    pub(super) fn parts(&self) -> (&[u8], &[u8]) {
-        let (head, value) = self.bytes.split_at_checked(self.value as usize).unwrap_or_default();
-        (head.get(SPACE_BYTES..).unwrap_or_default(), value)
-    }
-
-    /// Its key, and its properties.
-    pub(super) fn key_and_body(&self) -> (&[u8], &[u8]) {
-        let (key, value) = self.parts();
-        (key, StoredRow::again(value).map_or(&[], StoredRow::body))
-    }
-
-    /// Whether these are the bytes of a row at `key` in `space`, whose value begins there.
-    #[inline]
-    fn is_of(bytes: &[u8], value: usize, space: Space, key: &[u8]) -> bool {
-        bytes.starts_with(&space.number().to_le_bytes()) && bytes.get(SPACE_BYTES..value) == Some(key)
-    }
-}
+pub(super) use self::row::ReadRow;
+use self::{
+    directory::{CHUNK_BYTES, Directory},
+    set::{Look, WORDS},
+};
+use super::engine::Space;
 
 /// Where a key belongs, and by what it is known there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,15 +32,32 @@ impl Mark {
         // Tables with the same keys do not share sets.
         Self(XxHash3_64::oneshot(key) ^ space.bits())
     }
-}
 
-/// Some sets: those of marks that are near each other.
-type Sets = Box<[Mutex<Set>]>;
+    /// Whether its first bits are these: those after the highest one.
+    #[inline]
+    fn begins_with(self, beginning: u32) -> bool {
+        let Some(bits) = beginning.checked_ilog2() else { return false };
+        (1 << bits | self.first_bits(bits)) == beginning
+    }
+
+    /// So many of its first bits.
+    #[inline]
+    const fn first_bits(self, bits: u32) -> u32 {
+        ((self.0 >> 32) >> (32 - bits)) as u32
+    }
+
+    /// By what it is told from most others.
+    const fn tag(self) -> u8 {
+        self.0 as u8
+    }
+}
 
 /// The rows looked up last, in so many bytes of memory.
 #[derive(Debug)]
 pub(super) struct Rows {
-    chunks: Box<[OnceLock<Sets>]>,
+    /// Made when the first row is kept.
+    sets: OnceLock<Directory>,
+    chunks: usize,
     begun: AtomicU64,
     ended: AtomicU64,
     is_used: AtomicBool,
@@ -132,10 +90,16 @@ impl Rows {
 
     /// None yet, in at most `bytes`, which are taken as they are needed.
     pub(super) fn new(bytes: usize) -> Self {
-        let chunks = bytes.min(Self::MOST_BYTES) / (CHUNK * SET_BYTES);
-        let chunks = (0..chunks).map(|_| OnceLock::new()).collect();
         let (begun, ended) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { chunks, begun, ended, is_used: AtomicBool::new(false), unnoticed: OnceLock::new() }
+        let chunks = bytes.min(Self::MOST_BYTES) / CHUNK_BYTES;
+        Self {
+            sets: OnceLock::new(),
+            chunks,
+            begun,
+            ended,
+            is_used: AtomicBool::new(false),
+            unnoticed: OnceLock::new(),
+        }
     }
 
     /// How many changes have ended. To be asked before the snapshot is taken that rows are read from.
@@ -143,23 +107,39 @@ impl Rows {
         Ended(self.ended.load(SeqCst))
     }
 
-    /// The row at `key` in `space`, if it is kept.
+    /// The row at `key`, in the space that gives it this mark, if it is kept.
     #[inline]
-    pub(super) fn get(&self, mark: Mark, space: Space, key: &[u8]) -> Option<ReadRow> {
-        self.set(mark, OnceLock::get)?.get(mark, space, key)
+    pub(super) fn get(&self, mark: Mark, key: &[u8]) -> Option<ReadRow> {
+        let sets = self.sets.get()?;
+        loop {
+            match sets.set(mark)?.get(mark, key) {
+                Look::Found(row) => return Some(row),
+                Look::Absent => return None,
+                Look::Elsewhere => {}
+            }
+        }
     }
 
     /// Keeps a row that was read when so many changes had ended, unless a later one may have changed it.
-    pub(super) fn put(&self, mark: Mark, row: &ReadRow, read: Ended) {
-        if self.chunks.is_empty() || row.bytes.len() > ROW_BYTES || *self.unnoticed.get_or_init(|| self.used()) > read.0
-        {
+    pub(super) fn put(&self, row: &ReadRow, read: Ended) {
+        if self.chunks == 0 || row.words().len() > WORDS || *self.unnoticed.get_or_init(|| self.used()) > read.0 {
             return;
         }
-        if let Some(mut set) = self.set(mark, made)
-            && set.changed <= read.0
-        {
-            set.put(mark, row);
-        }
+        let sets = self.sets();
+        sets.change(row.mark(), |held| {
+            if held.changed() <= read.0 {
+                held.remove(row.mark());
+                if !held.has_room(row) && sets.divide(held) {
+                    return false; // the row's set is perhaps the other one now
+                }
+                held.put(row);
+            }
+            true
+        });
+    }
+
+    fn sets(&self) -> &Directory {
+        self.sets.get_or_init(|| Directory::new(self.chunks))
     }
 
     /// From now on rows are kept; how many changes may not have noticed.
@@ -176,10 +156,13 @@ impl Rows {
 
     /// Takes out the rows that the change changes: to be called before any reader can see it, unless it is not noticed.
     pub(super) fn take_out(&self, change: Change, marks: impl IntoIterator<Item = Mark>) {
-        for mark in marks {
-            if let Some(mut set) = self.set(mark, made) {
-                set.changed = change.number;
-                set.remove(mark);
+        if self.chunks > 0 {
+            let sets = self.sets();
+            for mark in marks {
+                sets.change(mark, |held| {
+                    held.forget(mark, change.number);
+                    true
+                });
             }
         }
     }
@@ -193,19 +176,6 @@ impl Rows {
     pub(super) fn end_up_to(&self, change: Change) {
         self.ended.store(change.number, SeqCst);
     }
-
-    #[inline]
-    fn set(&self, mark: Mark, sets: impl FnOnce(&OnceLock<Sets>) -> Option<&Sets>) -> Option<MutexGuard<'_, Set>> {
-        let (chunk, set) = (mark.0 >> 32, mark.0 as usize % CHUNK);
-        let chunk = (chunk * self.chunks.len() as u64) >> 32;
-        let set = sets(self.chunks.get(chunk as usize)?)?.get(set)?;
-        // No method of a set ends half done.
-        Some(set.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-fn made(sets: &OnceLock<Sets>) -> Option<&Sets> {
-    Some(sets.get_or_init(|| (0..CHUNK).map(|_| Mutex::default()).collect()))
 }
 
 #[cfg(test)]

@@ -79,12 +79,12 @@ impl<S: Snapshot> View<S> {
         let mut room = LookupKey::new();
         let key = room.bytes(partition, row);
         let mark = Mark::of(space, key);
-        if let Some(kept) = self.rows.get(mark, space, key) {
+        if let Some(kept) = self.rows.get(mark, key) {
             return Ok(Some(kept));
         }
-        let read = self.snapshot.get(space, key, |value| ReadRow::checked(space, key, value))?.transpose()?;
+        let read = self.snapshot.get(space, key, |value| ReadRow::checked(space, mark, key, value))?.transpose()?;
         if let Some(read) = &read {
-            self.rows.put(mark, read, self.ended);
+            self.rows.put(read, self.ended);
         }
         Ok(read)
     }

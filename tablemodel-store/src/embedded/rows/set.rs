@@ -1,132 +1,317 @@
 //! Some rows side by side in one piece of memory, which is all they take: no allocation for each, no holes between those of others.
 //!
-//! Knows no change and no lock.
+//! Who reads takes no lock: a row is copied, and then it is asked whether the set was changed meanwhile. Knows no snapshot.
 
-use super::{LOCK_BYTES, Mark, ReadRow, SET_BYTES};
-use crate::embedded::engine::Space;
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{
+        AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
+        fence,
+    },
+};
 
+use super::{Mark, ReadRow, row::WORD_BYTES};
+
+/// Memory of one set, with all that it holds.
+pub(super) const SET_BYTES: usize = 2 * 1024;
+/// Memory of a lock with what it guards, at most: where the system's own are taken (macOS among others), they are larger than on Linux.
+const LOCK_BYTES: usize = 32;
+/// Words of the rows of one set; a row that does not fit in is not kept.
+pub(super) const WORDS: usize = (SET_BYTES - size_of::<Head>() - LOCK_BYTES) / WORD_BYTES;
+const _: () = assert!(size_of::<Head>() + size_of::<Body>() <= SET_BYTES, "a set is no larger than it is said to be");
 /// Rows that a set has places for.
-const PLACES: usize = 16;
-/// Memory of the rows of one set: what its heads, the lock, and three small fields with their alignment leave.
-pub(super) const ROW_BYTES: usize = SET_BYTES - PLACES * size_of::<Head>() - LOCK_BYTES - 16;
+const PLACES: usize = 15;
 
 /// The rows of some marks.
-#[derive(Debug)]
-pub(super) struct Set {
-    /// The last change of a row with one of its marks.
-    pub(super) changed: u64,
-    heads: [Head; PLACES],
-    /// Heads in use.
-    len: u8,
-    /// The row that is looked at next when there is no room.
-    hand: u8,
-    /// The rows, one after the other.
-    bytes: [u8; ROW_BYTES],
-}
-
-/// A row, and where it ends; it begins where the one before ends.
 #[derive(Debug, Clone, Copy)]
-struct Head {
-    mark: Mark,
-    end: u16,
-    /// Where its value begins, from its own beginning.
-    value: u16,
-    /// Since the hand passed it.
-    was_found: bool,
+pub(super) struct Set<'s> {
+    pub(super) head: &'s Head,
+    pub(super) body: &'s Body,
 }
 
-impl Default for Set {
-    fn default() -> Self {
-        const NONE: Head = Head { mark: Mark(0), end: 0, value: 0, was_found: false };
-        Self { changed: 0, heads: [NONE; PLACES], len: 0, hand: 0, bytes: [0; ROW_BYTES] }
+/// Where the rows of a set are: as much as a processor gets from memory at once.
+///
+/// It is apart from the rows: of many sets, all heads are in a processor's cache, and a look-up waits for memory once.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(super) struct Head {
+    /// Odd while the set is changed.
+    version: AtomicU64,
+    /// A one, and then the bits that all marks begin with whose rows belong here; 0 in a set that is not in use.
+    beginning: AtomicU32,
+    /// A bit for each place whose row was found since the hand passed it. A hint: it may be lost.
+    found: AtomicU16,
+    /// Places in use.
+    len: AtomicU16,
+    /// Bits of the mark of the row in each place.
+    tags: [AtomicU8; PLACES],
+    /// The word where it begins: there the one before ends.
+    starts: [AtomicU16; PLACES + 1],
+}
+
+/// The rows of a set, one after the other.
+#[derive(Debug)]
+pub(super) struct Body {
+    words: [AtomicU64; WORDS],
+    writing: Mutex<Writing>,
+}
+
+/// What only those ask who hold the lock.
+#[derive(Debug, Default)]
+struct Writing {
+    /// The last change of a row with one of the marks.
+    changed: u64,
+    /// The row that is looked at next when there is no room.
+    hand: u16,
+}
+
+/// What a look-up comes to.
+#[derive(Debug)]
+pub(super) enum Look {
+    Found(ReadRow),
+    Absent,
+    /// The set was divided: rows of this mark are in another one.
+    Elsewhere,
+}
+
+impl Head {
+    /// One of an empty set, for marks that begin so.
+    pub(super) fn of(beginning: u32) -> Self {
+        Self { beginning: AtomicU32::new(beginning), ..Self::default() }
     }
-}
 
-impl Set {
-    /// The row at `key` in `space`, if it is here.
+    /// What was read, unless the set was changed meanwhile.
     #[inline]
-    pub(super) fn get(&mut self, mark: Mark, space: Space, key: &[u8]) -> Option<ReadRow> {
-        for at in 0..usize::from(self.len) {
-            let head = self.heads.get(at)?;
-            if head.mark != mark {
-                continue;
-            }
-            let (row, value) = (self.bytes.get(self.start(at)..usize::from(head.end))?, head.value);
-            if ReadRow::is_of(row, value.into(), space, key) {
-                let row = ReadRow { bytes: row.into(), value: value.into() };
-                self.heads.get_mut(at)?.was_found = true;
-                return Some(row);
-            }
+    fn unchanged<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
+        let version = self.version.load(Acquire);
+        if version % 2 == 1 {
+            return None;
         }
-        None
+        let read = read();
+        // Whoever has read a word of a later change sees its version, too.
+        fence(Acquire);
+        (self.version.load(Relaxed) == version).then_some(read)
     }
 
-    /// Puts a row in; others go, as far as there is no room. One that is larger than a set is not kept.
-    pub(super) fn put(&mut self, mark: Mark, row: &ReadRow) {
+    /// A bit for each place whose row may have this mark.
+    #[inline]
+    fn alike(&self, mark: Mark) -> u16 {
+        let used = (1 << self.len.load(Relaxed)) - 1;
+        let tags = self.tags.iter().rev().map(|tag| u16::from(tag.load(Relaxed) == mark.tag()));
+        tags.fold(0, |alike, is_alike| alike << 1 | is_alike) & used
+    }
+
+    #[inline]
+    fn start(&self, at: usize) -> usize {
+        self.starts.get(at).map_or(0, |start| start.load(Relaxed).into())
+    }
+
+    fn len(&self) -> usize {
+        self.len.load(Relaxed).into()
+    }
+
+    /// Notes that the row in this place was found.
+    #[inline]
+    fn find(&self, at: usize) {
+        let (found, bit) = (self.found.load(Relaxed), 1 << at);
+        // A write would take the memory from others who read.
+        if found & bit == 0 {
+            self.found.store(found | bit, Relaxed);
+        }
+    }
+
+    fn unfind(&self, at: usize) {
+        self.found.store(self.found.load(Relaxed) & !(1 << at), Relaxed);
+    }
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self { words: [const { AtomicU64::new(0) }; WORDS], writing: Mutex::default() }
+    }
+}
+
+impl<'s> Set<'s> {
+    /// The row at `key`, if it is here.
+    #[inline]
+    pub(super) fn get(self, mark: Mark, key: &[u8]) -> Look {
+        self.head.unchanged(|| self.look(mark, key)).unwrap_or_else(|| self.held(|_| self.look(mark, key)))
+    }
+
+    #[inline]
+    fn look(self, mark: Mark, key: &[u8]) -> Look {
+        if !mark.begins_with(self.head.beginning.load(Relaxed)) {
+            return Look::Elsewhere;
+        }
+        let mut alike = self.head.alike(mark);
+        while alike > 0 {
+            let at = alike.trailing_zeros() as usize;
+            if let Some(row) = self.row(at).filter(|row| row.is_of(mark, key)) {
+                self.head.find(at);
+                return Look::Found(row);
+            }
+            alike &= alike - 1;
+        }
+        Look::Absent
+    }
+
+    /// A copy of the row in this place.
+    #[inline]
+    fn row(self, at: usize) -> Option<ReadRow> {
+        let words = self.body.words.get(self.head.start(at)..self.head.start(at + 1))?;
+        Some(ReadRow::of_words(words.iter().map(|word| word.load(Relaxed).to_ne_bytes())))
+    }
+
+    /// Does something with the set that nobody else changes meanwhile, if the rows of the mark belong here.
+    pub(super) fn change<T>(self, mark: Mark, change: impl FnOnce(&mut Held<'_>) -> T) -> Option<T> {
+        self.held(|held| mark.begins_with(held.beginning()).then(|| change(held)))
+    }
+
+    fn held<T>(self, change: impl FnOnce(&mut Held<'_>) -> T) -> T {
+        // No method of a set ends half done.
+        let writing = self.body.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut Held { set: self, writing })
+    }
+}
+
+/// A set whose lock is held.
+pub(super) struct Held<'s> {
+    set: Set<'s>,
+    writing: MutexGuard<'s, Writing>,
+}
+
+impl Held<'_> {
+    /// The last change of a row with one of the marks.
+    pub(super) fn changed(&self) -> u64 {
+        self.writing.changed
+    }
+
+    /// A one, and then the bits that the marks begin with.
+    pub(super) fn beginning(&self) -> u32 {
+        self.set.head.beginning.load(Relaxed)
+    }
+
+    /// Takes out what has this mark, which the change with this number changes.
+    pub(super) fn forget(&mut self, mark: Mark, change: u64) {
+        self.writing.changed = change;
         self.remove(mark);
-        let bytes = row.bytes.len();
-        if bytes > ROW_BYTES {
-            return;
-        }
-        while self.used() + bytes > ROW_BYTES || usize::from(self.len) == PLACES {
-            self.pass();
-        }
-        let (start, end) = (self.used(), self.used() + bytes);
-        if let (Ok(end), Ok(value), Some(to)) =
-            (u16::try_from(end), u16::try_from(row.value), self.bytes.get_mut(start..end))
-            && let Some(head) = self.heads.get_mut(usize::from(self.len))
-        {
-            to.copy_from_slice(&row.bytes);
-            *head = Head { mark, end, value, was_found: false };
-            self.len += 1;
-        }
     }
 
     /// Takes out what has this mark.
     pub(super) fn remove(&mut self, mark: Mark) {
-        while let Some(at) = self.heads().iter().position(|head| head.mark == mark) {
-            self.take_out(at);
+        while let Some(at) = self.find(mark) {
+            self.write(|held| held.take_out(at));
         }
+    }
+
+    fn find(&self, mark: Mark) -> Option<usize> {
+        let alike = self.set.head.alike(mark);
+        let mut places = (0..PLACES).filter(|at| alike & 1 << at > 0);
+        places.find(|at| self.set.row(*at).is_some_and(|row| row.mark() == mark))
+    }
+
+    /// Whether a row fits in beside the others.
+    pub(super) fn has_room(&self, row: &ReadRow) -> bool {
+        self.used() + row.words().len() <= WORDS && self.len() < PLACES
+    }
+
+    /// Puts a row in that a set has room for, and whose mark has none here; others go, as far as they are in the way.
+    pub(super) fn put(&mut self, row: &ReadRow) {
+        self.write(|held| {
+            while !held.has_room(row) && held.len() > 0 {
+                held.pass();
+            }
+            held.append(row);
+        });
+    }
+
+    fn append(&mut self, row: &ReadRow) {
+        let (start, at, words, head) = (self.used(), self.len(), row.words(), self.set.head);
+        if let (Some(tag), Some(next)) = (head.tags.get(at), head.starts.get(at + 1))
+            && let Some(to) = self.set.body.words.get(start..start + words.len())
+        {
+            to.iter().zip(words).for_each(|(to, word)| to.store(u64::from_ne_bytes(*word), Relaxed));
+            tag.store(row.mark().tag(), Relaxed);
+            next.store((start + words.len()) as u16, Relaxed);
+            head.unfind(at);
+            head.len.store(at as u16 + 1, Relaxed);
+        }
+    }
+
+    /// Gives half of the marks to a set that is not in use, and the rows that have them; `publish` makes the other set be found.
+    pub(super) fn divide(&mut self, other: Set<'_>, publish: impl FnOnce(u32)) {
+        let beginning = self.beginning() << 1;
+        self.write(|held| {
+            let rows = (0..held.len()).filter_map(|at| held.set.row(at));
+            let (theirs, ours): (Vec<_>, Vec<_>) = rows.partition(|row| row.mark().begins_with(beginning | 1));
+            held.fill(beginning, &ours);
+            other.held(|other| {
+                other.writing.changed = held.changed();
+                other.write(|other| other.fill(beginning | 1, &theirs));
+            });
+            // Before anybody can see that these marks are here no more.
+            publish(beginning | 1);
+        });
+    }
+
+    /// Makes it the set of these marks, of which it has these rows.
+    fn fill(&mut self, beginning: u32, rows: &[ReadRow]) {
+        self.set.head.beginning.store(beginning, Relaxed);
+        self.set.head.len.store(0, Relaxed);
+        rows.iter().for_each(|row| self.append(row));
+    }
+
+    /// Changes what others read without the lock.
+    fn write<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let head = self.set.head;
+        let version = head.version.load(Relaxed);
+        head.version.store(version + 1, Relaxed);
+        fence(Release);
+        let written = write(self);
+        head.version.store(version + 2, Release);
+        written
     }
 
     /// The hand goes on: a row that was found since it passed stays once more, another goes.
     fn pass(&mut self) {
-        let at = if self.hand < self.len { usize::from(self.hand) } else { 0 };
-        self.hand = at as u8;
-        match self.heads.get_mut(at) {
-            Some(head) if head.was_found => {
-                head.was_found = false;
-                self.hand += 1;
-            }
-            _ => self.take_out(at),
+        let at = if usize::from(self.writing.hand) < self.len() { self.writing.hand } else { 0 };
+        self.writing.hand = at;
+        if self.set.head.found.load(Relaxed) & 1 << at == 0 {
+            self.take_out(at.into());
+        } else {
+            self.set.head.unfind(at.into());
+            self.writing.hand += 1;
         }
     }
 
     /// Takes one out; those behind it move up.
     fn take_out(&mut self, at: usize) {
-        let (start, used) = (self.start(at), self.used());
-        let Some(end) = self.heads().get(at).map(|head| usize::from(head.end)) else { return };
-        self.bytes.copy_within(end..used, start);
-        self.heads.copy_within(at + 1..usize::from(self.len), at);
-        self.len -= 1;
-        self.hand -= u8::from(at < usize::from(self.hand));
-        let gone = (end - start) as u16;
-        let last = usize::from(self.len);
-        self.heads.iter_mut().take(last).skip(at).for_each(|head| head.end -= gone);
+        let (head, start, next, len) =
+            (self.set.head, self.set.head.start(at), self.set.head.start(at + 1), self.len());
+        let words = self.set.body.words.get(start..self.used()).unwrap_or_default();
+        words.iter().zip(words.iter().skip(next - start)).for_each(|(to, from)| to.store(from.load(Relaxed), Relaxed));
+        for at in at..len {
+            if let (Some(tag), Some(next_tag)) = (head.tags.get(at), head.tags.get(at + 1)) {
+                tag.store(next_tag.load(Relaxed), Relaxed);
+            }
+            if let Some(to) = head.starts.get(at) {
+                to.store((head.start(at + 1) - (next - start)) as u16, Relaxed);
+            }
+        }
+        let (found, before) = (head.found.load(Relaxed), (1 << at) - 1);
+        head.found.store(found & before | found >> 1 & !before, Relaxed);
+        head.len.store(len as u16 - 1, Relaxed);
+        self.writing.hand -= u16::from(at < usize::from(self.writing.hand));
     }
 
-    fn heads(&self) -> &[Head] {
-        self.heads.get(..usize::from(self.len)).unwrap_or_default()
+    fn len(&self) -> usize {
+        self.set.head.len()
     }
 
-    /// Where a row begins.
-    fn start(&self, at: usize) -> usize {
-        at.checked_sub(1).and_then(|before| self.heads.get(before)).map_or(0, |head| head.end.into())
-    }
-
-    /// Bytes in use.
+    /// Words in use.
     fn used(&self) -> usize {
-        self.start(self.len.into())
+        self.set.head.start(self.len())
     }
 }
 
@@ -137,17 +322,45 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::embedded::engine::TableId;
 
-    const SPACE: Space = Space::Rows(TableId(1));
+    /// A key's mark: keys of one half begin with a one.
+    fn mark(key: u8) -> Mark {
+        Mark(u64::from(key) | u64::from(key % 2) << 63)
+    }
 
     fn row(key: u8, value: &[u8]) -> ReadRow {
-        ReadRow::new(SPACE, &[key], value)
+        ReadRow::new(mark(key), &[key], value)
     }
 
-    fn found(set: &mut Set, key: u8) -> Option<Vec<u8>> {
-        set.get(Mark(key.into()), SPACE, &[key]).map(|row| row.parts().1.to_vec())
+    /// One set, and its memory.
+    #[derive(Default)]
+    struct Alone(Head, Body);
+
+    impl Alone {
+        fn of(beginning: u32) -> Self {
+            Self(Head::of(beginning), Body::default())
+        }
+
+        fn set(&self) -> Set<'_> {
+            Set { head: &self.0, body: &self.1 }
+        }
     }
+
+    fn put(set: Set<'_>, row: &ReadRow) {
+        set.change(row.mark(), |held| {
+            held.remove(row.mark());
+            held.put(row);
+        });
+    }
+
+    fn found(set: Set<'_>, key: u8) -> Option<Vec<u8>> {
+        match set.get(mark(key), &[key]) {
+            Look::Found(row) => Some(row.parts().1.to_vec()),
+            Look::Absent | Look::Elsewhere => None,
+        }
+    }
+
+    const ROW_BYTES: usize = WORDS * WORD_BYTES - 17; // without its head and its key
 
     #[derive(Debug, Clone)]
     enum Step {
@@ -159,7 +372,7 @@ mod tests {
     fn any_step() -> impl Strategy<Value = Step> {
         let key = 0..24_u8;
         prop_oneof![
-            3 => (key.clone(), prop_oneof![0..200_usize, 0..ROW_BYTES + 9]).prop_map(|(key, len)| Step::Put(key, len)),
+            3 => (key.clone(), prop_oneof![0..200_usize, 0..ROW_BYTES + 1]).prop_map(|(key, len)| Step::Put(key, len)),
             2 => key.clone().prop_map(Step::Get),
             1 => key.prop_map(Step::Remove),
         ]
@@ -169,45 +382,81 @@ mod tests {
         /// Whatever goes to make room: what is found is what was put in last, and what was put in last is found.
         #[test]
         fn a_set_tells_the_newest_row_or_none(steps in prop::collection::vec(any_step(), 0..200)) {
-            let (mut set, mut newest) = (Set::default(), BTreeMap::new());
+            let (set, mut newest) = (Alone::of(1), BTreeMap::new());
             for (step, at) in steps.into_iter().zip(0_u8..) {
                 match step {
                     Step::Put(key, len) => {
-                        let (row, value) = (row(key, &vec![at; len]), vec![at; len]);
-                        set.put(Mark(key.into()), &row);
-                        prop_assert_eq!(found(&mut set, key), (row.bytes.len() <= ROW_BYTES).then(|| value.clone()));
+                        let value = vec![at; len];
+                        put(set.set(), &row(key, &value));
+                        prop_assert_eq!(found(set.set(), key), Some(value.clone()));
                         newest.insert(key, value);
                     }
                     Step::Get(key) => {
-                        let found = found(&mut set, key);
+                        let found = found(set.set(), key);
                         prop_assert!(found.is_none() || found.as_ref() == newest.get(&key));
                     }
                     Step::Remove(key) => {
-                        set.remove(Mark(key.into()));
+                        set.set().change(mark(key), |held| held.forget(mark(key), 1));
                         newest.remove(&key);
-                        prop_assert_eq!(found(&mut set, key), None);
+                        prop_assert_eq!(found(set.set(), key), None);
                     }
                 }
-                prop_assert!(set.used() <= ROW_BYTES && usize::from(set.len) <= PLACES && set.hand <= set.len);
+                set.set().held(|held| {
+                    assert!(held.used() <= WORDS && held.len() <= PLACES && usize::from(held.writing.hand) <= held.len());
+                    assert!(held.set.head.version.load(Relaxed) % 2 == 0);
+                });
+            }
+        }
+
+        /// Each row is in one of the two, and where its mark says.
+        #[test]
+        fn a_divided_set_and_the_other_have_what_it_had(keys in prop::collection::btree_set(0..24_u8, 0..PLACES)) {
+            let (set, other) = (Alone::of(1), Alone::default());
+            keys.iter().for_each(|key| put(set.set(), &row(*key, &[*key])));
+            set.set().held(|held| held.writing.changed = 7);
+            set.set().held(|held| held.divide(other.set(), |beginning| assert_eq!(beginning, 0b11)));
+            for key in 0..24 {
+                let (has, lacks) = if key % 2 == 1 { (other.set(), set.set()) } else { (set.set(), other.set()) };
+                prop_assert_eq!(found(has, key), keys.contains(&key).then(|| vec![key]));
+                prop_assert!(matches!(lacks.get(mark(key), &[key]), Look::Elsewhere));
+                prop_assert_eq!(has.change(mark(key), |held| held.changed()), Some(7));
+                prop_assert_eq!(lacks.change(mark(key), |_| ()), None);
             }
         }
     }
 
     #[test]
     fn nothing_goes_while_there_is_room() {
-        let mut set = Set::default();
-        let most = (ROW_BYTES / (super::super::SPACE_BYTES + 1 + 60)).min(PLACES) as u8;
-        (0..most).for_each(|key| set.put(Mark(key.into()), &row(key, &[key; 60])));
-        assert!((0..most).all(|key| found(&mut set, key) == Some(vec![key; 60])));
+        let set = Alone::of(1);
+        let most = (WORDS / row(0, &[0; 60]).words().len()).min(PLACES) as u8;
+        (0..most).for_each(|key| put(set.set(), &row(key, &[key; 60])));
+        assert!((0..most).all(|key| found(set.set(), key) == Some(vec![key; 60])));
     }
 
     #[test]
     fn what_is_found_outlives_what_is_passed_by_once() {
-        let mut set = Set::default();
-        set.put(Mark(0), &row(0, &[1; 100]));
+        let set = Alone::of(1);
+        put(set.set(), &row(0, &[1; 100]));
         for passing in (1..=u8::MAX).cycle().take(1_000) {
-            set.put(Mark(passing.into()), &row(passing, &[1; 100]));
-            assert!(found(&mut set, 0).is_some(), "{passing}");
+            put(set.set(), &row(passing, &[1; 100]));
+            assert!(found(set.set(), 0).is_some(), "{passing}");
         }
+    }
+
+    #[test]
+    fn what_is_read_while_the_set_is_changed_is_not_believed() {
+        let set = Alone::of(1);
+        put(set.set(), &row(2, &[2; 100]));
+        put(set.set(), &row(4, &[4; 100]));
+        let amid = set.set().head.unchanged(|| {
+            let before = set.set().row(0);
+            put(set.set(), &row(2, &[3; 100]));
+            (before, set.set().look(mark(4), &[4]))
+        });
+        assert!(amid.is_none());
+        set.set().held(|held| {
+            held.write(|held| assert!(held.set.head.unchanged(|| ()).is_none(), "a change is under way"));
+        });
+        assert_eq!((found(set.set(), 2), found(set.set(), 4)), (Some(vec![3; 100]), Some(vec![4; 100])));
     }
 }

@@ -133,7 +133,7 @@ fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
 fn is_kept(views: &Views<Watched>, row: &str) -> bool {
     let (view, key) = (views.current().unwrap(), key_bytes("p", row));
     let space = view.catalogue.rows("People").unwrap();
-    view.rows.get(Mark::of(space, &key), space, &key).is_some()
+    view.rows.get(Mark::of(space, &key), &key).is_some()
 }
 
 /// Has the writer do this work now.

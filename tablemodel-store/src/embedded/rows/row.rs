@@ -1,0 +1,81 @@
+//! A row as it was read from the engine, in words of one size, so that it can be copied from memory that others write.
+//!
+//! Knows nothing of where rows are kept.
+
+use std::{iter::repeat_n, sync::Arc};
+
+use super::Mark;
+use crate::{
+    StoreError,
+    embedded::{codec::StoredRow, engine::Space},
+};
+
+/// Bytes of a word.
+pub(super) const WORD_BYTES: usize = 8;
+type Word = [u8; WORD_BYTES];
+/// Bytes before the key: where the value begins and where it ends, then the mark.
+const HEAD_BYTES: usize = 2 * WORD_BYTES;
+
+/// A row: a head, its key, then its value, whose checksum was right; and what fills the last word.
+#[derive(Debug, Clone)]
+pub(in crate::embedded) struct ReadRow(Arc<[Word]>);
+
+impl ReadRow {
+    /// The row with this value at `key` in `space`, which has this mark. Errors: `Corrupt`, where its checksum is wrong.
+    pub(in crate::embedded) fn checked(space: Space, mark: Mark, key: &[u8], value: &[u8]) -> Result<Self, StoreError> {
+        StoredRow::checked(space, key, value)?;
+        Ok(Self::new(mark, key, value))
+    }
+
+    pub(super) fn new(mark: Mark, key: &[u8], value: &[u8]) -> Self {
+        let (begin, end) = (HEAD_BYTES + key.len(), HEAD_BYTES + key.len() + value.len());
+        let mut words: Arc<[Word]> = repeat_n(Word::default(), end.div_ceil(WORD_BYTES)).collect();
+        if let Some((head, rest)) = Arc::get_mut(&mut words).and_then(|words| words.split_first_chunk_mut())
+            && let Some((to_key, rest)) = rest.as_flattened_mut().split_at_mut_checked(key.len())
+            && let Some(to_value) = rest.get_mut(..value.len())
+        {
+            // A longer one cannot be written.
+            let [begin, end] = [begin, end].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+            *head = [(u64::from(end) << 32 | u64::from(begin)).to_le_bytes(), mark.0.to_le_bytes()];
+            to_key.copy_from_slice(key);
+            to_value.copy_from_slice(value);
+        }
+        Self(words)
+    }
+
+    /// A row copied from the words of another. Whether it is one is asked with [`is_of`](Self::is_of).
+    #[inline]
+    pub(super) fn of_words(words: impl Iterator<Item = Word>) -> Self {
+        Self(words.collect())
+    }
+
+    pub(super) fn words(&self) -> &[Word] {
+        &self.0
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.0.get(1).map_or(0, |mark| u64::from_le_bytes(*mark)))
+    }
+
+    /// Its key, and its value.
+    #[inline]
+    pub(in crate::embedded) fn parts(&self) -> (&[u8], &[u8]) {
+        let head = self.0.first().map_or(0, |head| u64::from_le_bytes(*head));
+        let (begin, end) = (head as u32, (head >> 32) as u32);
+        let bytes = self.0.as_flattened().get(..end as usize).unwrap_or_default();
+        let (head, value) = bytes.split_at_checked(begin as usize).unwrap_or_default();
+        (head.get(HEAD_BYTES..).unwrap_or_default(), value)
+    }
+
+    /// Its key, and its properties.
+    pub(in crate::embedded) fn key_and_body(&self) -> (&[u8], &[u8]) {
+        let (key, value) = self.parts();
+        (key, StoredRow::again(value).map_or(&[], StoredRow::body))
+    }
+
+    /// Whether it is the row at `key`, in the space that gives it this mark: one key has another mark in each space.
+    #[inline]
+    pub(super) fn is_of(&self, mark: Mark, key: &[u8]) -> bool {
+        self.mark() == mark && self.parts().0 == key
+    }
+}
