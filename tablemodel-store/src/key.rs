@@ -85,7 +85,7 @@ pub(crate) fn is_order_bytes(text: &[u8]) -> bool {
 /// The text whose [`order_bytes`] these are; `None` if they are not the bytes of any text.
 pub fn from_order_bytes(bytes: &[u8]) -> Option<String> {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return Some(text.to_owned());
+        return is_order_bytes(bytes).then(|| text.to_owned());
     }
     let mut units = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -100,7 +100,8 @@ pub fn from_order_bytes(bytes: &[u8]) -> Option<String> {
         units.push(unit(head)?);
         rest = tail;
     }
-    String::from_utf16(&units).ok()
+    // A longer form of the same text has another place in the order.
+    String::from_utf16(&units).ok().filter(|text| *order_bytes(text) == *bytes)
 }
 
 fn three_bytes(unit: u16) -> [u8; 3] {
@@ -252,7 +253,11 @@ mod tests {
 
     #[test]
     fn bytes_of_no_text_are_refused() {
-        for bytes in [&[0x80][..], &[0xED, 0xA0, 0x80], &[0xE2, 0x82], &[0xF5], &[0xC3, 0x28]] {
+        let surrogates = three_bytes(0xD83D).into_iter().chain(three_bytes(0xDE00)).collect::<Vec<_>>();
+        assert_eq!(from_order_bytes(&surrogates).as_deref(), Some("😀"));
+        // Those of one, in a form that has another place in the order.
+        let (longer, utf8) = (&[&[0xC1, 0xA1][..], &surrogates].concat()[..], "😀".as_bytes());
+        for bytes in [&[0x80][..], &[0xED, 0xA0, 0x80], &[0xE2, 0x82], &[0xF5], &[0xC3, 0x28], longer, utf8] {
             assert_eq!(from_order_bytes(bytes), None, "{bytes:?}");
         }
     }

@@ -3,17 +3,20 @@
 //! Knows nothing of what is in them.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions},
     hash::{BuildHasher, Hasher, RandomState},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
+/// Bytes of a name that file systems take: the least of those in use.
+const MOST_NAME_BYTES: usize = 255;
+
 /// A file being written beside the path at which it will appear; removed unless it does.
 ///
-/// Whoever is killed meanwhile leaves it, under a name that begins with the path's own and ends with `.partial`: nothing reads it, and it may
-/// be deleted.
+/// Whoever is killed meanwhile leaves it, under a name that begins with the path's own, as far as there is room for that, and ends with
+/// `.partial`: nothing reads it, and it may be deleted.
 ///
 /// ```
 /// use std::fs;
@@ -51,9 +54,7 @@ impl Unplaced {
 
     /// `AlreadyExists` if there is a file of this name: that one stays.
     fn named(path: &Path, random: u64) -> io::Result<Self> {
-        let mut partial = OsString::from(path);
-        partial.push(format!(".{random:016x}.partial"));
-        let partial = PathBuf::from(partial);
+        let partial = path.with_file_name(partial_name(path.file_name().unwrap_or_default(), random));
         OpenOptions::new().write(true).create_new(true).open(&partial)?;
         Ok(Self { path: partial, destination: path.to_owned() })
     }
@@ -93,6 +94,22 @@ impl Drop for Unplaced {
     }
 }
 
+/// A name of its own for the file of this name.
+fn partial_name(name: &OsStr, random: u64) -> OsString {
+    let end = format!(".{random:016x}.partial");
+    let mut partial = name.to_owned();
+    if name.len() + end.len() > MOST_NAME_BYTES {
+        let (name, mut left) = (name.to_string_lossy(), MOST_NAME_BYTES - end.len());
+        let fits = |c: &char| {
+            left = left.saturating_sub(c.len_utf8());
+            left > 0
+        };
+        partial = name.chars().take_while(fits).collect::<String>().into();
+    }
+    partial.push(end);
+    partial
+}
+
 /// Brings the names of a directory to the disk.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
@@ -124,6 +141,16 @@ mod tests {
         assert_eq!(Unplaced::named(&path, 7).err().map(|error| error.kind()), Some(ErrorKind::AlreadyExists));
         assert_eq!(fs::read_to_string(theirs.path()).unwrap(), "theirs");
         assert_ne!(Unplaced::new(&path).unwrap().path(), Unplaced::new(&path).unwrap().path());
+    }
+
+    #[test]
+    fn a_file_whose_name_is_as_long_as_it_may_be_appears_too() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["n".repeat(MOST_NAME_BYTES), "é".repeat(MOST_NAME_BYTES / 2)] {
+            let path = directory.path().join(name);
+            Unplaced::new(&path).unwrap().place(|| ()).unwrap();
+            assert!(path.exists());
+        }
     }
 
     #[test]

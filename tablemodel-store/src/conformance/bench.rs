@@ -18,6 +18,9 @@ use crate::{
     Written, key::RowKey,
 };
 
+/// Pages that a query of a clause has at most: a store which never ends is found out.
+pub(super) const MAX_PAGES: usize = 10_000;
+
 /// A store under test, with table names that no other clause uses.
 pub struct Bench {
     store: Arc<dyn TableStore>,
@@ -127,9 +130,9 @@ impl Table<'_> {
     }
 
     /// The rows of all pages as the store shows them, if it does.
-    pub(super) fn shown_rows(&self, query: &Query) -> Result<Option<Vec<Row>>, StoreError> {
+    pub(super) fn shown_rows(&self, query: &Query) -> Result<Option<Vec<Row>>, Broken> {
         let (mut query, mut rows) = (query.clone(), Vec::new());
-        loop {
+        for _ in 0..MAX_PAGES {
             let see = &mut |row: &Shown<'_>| {
                 rows.push(row.row());
                 ControlFlow::Continue(())
@@ -137,15 +140,16 @@ impl Table<'_> {
             let Some(next) = self.store.show_page(&query, see).transpose()? else { return Ok(None) };
             query.continuation = next;
             if query.continuation.is_none() {
-                return rows.into_iter().collect::<Result<_, _>>().map(Some);
+                return Ok(Some(rows.into_iter().collect::<Result<_, _>>()?));
             }
         }
+        Err(endless())
     }
 
     /// How many rows the store shows, if it does, where it is told at this one to stop.
-    pub(super) fn shown_until(&self, query: &Query, stop: usize) -> Result<Option<usize>, StoreError> {
+    pub(super) fn shown_until(&self, query: &Query, stop: usize) -> Result<Option<usize>, Broken> {
         let (mut query, mut seen) = (query.clone(), 0);
-        loop {
+        for _ in 0..MAX_PAGES {
             let see = &mut |_: &Shown<'_>| {
                 seen += 1;
                 if seen < stop { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -156,6 +160,7 @@ impl Table<'_> {
                 return Ok(Some(seen));
             }
         }
+        Err(endless())
     }
 
     /// One row that must be there.
@@ -179,9 +184,8 @@ impl Table<'_> {
         self.store.query(query).await
     }
 
-    /// All pages, one after the other; at most `MAX_PAGES`, so that a store which never ends is found out.
+    /// All pages, one after the other.
     pub(super) async fn pages(&self, query: &Query) -> Result<Vec<Page>, Broken> {
-        const MAX_PAGES: usize = 10_000;
         let (mut query, mut pages) = (query.clone(), Vec::new());
         while pages.len() < MAX_PAGES {
             let page = self.page(&query).await?;
@@ -191,7 +195,7 @@ impl Table<'_> {
                 return Ok(pages);
             }
         }
-        Err(Broken::new(format!("the query has not ended after {MAX_PAGES} pages")))
+        Err(endless())
     }
 
     /// The rows of all pages, as they came.
@@ -247,4 +251,9 @@ where
     });
     pin!(all).await;
     outputs.into_iter().flatten().collect()
+}
+
+/// What a store does whose queries do not end.
+pub(super) fn endless() -> Broken {
+    Broken::new(format!("the query has not ended after {MAX_PAGES} pages"))
 }

@@ -68,7 +68,7 @@ impl EmbeddedStoreBuilder {
         }
     }
 
-    /// Bytes of memory for what was read, taken as they are needed: a quarter, at most 1 GiB, for rows of up to about 1.7 KB that were
+    /// Bytes of memory for what was read, taken as they are needed: a quarter, at most 1 GiB, for rows of up to about 1.9 KB that were
     /// looked up by their keys; the rest for pages of the file. Default: 256 MiB.
     ///
     /// Reads are fastest while the rows in use fit in.
@@ -195,7 +195,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     initialise(&engine)?;
     drop(engine);
     match unplaced.place(|| ()) {
-        Err(failure) if failure.kind() != ErrorKind::AlreadyExists => Err(redb_engine::disk_failure(&failure)),
+        Err(failure) if failure.kind() != ErrorKind::AlreadyExists => Err(redb_engine::unopened(path, &failure)),
         _ => Ok(()),
     }
 }

@@ -13,7 +13,7 @@ use super::{
     engine::{Group, Snapshot, Space, TableId},
     seal::{damaged, sealed, unsealed},
 };
-use crate::{DateTime, PropertyName, StoreError, StoreErrorKind};
+use crate::{DateTime, PropertyName, StoreError, StoreErrorKind, validate};
 
 /// The format that this program writes, and the only one that it reads.
 pub(super) const FORMAT_VERSION: u32 = 2;
@@ -163,7 +163,8 @@ fn catalogue(snapshot: &impl Snapshot) -> Result<Catalogue, StoreError> {
         let folded = std::str::from_utf8(key).ok()?;
         let (id, rest) = body.split_first_chunk()?;
         let (created, name) = rest.split_first_chunk()?;
-        let name = std::str::from_utf8(name).ok()?.to_owned();
+        let name = std::str::from_utf8(name).ok().filter(|name| validate::table_name(name).is_ok())?.to_owned();
+        (name.to_ascii_lowercase() == folded).then_some(())?;
         let id = TableId(u64::from_le_bytes(*id));
         let created = DateTime::from_ticks(i64::from_le_bytes(*created));
         catalogue.insert(folded, TableEntry { id, name, created });
@@ -186,7 +187,8 @@ fn names(snapshot: &impl Snapshot) -> Result<Dictionary, StoreError> {
     each(snapshot, Space::Names, |key, body| {
         let id = u32::from_be_bytes(key.try_into().ok()?);
         let next = usize::try_from(id).ok()? == names.len();
-        names.push(PropertyName::from(std::str::from_utf8(body).ok()?));
+        let name = std::str::from_utf8(body).ok().filter(|name| validate::property_name(name).is_ok())?;
+        names.push(PropertyName::from(name));
         next.then_some(())
     })?;
     let (count, names) = (names.len(), Dictionary::new(names));
@@ -271,6 +273,7 @@ mod tests {
 
     #[test]
     fn records_that_make_no_sense_are_told() {
+        let table = [&[0; 16][..], b"Table"].concat();
         for (space, key, body) in [
             (Space::Meta, FORMAT_KEY, &b"1"[..]),
             (Space::Meta, FORMAT_KEY, &[0, 0, 0, 0]),
@@ -278,7 +281,10 @@ mod tests {
             (Space::Tables, b"table", b"short"),
             (Space::Tables, b"\xFF", &[0; 20]),
             (Space::Dropped, b"short", b""),
-            (Space::Names, b"shrt", b"not the next number"),
+            (Space::Tables, b"other", &table),
+            (Space::Tables, b"no", &[&[0; 16][..], b"no"].concat()),
+            (Space::Names, b"shrt", b"NotTheNextNumber"),
+            (Space::Names, &[0; 4], b"no name"),
         ] {
             let (kind, text) = kind(loaded(|group| put(group, space, key, body)));
             assert_eq!(kind, StoreErrorKind::Corrupt, "{space:?}: {text}");
@@ -289,7 +295,7 @@ mod tests {
 
     #[test]
     fn records_that_contradict_each_other_are_told() {
-        let table = |id| TableEntry { id: TableId(id), name: "Table".to_owned(), created: DateTime::MAX };
+        let table = |id, name: &str| TableEntry { id: TableId(id), name: name.to_owned(), created: DateTime::MAX };
         let counters = |last_stamp, next_table| Counters { last_stamp, next_table };
         let names = ["A", "A"].map(PropertyName::from);
         // Tables; one that is dropped; the counters; the names.
@@ -305,7 +311,8 @@ mod tests {
         ];
         for (tables, dropped, counters, names, is_right) in cases {
             let loaded = loaded(|group| {
-                tables.iter().zip(["a", "b"]).try_for_each(|(id, name)| put_table(group, name, &table(*id)))?;
+                let mut named = tables.iter().zip(["one", "two"]);
+                named.try_for_each(|(id, name)| put_table(group, name, &table(*id, name)))?;
                 drop_table(group, "gone", TableId(dropped), DateTime::MIN)?;
                 let mut all = (0_u32..).zip(names);
                 all.try_for_each(|(id, name)| put(group, Space::Names, &id.to_be_bytes(), name.as_str().as_bytes()))?;

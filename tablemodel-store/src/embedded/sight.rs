@@ -23,6 +23,7 @@ use super::{
 use crate::{
     Changed, ETag, Names, Properties, Row, StoreError, ValueRef,
     flat::{BYTES_EACH, Flat},
+    key::is_order_bytes,
 };
 
 /// A row in the file whose checksum is right.
@@ -131,8 +132,8 @@ impl<'s> Sight<'s> {
     /// The row key. Errors: `Corrupt`.
     #[inline]
     pub(crate) fn row_key(&self) -> Result<Cow<'s, str>, StoreError> {
-        match split_key(self.key).map(|(_, row)| std::str::from_utf8(row)) {
-            Some(Ok(row)) => Ok(Cow::Borrowed(row)),
+        match split_key(self.key).map(|(_, row)| (is_order_bytes(row), std::str::from_utf8(row))) {
+            Some((true, Ok(row))) => Ok(Cow::Borrowed(row)),
             _ => row_key(self.key).map(|key| Cow::Owned(key.row)),
         }
     }

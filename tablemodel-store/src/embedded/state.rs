@@ -270,7 +270,7 @@ impl State {
 
     /// Gives every operation its stamp, in order, and every row its seal.
     fn stamp(&mut self, commit: &mut PreparedCommit, spaces: &[Space]) -> Vec<Receipts> {
-        let now = u64::try_from(self.clock.now().ticks()).unwrap_or(0);
+        let now = u64::try_from(self.clock.now().min(DateTime::MAX).ticks()).unwrap_or(0);
         let PreparedCommit { batches, operations, bytes, .. } = commit;
         let receipts = batches.iter().zip(spaces).map(|(batch, space)| {
             let operations = operations.get(batch.operations.clone()).unwrap_or_default();

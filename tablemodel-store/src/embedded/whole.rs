@@ -13,6 +13,7 @@ use super::{
     codec::{OpenRow, StoredRow},
     engine::{Engine, Group, Snapshot, Space, Sync},
     keys::row_key,
+    records,
     redb_engine::{self, Access, RedbEngine},
     seal::{damaged, unsealed},
     view::View,
@@ -74,6 +75,8 @@ pub(super) fn stats(
 
 /// Reads everything and checks each checksum and count; gives the number of rows.
 pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
+    // They were read when the store was opened; here it is asked what the file holds now.
+    records::load(&view.snapshot)?;
     let mut total = 0;
     for (_, table) in view.catalogue.sorted() {
         let space = Space::Rows(table.id);
@@ -120,7 +123,7 @@ impl Backup {
     /// it, also where this future is dropped, or an error comes after the file.
     pub async fn place_then(self, placed: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let Self { unplaced, path } = self;
-        blocking(move || unplaced.place(placed).map_err(|failure| about(&path, refused(&failure)))).await
+        blocking(move || unplaced.place(placed).map_err(|failure| about(&path, refused(&path, &failure)))).await
     }
 }
 
@@ -149,10 +152,10 @@ fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<Unplaced, StoreErro
     Ok(unplaced)
 }
 
-fn refused(failure: &std::io::Error) -> StoreError {
+fn refused(path: &Path, failure: &std::io::Error) -> StoreError {
     match failure.kind() {
         ErrorKind::AlreadyExists => taken(),
-        _ => redb_engine::disk_failure(failure),
+        _ => redb_engine::unopened(path, failure),
     }
 }
 
@@ -200,7 +203,7 @@ mod tests {
     use redb::backends::InMemoryBackend;
 
     use super::*;
-    use crate::embedded::{catalogue::Catalogue, dictionary::Dictionary, engine::TableId, records};
+    use crate::embedded::{catalogue::Catalogue, dictionary::Dictionary, engine::TableId};
 
     #[test]
     fn a_view_is_copied_to_an_empty_file_only() {
@@ -213,5 +216,22 @@ mod tests {
         used.apply(Sync::Disk, |group| group.create(Space::Rows(TableId(1)))).unwrap();
         assert_eq!(copy(&view, &used).unwrap_err().kind(), StoreErrorKind::Denied);
         copy(&view, &empty()).unwrap();
+    }
+
+    #[test]
+    fn a_check_reads_the_records_of_tables_and_names_as_well() {
+        let engine = redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        engine.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
+        let view = || View::alone(engine.snapshot().unwrap(), Catalogue::default(), Dictionary::new([]));
+        assert_eq!(check(&view()).unwrap(), 0);
+        for space in [Space::Meta, Space::Tables, Space::Dropped, Space::Names] {
+            let key = if space == Space::Meta { &b"state"[..] } else { b"key" };
+            engine.apply(Sync::Disk, |group| group.put(space, key, b"damaged")).unwrap();
+            assert_eq!(check(&view()).unwrap_err().kind(), StoreErrorKind::Corrupt, "{space:?}");
+            engine.apply(Sync::Disk, |group| group.remove(space, key)).unwrap();
+            if space == Space::Meta {
+                engine.apply(Sync::Disk, |group| records::put_counters(group, records::Counters::default())).unwrap();
+            }
+        }
     }
 }

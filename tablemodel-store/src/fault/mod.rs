@@ -45,6 +45,13 @@ struct State {
     crashes: usize,
 }
 
+/// A call on its way.
+struct Begun {
+    course: Course,
+    /// How often the store had crashed before it.
+    crashes: usize,
+}
+
 /// How the store treats a call that a plan let through in some way.
 enum Course {
     Plain,
@@ -91,9 +98,9 @@ impl FaultStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn begin(&self, request: Request<'_>) -> Result<Course, StoreError> {
+    async fn begin(&self, request: Request<'_>) -> Result<Begun, StoreError> {
         let (fault, crashes) = self.lock().next_fault(request)?;
-        Ok(match fault {
+        let course = match fault {
             None => Course::Plain,
             Some(Fault::Error(error)) => return Err(error),
             Some(Fault::Torn { operations }) if matches!(request, Request::Commit(_)) => Course::Tear(operations),
@@ -110,16 +117,18 @@ impl FaultStore {
                 }
                 Course::Plain
             }
-        })
+        };
+        Ok(Begun { course, crashes })
     }
 
     /// The answer to a call that was carried out.
-    fn end<T>(&self, course: &Course, writes: bool, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        match course {
+    fn end<T>(&self, begun: &Begun, writes: bool, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        match begun.course {
             Course::Crash => Err(self.crash()),
             Course::LoseReply if writes => Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "the reply was lost")),
             Course::LoseReply => Err(StoreError::new(StoreErrorKind::Unavailable, "the reply was lost; read again")),
-            _ if self.is_crashed() => Err(closed()), // by another call, while this one was on its way
+            // By another call, while this one was on its way: whoever waited for it is no more, even if the store was revived.
+            _ if self.lock().crashes != begun.crashes => Err(closed()),
             _ => result,
         }
     }
@@ -135,9 +144,9 @@ impl FaultStore {
         request: Request<'_>,
         carried_out: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let course = self.begin(request).await?;
+        let begun = self.begin(request).await?;
         let result = carried_out.await;
-        self.end(&course, request.writes(), result)
+        self.end(&begun, request.writes(), result)
     }
 }
 
@@ -190,29 +199,29 @@ impl TableStore for FaultStore {
     }
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {
-        let course = self.begin(Request::Query(query)).await?;
+        let begun = self.begin(Request::Query(query)).await?;
         validate::query(query)?; // before a short page hides its limit
         let mut inner = unwrapped(query)?;
-        if let Course::Short(rows) = course {
+        if let Course::Short(rows) = begun.course {
             inner.limit = inner.limit.min(rows);
         }
         // Asked for an empty page too, so that a bad query is refused.
         let mut result = self.inner.query(&inner).await;
-        if let (Course::Empty, Ok(page)) = (&course, &mut result) {
+        if let (Course::Empty, Ok(page)) = (&begun.course, &mut result) {
             *page = Page { rows: Vec::new(), continuation: Some(wrapped(&inner)) };
         }
-        self.end(&course, false, result)
+        self.end(&begun, false, result)
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        let course = self.begin(Request::Commit(batches)).await?;
-        if let Course::Tear(operations) = course {
+        let begun = self.begin(Request::Commit(batches)).await?;
+        if let Course::Tear(operations) = begun.course {
             // Whatever the store inside says, nobody is there to hear it.
             let _ = self.inner.commit(&torn(batches, operations)).await;
             return Err(self.crash());
         }
         let result = self.inner.commit(batches).await;
-        self.end(&course, true, result)
+        self.end(&begun, true, result)
     }
 }
 

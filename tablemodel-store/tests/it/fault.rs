@@ -6,8 +6,8 @@ use std::{
 };
 
 use tablemodel_store::{
-    Action, Batch, Capabilities, DateTime, KeyRange, MemoryStore, Page, Properties, Query, RowKey, StoreError,
-    StoreErrorKind,
+    Action, Batch, Capabilities, DateTime, KeyRange, MemoryStore, Page, Properties, Query, Receipts, Row, RowKey,
+    StoreError, StoreErrorKind,
     StoreErrorKind::*,
     TableStore,
     clock::{Clock, ManualClock, Sleep},
@@ -201,6 +201,58 @@ async fn a_call_delayed_before_a_crash_is_not_carried_out_after_it() {
         assert_eq!(kind(store.commit(&[batch("new")]).await), Closed);
         assert!(!exists(&inner, "new").await);
     }
+}
+
+/// Answers after the process died of another call, and a new one took its place.
+struct Outlived {
+    inner: MemoryStore,
+    around: Arc<OnceLock<FaultStore>>,
+}
+
+#[async_trait::async_trait]
+impl TableStore for Outlived {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.inner.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        self.inner.query(query).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let result = self.inner.commit(batches).await;
+        let around = self.around.get().unwrap();
+        assert_eq!(kind(around.list_tables().await), Closed);
+        around.revive();
+        result
+    }
+}
+
+#[tokio::test]
+async fn nobody_hears_the_end_of_a_call_during_which_the_process_died() {
+    let (inner, around) = (MemoryStore::new(), Arc::new(OnceLock::new()));
+    inner.create_table("Tab").await.unwrap();
+    let outlived = Outlived { inner: inner.clone(), around: around.clone() };
+    let store = FaultStore::new(Arc::new(outlived), Script::new().at(1, Fault::CrashBefore));
+    assert!(around.set(store.clone()).is_ok());
+    assert_eq!(kind(store.commit(&[batch("new")]).await), Closed);
+    assert!(exists(&inner, "new").await && !store.is_crashed());
 }
 
 #[tokio::test]

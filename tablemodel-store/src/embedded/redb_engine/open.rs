@@ -99,6 +99,8 @@ pub(crate) fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
     match failure.kind() {
         ErrorKind::NotFound if parent_is_missing => denied("its directory does not exist; create it first"),
         ErrorKind::NotFound => denied("there is no such file; create the store first"),
+        ErrorKind::NotADirectory => denied("its directory is a file; give another path"),
+        ErrorKind::InvalidFilename => denied("this is no name of a file, or it is too long; give another"),
         _ if path.is_dir() => denied("this is a directory; give the path of a file"),
         _ => disk_failure(failure),
     }

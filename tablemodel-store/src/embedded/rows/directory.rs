@@ -18,10 +18,11 @@ use super::{
     set::{Body, Head, Held, SET_BYTES, Set},
 };
 
-/// Sets that are made together, when the first of them is needed; and so many there are from the beginning.
+/// Sets that are made together, when the first of them is needed; and so many there are from the beginning. Their rows are so much
+/// memory that an allocator takes it from the system, and not from the midst of what is small.
 const CHUNK: usize = 1 << FIRST_BITS;
 /// First bits of a mark by which a set is found as long as none was divided.
-const FIRST_BITS: u32 = 6;
+const FIRST_BITS: u32 = 7;
 /// More bits than are needed to tell all sets apart: sets that have many rows are divided, and those that have few are not.
 const MORE_BITS: u32 = 1;
 /// Memory of the sets that are made together, and of what says where they are.

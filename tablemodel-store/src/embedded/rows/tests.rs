@@ -102,7 +102,7 @@ fn rows_that_are_found_while_others_write_are_whole() {
         for seed in 0..2_u32 {
             let (rows, keys) = (&rows, keys.clone());
             scope.spawn(move || {
-                for round in 0..20_u32 {
+                for round in 0..200_u32 {
                     for key in keys.clone().filter(|key| key % 2 == seed) {
                         let [byte, ..] = key.wrapping_mul(31).wrapping_add(round).to_le_bytes();
                         put(rows, &key.to_le_bytes(), &vec![byte; 3 * usize::from(byte)]);
@@ -110,7 +110,7 @@ fn rows_that_are_found_while_others_write_are_whole() {
                 }
             });
             scope.spawn(move || {
-                for _ in 0..20 {
+                for _ in 0..200 {
                     let mut found = (0..2_000_u32).filter_map(|key| found(rows, SPACE, &key.to_le_bytes()));
                     assert!(found.all(|value| is_whole(&value)));
                 }

@@ -105,6 +105,12 @@ fn missing_files_and_directories_are_refused() {
     refused(&nowhere, EmbeddedStore::open(&nowhere), StoreErrorKind::Denied, "directory does not exist");
     refused(directory.path(), EmbeddedStore::open(directory.path()), StoreErrorKind::Denied, "directory");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    if cfg!(unix) {
+        let (file, long) = (directory.path().join("file"), directory.path().join("n".repeat(256)));
+        fs::write(&file, "").unwrap();
+        refused(&file.join("store"), EmbeddedStore::open(file.join("store")), StoreErrorKind::Denied, "is a file");
+        refused(&long, EmbeddedStore::open(&long), StoreErrorKind::Denied, "too long");
+    }
 }
 
 #[test]

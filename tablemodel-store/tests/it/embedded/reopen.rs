@@ -76,6 +76,19 @@ async fn etags_rise_over_reopening_though_the_clock_steps_back() {
 }
 
 #[tokio::test]
+async fn a_clock_beyond_the_last_time_leaves_a_store_that_opens() {
+    let (_directory, path) = place();
+    let clock = ManualClock::new(DateTime::from_ticks(i64::MAX));
+    let open = || EmbeddedStore::builder().clock(clock.clone()).open(&path).unwrap();
+    open().create_table("Table").await.unwrap();
+    for number in 0..2 {
+        put(&open(), "Table", "r", number).await.unwrap();
+    }
+    let row = open().get("Table", &RowKey::new("p", "r")).await.unwrap().unwrap();
+    assert!(row.timestamp >= DateTime::MAX, "{}", row.timestamp);
+}
+
+#[tokio::test]
 async fn a_dropped_tables_name_is_free_at_once_and_its_rows_never_come_back() {
     let (_directory, path) = place();
     let store = EmbeddedStore::open(&path).unwrap();

@@ -44,6 +44,7 @@ pub(super) const BUGS: &[Bug] = &[
         &["pages::a_page_shown_ends_at_the_row_where_it_is_told_to"],
         Twist::ShownOn,
     ),
+    bug("the first page is shown again and again", &["pages::pages_shown_hold_the_rows"], Twist::ShownAgain),
     bug(
         "an insert replaces",
         &["actions::an_insert_needs_a_missing_row", "concurrency::one_of_many_inserts_wins"],
@@ -349,6 +350,7 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::Pages(forgiving),
     ),
     bug("queries end after a page", &["pages::more_than_1000_rows_come_in_several_pages"], Twist::Page(end)),
+    bug("pages are empty and have no last", &["pages::the_limit_may_change_between_pages"], Twist::Page(go_on)),
     bug("the last page has a continuation", &["pages::the_last_page_has_no_continuation"], Twist::Pages(never_end)),
     bug(
         "tables are created twice",

@@ -60,6 +60,8 @@ enum Twist {
     ShownPage(fn(&mut Vec<Row>)),
     /// A page goes on being shown where it is told to stop.
     ShownOn,
+    /// The first page is shown again and again.
+    ShownAgain,
     Query(fn(&mut Query)),
     Pages(for<'a> fn(&'a MemoryStore, &'a Query) -> Answer<'a, Page>),
     Page(fn(&Query, &mut Page)),
@@ -156,10 +158,15 @@ impl TableStore for Sabotaged {
     ) -> Option<Result<Option<Continuation>, StoreError>> {
         let (twist, stops): (fn(&mut Vec<Row>), _) = match self.twist {
             Twist::ShownPage(twist) => (twist, true),
+            Twist::ShownAgain => (|_| (), true),
             Twist::ShownOn => (|_| (), false),
             _ => return None,
         };
-        let Poll::Ready(page) = self.inner.query(query).as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+        let mut query = query.clone();
+        if matches!(self.twist, Twist::ShownAgain) {
+            query.continuation = None;
+        }
+        let Poll::Ready(page) = self.inner.query(&query).as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
             return None;
         };
         Some(page.map(|mut page| {

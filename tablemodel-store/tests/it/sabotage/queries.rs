@@ -198,6 +198,11 @@ pub(super) fn end(_: &Query, page: &mut Page) {
     page.continuation = None;
 }
 
+pub(super) fn go_on(_: &Query, page: &mut Page) {
+    page.rows.clear();
+    page.continuation = Some(Continuation::new("on"));
+}
+
 pub(super) fn never_end<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
     Box::pin(async move {
         let mut page = store.query(query).await?;
