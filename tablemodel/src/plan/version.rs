@@ -70,6 +70,12 @@ pub(crate) fn writer(schema: &'static EntitySchema, row: &Row) -> Result<Writer>
     }
 }
 
+/// Whether the version that wrote the row of a target holds this total; one that is not known is taken to.
+pub(crate) fn writes_total(schema: &'static EntitySchema, row: &Row, property: &str) -> bool {
+    let Ok(Writer::Older(older)) = writer(schema, row) else { return true };
+    older.property(property).is_some_and(|property| property.aggregate)
+}
+
 /// That this program may write over the row: it knows what the row holds, and every row that was derived from it.
 pub(crate) fn check_writable(schema: &'static EntitySchema, row: &Row) -> Result<()> {
     match writer(schema, row)? {

@@ -19,6 +19,7 @@ use crate::{
         shape,
         states::Setting,
         system::{self},
+        version,
     },
     rooms::{
         aggregate::{self, Rank},
@@ -127,7 +128,9 @@ impl BatchPlan {
         }
         let before_batch = Earlier { known, plan: self, partition };
         let target = || before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
-        let target = into.is_held().then(target).flatten();
+        // A version that does not hold it leaves that to its cell, and needs none that says nothing.
+        let holds = |head: &Cow<'_, Row>| version::writes_total(into.target, head, into.property.property);
+        let target = into.is_held().then(target).flatten().filter(holds);
         let stored = target.map(|head| self.held_by(into, head.into_owned(), &before_batch)).transpose()?;
         if total == before && !comes_or_goes && !is_ranked {
             return Ok(None);

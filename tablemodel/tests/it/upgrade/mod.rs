@@ -8,6 +8,7 @@ mod histories;
 mod newer;
 mod reads;
 mod repairs;
+mod totals;
 mod writes;
 
 use std::collections::BTreeMap;
