@@ -156,14 +156,12 @@ impl Rows {
 
     /// Takes out the rows that the change changes: to be called before any reader can see it, unless it is not noticed.
     pub(super) fn take_out(&self, change: Change, marks: impl IntoIterator<Item = Mark>) {
-        if self.chunks > 0 {
-            let sets = self.sets();
-            for mark in marks {
-                sets.change(mark, |held| {
-                    held.forget(mark, change.number);
-                    true
-                });
-            }
+        for mark in marks.into_iter().take_while(|_| self.chunks > 0) {
+            // Made even where nothing is kept: who is about to keep the first row must learn of the change.
+            self.sets().change(mark, |held| {
+                held.forget(mark, change.number);
+                true
+            });
         }
     }
 

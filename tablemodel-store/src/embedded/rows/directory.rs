@@ -3,7 +3,7 @@
 //! Knows no change.
 
 use std::{
-    mem::size_of,
+    ops::Range,
     sync::{
         OnceLock,
         atomic::{
@@ -20,13 +20,15 @@ use super::{
 
 /// Sets that are made together, when the first of them is needed; and so many there are from the beginning. Their rows are so much
 /// memory that an allocator takes it from the system, and not from the midst of what is small.
-const CHUNK: usize = 1 << FIRST_BITS;
+pub(super) const CHUNK: usize = 1 << FIRST_BITS;
 /// First bits of a mark by which a set is found as long as none was divided.
 const FIRST_BITS: u32 = 7;
 /// More bits than are needed to tell all sets apart: sets that have many rows are divided, and those that have few are not.
 const MORE_BITS: u32 = 1;
+/// Entries of the directory for each set, at most.
+pub(super) const MOST_ENTRIES: usize = 2 << MORE_BITS;
 /// Memory of the sets that are made together, and of what says where they are.
-pub(super) const CHUNK_BYTES: usize = CHUNK * (SET_BYTES + (2 << MORE_BITS) * size_of::<AtomicU32>());
+pub(super) const CHUNK_BYTES: usize = CHUNK * (SET_BYTES + MOST_ENTRIES * size_of::<AtomicU32>());
 
 /// All sets.
 ///
@@ -41,6 +43,13 @@ pub(super) struct Directory {
     chunks: Box<[OnceLock<Chunk>]>,
     /// Sets in use.
     used: AtomicU32,
+}
+
+/// The entries of the marks that begin so, where so many bits stand for an entry.
+fn entries(beginning: u32, bits: u32) -> Range<usize> {
+    let others = bits - beginning.ilog2();
+    let entry = |beginning: u32| ((beginning << others) as usize) - (1 << bits);
+    entry(beginning)..entry(beginning) + (1 << others)
 }
 
 /// Some sets. Heads are beside heads.
@@ -88,13 +97,13 @@ impl Directory {
 
     /// Divides a set. Whether there was another one to be had.
     pub(super) fn divide(&self, held: &mut Held<'_>) -> bool {
-        // Marks that are alike in so many bits stay together.
-        let Some(bits) = self.bits.checked_sub(held.beginning().ilog2() + 1) else { return false };
+        if held.beginning().ilog2() >= self.bits {
+            return false; // marks that are alike in so many bits stay together
+        }
         let Some((number, other)) = self.another() else { return false };
         held.divide(other, |beginning| {
-            let first = ((beginning << bits) as usize) - self.numbers.len();
-            let entries = self.numbers.iter().skip(first).take(1 << bits);
-            entries.for_each(|entry| entry.store(number, Release));
+            let entries = self.numbers.get(entries(beginning, self.bits)).unwrap_or_default();
+            entries.iter().for_each(|entry| entry.store(number, Release));
         });
         true
     }
@@ -108,6 +117,12 @@ impl Directory {
         Some((number, chunk.get_or_init(|| Chunk::new(|_| Head::default())).set(number)?))
     }
 
+    /// Sets in use.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        self.used.load(Relaxed) as usize
+    }
+
     /// Bytes that are taken.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
@@ -117,5 +132,26 @@ impl Directory {
             .filter_map(OnceLock::get)
             .map(|sets| size_of_val(&*sets.heads) + size_of_val(&*sets.bodies));
         sets.sum::<usize>() + size_of_val(&*self.numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entries_of_marks_are_those_of_both_halves_of_them() {
+        for bits in [8, 10, 20] {
+            assert_eq!(entries(1, bits), 0..1 << bits);
+            for beginning in [0b1, 0b10, 0b1011, 0b1000_0000, 0b1111_1111] {
+                let [first, second] = [0, 1].map(|bit| entries(beginning << 1 | bit, bits));
+                assert_eq!(first.start..second.end, entries(beginning, bits));
+                assert_eq!(first.end, second.start);
+                assert_eq!(first.len(), second.len());
+            }
+            let last = entries(1 << bits | 5, bits);
+            assert_eq!(last, 5..6);
+            assert_eq!(Mark(5 << (64 - bits)).first_bits(bits), 5);
+        }
     }
 }

@@ -11,11 +11,11 @@ use std::sync::{
     },
 };
 
-use super::{Mark, ReadRow, row::WORD_BYTES};
+use super::{Mark, ReadRow, directory::MOST_ENTRIES, row::WORD_BYTES};
 
-/// Memory of one set, with all that it holds.
-pub(super) const SET_BYTES: usize = 2 * 1024;
-/// Memory of a lock with what it guards, at most: where the system's own are taken (macOS among others), they are larger than on Linux.
+/// Memory of one set, with all that it holds: 2 KiB with its share of the directory.
+pub(super) const SET_BYTES: usize = 2 * 1024 - MOST_ENTRIES * size_of::<AtomicU32>();
+/// Memory of a lock with what it guards, at most, in place: where the system's own are taken (macOS among others), it is larger than on Linux.
 const LOCK_BYTES: usize = 32;
 /// Words of the rows of one set; a row that does not fit in is not kept.
 pub(super) const WORDS: usize = (SET_BYTES - size_of::<Head>() - LOCK_BYTES) / WORD_BYTES;
@@ -249,9 +249,10 @@ impl Held<'_> {
             other.held(|other| {
                 other.writing.changed = held.changed();
                 other.write(|other| other.fill(beginning | 1, &theirs));
+                // Before anybody can see that these marks are here no more; and before anybody divides the other once more, for
+                // which he would have to hold its lock.
+                publish(beginning | 1);
             });
-            // Before anybody can see that these marks are here no more.
-            publish(beginning | 1);
         });
     }
 
@@ -265,11 +266,11 @@ impl Held<'_> {
     /// Changes what others read without the lock.
     fn write<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let head = self.set.head;
-        let version = head.version.load(Relaxed);
-        head.version.store(version + 1, Relaxed);
+        let changing = head.version.load(Relaxed) | 1;
+        head.version.store(changing, Relaxed);
         fence(Release);
         let written = write(self);
-        head.version.store(version + 2, Release);
+        head.version.store(changing + 1, Release);
         written
     }
 

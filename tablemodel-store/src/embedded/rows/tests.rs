@@ -1,8 +1,10 @@
 //! Kept rows: sets, memory, and schedules of readers and the writer.
 
+use std::sync::Barrier;
+
 use proptest::prelude::*;
 
-use super::{set::SET_BYTES, *};
+use super::{directory::CHUNK, set::SET_BYTES, *};
 use crate::embedded::engine::TableId;
 
 const SPACE: Space = Space::Rows(TableId(1));
@@ -93,36 +95,88 @@ fn rows_are_all_found_while_there_is_memory_for_them_and_few_of_them_take_little
     assert_eq!(found.count(), many as usize);
 }
 
-/// Rows of many sizes come and go in few sets, which are divided meanwhile.
-#[test]
-fn rows_that_are_found_while_others_write_are_whole() {
-    let (rows, keys) = (Rows::new(4 * CHUNK_BYTES), 0..2_000_u32);
-    let is_whole = |value: &[u8]| value.first().is_none_or(|first| value.iter().all(|byte| byte == first));
-    std::thread::scope(|scope| {
-        for seed in 0..2_u32 {
-            let (rows, keys) = (&rows, keys.clone());
-            scope.spawn(move || {
-                for round in 0..200_u32 {
-                    for key in keys.clone().filter(|key| key % 2 == seed) {
-                        let [byte, ..] = key.wrapping_mul(31).wrapping_add(round).to_le_bytes();
-                        put(rows, &key.to_le_bytes(), &vec![byte; 3 * usize::from(byte)]);
-                    }
-                }
-            });
-            scope.spawn(move || {
-                for _ in 0..200 {
-                    let mut found = (0..2_000_u32).filter_map(|key| found(rows, SPACE, &key.to_le_bytes()));
-                    assert!(found.all(|value| is_whole(&value)));
-                }
-            });
+const STRESS_KEYS: u32 = 1_000;
+
+/// What the newest commit left of each key of a stress.
+fn versions() -> Vec<AtomicU64> {
+    (0..STRESS_KEYS).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// A value that tells its key and version, and that it is whole.
+fn told(key: u32, version: u64) -> Vec<u8> {
+    let word = u64::from(key) << 32 | version;
+    word.to_le_bytes().repeat(1 + (key as usize * 7 + version as usize) % 150)
+}
+
+/// Looks a row up as a reader does: what it finds is whole, and no older than what was committed before.
+fn look_up(rows: &Rows, committed: &[AtomicU64], key: u32) {
+    let (bytes, newest) = (key.to_le_bytes(), &committed[key as usize]);
+    let floor = newest.load(SeqCst);
+    match found(rows, SPACE, &bytes) {
+        Some(value) => {
+            let word = u64::from_le_bytes(value[..8].try_into().unwrap());
+            let version = word & u64::from(u32::MAX);
+            assert_eq!(value, told(key, version), "key {key}");
+            assert!(version >= floor, "key {key}: {version}, and {floor} was committed");
         }
-    });
+        None => {
+            let ended = rows.ended();
+            let version = newest.load(SeqCst);
+            rows.put(&row(&bytes, &told(key, version)), ended);
+        }
+    }
+}
+
+/// Changes some rows as the writer does.
+fn change(rows: &Rows, committed: &[AtomicU64], seed: u32) {
+    let keys: Vec<_> = (0..8).map(|n| (seed * 31 + n * 57) % STRESS_KEYS).collect();
+    let change = rows.begin();
+    rows.take_out(change, keys.iter().map(|key| Mark::of(SPACE, &key.to_le_bytes())).filter(|_| change.is_noticed));
+    for key in &keys {
+        committed[*key as usize].fetch_add(1, SeqCst);
+    }
+    rows.end();
+}
+
+/// Sets are divided all the while: each round begins without any.
+#[test]
+fn many_readers_and_a_writer_find_whole_rows_that_are_not_stale() {
+    for round in 0..40 {
+        let (rows, committed, begin) = (Rows::new(16 * CHUNK_BYTES), versions(), Barrier::new(4));
+        std::thread::scope(|scope| {
+            for reader in 0..3 {
+                let (rows, committed, begin) = (&rows, &committed, &begin);
+                scope.spawn(move || {
+                    begin.wait();
+                    for at in 0..8_000_u32 {
+                        look_up(
+                            rows,
+                            committed,
+                            at.wrapping_mul(2_654_435_761).wrapping_add(reader + round) % STRESS_KEYS,
+                        );
+                    }
+                });
+            }
+            begin.wait();
+            (0..400).for_each(|seed| change(&rows, &committed, seed + round));
+        });
+        assert!(rows.sets.get().is_some_and(|sets| sets.used() > CHUNK), "none was divided");
+    }
+}
+
+#[test]
+fn until_a_row_is_kept_commits_take_no_memory() {
+    let rows = Rows::new(4 * CHUNK_BYTES);
+    let change = rows.begin();
+    rows.take_out(change, []);
+    rows.end();
+    assert!(rows.sets.get().is_none());
 }
 
 proptest! {
     #[test]
     fn rows_take_no_more_memory_than_they_may(
-        chunks in 0..3_usize,
+        chunks in 0..6_usize,
         put_rows in prop::collection::vec((any::<u16>(), 0..SET_BYTES), 0..400),
     ) {
         let rows = Rows::new(chunks * CHUNK_BYTES);

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A key's mark: keys of one half begin with a one.
+/// A key's mark: keys of one half begin with a one, and many look alike.
 fn mark(key: u8) -> Mark {
-    Mark(u64::from(key) | u64::from(key % 2) << 63)
+    Mark(u64::from(key) << 8 | u64::from(key % 3) | u64::from(key % 2) << 63)
 }
 
 fn row(key: u8, value: &[u8]) -> ReadRow {
@@ -97,7 +97,10 @@ proptest! {
         let (set, other) = (Alone::of(1), Alone::default());
         keys.iter().for_each(|key| put(set.set(), &row(*key, &[*key])));
         set.set().held(|held| held.writing.changed = 7);
-        set.set().held(|held| held.divide(other.set(), |beginning| assert_eq!(beginning, 0b11)));
+        set.set().held(|held| held.divide(other.set(), |beginning| {
+            assert_eq!(beginning, 0b11);
+            assert!(other.1.writing.try_lock().is_err(), "it could be divided before it is found");
+        }));
         for key in 0..24 {
             let (has, lacks) = if key % 2 == 1 { (other.set(), set.set()) } else { (set.set(), other.set()) };
             prop_assert_eq!(found(has, key), keys.contains(&key).then(|| vec![key]));
@@ -141,4 +144,23 @@ fn what_is_read_while_the_set_is_changed_is_not_believed() {
         held.write(|held| assert!(held.set.head.unchanged(|| ()).is_none(), "a change is under way"));
     });
     assert_eq!((found(set.set(), 2), found(set.set(), 4)), (Some(vec![3; 100]), Some(vec![4; 100])));
+}
+
+#[test]
+fn what_was_found_stays_so_when_one_before_it_goes() {
+    let set = Alone::of(1);
+    (0..3).for_each(|key| put(set.set(), &row(key, &[key; 100])));
+    assert!(found(set.set(), 2).is_some());
+    set.set().change(mark(0), |held| held.remove(mark(0)));
+    // Others come until the one goes that was never found; the next to go is not the one that was.
+    let mut others = (10..).map(|key| row(key, &[key; 100]));
+    while found_without_a_note(&set, 1) {
+        put(set.set(), &others.next().unwrap());
+    }
+    put(set.set(), &others.next().unwrap());
+    assert!(found_without_a_note(&set, 2));
+}
+
+fn found_without_a_note(set: &Alone, key: u8) -> bool {
+    set.set().held(|held| held.find(mark(key)).is_some())
 }
