@@ -129,6 +129,28 @@ impl Table<'_> {
         Ok(Some([whole?.filter(|_| there), kept]))
     }
 
+    /// Whether the store tells of a row at once, if it does so.
+    pub(super) fn tells_at_once(&self, key: &RowKey) -> Option<Result<bool, StoreError>> {
+        let told = self.store.get_at_once(&self.name, key)?;
+        Some(told.map(|row| row.is_some()))
+    }
+
+    /// Whether the store shows a row, if it shows rows.
+    pub(super) fn shows(&self, key: &RowKey) -> Option<Result<bool, StoreError>> {
+        self.store.show(&self.name, key, &mut |_| ())
+    }
+
+    /// How many rows of a page the store shows, if it does.
+    pub(super) fn show_page(&self, query: &Query) -> Option<Result<usize, StoreError>> {
+        let mut seen = 0;
+        let see = &mut |_: &Shown<'_>| {
+            seen += 1;
+            ControlFlow::Continue(())
+        };
+        let told = self.store.show_page(query, see)?;
+        Some(told.map(|_| seen))
+    }
+
     /// The rows of all pages as the store shows them, if it does.
     pub(super) fn shown_rows(&self, query: &Query) -> Result<Option<Vec<Row>>, Broken> {
         let (mut query, mut rows) = (query.clone(), Vec::new());

@@ -292,6 +292,7 @@ macro_rules! __conformance_clauses {
                 a_continuation_of_nobody_is_refused,
                 pages_shown_hold_the_rows,
                 a_page_shown_ends_at_the_row_where_it_is_told_to,
+                a_page_is_not_shown_where_a_query_is_refused,
             }
             etags Nothing {
                 every_write_gives_a_new_etag,

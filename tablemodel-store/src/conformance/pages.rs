@@ -201,3 +201,24 @@ pub(super) async fn a_page_shown_ends_at_the_row_where_it_is_told_to(bench: &Ben
     }
     Ok(())
 }
+
+pub(super) async fn a_page_is_not_shown_where_a_query_is_refused(bench: &Bench) -> Checked {
+    let table = filled(bench).await?;
+    let all = table.query(KeyRange::table());
+    let (_, middle) = first_rows(&table, all.clone().limited(4), 4).await?;
+    let forged = Query { continuation: Some(Continuation::new("x")), ..all.clone() };
+    let queries = [
+        ("a limit of 0", all.clone().limited(0)),
+        ("a limit of 1001", all.clone().limited(1001)),
+        ("a continuation of nobody", forged),
+        ("a continuation of another query", Query { range: KeyRange::partition("p"), ..middle }),
+    ];
+    for (what, query) in queries {
+        if let Some(told) = table.show_page(&query) {
+            refused(told, InvalidInput, &format!("a page shown with {what}"))?;
+        }
+    }
+    let shown = table.show_page(&Query { select: Some(vec!["N".into()]), ..all });
+    ensure!(shown.is_none(), "rows are shown whole, and not for a query with a projection: {shown:?}");
+    Ok(())
+}

@@ -123,6 +123,15 @@ pub(super) async fn every_call_on_a_missing_table_says_so(bench: &Bench) -> Chec
     table.name = bench.name();
     refused(table.get("p", "r").await, TableNotFound, "a point read")?;
     refused(table.page(&table.query(KeyRange::table())).await, TableNotFound, "a query")?;
+    let key = RowKey::new("p", "r");
+    for (what, told) in [("a point read told at once", table.tells_at_once(&key)), ("a row shown", table.shows(&key))] {
+        if let Some(told) = told {
+            refused(told, TableNotFound, what)?;
+        }
+    }
+    if let Some(told) = table.show_page(&table.query(KeyRange::table())) {
+        refused(told, TableNotFound, "a page shown")?;
+    }
     let commit = table.commit(table.batch("p").with("r", Action::Insert(n(1)))).await;
     refused_at(commit, TableNotFound, (0, 0), "a commit")
 }

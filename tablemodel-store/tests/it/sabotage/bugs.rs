@@ -44,6 +44,7 @@ pub(super) const BUGS: &[Bug] = &[
         &["pages::a_page_shown_ends_at_the_row_where_it_is_told_to"],
         Twist::ShownOn,
     ),
+    bug("any limit is shown", &["pages::a_page_is_not_shown_where_a_query_is_refused"], Twist::ShownFreely),
     bug("the first page is shown again and again", &["pages::pages_shown_hold_the_rows"], Twist::ShownAgain),
     bug(
         "an insert replaces",

@@ -62,6 +62,8 @@ enum Twist {
     ShownOn,
     /// The first page is shown again and again.
     ShownAgain,
+    /// Pages are shown whatever their limit.
+    ShownFreely,
     Query(fn(&mut Query)),
     Pages(for<'a> fn(&'a MemoryStore, &'a Query) -> Answer<'a, Page>),
     Page(fn(&Query, &mut Page)),
@@ -158,13 +160,15 @@ impl TableStore for Sabotaged {
     ) -> Option<Result<Option<Continuation>, StoreError>> {
         let (twist, stops): (fn(&mut Vec<Row>), _) = match self.twist {
             Twist::ShownPage(twist) => (twist, true),
-            Twist::ShownAgain => (|_| (), true),
+            Twist::ShownAgain | Twist::ShownFreely => (|_| (), true),
             Twist::ShownOn => (|_| (), false),
             _ => return None,
         };
         let mut query = query.clone();
-        if matches!(self.twist, Twist::ShownAgain) {
-            query.continuation = None;
+        match self.twist {
+            Twist::ShownAgain => query.continuation = None,
+            Twist::ShownFreely => query.limit = query.limit.clamp(1, 1_000),
+            _ => {}
         }
         let Poll::Ready(page) = self.inner.query(&query).as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
             return None;
