@@ -55,8 +55,9 @@ impl Mark {
 /// The rows looked up last, in so many bytes of memory.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// Made when the first row is kept.
+    /// Made when the first row is kept, or a change is noticed.
     sets: OnceLock<Directory>,
+    /// Chunks of sets, at most.
     chunks: usize,
     begun: AtomicU64,
     ended: AtomicU64,
