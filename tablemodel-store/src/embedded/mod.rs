@@ -12,6 +12,7 @@ mod engine;
 mod guest;
 mod kept;
 mod keys;
+mod lanes;
 mod numbers;
 mod options;
 mod pace;

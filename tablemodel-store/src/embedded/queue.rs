@@ -3,7 +3,6 @@
 //! Nothing is done here. Also who waits for the disk tells the writer through the queue, so that the writer can wait for both.
 
 use std::{
-    collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
@@ -14,17 +13,23 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::{
     acknowledger::Failed,
     aside::Aside,
+    lanes::Lanes,
     state::{Reply, Work},
 };
 use crate::StoreError;
 
 /// Requests that one commit takes at most.
 const MAX_GROUP_REQUESTS: usize = 256;
+/// Requests of many that are begun at once, and that go with one in a hurry, at most: about twenty milliseconds of work, for which one
+/// that comes then waits.
+const MANY_AT_ONCE: usize = 128;
 /// Requests under way from which on a group takes half of them: the work of more takes about as long as the disk does, and the one is
 /// done beside the other. Of few, one sync for all is better than two.
 const MANY_REQUESTS: usize = 12;
 /// Bytes of requests at which a group takes no more.
 pub(super) const MAX_GROUP_BYTES: usize = 8 * 1024 * 1024;
+/// How much larger a group is in which nobody is in a hurry: the pages that all of it share are written once.
+const MORE_OF_MANY: usize = 2;
 
 /// How long a group of requests that are of many each waits for the next of them: about what it takes to make a batch ready.
 const NEXT_OF_MANY: Duration = Duration::from_micros(500);
@@ -88,24 +93,30 @@ impl Waiting {
 pub(super) struct Taken {
     requests: usize,
     bytes: usize,
-    /// Whether one is in a hurry.
-    is_hurried: bool,
+    of_many: usize,
 }
 
 impl Taken {
     fn add(&mut self, request: &Request) {
         self.requests += 1;
         self.bytes += request.bytes;
-        self.is_hurried |= request.haste == Haste::Now;
+        self.of_many += usize::from(request.haste == Haste::OfMany);
+    }
+
+    /// Whether one is in a hurry.
+    const fn is_hurried(&self) -> bool {
+        self.requests > self.of_many
     }
 
     const fn is_enough(&self) -> bool {
-        self.requests >= MAX_GROUP_REQUESTS || self.bytes >= MAX_GROUP_BYTES
+        let times = if self.is_hurried() { 1 } else { MORE_OF_MANY };
+        let is_full = self.requests >= times * MAX_GROUP_REQUESTS || self.bytes >= times * MAX_GROUP_BYTES;
+        is_full || self.is_hurried() && self.of_many >= MANY_AT_ONCE
     }
 
-    /// Whether others of the same callers are about to follow: one alone is not seen to be of many.
+    /// Whether others of the same callers are about to follow.
     const fn is_of_many(&self) -> bool {
-        self.requests > 1 && !self.is_hurried
+        self.requests > 0 && !self.is_hurried()
     }
 }
 
@@ -113,7 +124,7 @@ impl Taken {
 pub(super) struct Queue {
     messages: Receiver<Message>,
     /// Heard, and not taken yet.
-    requests: VecDeque<Request>,
+    requests: Lanes,
     /// Those in no hurry.
     pub(super) aside: Aside,
     is_closing: bool,
@@ -130,7 +141,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(messages: Receiver<Message>) -> Self {
-        let (requests, aside, closers, late) = (VecDeque::new(), Aside::default(), Vec::new(), Vec::new());
+        let (requests, aside, closers, late) = (Lanes::default(), Aside::default(), Vec::new(), Vec::new());
         Self {
             messages,
             requests,
@@ -167,7 +178,13 @@ impl Queue {
         self.has_more();
         let under_way = self.requests.len() + self.syncing.unwrap_or_default();
         let is_half = beside && under_way >= MANY_REQUESTS;
-        self.take_some(taken, if is_half { under_way.div_ceil(2) } else { under_way })
+        let most = if is_half { under_way.div_ceil(2) } else { under_way };
+        self.take_some(taken, if beside { most.min(self.at_once()) } else { most })
+    }
+
+    /// How many are begun at once, where others may follow.
+    fn at_once(&self) -> usize {
+        self.requests.hurried() + MANY_AT_ONCE
     }
 
     /// So many of the requests that wait, if a group takes them that has taken some.
@@ -175,7 +192,7 @@ impl Queue {
         let mut requests = Vec::new();
         while requests.len() < most
             && !taken.is_enough()
-            && let Some(request) = self.requests.pop_front()
+            && let Some(request) = self.requests.take()
         {
             taken.add(&request);
             requests.push(request);
@@ -233,9 +250,7 @@ impl Queue {
         while self.is_followed(taken) {
             if self.has_more() {
                 self.waited_in_vain &= !has_waited;
-                let commits = self.requests.iter().take_while(|request| matches!(request.work, Work::Commit(_)));
-                let following = commits.count();
-                return self.take_some(taken, following);
+                return self.take_some(taken, self.requests.commits().min(self.at_once()));
             }
             has_waited = true;
             match self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -300,7 +315,7 @@ impl Queue {
             }
             Message::Request(request) if self.is_closing => self.late.push(request.split().1),
             Message::Request(request) if request.haste == Haste::None => self.aside.add(request, Instant::now()),
-            Message::Request(request) => self.requests.push_back(request),
+            Message::Request(request) => self.requests.add(request),
         }
     }
 }

@@ -34,7 +34,7 @@ use crate::{
 const CONCURRENT_BATCHES: usize = 32;
 /// Batches in flight to a store of this process, which commits what waits together: the more there is, the fewer pages
 /// it writes for each row. Twice what the embedded store takes into one commit, so that the next one is planned meanwhile.
-const CONCURRENT_BATCHES_WITHIN: usize = 512;
+const CONCURRENT_BATCHES_WITHIN: usize = 1024;
 /// Commits in flight of several batches each.
 const CONCURRENT_TOGETHER: usize = 16;
 /// A batch. The bytes, of properties as they are in memory, are well under the 4 MiB of JSON that it may be, whose exact
@@ -246,10 +246,11 @@ impl Writing<'_> {
                 Ok(image) => self.held.add(image, self.change),
                 Err(error) => self.report.failed.push(error.within(&format!("entity {taken} of the load"))),
             }
-            self.launch().await;
+            self.launch(Asked::OF_MANY).await;
         }
         self.held.release(0, 0);
-        self.launch().await;
+        let is_alone = self.flights.is_empty() && self.held.due.len() == 1;
+        self.launch(if is_alone { Asked::UNTOLD } else { Asked::OF_MANY }).await;
         while !self.flights.is_empty() {
             self.land().await;
         }
@@ -277,7 +278,7 @@ impl Writing<'_> {
     }
 
     /// Sends what is due, each batch as soon as there is room.
-    async fn launch(&mut self) {
+    async fn launch(&mut self, asked: Asked) {
         while !self.is_stopped()
             && let Some(changes) = self.held.due.pop_front()
         {
@@ -296,7 +297,7 @@ impl Writing<'_> {
             self.busy.extend(&keys);
             let (db, registered) = (self.bulk.db.clone(), self.registered.clone());
             let flight = async move {
-                let report = write_changes(&db, &registered, &changes).await;
+                let report = write_changes(&db, &registered, &changes, asked).await;
                 Landed { keys, report, changes }
             };
             self.flights.push(self.beside.begin(flight));
@@ -333,13 +334,13 @@ impl Writing<'_> {
 }
 
 /// Makes changes of one partition as one batch; where one of them is refused, in halves.
-async fn write_changes(db: &Database, registered: &Registered, changes: &[Change]) -> BulkReport {
+async fn write_changes(db: &Database, registered: &Registered, changes: &[Change], asked: Asked) -> BulkReport {
     let mut report = BulkReport::default();
     let mut rest = vec![changes];
     while let Some(changes) = rest.pop() {
         let Some(first) = changes.first() else { continue };
         let together = changes.len() > 1 && db.goes_together(first.schema());
-        let asked = if together { Asked::TOGETHER } else { Asked::UNTOLD };
+        let asked = if together { Asked::TOGETHER } else { asked };
         db.note_traffic();
         match db.write_untold(registered, &first.key().partition, changes, asked).await {
             Ok(_) => {

@@ -19,6 +19,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Haste {
     Now,
+    /// As soon as those that follow it at once: one of many that are under way.
+    OfMany,
     /// So that others need not wait for it.
     None,
 }
@@ -189,7 +191,7 @@ impl Database {
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
         self.check_writable()?;
         let commit = match haste {
-            Haste::Now => self.0.store.commit(batches),
+            Haste::Now | Haste::OfMany => self.0.store.commit(batches),
             Haste::None => self.0.store.commit_patiently(batches),
         };
         let result = self.by_deadline(StoreErrorKind::OutcomeUnknown, commit).await;

@@ -97,9 +97,6 @@ fn what_follows_requests_of_many_comes_along_with_them() {
     let taken = &mut Taken::default();
     ask(&sender, Haste::OfMany);
     assert_eq!(queue.take(taken, true).len(), 1);
-    ask(&sender, Haste::OfMany);
-    assert!(queue.take_along(taken, false).is_empty(), "one alone is not of many");
-    assert_eq!(queue.take_some(taken, 1).len(), 1);
     (0..5).for_each(|_| ask(&sender, Haste::OfMany));
     assert_eq!(queue.take_along(taken, false).len(), 5);
     ask(&sender, Haste::Now);
@@ -108,6 +105,45 @@ fn what_follows_requests_of_many_comes_along_with_them() {
     ask(&sender, Haste::OfMany);
     assert!(queue.take_along(taken, false).is_empty(), "one of the group is in a hurry");
     assert_eq!(queue.take(&mut Taken::default(), true).len(), 1, "nobody is forgotten");
+}
+
+#[test]
+fn who_is_in_a_hurry_waits_for_none_and_beside_few_of_those_that_are_of_many() {
+    let (sender, messages) = channel();
+    let mut queue = Queue::new(messages);
+    (0..MAX_GROUP_REQUESTS).for_each(|_| ask(&sender, Haste::OfMany));
+    ask(&sender, Haste::Now);
+    let taken = &mut Taken::default();
+    let first = queue.take(taken, false);
+    assert_eq!(first.first().map(|request| request.haste), Some(Haste::Now));
+    assert_eq!(first.len(), 1 + MANY_AT_ONCE);
+    assert!(queue.take_along(taken, false).is_empty());
+    let rest = MAX_GROUP_REQUESTS - MANY_AT_ONCE;
+    assert_eq!(queue.take(&mut Taken::default(), false).len(), rest, "nobody is forgotten");
+}
+
+#[test]
+fn who_comes_in_a_hurry_ends_a_group_of_many() {
+    let (sender, mut queue, mut taken) = begun(2, NEXT_OF_MANY);
+    let taken = &mut taken;
+    (0..5).for_each(|_| ask(&sender, Haste::OfMany));
+    ask(&sender, Haste::Now);
+    let along = queue.take_along(taken, false);
+    assert_eq!(along.first().map(|request| request.haste), Some(Haste::Now));
+    assert_eq!(along.len(), 6, "few go along");
+    ask(&sender, Haste::OfMany);
+    assert!(queue.take_along(taken, false).is_empty());
+}
+
+#[test]
+fn where_enough_of_many_are_in_a_group_who_comes_in_a_hurry_is_the_last() {
+    let (sender, mut queue, mut taken) = begun(MANY_AT_ONCE, NEXT_OF_MANY);
+    let taken = &mut taken;
+    (0..5).for_each(|_| ask(&sender, Haste::OfMany));
+    ask(&sender, Haste::Now);
+    assert_eq!(queue.take_along(taken, false).len(), 1);
+    assert!(queue.take_along(taken, false).is_empty());
+    assert_eq!(queue.take(&mut Taken::default(), false).len(), 5, "nobody is forgotten");
 }
 
 #[test]
@@ -158,9 +194,8 @@ fn commits_alone_follow() {
         ask(&sender, Haste::OfMany);
         ask_for(&sender, other, Haste::Now);
         ask(&sender, Haste::OfMany);
-        assert_eq!(queue.take_along(taken, false).len(), 1);
         assert!(queue.take_along(taken, false).is_empty());
-        assert_eq!(queue.take(&mut Taken::default(), true).len(), 2);
+        assert_eq!(queue.take(&mut Taken::default(), true).len(), 3);
     }
 }
 
@@ -179,10 +214,11 @@ fn what_follows_waits_where_a_group_has_enough() {
     let (sender, messages) = channel();
     let mut queue = Queue::new(messages);
     let taken = &mut Taken::default();
-    (0..MAX_GROUP_REQUESTS + 3).for_each(|_| ask(&sender, Haste::OfMany));
-    let first = queue.take(taken, true).len();
-    assert_eq!(first + queue.take_along(taken, false).len(), MAX_GROUP_REQUESTS);
-    assert!(queue.take_along(taken, false).is_empty());
+    let most = MORE_OF_MANY * MAX_GROUP_REQUESTS;
+    (0..most + 3).for_each(|_| ask(&sender, Haste::OfMany));
+    let mut pieces = vec![queue.take(taken, true).len()];
+    pieces.extend(std::iter::repeat_with(|| queue.take_along(taken, false).len()).take_while(|taken| *taken > 0));
+    assert_eq!(pieces, vec![MANY_AT_ONCE; most / MANY_AT_ONCE], "who comes in a hurry waits for a piece");
     sender.send(Message::Close(None)).unwrap();
     assert_eq!(queue.take(&mut Taken::default(), true).len(), 3);
 }

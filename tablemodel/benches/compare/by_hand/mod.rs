@@ -32,7 +32,7 @@ const BY_LAST_NAME: TableDefinition<'static, (&'static str, u32), &'static [u8]>
 /// Employees in one request of a bulk load.
 const CHUNK: usize = 256;
 /// Requests of a bulk load that wait at a time: as many employees as tablemodel has in flight.
-const CHUNKS_IN_FLIGHT: usize = 64;
+const CHUNKS_IN_FLIGHT: usize = 132;
 
 /// Employees kept in a redb file. Clones are one; the last one to go closes it.
 #[derive(Clone)]

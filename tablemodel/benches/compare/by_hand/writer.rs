@@ -12,8 +12,8 @@ use crate::Result;
 
 /// Requests that one commit takes at most.
 const GROUP: usize = 256;
-/// Employees of requests at which a commit takes no more: as many as tablemodel's 256 batches of a bulk load hold.
-const GROUP_RECORDS: usize = 8_448;
+/// Employees of requests at which a commit takes no more: as many as tablemodel's 512 batches of a bulk load hold.
+const GROUP_RECORDS: usize = 16_896;
 
 /// What is asked of the writer.
 pub(super) enum Write {

@@ -36,7 +36,7 @@ impl Run<'_> {
 
     /// Whether the plan of a commit is asked for only if it is refused, and then comes out the same without a read.
     fn gives_away(&self, Prepared { plan, follows, batches, own }: &Prepared) -> bool {
-        let is_asked_for = self.asked.told || self.asked.together || self.asked.haste != Haste::Now;
+        let is_asked_for = self.asked.told || self.asked.together || self.asked.haste != Haste::OfMany;
         let is_alone = follows.is_empty() && self.guests.is_empty() && self.staging.generation.is_none();
         let is_its_batch = matches!(&**batches, [batch] if *own == 1 && batch.operations.len() == plan.rows.len());
         !is_asked_for && is_alone && is_its_batch && plan.is_of_its_partition()

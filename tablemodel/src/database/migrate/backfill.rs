@@ -256,7 +256,7 @@ impl Backfill<'_, '_> {
         let (entities, begun) = (runs.iter().map(|(_, groups)| groups.len() as u64).sum(), self.now());
         let writes = runs.into_iter().map(|(target, groups)| {
             let (db, id) = (self.db().clone(), self.owned.id.clone());
-            self.beside.begin(async move { touch(&db, &id, target, groups, Asked::UNTOLD).await })
+            self.beside.begin(async move { touch(&db, &id, target, groups, Asked::OF_MANY).await })
         });
         let (mut sum, mut busy) = (Touched::default(), false);
         let mut landed = stream::iter(writes.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_WITHIN);
