@@ -20,7 +20,7 @@ use futures_util::{
 use tablemodel_store::limits;
 
 pub(super) use self::held::rows_each;
-use self::held::{Held, Most};
+use self::held::{Due, Held, Most};
 use crate::{
     database::{Database, Registered, beside::Beside, execute::Asked},
     entity::TableEntity,
@@ -35,6 +35,8 @@ const CONCURRENT_BATCHES: usize = 32;
 /// Batches in flight to a store of this process, which commits what waits together: the more there is, the fewer pages
 /// it writes for each row. Twice what the embedded store takes into one commit, so that the next one is planned meanwhile.
 const CONCURRENT_BATCHES_WITHIN: usize = 1024;
+/// Bytes in flight from which on nothing more is sent, of properties as they are in memory.
+const BYTES_IN_FLIGHT: usize = 64 * 1024 * 1024;
 /// Commits in flight of several batches each.
 const CONCURRENT_TOGETHER: usize = 16;
 /// A batch. The bytes, of properties as they are in memory, are well under the 4 MiB of JSON that it may be, whose exact
@@ -116,8 +118,8 @@ impl<'a> Bulk<'a> {
 
     /// Inserts entities that must not exist yet.
     ///
-    /// Cost: one request per 100 rows of a partition, 32 at a time, or 512 to a store of this process; at most 20,000
-    /// entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
+    /// Cost: one request per 100 rows of a partition, 32 at a time, or 1,024 to a store of this process, and about 64 MiB of them; at
+    /// most 20,000 entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
     /// entities with one key the first is inserted, and the others are refused. Within a runtime of tokio each batch is a
     /// task, so that several are planned at a time, mostly on all processors but one.
     ///
@@ -205,6 +207,7 @@ impl<'a> Bulk<'a> {
             busy: HashSet::default(),
             beside: Beside::of_this_machine(),
             flights: FuturesUnordered::new(),
+            bytes: 0,
             room,
             report: BulkReport::default(),
             bulk: self,
@@ -224,6 +227,8 @@ struct Writing<'a> {
     busy: HashSet<u64, ShortHash>,
     beside: Beside,
     flights: FuturesUnordered<BoxFuture<'static, Landed>>,
+    /// Bytes in flight.
+    bytes: usize,
     /// Flights at a time.
     room: usize,
     report: BulkReport,
@@ -232,6 +237,7 @@ struct Writing<'a> {
 /// What became of one flight.
 struct Landed {
     keys: Vec<u64>,
+    bytes: usize,
     report: BulkReport,
     /// Handed back to be freed where they were made: elsewhere that is slower.
     changes: Vec<Change>,
@@ -280,7 +286,7 @@ impl Writing<'_> {
     /// Sends what is due, each batch as soon as there is room.
     async fn launch(&mut self, asked: Asked) {
         while !self.is_stopped()
-            && let Some(changes) = self.held.due.pop_front()
+            && let Some(Due { changes, bytes }) = self.held.due.pop_front()
         {
             let mut keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
             if let Some(first) = changes.first().filter(|change| change.schema().has_shared_rows()) {
@@ -288,20 +294,25 @@ impl Writing<'_> {
                 keys.push(self.hasher.hash_one(&first.key().partition));
             }
             keys.extend(changes.iter().flat_map(|change| self.guarded(change)));
-            while self.flights.len() >= self.room || keys.iter().any(|key| self.busy.contains(key)) {
+            while self.is_full() || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
             if self.is_stopped() {
-                return self.held.due.push_front(changes);
+                return self.held.due.push_front(Due { changes, bytes });
             }
             self.busy.extend(&keys);
+            self.bytes += bytes;
             let (db, registered) = (self.bulk.db.clone(), self.registered.clone());
             let flight = async move {
                 let report = write_changes(&db, &registered, &changes, asked).await;
-                Landed { keys, report, changes }
+                Landed { keys, bytes, report, changes }
             };
             self.flights.push(self.beside.begin(flight));
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.flights.len() >= self.room || self.bytes >= BYTES_IN_FLIGHT
     }
 
     /// Hashes of the sources whose copies the change takes, where it writes them too: one flight at a time does.
@@ -319,8 +330,9 @@ impl Writing<'_> {
     }
 
     fn note(&mut self, landed: Option<Landed>) {
-        let Some(Landed { keys, report, changes }) = landed else { return };
+        let Some(Landed { keys, bytes, report, changes }) = landed else { return };
         drop(changes);
+        self.bytes -= bytes;
         for key in &keys {
             self.busy.remove(key);
         }

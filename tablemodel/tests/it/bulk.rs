@@ -260,6 +260,25 @@ async fn memory_holds_a_bounded_number_of_entities_however_many_partitions_there
     assert!(most <= 20_000 + 32 * 33, "{most} entities were held");
 }
 
+/// On one thread nothing lands before all is sent that may be.
+#[tokio::test]
+async fn memory_holds_a_bounded_number_of_bytes_also_where_batches_are_large() {
+    const BODY: usize = 60_000;
+    let db = Database::in_memory::<Model>().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let (written, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (w, m) = (written.clone(), most.clone());
+    let things = (0..3_000).map(move |id| {
+        m.fetch_max(id as usize + 1 - w.load(Ordering::SeqCst), Ordering::SeqCst);
+        Thing { body: vec![255; BODY], ..thing(0, id) }
+    });
+    let bulk = db.bulk().progress(move |count| written.store(count as usize, Ordering::SeqCst));
+    let report = bulk.insert_iter(things).await.unwrap();
+    assert_eq!((report.written, report.failed.len()), (3_000, 0));
+    let bytes = most.load(Ordering::SeqCst) * BODY;
+    assert!(bytes <= (64 + 2) * 1024 * 1024, "{bytes} bytes were held");
+}
+
 #[tokio::test]
 async fn a_slow_input_does_not_hold_up_what_is_due() {
     let db = TestDatabase::new::<Model>().await.unwrap();

@@ -31,12 +31,18 @@ pub(super) struct Held {
     entities: usize,
     bytes: usize,
     /// What waits no longer, in the order in which it has to be written.
-    pub(super) due: VecDeque<Vec<Change>>,
+    pub(super) due: VecDeque<Due>,
     most: Most,
     /// Rows of one entity, with two for each aggregate.
     rows_each: usize,
     /// Rows of one entity that hold all its properties.
     copies: usize,
+}
+
+/// Changes that are written at once, and the bytes of their properties, as they are in memory.
+pub(super) struct Due {
+    pub(super) changes: Vec<Change>,
+    pub(super) bytes: usize,
 }
 
 #[derive(Default)]
@@ -124,7 +130,7 @@ impl Held {
         if !chunk.changes.is_empty() {
             self.entities -= chunk.changes.len();
             self.bytes -= chunk.bytes;
-            self.due.push_back(chunk.changes);
+            self.due.push_back(Due { changes: chunk.changes, bytes: chunk.bytes });
         }
     }
 }
