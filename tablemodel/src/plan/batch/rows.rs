@@ -67,9 +67,13 @@ impl Rows {
 
     /// The place of the row among the writes.
     pub(super) fn position(&self, row: &str) -> Option<usize> {
+        self.place_of(row, hash(row))
+    }
+
+    fn place_of(&self, row: &str, hash: u64) -> Option<usize> {
         let is_it = |write: &BatchRow| write.planned.row == row;
         if self.rows.len() > FEW {
-            let first = *self.places.get(&hash(row))?;
+            let first = *self.places.get(&hash)?;
             if self.rows.get(first).is_some_and(is_it) {
                 return Some(first);
             }
@@ -77,10 +81,10 @@ impl Rows {
         self.rows.iter().position(is_it) // of a few, or one of several with the same hash
     }
 
-    fn add(&mut self, row: BatchRow) {
+    fn add(&mut self, row: BatchRow, hash: u64) {
         let at = self.rows.len();
         if at > FEW {
-            self.places.entry(hash(&row.planned.row)).or_insert(at);
+            self.places.entry(hash).or_insert(at);
         }
         self.rows.push(row);
         if at == FEW {
@@ -111,8 +115,9 @@ impl Rows {
         if releases && holder.is_some_and(|holder| holder != owner) {
             return Ok(()); // another's value by now: not ours to release
         }
-        let Some(at) = self.position(&row.planned.row) else {
-            self.add(row);
+        let hash = hash(&row.planned.row);
+        let Some(at) = self.place_of(&row.planned.row, hash) else {
+            self.add(row, hash);
             return Ok(());
         };
         let Some(first) = self.rows.get_mut(at) else { return Ok(()) };
@@ -232,7 +237,8 @@ mod tests {
         fn rows_that_share_a_hash_are_told_apart(count in 9..40_usize, shared in 0..40_usize) {
             let mut rows = Rows::default();
             for number in 0..count {
-                rows.add(write(&format!("row{number}"), Action::Insert(Properties::new())));
+                let row = format!("row{number}");
+                rows.add(write(&row, Action::Insert(Properties::new())), hash(&row));
             }
             // As if all had the hash of one of them.
             for number in 0..count {
