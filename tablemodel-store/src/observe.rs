@@ -149,10 +149,10 @@ impl ObservedStore {
 
     fn committed(
         &self,
-        batches: &[Batch],
+        batches: Vec<BatchRecord>,
         result: Result<Vec<Receipts>, StoreError>,
     ) -> Result<Vec<Receipts>, StoreError> {
-        self.ended(result, |_| CallKind::Commit { batches: batches.iter().map(BatchRecord::of).collect() })
+        self.ended(result, |_| CallKind::Commit { batches })
     }
 
     fn ended<T>(
@@ -165,6 +165,10 @@ impl ObservedStore {
         self.lock().push(record);
         result
     }
+}
+
+fn records(batches: &[Batch]) -> Vec<BatchRecord> {
+    batches.iter().map(BatchRecord::of).collect()
 }
 
 #[async_trait]
@@ -209,12 +213,18 @@ impl TableStore for ObservedStore {
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let result = self.inner.commit(batches).await;
-        self.committed(batches, result)
+        self.committed(records(batches), result)
+    }
+
+    async fn commit_owned(&self, batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {
+        let records = records(&batches);
+        let result = self.inner.commit_owned(batches).await;
+        self.committed(records, result)
     }
 
     async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let result = self.inner.commit_patiently(batches).await;
-        self.committed(batches, result)
+        self.committed(records(batches), result)
     }
 }
 

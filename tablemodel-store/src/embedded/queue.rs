@@ -1,4 +1,4 @@
-//! What comes to the writer thread, in order, and whom it answers.
+//! What comes to the writer thread, and whom it answers.
 //!
 //! Nothing is done here. Also who waits for the disk tells the writer through the queue, so that the writer can wait for both.
 
@@ -20,8 +20,8 @@ use crate::StoreError;
 
 /// Requests that one commit takes at most.
 const MAX_GROUP_REQUESTS: usize = 256;
-/// Requests of many that are begun at once, and that go with one in a hurry, at most: about twenty milliseconds of work, for which one
-/// that comes then waits.
+/// Requests of many that are begun at once, in mode `Durable`, and that one in a hurry takes along, at most: about twenty milliseconds
+/// of work, for which one that comes then waits.
 const MANY_AT_ONCE: usize = 128;
 /// Requests under way from which on a group takes half of them: the work of more takes about as long as the disk does, and the one is
 /// done beside the other. Of few, one sync for all is better than two.
@@ -33,6 +33,8 @@ const MORE_OF_MANY: usize = 2;
 
 /// How long a group of requests that are of many each waits for the next of them: about what it takes to make a batch ready.
 const NEXT_OF_MANY: Duration = Duration::from_micros(500);
+/// How long it is remembered that nothing came.
+const REMEMBERED: Duration = Duration::from_millis(50);
 
 /// What comes through the queue.
 pub(super) enum Message {
@@ -86,6 +88,11 @@ impl Waiting {
         // Whoever asked may have gone away: the work is done all the same.
         let _ = catch_unwind(AssertUnwindSafe(|| asked.send(reply)));
     }
+
+    /// Whoever asked has gone away, and nothing was done.
+    pub(super) fn let_go(self) {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(self.share)));
+    }
 }
 
 /// What a group has taken.
@@ -108,10 +115,13 @@ impl Taken {
         self.requests > self.of_many
     }
 
-    const fn is_enough(&self) -> bool {
-        let times = if self.is_hurried() { 1 } else { MORE_OF_MANY };
+    /// Whether the group takes one more in such haste.
+    const fn takes(&self, haste: Haste) -> bool {
+        let is_of_many = matches!(haste, Haste::OfMany);
+        let is_larger = if is_of_many { !self.is_hurried() } else { self.of_many > 0 };
+        let times = if is_larger { MORE_OF_MANY } else { 1 };
         let is_full = self.requests >= times * MAX_GROUP_REQUESTS || self.bytes >= times * MAX_GROUP_BYTES;
-        is_full || self.is_hurried() && self.of_many >= MANY_AT_ONCE
+        !is_full && !(is_of_many && self.is_hurried() && self.of_many >= MANY_AT_ONCE)
     }
 
     /// Whether others of the same callers are about to follow.
@@ -135,8 +145,9 @@ pub(super) struct Queue {
     syncing: Option<usize>,
     failed: Option<Failed>,
     next_of_many: Duration,
-    /// Whether nothing came when that was last waited for.
-    waited_in_vain: bool,
+    /// When nothing came, if that was so when it was last waited for.
+    in_vain: Option<Instant>,
+    remembered: Duration,
 }
 
 impl Queue {
@@ -152,7 +163,8 @@ impl Queue {
             syncing: None,
             failed: None,
             next_of_many: NEXT_OF_MANY,
-            waited_in_vain: false,
+            in_vain: None,
+            remembered: REMEMBERED,
         }
     }
 
@@ -191,8 +203,7 @@ impl Queue {
     fn take_some(&mut self, taken: &mut Taken, most: usize) -> Vec<Request> {
         let mut requests = Vec::new();
         while requests.len() < most
-            && !taken.is_enough()
-            && let Some(request) = self.requests.take()
+            && let Some(request) = self.requests.take_if(|haste| taken.takes(haste))
         {
             taken.add(&request);
             requests.push(request);
@@ -235,7 +246,7 @@ impl Queue {
                 return if before_sync { Vec::new() } else { self.take_following(taken) };
             }
             if has_more {
-                return self.take_some(taken, missing);
+                return self.take_some(taken, missing.min(self.at_once()));
             }
             self.hear_next();
         }
@@ -249,7 +260,7 @@ impl Queue {
         let mut has_waited = false;
         while self.is_followed(taken) {
             if self.has_more() {
-                self.waited_in_vain &= !has_waited;
+                self.in_vain = self.in_vain.filter(|_| !has_waited);
                 return self.take_some(taken, self.requests.commits().min(self.at_once()));
             }
             has_waited = true;
@@ -257,7 +268,7 @@ impl Queue {
                 Ok(message) => self.hear(message),
                 Err(_) => {
                     // Cut short for others, it says nothing of these.
-                    self.waited_in_vain |= until == next;
+                    self.in_vain = if until == next { Some(Instant::now()) } else { self.in_vain };
                     break;
                 }
             }
@@ -266,9 +277,10 @@ impl Queue {
     }
 
     /// Whether more is about to follow a group. Few who ask may all be in it, and were where that was waited for in vain.
-    const fn is_followed(&self, taken: &Taken) -> bool {
-        let may_be_all = self.waited_in_vain && taken.requests < MANY_REQUESTS;
-        taken.is_of_many() && !taken.is_enough() && !self.is_closing && !may_be_all
+    fn is_followed(&self, taken: &Taken) -> bool {
+        let was_in_vain = self.in_vain.is_some_and(|when| when.elapsed() < self.remembered);
+        let may_be_all = was_in_vain && taken.requests < MANY_REQUESTS;
+        taken.is_of_many() && taken.takes(Haste::OfMany) && !self.is_closing && !may_be_all
     }
 
     /// Waits until the commit on its way is on the disk, and acknowledged. The error is why it may not be there.

@@ -32,7 +32,7 @@ pub(super) enum Work {
     Commit(PreparedCommit),
     CreateTable(String),
     DeleteTable(String),
-    /// Nothing but that all before it is on the disk.
+    /// Nothing but that all that was acknowledged before it is on the disk.
     Flush,
 }
 

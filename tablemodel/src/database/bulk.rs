@@ -119,9 +119,10 @@ impl<'a> Bulk<'a> {
     /// Inserts entities that must not exist yet.
     ///
     /// Cost: one request per 100 rows of a partition, 32 at a time, or 1,024 to a store of this process, and about 64 MiB of them; at
-    /// most 20,000 entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again in halves, so that only that one fails. Of
-    /// entities with one key the first is inserted, and the others are refused. Within a runtime of tokio each batch is a
-    /// task, so that several are planned at a time, mostly on all processors but one.
+    /// most 20,000 entities and 64 MiB of them wait in memory beside those. A batch in which one entity is refused is written again
+    /// in halves, so that only that one fails. Of entities with one key the first is inserted, and the others are refused. Within a
+    /// runtime of tokio each batch is a task, so that several are planned at a time, mostly on all processors but one. In an embedded
+    /// store single writes overtake the batches that wait.
     ///
     /// Entities that meet in a row (a list, an aggregate, the source of a copy) are written by one request at a time, which writes
     /// that row once. Where the store commits several batches atomically, up to 8,000 such rows are one commit.

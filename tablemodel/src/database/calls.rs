@@ -167,7 +167,7 @@ impl Database {
         attempt: u32,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
         if self.0.capabilities.may_lose_reply || self.0.observed.listens() {
-            return self.commit_planned(states, &batches, attempt, Haste::Now).await;
+            return self.commit_planned(states, &batches, attempt, Haste::OfMany).await;
         }
         self.check_lease(states)?;
         self.check_writable()?;
@@ -191,6 +191,7 @@ impl Database {
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
         self.check_writable()?;
         let commit = match haste {
+            Haste::OfMany if !self.0.capabilities.may_lose_reply => self.0.store.commit_owned(batches.to_vec()),
             Haste::Now | Haste::OfMany => self.0.store.commit(batches),
             Haste::None => self.0.store.commit_patiently(batches),
         };

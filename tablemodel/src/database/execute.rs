@@ -155,7 +155,7 @@ impl Asked {
     /// What became of each change is not asked for.
     pub(super) const UNTOLD: Self = Self { told: false, ..Self::TOLD };
     pub(super) const OF_MANY: Self = Self { haste: Haste::OfMany, ..Self::UNTOLD };
-    pub(super) const TOGETHER: Self = Self { together: true, ..Self::UNTOLD };
+    pub(super) const TOGETHER: Self = Self { together: true, ..Self::OF_MANY };
     pub(super) const PATIENT: Self = Self { haste: Haste::None, ..Self::UNTOLD };
 }
 

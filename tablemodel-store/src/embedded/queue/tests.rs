@@ -15,14 +15,15 @@ fn ask(to: &Sender<Message>, haste: Haste) {
 /// A group that began with so many requests that are of many.
 fn begun(requests: usize, next_of_many: Duration) -> (Sender<Message>, Queue, Taken) {
     let (sender, messages) = channel();
-    let (mut queue, mut taken) = (Queue { next_of_many, ..Queue::new(messages) }, Taken::default());
+    let (mut queue, mut taken) = (Queue { next_of_many, remembered: NEVER, ..Queue::new(messages) }, Taken::default());
     (0..requests).for_each(|_| ask(&sender, Haste::OfMany));
     assert_eq!(queue.take(&mut taken, false).len(), requests);
     (sender, queue, taken)
 }
 
 fn ask_for(to: &Sender<Message>, work: Work, haste: Haste) {
-    let reply = oneshot::channel().0;
+    let (reply, answer) = oneshot::channel();
+    std::mem::forget(answer); // whoever asks waits
     to.send(Message::Request(Request { work, bytes: 1, haste, reply, share: None })).unwrap();
 }
 
@@ -136,12 +137,12 @@ fn who_comes_in_a_hurry_ends_a_group_of_many() {
 }
 
 #[test]
-fn where_enough_of_many_are_in_a_group_who_comes_in_a_hurry_is_the_last() {
+fn where_enough_of_many_are_in_a_group_those_who_come_in_a_hurry_are_the_last() {
     let (sender, mut queue, mut taken) = begun(MANY_AT_ONCE, NEXT_OF_MANY);
     let taken = &mut taken;
     (0..5).for_each(|_| ask(&sender, Haste::OfMany));
-    ask(&sender, Haste::Now);
-    assert_eq!(queue.take_along(taken, false).len(), 1);
+    (0..20).for_each(|_| ask(&sender, Haste::Now));
+    assert_eq!(queue.take_along(taken, false).len(), 20, "all of them");
     assert!(queue.take_along(taken, false).is_empty());
     assert_eq!(queue.take(&mut Taken::default(), false).len(), 5, "nobody is forgotten");
 }
@@ -174,6 +175,21 @@ fn few_are_not_waited_for_once_that_was_in_vain() {
 }
 
 #[test]
+fn that_nothing_came_is_soon_forgotten() {
+    let (sender, mut queue, mut taken) = begun(1, Duration::ZERO);
+    let taken = &mut taken;
+    assert!(queue.take_along(taken, false).is_empty());
+    (queue.next_of_many, queue.remembered) = (NEVER, Duration::ZERO);
+    let later = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        ask(&sender, Haste::OfMany);
+        sender
+    });
+    assert_eq!(queue.take_along(taken, false).len(), 1);
+    drop(later.join());
+}
+
+#[test]
 fn who_is_in_no_hurry_waits_no_longer_for_what_follows_others() {
     let (sender, messages) = channel();
     let mut queue = Queue { next_of_many: NEVER, ..Queue::new(messages) };
@@ -183,7 +199,7 @@ fn who_is_in_no_hurry_waits_no_longer_for_what_follows_others() {
     assert_eq!(queue.take(taken, true).len(), 2);
     assert!(queue.take_along(taken, false).is_empty());
     assert!(queue.aside.deadline().is_some_and(|due| due <= Instant::now()));
-    assert!(!queue.waited_in_vain, "it was cut short");
+    assert!(queue.in_vain.is_none(), "it was cut short");
 }
 
 #[test]

@@ -87,7 +87,7 @@ async fn a_refused_commit_spoils_none_of_its_group() {
 async fn later_requests_see_earlier_ones_though_they_share_a_commit() {
     let (_directory, path) = place();
     let store = EmbeddedStore::open(&path).unwrap();
-    // All are queued before any is answered; the queue keeps their order.
+    // All are queued before any is answered; the queue keeps their order, since none is one of many.
     let row = || [Batch::new("New", "p").with("r", Action::Insert(numbered(1)))];
     let (rows, gone) = (row(), row());
     let results = tokio::join!(
