@@ -109,7 +109,7 @@ pub trait TableStore: Send + Sync + 'static {
     /// As [`commit`](Self::commit), of batches that the caller needs no more, one call of many that it has under way: a store that
     /// makes them ready at once need not keep them while it waits for the disk, and may wait for each next call, about half a
     /// millisecond, where that saves work: the embedded store does so for 512 calls in one commit at most. A `commit` that
-    /// comes meanwhile need not wait for those that wait.
+    /// comes meanwhile need not wait for those that wait; and a call that is dropped while it waits may be left undone.
     ///
     /// Need not be implemented: it is a `commit` then. A store around another may pass it on.
     async fn commit_owned(&self, batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {

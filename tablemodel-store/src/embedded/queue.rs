@@ -121,7 +121,8 @@ impl Taken {
         let is_larger = if is_of_many { !self.is_hurried() } else { self.of_many > 0 };
         let times = if is_larger { MORE_OF_MANY } else { 1 };
         let is_full = self.requests >= times * MAX_GROUP_REQUESTS || self.bytes >= times * MAX_GROUP_BYTES;
-        !is_full && !(is_of_many && self.is_hurried() && self.of_many >= MANY_AT_ONCE)
+        let is_a_piece = is_of_many && self.is_hurried() && self.of_many >= MANY_AT_ONCE;
+        !(is_full || is_a_piece)
     }
 
     /// Whether others of the same callers are about to follow.
