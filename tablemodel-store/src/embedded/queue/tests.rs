@@ -1,6 +1,9 @@
 //! Who is taken into a group, and who waits for the next.
 
-use std::sync::mpsc::{Sender, channel};
+use std::{
+    sync::mpsc::{Sender, channel},
+    thread::JoinHandle,
+};
 
 use super::*;
 use crate::embedded::prepare::PreparedCommit;
@@ -19,6 +22,15 @@ fn begun(requests: usize, next_of_many: Duration) -> (Sender<Message>, Queue, Ta
     (0..requests).for_each(|_| ask(&sender, Haste::OfMany));
     assert_eq!(queue.take(&mut taken, false).len(), requests);
     (sender, queue, taken)
+}
+
+/// Asks for one of many in a moment; the channel stays open until that is joined.
+fn ask_later(to: Sender<Message>) -> JoinHandle<Sender<Message>> {
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        ask(&to, Haste::OfMany);
+        to
+    })
 }
 
 fn ask_for(to: &Sender<Message>, work: Work, haste: Haste) {
@@ -151,11 +163,7 @@ fn where_enough_of_many_are_in_a_group_those_who_come_in_a_hurry_are_the_last() 
 fn a_group_of_many_waits_for_the_next_of_them() {
     let (sender, mut queue, mut taken) = begun(2, NEVER);
     let taken = &mut taken;
-    let later = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(20));
-        ask(&sender, Haste::OfMany);
-        sender
-    });
+    let later = ask_later(sender);
     assert_eq!(queue.take_along(taken, false).len(), 1);
     drop(later.join());
 }
@@ -180,11 +188,7 @@ fn that_nothing_came_is_soon_forgotten() {
     let taken = &mut taken;
     assert!(queue.take_along(taken, false).is_empty());
     (queue.next_of_many, queue.remembered) = (NEVER, Duration::ZERO);
-    let later = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(20));
-        ask(&sender, Haste::OfMany);
-        sender
-    });
+    let later = ask_later(sender);
     assert_eq!(queue.take_along(taken, false).len(), 1);
     drop(later.join());
 }
