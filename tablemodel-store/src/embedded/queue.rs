@@ -100,6 +100,7 @@ impl Waiting {
 pub(super) struct Taken {
     requests: usize,
     bytes: usize,
+    /// Those of the requests that are of many.
     of_many: usize,
 }
 
@@ -185,8 +186,8 @@ impl Queue {
     }
 
     /// The requests with which a group begins, of those that wait now: all; or, where one group is worked on `beside` the disk's
-    /// work on another, and many are under way, as many as leave the other half of them. What then [comes along](Self::take_along)
-    /// may be that half, where all are of many.
+    /// work on another, and many are under way, as many as leave the other half of them, and of those that are of many a piece. What
+    /// then [comes along](Self::take_along) may be the rest, where all are of many.
     pub(super) fn take(&mut self, taken: &mut Taken, beside: bool) -> Vec<Request> {
         self.has_more();
         let under_way = self.requests.len() + self.syncing.unwrap_or_default();
