@@ -20,7 +20,7 @@ use tablemodel::{
 #[table(name = "Things", partition = "{part}", row = "{id:06}")]
 #[table(index(by_code, row = "code_{code}", unique, keys_only))]
 #[table(index(by_text, row = "text!{text}!{id:06}"))]
-struct Thing {
+pub(super) struct Thing {
     part: String,
     id: u32,
     code: Option<u32>,
@@ -29,11 +29,11 @@ struct Thing {
 }
 
 #[derive(TableModel)]
-enum Model {
+pub(super) enum Model {
     Thing(Thing),
 }
 
-fn thing(part: u32, id: u32) -> Thing {
+pub(super) fn thing(part: u32, id: u32) -> Thing {
     Thing { part: format!("p{part}"), id, code: Some(id), text: format!("t{id}"), body: Vec::new() }
 }
 

@@ -23,7 +23,7 @@ use tablemodel::{
 #[table(list(of_buyer, row = "of_{buyer}"))]
 #[table(count(Day, key(shop = shop, day = day), into = sales))]
 #[table(sum(Day, key(shop = shop, day = day), of = amount, into = turnover))]
-struct Sale {
+pub(super) struct Sale {
     shop: String,
     id: u32,
     day: u8,
@@ -35,7 +35,7 @@ struct Sale {
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Shops", partition = "{shop}", row = "d_{day:02}")]
-struct Day {
+pub(super) struct Day {
     shop: String,
     day: u8,
     #[table(aggregate)]
@@ -46,14 +46,14 @@ struct Day {
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "People", partition = "{number}", row = "buyer")]
-struct Buyer {
+pub(super) struct Buyer {
     number: u32,
     name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Projection)]
 #[table(of = Buyer)]
-struct Card {
+pub(super) struct Card {
     name: String,
 }
 
@@ -61,21 +61,21 @@ struct Card {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Shops", partition = "{shop}", row = "v_{id:05}")]
 #[table(count(Total, key(shop = shop), into = visits))]
-struct Visit {
+pub(super) struct Visit {
     shop: String,
     id: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Shops", partition = "{shop}", row = "total")]
-struct Total {
+pub(super) struct Total {
     shop: String,
     #[table(aggregate)]
     visits: i64,
 }
 
 #[derive(TableModel)]
-enum Model {
+pub(super) enum Model {
     Sale(Sale),
     Day(Day),
     Buyer(Buyer),
@@ -85,7 +85,7 @@ enum Model {
 
 const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
-fn sale(shop: u32, id: u32) -> Sale {
+pub(super) fn sale(shop: u32, id: u32) -> Sale {
     let (day, amount, buyer) = ((id / 40 % 100) as u8, i64::from(id), id % 7);
     Sale { shop: format!("shop{shop}"), id, day, amount, buyer, who: None }
 }

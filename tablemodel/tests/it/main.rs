@@ -19,6 +19,7 @@ mod backup;
 mod bad_input;
 mod blob;
 mod bulk;
+mod bulk_lanes;
 mod bulk_shared;
 mod claims;
 mod copy;
