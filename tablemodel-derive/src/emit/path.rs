@@ -156,7 +156,11 @@ fn lacks_last(path: &Path) -> Option<TokenStream> {
     (path.is_complete && last.in_row && last.codec.is_recoverable()).then(|| {
         let (marker, key) = (marker(path), key_type(&last.field));
         let before = place(path, path.components.len().saturating_sub(1));
-        quote!(impl _tm::LacksLastAt<#before> for #marker { type Last = #key; })
+        quote! {
+            impl<__A: _tm::KeyArg<#key>> _tm::LacksLastAt<#before, __A> for #marker {
+                const COMPLETE: fn(_tm::PathQuery, __A) -> _tm::PathQuery = _tm::PathQuery::given::<#key>;
+            }
+        }
     })
 }
 

@@ -284,8 +284,6 @@ fn refuse_conflicts(words: &FieldWords, is_array: bool, errors: &mut Errors) {
         chunked.refuse("a field with `blob` is kept beside the table: remove `chunked` or `blob`", errors);
         default.refuse("a field with `blob` has no default: remove it, and let the field be an `Option<Blob>`", errors);
         method.refuse("a field with `blob` cannot be part of a key: remove `method`", errors);
-    } else if json.is_given() {
-        method.refuse("a field with `json` cannot be part of a key: remove `method`", errors);
     }
 }
 

@@ -113,7 +113,8 @@ fn check_methods(entity: &Entity, errors: &mut Errors) {
             check_method(method, &component.field, &mut methods, errors);
         }
     }
-    for field in entity.fields.iter().filter(|field| field.kind == Kind::Plain) {
+    // Elements of JSON may be in a key.
+    for field in entity.fields.iter().filter(|field| matches!(field.kind, Kind::Plain | Kind::Json)) {
         let in_key = methods.iter().any(|(_, owner)| *owner == field.name);
         if let Some(method) = field.method.as_ref().filter(|_| !in_key) {
             let message = format!("`method` names a path method, and `{}` is in no key: remove it", field.name);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{ext::IdentExt, spanned::Spanned};
+use syn::{Path, ext::IdentExt, spanned::Spanned};
 
 use super::index::{When, WhenWord, condition, when};
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 /// The words of an aggregate, as written.
 pub(crate) struct AggregateWords {
     function: Ident,
-    target: Ident,
+    target: Path,
     key: Slot<Vec<(Ident, Ident)>>,
     of: Slot<Ident>,
     into: Slot<Ident>,
@@ -34,20 +34,24 @@ const OF_SUM: [&str; 4] = ["key", "of", "into", "when"];
 impl AggregateWords {
     /// Reads `count(..)`, `sum(..)`, `min(..)` or `max(..)`; `None` where it names no entity.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
-        let mut words = word.words(errors)?.into_iter();
-        let first = words.next().filter(|first| first.is_alone() && !OF_SUM.contains(&first.text().as_str()));
-        let Some(first) = first else {
+        let Some((target, words)) = word.head_and_words(errors) else {
+            word.words(errors)?; // says what it takes
+            return None;
+        };
+        let is_word = |path: &Path| OF_SUM.iter().any(|word| path.is_ident(word));
+        let target = syn::parse2::<Path>(target).ok().filter(|path| !is_word(path));
+        let Some(target) = target else {
             return word.wrong("names the entity that holds it first", &example(&word.name), errors);
         };
         let mut aggregate = Self {
             function: word.name.clone(),
-            target: first.name,
+            target,
             key: Slot::Absent,
             of: Slot::Absent,
             into: Slot::Absent,
             when: Slot::Absent,
         };
-        words.for_each(|word| aggregate.take(&word, errors));
+        words.iter().for_each(|word| aggregate.take(word, errors));
         Some(aggregate)
     }
 
@@ -102,7 +106,7 @@ fn key(word: &Word, errors: &mut Errors) -> Option<Vec<(Ident, Ident)>> {
 /// A resolved aggregate.
 pub(crate) struct Aggregate {
     function: Ident,
-    target: Ident,
+    target: Path,
     /// Fields of the target's key, each with the field of this entity.
     key: Vec<(Ident, Rc<Field>)>,
     of: Option<Rc<Field>>,
@@ -121,9 +125,9 @@ pub(crate) fn resolve(words: &AggregateWords, own: &Ident, fields: &[Rc<Field>],
     require(words.key.is_absent(), "key");
     require(words.into.is_absent(), "into");
     require(words.has_field() && words.of.is_absent(), "of");
-    if target == own {
+    if target.is_ident(own) {
         let message = "aggregates of an entity in itself are not supported yet in this version of tablemodel";
-        errors.at(target.span(), format!("`{target}` would hold the `{function}` of itself: {message}"));
+        errors.at(target.span(), format!("`{own}` would hold the `{function}` of itself: {message}"));
     }
     let pairs = words.key.get().map(Vec::as_slice).unwrap_or_default();
     let key = pairs.iter().filter_map(|(name, field)| Some((name.clone(), used(field, fields, errors)?)));

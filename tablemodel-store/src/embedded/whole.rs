@@ -164,7 +164,7 @@ fn taken() -> StoreError {
 }
 
 fn about(path: &Path, error: StoreError) -> StoreError {
-    error.about(format!("backup to {}", path.display()))
+    error.about(format!("copy to {}", path.display()))
 }
 
 fn copy<S: Snapshot>(view: &View<S>, engine: &RedbEngine) -> Result<(), StoreError> {

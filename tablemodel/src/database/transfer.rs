@@ -165,19 +165,10 @@ impl Database {
     #[cfg(feature = "embedded")]
     pub async fn restore(backup: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) -> Result<()> {
         let opened = tablemodel_store::EmbeddedStore::builder().read_only(true).open_async(backup.as_ref()).await;
-        let store = opened.map_err(|error| match error.is_not_closed_cleanly() {
-            false => Error::from(error),
-            true => {
-                let detail = format!(
-                    "{}: no whole backup: it was cut short, or copied while a program had it open; take another by `backup`",
-                    backup.as_ref().display()
-                );
-                Error::new(ErrorKind::Denied, detail).caused_by(error)
-            }
-        })?;
+        let store = opened.map_err(|error| unrestored(backup.as_ref(), error))?;
         #[cfg(feature = "blob")]
         let blobs = Self::blobs_of(backup.as_ref(), to.as_ref())?;
-        let rows = store.prepare_backup(to.as_ref()).await?;
+        let rows = store.prepare_backup(to.as_ref()).await.map_err(|error| unrestored(backup.as_ref(), error))?;
         #[cfg(feature = "blob")]
         let blobs = blobs.copied().await?;
         #[cfg(feature = "blob")]
@@ -186,6 +177,23 @@ impl Database {
         rows.place().await?;
         Ok(store.close().await?)
     }
+}
+
+/// What it means to who restores that the backup cannot be read; other errors as they are.
+#[cfg(feature = "embedded")]
+fn unrestored(backup: &std::path::Path, error: StoreError) -> Error {
+    let (kind, what) = match error.kind() {
+        _ if error.is_not_closed_cleanly() => (
+            ErrorKind::Denied,
+            "no whole backup: it was cut short, or copied while a program had it open; take another by `backup`",
+        ),
+        StoreErrorKind::Denied if !backup.exists() => {
+            (ErrorKind::Denied, "there is no such file; give a backup's path")
+        }
+        StoreErrorKind::Corrupt => (ErrorKind::Corrupt, "the backup is damaged, or none; restore another"),
+        _ => return error.into(),
+    };
+    Error::new(kind, format!("{}: {what}", backup.display())).caused_by(error)
 }
 
 /// Lines of an export that are committed together.

@@ -36,7 +36,6 @@ use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
     error::{Error, ErrorKind, Result},
-    key::KeyArg,
     path::{
         found::Found,
         state::{Complete, LacksLast, PathKind, PathState, Ranged, SelectFrom},
@@ -129,11 +128,10 @@ pub trait Path: Sized + Send + 'static {
     /// ```
     fn get_many<A>(self, last: impl IntoIterator<Item = A>, db: &Database) -> Running<Vec<Option<FoundBy<Self>>>>
     where
-        Self::State: LacksLast,
-        A: KeyArg<<Self::State as LacksLast>::Last>,
+        Self::State: LacksLast<A>,
     {
         let query = self.into_query();
-        let queries: Vec<_> = last.into_iter().map(|value| query.clone().given(value)).collect();
+        let queries: Vec<_> = last.into_iter().map(|value| Self::State::COMPLETE(query.clone(), value)).collect();
         let db = db.clone();
         Box::pin(async move { crate::read::many(&db, queries).await })
     }
@@ -175,7 +173,7 @@ pub trait Path: Sized + Send + 'static {
         Box::pin(async move { Reader::new(&db, query).await?.collect::<FoundBy<Self>>(Some(n)).await })
     }
 
-    /// The entities of the range one by one, in key order; memory holds one page. Cost: as [`all`](Path::all). After an error it ends.
+    /// The entities of the range one by one, in key order; memory holds one page (of a sharded partition one of each bucket). Cost: as [`all`](Path::all). After an error it ends.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};

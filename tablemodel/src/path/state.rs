@@ -6,8 +6,10 @@ use std::marker::PhantomData;
 
 use crate::{
     entity::TableEntity,
-    key::KeyPart,
-    path::{found::Found, query::Component},
+    path::{
+        found::Found,
+        query::{Component, PathQuery},
+    },
 };
 
 /// One way to reach an entity: its primary key, or one of its indexes. Implemented by generated markers.
@@ -103,25 +105,26 @@ pub trait Ranged {}
 )]
 pub trait Complete {}
 
-/// The path lacks exactly its last component.
+/// The path lacks exactly its last component, of which `A` is a value.
 #[diagnostic::on_unimplemented(
     message = "`get_many` takes the values of the last key component, and this path does not stop right before it",
     label = "give every component but the last",
     note = "the name of the path's type says which components there are, in their order"
 )]
-pub trait LacksLast {
-    /// The type of the last component.
-    type Last: KeyPart;
+pub trait LacksLast<A> {
+    /// How the path is given its last component.
+    const COMPLETE: fn(PathQuery, A) -> PathQuery;
 }
 
-/// The path of kind `Self` lacks exactly its last component at `N`. Implemented by generated code.
+/// The path of kind `Self` lacks exactly its last component at `N`. Implemented by generated code: for every value, since the
+/// type of the component may be private, and that of an associated item may not.
 #[diagnostic::on_unimplemented(
     message = "`get_many` takes the values of the last key component, and this path does not stop right before it",
     label = "give every component but the last"
 )]
-pub trait LacksLastAt<N> {
-    /// The type of the last component.
-    type Last: KeyPart;
+pub trait LacksLastAt<N, A> {
+    /// How the path is given its last component.
+    const COMPLETE: fn(PathQuery, A) -> PathQuery;
 }
 
 #[diagnostic::do_not_recommend]
@@ -131,8 +134,8 @@ impl<P: PathKind, N: InPartition> Ranged for At<P, N> {}
 impl<P: PathKind> Complete for At<P, FullKey> {}
 
 #[diagnostic::do_not_recommend]
-impl<P: LacksLastAt<N>, N> LacksLast for At<P, N> {
-    type Last = P::Last;
+impl<P: LacksLastAt<N, A>, N, A> LacksLast<A> for At<P, N> {
+    const COMPLETE: fn(PathQuery, A) -> PathQuery = P::COMPLETE;
 }
 
 /// The rows of path `Self` carry the property whose name hashes to `H` (see [`name_hash`]). Implemented by generated

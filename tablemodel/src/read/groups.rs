@@ -57,6 +57,8 @@ pub(crate) struct Groups {
     db: Database,
     /// Rows asked for for each group; 0 where each row is one.
     rows_each: usize,
+    /// Groups asked for beside those that are wanted.
+    ahead: usize,
     assembly: Assembly,
     ready: VecDeque<Group>,
     is_done: bool,
@@ -66,7 +68,7 @@ impl Groups {
     pub(crate) fn new(db: Database, registered: &Registered, plan: ReadPlan) -> Self {
         let rows_each = if plan.is_cut() { registered.rows } else { 0 };
         let rows = Rows::new(db.clone(), registered, plan);
-        Self { rows, db, rows_each, assembly: Assembly::default(), ready: VecDeque::new(), is_done: false }
+        Self { rows, db, rows_each, ahead: 0, assembly: Assembly::default(), ready: VecDeque::new(), is_done: false }
     }
 
     pub(crate) fn plan(&self) -> &ReadPlan {
@@ -83,6 +85,12 @@ impl Groups {
         self.rows_each = 0;
         self.rows.heads_only();
         self.rows.select(&[]);
+    }
+
+    /// Whether another group follows will be asked.
+    pub(crate) fn look_ahead(&mut self) {
+        self.rows.look_ahead();
+        self.ahead = 1;
     }
 
     /// Only entities after this row key of the range at `place`.
@@ -130,7 +138,8 @@ impl Groups {
     /// Reads until a group is complete: until the next one begins, or the end.
     async fn fill(&mut self, wanted: usize) -> Result<()> {
         while self.ready.is_empty() && !self.is_done {
-            let rows = self.rows.some(wanted.saturating_mul(self.rows_each).saturating_add(1)).await?;
+            let wanted = wanted.saturating_add(self.ahead).saturating_mul(self.rows_each);
+            let rows = self.rows.some(wanted.saturating_add(1)).await?;
             self.is_done = rows.is_empty();
             let mut complete = Vec::new();
             for row in rows {

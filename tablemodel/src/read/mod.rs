@@ -59,8 +59,8 @@ pub(crate) struct Reader {
 impl Reader {
     /// Plans the query; an index that is not readable is refused.
     pub(crate) async fn new(db: &Database, query: PathQuery) -> Result<Self> {
+        let plan = query.plan()?; // errors in the values are met before anything is read
         let registered = readable(db, &query).await?;
-        let plan = query.plan()?;
         let (index, verified) = (plan.index, query.is_verified());
         let rows = Groups::new(db.clone(), &registered, plan);
         Ok(Self { db: db.clone(), rows, index, verified })
@@ -127,6 +127,7 @@ impl Reader {
             let (place, row) = cursor.position(&plan)?;
             self.rows.resume_after(place, &row);
         }
+        self.rows.look_ahead();
         let mut items = Vec::new();
         let mut last = None;
         while items.len() < n {

@@ -44,7 +44,10 @@ pub(crate) fn one<F: Found>(db: &Database, query: PathQuery) -> Running<Option<F
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
     // Errors in the values are met before anything is read.
-    queries.iter().try_for_each(|query| query.point().map(drop))?;
+    queries.iter().try_for_each(|query| match query.point()? {
+        Some(_) => Ok(()),
+        None => query.plan().map(drop),
+    })?;
     let reads = queries.into_iter().map(|query| one::<F>(db, query));
     stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await
 }

@@ -27,6 +27,8 @@ pub(crate) struct Rows {
     point: Option<RowKey>,
     ranges: Vec<Range>,
     heads_only: bool,
+    /// Rows asked for beside those that are wanted: whether one follows is asked then.
+    ahead: usize,
 }
 
 /// One range on its way.
@@ -44,7 +46,7 @@ impl Rows {
             Some(elsewhere) => db.table_name(elsewhere.table),
         };
         let ranges = if point.is_some() { Vec::new() } else { ranges(&plan, &table) };
-        Self { db, table, plan, point, ranges, heads_only: false }
+        Self { db, table, plan, point, ranges, heads_only: false, ahead: 0 }
     }
 
     pub(crate) fn plan(&self) -> &ReadPlan {
@@ -60,6 +62,11 @@ impl Rows {
         let filter = self.plan.heads_condition();
         self.queries().for_each(|query| query.filter.clone_from(&filter));
         self.heads_only = true;
+    }
+
+    /// Whether another row follows will be asked: with the rows before it, where one request takes as many.
+    pub(crate) fn look_ahead(&mut self) {
+        self.ahead = 1;
     }
 
     /// Only these properties travel.
@@ -162,10 +169,10 @@ impl Rows {
 
     /// Reads pages until every range has a row, or is exhausted.
     async fn fill(&mut self, wanted: usize) -> Result<()> {
-        let Self { db, plan, ranges, heads_only, .. } = self;
+        let Self { db, plan, ranges, heads_only, ahead, .. } = self;
         for range in ranges {
             while let Some(query) = range.due() {
-                query.limit = wanted.clamp(1, limits::MAX_PAGE_ROWS);
+                query.limit = wanted.saturating_add(*ahead).clamp(1, limits::MAX_PAGE_ROWS);
                 let goes_on = query.continuation.is_some();
                 let page = db.query_page(query).await;
                 let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;

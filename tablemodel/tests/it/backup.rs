@@ -76,6 +76,42 @@ async fn a_damaged_backup_is_refused_and_leaves_no_file() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_restored_is_named_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let db = Database::open::<Company>(path("live")).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let report = db.bulk().insert_all(stream::iter((0..500).map(employee))).await.unwrap();
+    assert_eq!(report.failed.len(), 0);
+    db.backup(path("backup")).await.unwrap();
+    let whole = std::fs::read(path("backup")).unwrap();
+    let mut damages = 0;
+    for at in (whole.len() / 4..whole.len()).step_by(whole.len() / 16) {
+        let mut damaged = whole.clone();
+        damaged[at..at + 256].iter_mut().for_each(|byte| *byte ^= 0x55);
+        std::fs::write(path("damaged"), damaged).unwrap();
+        let Err(error) = Database::restore(path("damaged"), path("restored")).await else {
+            std::fs::remove_file(path("restored")).unwrap(); // what was changed is of no row
+            continue;
+        };
+        damages += 1;
+        let told = error.to_string();
+        assert_eq!(*error.kind(), ErrorKind::Corrupt, "{told}");
+        assert!(told.contains("damaged: ") && told.contains("restore another"), "{told}");
+        assert!(!path("restored").exists());
+    }
+    assert!(damages > 3, "{damages}");
+    std::fs::create_dir(path("folder")).unwrap();
+    for (name, words) in [("nowhere", "give a backup's path"), ("folder", "give the path of a file")] {
+        let error = Database::restore(path(name), path("restored")).await.unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Denied, "{error}");
+        assert!(error.to_string().contains(name) && error.to_string().contains(words), "{error}");
+    }
+    let error = Database::restore(path("backup"), path("live")).await.unwrap_err();
+    assert!(error.to_string().contains("copy to") && error.to_string().contains("give another"), "{error}");
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_opened_says_why() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);

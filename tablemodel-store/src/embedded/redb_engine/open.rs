@@ -4,6 +4,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
+    io::ErrorKind,
     path::Path,
     sync::{
         Arc,
@@ -74,8 +75,11 @@ fn open_to_write(path: &Path, access: Access, cache_bytes: usize) -> Result<Redb
 }
 
 fn open_to_read(path: &Path, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
-    // redb's own error for a path that cannot be opened does not say what to do.
+    // redb's own errors for a path that cannot be opened, or is one of a directory, do not say what to do.
     File::open(path).map_err(|failure| unopened(path, &failure))?;
+    if path.is_dir() {
+        return Err(unopened(path, &ErrorKind::IsADirectory.into()));
+    }
     let database = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open_read_only(path)?))?;
     let path = path.to_owned();
     Ok(RedbEngine {
@@ -93,7 +97,6 @@ fn is_empty(file: &File) -> bool {
 
 /// The error for a path at which no file could be opened.
 pub(crate) fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
-    use std::io::ErrorKind;
     let denied = |detail: &str| StoreError::new(StoreErrorKind::Denied, detail);
     let parent_is_missing = path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.exists());
     match failure.kind() {

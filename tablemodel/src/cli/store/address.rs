@@ -138,6 +138,18 @@ fn beside(builder: crate::DatabaseBuilder, _: &std::path::Path) -> crate::Databa
     builder
 }
 
+/// The folder for blobs that the store at this file may have beside it.
+#[cfg(all(feature = "embedded", feature = "blob"))]
+#[expect(clippy::unnecessary_wraps, reason = "without the feature there is none")]
+pub(super) fn blobs_beside(file: &std::path::Path) -> Option<PathBuf> {
+    Some(crate::blob::folder_beside(file))
+}
+
+#[cfg(not(all(feature = "embedded", feature = "blob")))]
+pub(super) fn blobs_beside(_: &std::path::Path) -> Option<PathBuf> {
+    None
+}
+
 /// That blobs, if the model has them, are not looked for, or put, where the program has none.
 #[cfg(all(feature = "embedded", feature = "blob"))]
 fn check_blobs(place: &Place, entities: &[&'static EntitySchema], file: &std::path::Path) -> Result<()> {

@@ -2,15 +2,19 @@
 //! half of one.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufReader, BufWriter},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde_json::json;
 use tablemodel_store::place::Unplaced;
 
-use super::{Tool, address::Address, words::Exported};
+use super::{
+    Tool,
+    address::{Address, blobs_beside},
+    words::Exported,
+};
 use crate::{
     Error, ErrorKind, Result, Transferred,
     cli::outcome::{DONE, Outcome},
@@ -44,7 +48,9 @@ pub(super) async fn import(
         let closed = db.close().await;
         imported.and_then(|imported| closed.map(|()| imported))
     };
+    let folder = NewFolder::of(store);
     let imported = new_file(store, filled).await?;
+    folder.keep();
     Ok(done(format!("the store has {} of {}", counted(&imported), words.path.display()), words, imported))
 }
 
@@ -59,6 +65,27 @@ async fn new_file<T>(path: &Path, make: impl AsyncFnOnce(&Path) -> Result<T>) ->
         io::ErrorKind::AlreadyExists => taken(path),
         _ => denied("write", path, &error),
     })
+}
+
+/// The folder for blobs beside a store that is being made: taken away with it, if it was made with it. No line brings a blob.
+struct NewFolder(Option<PathBuf>);
+
+impl NewFolder {
+    fn of(store: &Path) -> Self {
+        Self(blobs_beside(store).filter(|folder| !folder.exists()))
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.0 {
+            let _ = fs::remove_dir(folder); // there may be none, and one with blobs stays
+        }
+    }
 }
 
 fn taken(path: &Path) -> Error {

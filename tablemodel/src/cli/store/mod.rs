@@ -159,5 +159,14 @@ fn failed(error: &Error) -> Outcome {
         ErrorKind::Stopped => STOPPED,
         _ => FAILED,
     };
-    Outcome::error(code, &error.to_string())
+    Outcome::error(code, &with_causes(error))
+}
+
+/// An error and what caused it, as far as that is not said already.
+fn with_causes(error: &Error) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.fold(error.to_string(), |told, cause| match cause.to_string() {
+        cause if told.contains(&cause) => told,
+        cause => format!("{told}: {cause}"),
+    })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Folder, store::within};
 use crate::{
-    cli::outcome::{DONE, DRIFTED},
+    cli::outcome::{DONE, DRIFTED, FAILED},
     prelude::*,
 };
 
@@ -104,4 +104,29 @@ fn an_import_has_its_blobs_beside_the_store_that_it_makes() {
     // The links came, and not what they name.
     let verified = folder.answer::<album::Album>(&["verify", "--store", anew.to_str().unwrap()]);
     assert_eq!(verified.data["violations"][0]["kind"], "MissingBlob", "{:?}", verified.lines);
+}
+
+#[test]
+fn an_import_that_fails_leaves_no_folder_for_blobs() {
+    let folder = Folder::new();
+    let (lines, anew) = (folder.path("lines"), folder.path("anew"));
+    std::fs::write(&lines, "no line").unwrap();
+    let [from, to] = [&lines, &anew].map(|path| path.to_str().unwrap());
+    assert_eq!(folder.answer::<album::Album>(&["import", from, "--store", to]).code, FAILED);
+    assert!(!folder.path("anew.blobs").exists());
+    std::fs::write(&lines, "").unwrap();
+    assert_eq!(folder.answer::<album::Album>(&["import", from, "--store", to]).code, DONE);
+    assert!(folder.path("anew.blobs").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_command_met_is_told_with_its_cause() {
+    let folder = Folder::new();
+    let (anew, directory) = (folder.path("anew"), folder.path("directory"));
+    std::fs::create_dir(&directory).unwrap();
+    let [from, to] = [&directory, &anew].map(|path| path.to_str().unwrap());
+    let failed = folder.answer::<album::Album>(&["import", from, "--store", to]);
+    let told = failed.lines.concat();
+    assert!(failed.code == FAILED && told.contains("cannot be read: Is a directory"), "{told}");
 }

@@ -44,6 +44,20 @@ async fn a_cursor_is_text_that_fits_a_url_and_is_taken_back_as_text() {
 }
 
 #[tokio::test]
+async fn a_page_is_one_request_also_where_another_follows() {
+    let db = ten().await;
+    let mut cursor = None;
+    for expected in [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]] {
+        db.forget_calls();
+        let page = Event::find().room("r").page(4, cursor.as_ref(), &db).await.unwrap();
+        let is_last = expected.contains(&9);
+        assert_eq!((ids(page.items), page.cursor.is_none()), (expected, is_last));
+        assert_eq!((db.tally().range_queries, db.calls().len()), (1, 1));
+        cursor = page.cursor;
+    }
+}
+
+#[tokio::test]
 async fn a_cursor_goes_on_after_the_row_it_names_whatever_happens_to_the_rows() {
     let db = ten().await;
     let page = Event::find().room("r").page(5, None, &db).await.unwrap();

@@ -24,6 +24,32 @@ async fn a_year_of_daily_counters_is_one_struct_and_two_rows() {
 }
 
 #[tokio::test]
+async fn a_page_is_one_request_also_where_another_follows() {
+    let db = database().await;
+    for id in 0..5 {
+        db.insert(&stats(id)).await.unwrap();
+    }
+    let mut cursor = None;
+    for expected in [vec![0, 1], vec![2, 3], vec![4]] {
+        db.forget_calls();
+        let page = Stats::find().department("Sales").page(2, cursor.as_ref(), &db).await.unwrap();
+        let ids: Vec<_> = page.items.iter().map(|stats| stats.id).collect();
+        assert_eq!((page.cursor.is_none(), ids), (expected == [4], expected.clone()));
+        assert!(expected == [4] || db.tally().range_queries == 1, "{:?}: {}", expected, db.tally());
+        cursor = page.cursor;
+    }
+}
+
+#[tokio::test]
+async fn of_many_keys_none_is_read_where_one_does_not_fit() {
+    let db = database().await;
+    db.insert(&stats(7)).await.unwrap();
+    db.forget_calls();
+    let error = Stats::find().department("Sales").get_many([7, 10_000_000], &db).await.unwrap_err();
+    assert_eq!((error.kind(), db.calls().len()), (&ErrorKind::KeyOverflow, 0));
+}
+
+#[tokio::test]
 async fn a_patch_of_one_day_writes_its_part_and_the_head() {
     let db = database().await;
     let mut before = db.insert(&stats(7)).await.unwrap();

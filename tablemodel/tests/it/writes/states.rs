@@ -61,6 +61,9 @@ async fn queries_wait_until_an_index_is_readable() {
             }
         }
         assert_clean(&db).await;
+        db.forget_calls();
+        let wrong = Member::by_email().club("A/B".repeat(1_000)).all(&db).await.unwrap_err();
+        assert_eq!((wrong.kind(), db.calls().len()), (&ErrorKind::KeyTooLong, 0), "values are looked at first");
     }
 }
 

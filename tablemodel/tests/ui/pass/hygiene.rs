@@ -154,6 +154,20 @@ pub mod types {
     }
 }
 
+/// An entity that others name by its path.
+pub mod counted {
+    /// The entity.
+    #[derive(tablemodel::TableEntity)]
+    #[table(name = "Private", partition = "{name}", row = "tenant")]
+    pub struct Tenant {
+        /// A field.
+        pub name: String,
+        /// How many there are.
+        #[table(aggregate)]
+        pub lasts: i64,
+    }
+}
+
 /// Private fields of private types in a public entity.
 pub mod private {
     #[derive(Debug, Clone, PartialEq, tablemodel::Property, tablemodel::KeyPart)]
@@ -172,6 +186,25 @@ pub mod private {
     pub fn explained(entity: &Public) -> String {
         let path = Public::find().secret(&entity.secret).id(entity.id);
         tablemodel::Path::explain(&path).to_string()
+    }
+
+    /// With a private type last in its key, and elements of one field in the key of an index.
+    #[derive(tablemodel::TableEntity)]
+    #[table(name = "Private", entity_type = "Last", partition = "{tenant}", row = "last_{secret}")]
+    #[table(index(by_key, row = "key_{keys}_{secret}", each(keys), keys_only))]
+    #[table(count(crate::counted::Tenant, key(name = tenant), into = lasts))]
+    pub struct Last {
+        tenant: String,
+        secret: Secret,
+        #[table(json, method = "with_key")]
+        keys: Vec<String>,
+    }
+
+    /// Asks for several by their last components.
+    pub async fn some_of(db: &tablemodel::Database) -> tablemodel::Result<usize> {
+        let some = tablemodel::Path::get_many(Last::find().tenant("a"), [Secret(1), Secret(2)], db).await?;
+        let path = Last::by_key().tenant("a").with_key("b");
+        Ok(some.len() + tablemodel::Path::count(path, db).await?)
     }
 
     /// An entity for some modules only.
