@@ -120,7 +120,8 @@ pub trait LacksLast<A> {
 /// type of the component may be private, and that of an associated item may not.
 #[diagnostic::on_unimplemented(
     message = "`get_many` takes the values of the last key component, and this path does not stop right before it",
-    label = "give every component but the last"
+    label = "give every component but the last",
+    note = "the name of the path's type says which components there are, in their order"
 )]
 pub trait LacksLastAt<N, A> {
     /// How the path is given its last component.
@@ -133,7 +134,7 @@ impl<P: PathKind, N: InPartition> Ranged for At<P, N> {}
 #[diagnostic::do_not_recommend]
 impl<P: PathKind> Complete for At<P, FullKey> {}
 
-#[diagnostic::do_not_recommend]
+// Recommended, unlike the others: who gives a value of another type is told so by what this rests on.
 impl<P: LacksLastAt<N, A>, N, A> LacksLast<A> for At<P, N> {
     const COMPLETE: fn(PathQuery, A) -> PathQuery = P::COMPLETE;
 }

@@ -201,10 +201,10 @@ pub mod private {
     }
 
     /// Asks for several by their last components.
-    pub async fn some_of(db: &tablemodel::Database) -> tablemodel::Result<usize> {
+    pub async fn some_of(db: &tablemodel::Database) -> tablemodel::Result<u64> {
         let some = tablemodel::Path::get_many(Last::find().tenant("a"), [Secret(1), Secret(2)], db).await?;
         let path = Last::by_key().tenant("a").with_key("b");
-        Ok(some.len() + tablemodel::Path::count(path, db).await?)
+        Ok(some.len() as u64 + tablemodel::Path::count(path, db).await?)
     }
 
     /// An entity for some modules only.

@@ -55,6 +55,7 @@ async fn wrong(db: &Database) {
     let _ = Employee::find().department("Sales").one(db).await;
     let _ = Employee::find().all(db).await;
     let _ = Employee::find().department("Sales").get_many([3_u32], db).await;
+    let _ = Employee::find().department("Sales").name("x").get_many(["3"], db).await;
     // a range that the separator makes impossible, and a prefix of a number
     let _ = Employee::find().department("Sales").name_between("A".to_owned().."B".to_owned());
     let _ = Order::find().customer("x").number_starts_with("3");
