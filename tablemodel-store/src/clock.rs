@@ -1,6 +1,7 @@
 //! Clocks, which tell the time, and sleeps, which wait for it.
 //!
-//! Nothing else in the crate reads the time or waits; whoever needs to is handed a [`Clock`] or a [`Sleep`].
+//! What rows are stamped with, and what a fault waits for, comes from here: whoever needs it is handed a [`Clock`] or a [`Sleep`]. Only
+//! when to commit is measured by the machine, by the thread of the embedded store that writes.
 
 use std::{
     sync::{

@@ -20,7 +20,7 @@ pub enum StoreErrorKind {
     InvalidInput,
     /// A value, row, batch or request is over a limit (Azure: `PropertyValueTooLarge`, `EntityTooLarge`, ...).
     TooLarge,
-    /// The batch breaks a rule of batches: mixed tables, a row twice, too many operations.
+    /// The batch breaks a rule of batches: no operation, too many, a row twice.
     InvalidBatch,
     /// Nothing was done; the same call may succeed later (Azure: `ServerBusy`).
     Unavailable,

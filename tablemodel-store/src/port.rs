@@ -102,8 +102,8 @@ pub trait TableStore: Send + Sync + 'static {
     /// they may name different tables and partitions, and no row twice. Receipts come per batch, per operation.
     /// Every rule is checked before anything is written; the error says which operation failed.
     ///
-    /// Errors: `TableNotFound`; `RowExists`, `RowNotFound`, `ConditionNotMet` of an operation; `InvalidBatch` (a row twice, over 100
-    /// operations), `InvalidInput`, `TooLarge` for what may not be stored.
+    /// Errors: `TableNotFound`; `RowExists`, `RowNotFound`, `ConditionNotMet` of an operation; `InvalidBatch` (no operation, over
+    /// 100, or a row twice), `InvalidInput`, `TooLarge` for what may not be stored.
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError>;
 
     /// As [`commit`](Self::commit), of batches that the caller needs no more, one call of many that it has under way: a store that
