@@ -1,6 +1,7 @@
 //! Batches as users write them: changes of several entities of one partition, all or nothing.
 //!
-//! Everything is checked before any I/O, and a batch is never split; `bulk` is the way to write more.
+//! Everything is checked before anything is written, and before any I/O where nothing has to be read for it; a batch is never
+//! split: `bulk` is the way to write more.
 
 use crate::{
     database::{Database, write::sets},
@@ -130,8 +131,8 @@ impl<'a> WriteBatch<'a> {
     ///
     /// # Errors
     ///
-    /// Before any I/O: `WrongPartition`, `TooMany` (over 100 rows, derived ones counted), `TooLarge` (over 4 MiB),
-    /// and those of each change. Then those of each change; [`Error::operation`] tells which. Nothing was written.
+    /// Before anything is written, and before any I/O where no upsert, patch or blob is in it: `WrongPartition`, `TooMany` (over 100 rows,
+    /// derived ones counted), `TooLarge` (over 4 MiB), and those of each change. Then those of each change; [`Error::operation`] tells which. Nothing was written.
     pub async fn commit(self) -> Result<()> {
         let partition = self.partition?;
         if let Some(error) = self.error {

@@ -322,7 +322,8 @@ impl BatchPlan {
     /// What the batch leaves in a row that it writes: nothing where it takes it away.
     pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
         let planned = self.planned(row)?;
-        let left = self.left_in(row);
+        // What an earlier change left there is no longer where a later one takes the entity away.
+        let left = self.left_in(row).filter(|_| !self.is_gone(row));
         Some(planned.action.properties().map(|written| left.unwrap_or(written)))
     }
 

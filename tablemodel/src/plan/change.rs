@@ -19,9 +19,9 @@ pub(crate) use self::{
     before::Before,
     needs::needs,
     planned::{Planned, PlannedRow, Role},
-    refused::{reserved, violation},
+    refused::{exists, reserved, violation},
 };
-use self::{planned::Derived, refused::exists, totals::left_cells};
+use self::{planned::Derived, totals::left_cells};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
@@ -166,7 +166,7 @@ impl Planner<'_> {
             Some(Some(row)) => match system::kind(&row.properties) {
                 RowKind::Tombstone { .. } if is_reserved(&row) => Err(reserved(image.schema, &row)),
                 RowKind::Tombstone { entity } if entity == image.schema.entity_type => Ok(Some(row)),
-                _ => Err(exists(image, &row)),
+                _ => Err(exists(image.schema, image.key.clone(), &row)),
             },
         }
     }

@@ -274,16 +274,17 @@ fn an_error_is_one_sentence_and_keeps_its_kind_and_source_in_debug() {
 }
 
 #[tokio::test]
-async fn an_upsert_over_a_row_of_another_type_says_whose_it_is() {
+async fn a_write_over_a_row_of_another_type_says_whose_it_is() {
     let db = TestDatabase::new::<Model>().await.unwrap();
     let key = db.insert(&thing()).await.unwrap().key().clone();
     for (written, word) in [("Other@3", "a row of `Other` has this key"), ("its own", "a row that is no entity's")] {
         let row = Properties::from_iter([("EntityType", Value::from(written))]);
         let batch = Batch::new("Things", &*key.partition).with(key.row.clone(), Action::InsertOrReplace(row));
         db.store().commit(&[batch]).await.unwrap();
-        let error = db.upsert(&thing()).await.unwrap_err();
-        assert_eq!((error.kind(), error.key()), (&ErrorKind::AlreadyExists, Some(&key)));
-        assert!(error.to_string().contains(word), "{error}");
+        for error in [db.upsert(&thing()).await.unwrap_err(), db.insert(&thing()).await.unwrap_err()] {
+            assert_eq!((error.kind(), error.key()), (&ErrorKind::AlreadyExists, Some(&key)));
+            assert!(error.to_string().contains(word), "{error}");
+        }
     }
 }
 

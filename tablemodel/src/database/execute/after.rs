@@ -10,7 +10,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, BatchRow, Left, matched},
-        change::{Role, stale_etag, violation},
+        change::{Role, exists, stale_etag, violation},
         group::Group,
         known::Known,
         part::Marks,
@@ -81,7 +81,10 @@ impl Run<'_> {
         }
         let current = found.filter(|_| !dead);
         let kind = match (error.kind(), current) {
-            (StoreErrorKind::RowExists, _) => ErrorKind::AlreadyExists,
+            (StoreErrorKind::RowExists, Some(row)) => {
+                return Err(exists(schema, key, &row).in_operation(change).caused_by(error.clone()));
+            }
+            (StoreErrorKind::RowExists, None) => ErrorKind::AlreadyExists,
             (_, None) => ErrorKind::NotFound,
             (_, Some(row)) => ErrorKind::Conflict { current: Some(Box::new(row)) },
         };

@@ -2,11 +2,11 @@
 //!
 //! Whether that is so is decided elsewhere.
 
-use tablemodel_store::Row;
+use tablemodel_store::{Row, RowKey};
 
 use crate::{
     error::{Error, ErrorKind},
-    plan::{image::Image, system},
+    plan::system,
     schema::{EntitySchema, IndexSchema},
 };
 
@@ -27,11 +27,11 @@ pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
 }
 
 /// That `row` stands at the key of an entity that is to be new.
-pub(super) fn exists(image: &Image, row: &Row) -> Error {
+pub(crate) fn exists(schema: &'static EntitySchema, key: RowKey, row: &Row) -> Error {
     let detail = match system::kind(&row.properties).entity() {
-        Some(entity) if entity == image.schema.entity_type => "an entity with this key exists".to_owned(),
+        Some(entity) if entity == schema.entity_type => "an entity with this key exists".to_owned(),
         Some(entity) => format!("a row of `{entity}` has this key"),
         None => "a row that is no entity's has this key; `adopt` takes such rows over".to_owned(),
     };
-    Error::new(ErrorKind::AlreadyExists, detail).of(image.schema.entity_type).at_key(image.key.clone())
+    Error::new(ErrorKind::AlreadyExists, detail).of(schema.entity_type).at_key(key)
 }

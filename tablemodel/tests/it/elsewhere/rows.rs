@@ -153,3 +153,57 @@ async fn a_row_of_another_owner_at_an_index_rows_key_is_never_overwritten() {
     assert_exact(&db, &[worker("A", 1)], "retried").await;
     assert_eq!(db.relay().discard(&poisoned[0]).await.unwrap_err().kind(), &ErrorKind::NotFound);
 }
+
+/// With a property that can be patched.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "g_{id:04}")]
+#[table(index(by_city, table = "Cities", partition = "{city}", row = "g_{department}_{id:04}", keys_only))]
+struct Guest {
+    department: String,
+    id: u32,
+    city: String,
+    visits: u32,
+}
+
+#[derive(TableModel)]
+enum Guests {
+    Guest(Guest),
+}
+
+#[tokio::test]
+async fn a_key_that_an_entity_left_in_a_batch_is_free_for_what_comes_after_it() {
+    let guest = |city: &str| Guest { department: "A".into(), id: 1, city: city.into(), visits: 3 };
+    let at = |id: u32| Guest::find().department("A").id(id);
+    let mut cases = Vec::new();
+    for third in ["patch", "insert", "upsert"] {
+        cases.push((TestDatabase::new::<Guests>().await.unwrap(), third));
+        cases.push((TestDatabase::atomic::<Guests>().await.unwrap(), third));
+    }
+    for (db, third) in cases {
+        let told = format!("{:?}, {third}", db.consistency());
+        let mut moved = db.insert(&guest("Rome")).await.unwrap();
+        moved.id = 9;
+        let fresh = guest("Bonn");
+        let mut batch = db.batch(Guest::in_partition("A"));
+        batch.patch(at(1), Guest::VISITS.set(4_u32)).save(&mut moved);
+        match third {
+            "patch" => batch.patch(at(1), Guest::VISITS.set(5_u32)),
+            "insert" => batch.insert(&fresh),
+            _ => batch.upsert(&fresh),
+        };
+        let committed = batch.commit().await;
+        settle(&db).await;
+        let found =
+            [at(1).one(&db).await.unwrap(), at(9).one(&db).await.unwrap()].map(|found| found.map(Stored::into_inner));
+        match committed {
+            Ok(()) => assert_eq!(found, [Some(fresh), Some(Guest { id: 9, ..guest("Rome") })], "{told}"),
+            Err(error) => {
+                let refused = (third, error.kind(), error.operation());
+                assert_eq!(refused, ("patch", &ErrorKind::NotFound, Some(2)), "{told}: {error}");
+                assert_eq!(found, [Some(guest("Rome")), None], "{told}: {error}");
+            }
+        }
+        let verified = db.verify().await.unwrap();
+        assert!(verified.is_clean(), "{told}: {:?}", verified.violations);
+    }
+}
