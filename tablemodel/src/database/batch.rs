@@ -131,8 +131,9 @@ impl<'a> WriteBatch<'a> {
     ///
     /// # Errors
     ///
-    /// Before anything is written, and before any I/O where no upsert, patch or blob is in it: `WrongPartition`, `TooMany` (over 100 rows,
-    /// derived ones counted), `TooLarge` (over 4 MiB), and those of each change. Then those of each change; [`Error::operation`] tells which. Nothing was written.
+    /// Before anything is written, and before any I/O where no upsert, patch or blob is in it: `WrongPartition`, `TooMany` (over
+    /// 100 rows, derived ones counted), `TooLarge` (over 4 MiB), and those of each change. Then those of each change;
+    /// [`Error::operation`] tells which. Nothing was written.
     pub async fn commit(self) -> Result<()> {
         let partition = self.partition?;
         if let Some(error) = self.error {

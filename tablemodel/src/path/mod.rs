@@ -173,7 +173,8 @@ pub trait Path: Sized + Send + 'static {
         Box::pin(async move { Reader::new(&db, query).await?.collect::<FoundBy<Self>>(Some(n)).await })
     }
 
-    /// The entities of the range one by one, in key order; memory holds one page (of a sharded partition one of each bucket). Cost: as [`all`](Path::all). After an error it ends.
+    /// The entities of the range one by one, in key order; memory holds one page (of a sharded partition one of each bucket). Cost: as
+    /// [`all`](Path::all). After an error it ends.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};

@@ -46,8 +46,8 @@ async fn a_backup_taken_while_writing_is_one_moment_of_the_file() {
     assert!(error.to_string().contains("export"), "{error}");
 }
 
-#[tokio::test]
-async fn a_damaged_backup_is_refused_and_leaves_no_file() {
+/// A folder with a database, `live`, and its backup, `backup`, whose bytes are given too.
+async fn backed_up() -> (tempfile::TempDir, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     let db = Database::open::<Company>(path("live")).await.unwrap();
@@ -55,7 +55,15 @@ async fn a_damaged_backup_is_refused_and_leaves_no_file() {
     let report = db.bulk().insert_all(stream::iter((0..500).map(employee))).await.unwrap();
     assert_eq!(report.failed.len(), 0);
     db.backup(path("backup")).await.unwrap();
+    db.close().await.unwrap();
     let whole = std::fs::read(path("backup")).unwrap();
+    (directory, whole)
+}
+
+#[tokio::test]
+async fn a_damaged_backup_is_refused_and_leaves_no_file() {
+    let (directory, whole) = backed_up().await;
+    let path = |name: &str| directory.path().join(name);
     let mut scrambled = whole.clone();
     let middle = scrambled.len() / 2;
     // A scrambled file must be told, or give back every row: some pages of a file are free.
@@ -77,14 +85,8 @@ async fn a_damaged_backup_is_refused_and_leaves_no_file() {
 
 #[tokio::test]
 async fn what_cannot_be_restored_is_named_with_what_to_do() {
-    let directory = tempfile::tempdir().unwrap();
+    let (directory, whole) = backed_up().await;
     let path = |name: &str| directory.path().join(name);
-    let db = Database::open::<Company>(path("live")).await.unwrap();
-    db.ensure_tables().await.unwrap();
-    let report = db.bulk().insert_all(stream::iter((0..500).map(employee))).await.unwrap();
-    assert_eq!(report.failed.len(), 0);
-    db.backup(path("backup")).await.unwrap();
-    let whole = std::fs::read(path("backup")).unwrap();
     let mut damages = 0;
     for at in (whole.len() / 4..whole.len()).step_by(whole.len() / 16) {
         let mut damaged = whole.clone();
