@@ -4,9 +4,12 @@
 
 use std::marker::PhantomData;
 
-use tablemodel_store::{EdmType, Properties, PropertyName, Value, ValueRef};
+use tablemodel_store::{EdmType, Properties, PropertyName, RowKey, Value, ValueRef};
 
-use super::{Blob, Link};
+use super::{
+    Blob, Link, PART_BYTES,
+    name::{self, Named},
+};
 use crate::{
     entity::{FieldError, FieldReader, FieldWriter},
     path::field::Patch,
@@ -49,6 +52,22 @@ impl Pending {
     pub(crate) fn bytes(&self) -> usize {
         self.blob.at_hand().map_or(0, |bytes| bytes.len())
     }
+
+    /// The bytes of memory that it takes until it is uploaded, at most. Where the row at this key is the one that links it, nothing is
+    /// uploaded.
+    pub(crate) fn memory(&self, key: &RowKey) -> usize {
+        match (self.blob.at_hand(), self.blob.link()) {
+            (Some(bytes), _) => bytes.len(),
+            (None, Some(link)) if is_of(&link, key) => 0,
+            (None, Some(link)) => usize::try_from(link.length).map_or(PART_BYTES, |length| length.min(PART_BYTES)),
+            (None, None) => PART_BYTES,
+        }
+    }
+}
+
+/// Whether the link names a blob of the row at this key.
+fn is_of(link: &Link, key: &RowKey) -> bool {
+    matches!(name::parse(&link.name), Some(Named::Blob(owner)) if owner.key.as_ref() == Some(key))
 }
 
 impl FieldWriter {

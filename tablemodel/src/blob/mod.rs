@@ -23,3 +23,6 @@ pub(crate) use self::{
     handle::{Link, Source, Sum},
     options::{Options, Place},
 };
+
+/// Bytes of a blob that are uploaded at a time; services ask for 5 MiB at least.
+pub(crate) const PART_BYTES: usize = 8 * 1024 * 1024;

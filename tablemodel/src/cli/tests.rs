@@ -24,6 +24,7 @@ mod releases;
 mod renames;
 mod returned;
 mod store;
+mod tied;
 mod together;
 
 use std::{fs, path::Path};

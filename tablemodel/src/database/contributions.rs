@@ -10,6 +10,7 @@ use crate::{
         Database,
         calls::{ATTEMPTS, Haste, is_transient},
         execute::Run,
+        outbox::Met,
         registry::Generation,
         since::Since,
         turns::Meeting,
@@ -59,7 +60,8 @@ impl Database {
         Ok(None)
     }
 
-    /// Brings the contributions of one source to what it wants: all of a partition in one batch.
+    /// Brings the contributions of one source to what it wants: all of a partition in one batch. A partition that cannot follow does not
+    /// hold up the others.
     pub(super) async fn settle_contributions(
         &self,
         schema: &'static EntitySchema,
@@ -67,7 +69,7 @@ impl Database {
         states: &Generation,
         since: Since,
     ) -> Result<()> {
-        let mut left = targets;
+        let (mut left, mut met) = (targets, Met::default());
         while let Some(first) = left.first() {
             let (table, partition) = (first.entry.table.clone(), first.entry.key.partition.clone());
             let is_there = |target: &Target| target.entry.table == table && target.entry.key.partition == partition;
@@ -76,10 +78,10 @@ impl Database {
                 let (of, key) = (target.entry.aggregate(schema)?, target.entry.key.clone());
                 Some(Change::Contribute(Contribution { of, key, wish: Wish::Over(Box::new(target)) }))
             });
-            self.contribute(&contributions.collect::<Vec<_>>(), states, Some(since)).await?;
+            met.note(self.contribute(&contributions.collect::<Vec<_>>(), states, Some(since)).await)?;
             left = others;
         }
-        Ok(())
+        met.first()
     }
 
     /// Takes away a contribution that is as it was read, and what it adds. `false`: the row is none, or adds nothing.

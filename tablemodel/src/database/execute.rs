@@ -106,8 +106,8 @@ impl Database {
         #[cfg(feature = "blob")]
         let changes = match self.upload_blobs(changes).await? {
             None => changes,
-            Some((uploaded, since)) => {
-                (settled, run.uploaded) = (uploaded, Some(since));
+            Some((changes, uploaded)) => {
+                (settled, run.uploaded) = (changes, uploaded);
                 settled.as_slice()
             }
         };
@@ -198,9 +198,9 @@ pub(super) struct Run<'a> {
     turn: Option<Turn<'a>>,
     /// It planned before it had the turn: what it reads now, others leave as it is.
     behind: bool,
-    /// Since when something is uploaded that nothing links yet.
+    /// What is uploaded that nothing links yet.
     #[cfg(feature = "blob")]
-    pub(super) uploaded: Option<Since>,
+    pub(super) uploaded: super::blobs::Uploaded,
 }
 
 impl<'a> Run<'a> {
@@ -230,7 +230,7 @@ impl<'a> Run<'a> {
             turn: None,
             behind: false,
             #[cfg(feature = "blob")]
-            uploaded: None,
+            uploaded: super::blobs::Uploaded::default(),
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
             #[cfg(feature = "blob")]
             self.put_lists(std::iter::once(&*plan).chain(&*follows)).await?;
             #[cfg(feature = "blob")]
-            self.db.check_uploaded(self.uploaded)?;
+            self.check_uploaded().await?;
             if !plan.outgoing.is_empty() {
                 self.db.mark_dirty(self.registered.schema, self.partition).await?;
             }

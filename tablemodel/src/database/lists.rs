@@ -144,8 +144,8 @@ impl Run<'_> {
         let puts = contents.into_iter().map(|content| self.db.put_list(content));
         let puts: Vec<_> = puts.collect();
         let put: Vec<Since> = stream::iter(puts).buffer_unordered(CONCURRENT).try_collect().await?;
-        self.uploaded = self.uploaded.into_iter().chain(put).min();
-        self.db.check_uploaded(self.uploaded)
+        self.uploaded.since = self.uploaded.since.into_iter().chain(put).min();
+        self.db.check_uploaded(self.uploaded.since)
     }
 }
 

@@ -5,11 +5,12 @@
 
 use std::{
     collections::HashMap,
+    pin::pin,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use tablemodel_store::{
     Action, Batch, Condition, DateTime, ETag, Properties, Row, RowKey, StoreErrorKind, clock::Clock,
 };
@@ -48,6 +49,39 @@ const REMEMBERED_MARKERS: usize = 100_000;
 /// The markers that this program wrote, with the time from which they count: they need not be written again for half the fence.
 #[derive(Debug, Default)]
 pub(super) struct Markers(Mutex<HashMap<RowKey, Since>>);
+
+/// What went wrong with rows of an intent: who cannot follow does not hold up the others.
+#[derive(Debug, Default)]
+pub(super) struct Met(Option<Error>);
+
+impl Met {
+    /// Notes how it went with one of them. Errors: those that the others would meet as well, or that end with time.
+    pub(super) fn note(&mut self, settled: Result<()>) -> Result<()> {
+        match settled.map_err(|error| (matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::LeaseExpired), error))
+        {
+            Ok(()) => Ok(()),
+            Err((true, error)) => Err(error),
+            Err((false, error)) => {
+                self.0.get_or_insert(error);
+                Ok(())
+            }
+        }
+    }
+
+    /// The same of all of these.
+    async fn all(&mut self, settled: impl Stream<Item = Result<()>>) -> Result<()> {
+        let mut settled = pin!(settled);
+        while let Some(one) = settled.next().await {
+            self.note(one)?;
+        }
+        Ok(())
+    }
+
+    /// What went wrong first.
+    pub(super) fn first(self) -> Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
 
 impl Markers {
     fn is_fresh(&self, marker: &RowKey, clock: &dyn Clock, time: Duration) -> bool {
@@ -227,7 +261,8 @@ impl Database {
         self.bring(&outgoing, &states).await.map(drop)
     }
 
-    /// Brings the rows there. Gives the sequence that they then have, and whether any of them is a tombstone.
+    /// Brings the rows there: those that can be, also where others cannot. Gives the sequence that they then have, and whether any of
+    /// them is a tombstone.
     async fn bring(&self, outgoing: &Outgoing, states: &Generation) -> Result<(i64, bool)> {
         let registered = self.registered(outgoing.schema)?;
         let primary = self.read_entity(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
@@ -243,16 +278,18 @@ impl Database {
             targets.into_iter().partition(|target| target.is_claim(outgoing.schema));
         let (contributions, targets): (Vec<_>, Vec<_>) =
             targets.into_iter().partition(|target| target.entry.aggregate(outgoing.schema).is_some());
+        let mut met = Met::default();
         let settled: Vec<_> =
             targets.iter().map(|target| self.settle_target(outgoing.schema, target, states, outgoing.since)).collect();
-        stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
+        met.all(stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS)).await?;
         let settled: Vec<_> = claims
             .iter()
             .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
             .collect();
-        stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS).try_collect::<()>().await?;
-        self.settle_contributions(outgoing.schema, contributions, states, outgoing.since).await?;
-        self.deliver_copies(&registered, outgoing).await?;
+        met.all(stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS)).await?;
+        met.note(self.settle_contributions(outgoing.schema, contributions, states, outgoing.since).await)?;
+        met.note(self.deliver_copies(&registered, outgoing).await)?;
+        met.first()?;
         Ok((sequence, leaves_dead))
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Whether a batch may have so many rows is decided where it is planned.
 
-use tablemodel_store::{Batch, Receipts, StoreError, limits};
+use tablemodel_store::{Batch, Receipts, StoreError, limits, size};
 
 use crate::plan::batch::split;
 
@@ -17,7 +17,11 @@ pub(super) struct Pieces {
 impl Pieces {
     /// Those of the batches; none where each is one.
     pub(super) fn of(batches: &[Batch]) -> Option<Self> {
-        let is_over = |batch: &Batch| batch.operations.len() > limits::MAX_BATCH_OPERATIONS;
+        // One alone was measured where it was planned; beside others it may have been given more.
+        let is_large = |batch: &Batch| size::batch_bytes_over(batch, limits::MAX_BATCH_BYTES).is_some();
+        let is_over = |batch: &Batch| {
+            batch.operations.len() > limits::MAX_BATCH_OPERATIONS || (batches.len() > 1 && is_large(batch))
+        };
         if !batches.iter().any(is_over) {
             return None;
         }
@@ -70,6 +74,18 @@ mod tests {
         (0..rows).fold(Batch::new("Table", partition), |batch, row| {
             batch.with(format!("{row:04}"), Action::Insert(Properties::new()))
         })
+    }
+
+    #[test]
+    fn a_batch_of_more_bytes_than_a_store_takes_is_sent_in_pieces_beside_others() {
+        let large = Properties::from_iter((0..15).map(|n| (format!("P{n}"), "x".repeat(32_000))));
+        let guests = (0..10).fold(Batch::new("Table", "a"), |batch, row| {
+            batch.with(format!("{row:04}"), Action::Insert(large.clone()))
+        });
+        assert!(Pieces::of(std::slice::from_ref(&guests)).is_none(), "alone it is refused");
+        let pieces = Pieces::of(&[batch("b", 1), guests]).unwrap();
+        assert_eq!(pieces.counts, [1, 2]);
+        assert!(pieces.batches.iter().all(|piece| size::batch_bytes(piece) <= limits::MAX_BATCH_BYTES));
     }
 
     #[test]

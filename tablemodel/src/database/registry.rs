@@ -255,14 +255,20 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
             let state = if is_complete { IndexState::Readable } else { IndexState::Absent };
             let mut properties = record("~index@1", now);
             properties.insert("State", state.word());
-            properties.insert("Version", i64::from(schema.version));
-            if let Some(table) = place(schema, &name) {
-                properties.insert("Table", table);
-            }
+            record_for(schema, &name, &mut properties);
             batch = batch.with(row, Action::Insert(properties));
         }
     }
     Ok(batch)
+}
+
+/// For which version of the entity an index is recorded, and where its rows stand.
+pub(super) fn record_for(schema: &'static EntitySchema, name: &str, properties: &mut Properties) {
+    properties.insert("Version", i64::from(schema.version));
+    match place(schema, name) {
+        Some(table) => drop(properties.insert("Table", table)),
+        None => drop(properties.remove("Table")),
+    }
 }
 
 /// The table of the rows of an index that stand elsewhere: so that they are found when no model names it any more.

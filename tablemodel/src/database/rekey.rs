@@ -175,7 +175,7 @@ impl Database {
         }
         let mut run = Run::new(self, registered, &moving.to.key.partition).knowing(known);
         run.check(&[Change::Arrive(Box::new(moving.clone()))]).await.map_err(Error::alone)?;
-        moving.intent(now.ticks(), now).map(drop)
+        moving.check_intent()
     }
 
     /// Claims the values that the entity has only at its new key, then takes it from the old one.

@@ -16,7 +16,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Query, Row,
 use crate::{
     database::{
         Database,
-        outbox::{MARKER_SHARDS, Outgoing, later},
+        outbox::{MARKER_SHARDS, Met, Outgoing, later},
         since::Since,
     },
     error::{Error, ErrorKind, Result},
@@ -255,17 +255,18 @@ impl Relay {
     async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {
         let Some(schema) = self.schema_of(&dirty.table, row) else { return Ok(()) };
         let progress = Progress::of(row);
-        if progress.poison.is_some() && !round.hurried {
+        let is_done = progress.delivered.is_some();
+        if progress.poison.is_some() && !is_done && !round.hurried {
             round.report.poisoned += 1;
             return Ok(());
         }
-        let is_done = progress.delivered.is_some();
-        // What is named and not known here is for a relay that has it: of a newer version, or of one before that was dropped.
-        let is_beyond = self.is_beyond(schema, row)?;
-        if is_of_newer(schema, row) || (is_beyond && (is_done || self.db.is_atomic())) {
+        // What is named and not known here is for a relay that has it: of a newer version, or of one before that was dropped. So is the
+        // row of an entity that this program may no longer write.
+        let known = if is_of_newer(schema, row) { None } else { self.is_beyond(schema, row) };
+        let Some(is_beyond) = known.filter(|is_beyond| !is_beyond || !(is_done || self.db.is_atomic())) else {
             round.report.waiting += 1;
             return Ok(());
-        }
+        };
         if is_done && !(round.alone && self.db.is_atomic()) && !self.is_past_fence(row, round).await? {
             round.report.fenced += 1;
             return Ok(());
@@ -296,14 +297,15 @@ impl Relay {
         Ok(())
     }
 
-    /// Whether the row names an index that this program does not have: what is wanted of it only a newer one knows.
-    fn is_beyond(&self, schema: &'static EntitySchema, row: &Row) -> Result<bool> {
-        let registered = self.db.registered(schema)?;
+    /// Whether the row names an index that this program does not have: what is wanted of it only a newer one knows. `None` where the
+    /// entity is none of this program's any more: it has moved.
+    fn is_beyond(&self, schema: &'static EntitySchema, row: &Row) -> Option<bool> {
+        let registered = self.db.registered(schema).ok()?;
         if registered.beyond.is_empty() || row.key.row.starts_with(INTENT) {
-            return Ok(false);
+            return Some(false);
         }
         let names = |intent: Intent| intent.entries.iter().any(|entry| registered.beyond.contains(&entry.index));
-        Ok(Intent::read(row).is_ok_and(names))
+        Some(Intent::read(row).is_ok_and(names))
     }
 
     fn schema_of(&self, table: &str, row: &Row) -> Option<&'static EntitySchema> {
@@ -337,14 +339,16 @@ impl Relay {
                 _ => self.db.deliver(&outgoing).await,
             },
             (false, true) => {
+                let mut met = Met::default();
                 for entry in &outgoing.intent.entries {
-                    self.db.settle_claim(schema, &outgoing.owner(), entry, outgoing.since).await?;
+                    met.note(self.db.settle_claim(schema, &outgoing.owner(), entry, outgoing.since).await)?;
                 }
                 // A claim that the entity gave up may be another's by now.
                 let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none());
-                self.db.touch(schema, &outgoing.owner(), strays.cloned().collect()).await?;
+                met.note(self.db.touch(schema, &outgoing.owner(), strays.cloned().collect()).await.map(drop))?;
                 let registered = self.db.registered(schema)?;
-                self.db.deliver_copies(&registered, &outgoing).await?;
+                met.note(self.db.deliver_copies(&registered, &outgoing).await)?;
+                met.first()?;
                 self.sweep(&outgoing, row).await
             }
             (true, _) => self.sweep(&outgoing, row).await,
@@ -357,7 +361,9 @@ impl Relay {
         let environment = self.db.environment();
         let jitter = Duration::from_millis(environment.random.next() % (pause.as_millis() as u64).max(1));
         let due = later(environment.clock.now(), pause + jitter);
-        let poison = (attempts >= MAX_ATTEMPTS).then(|| error.to_string());
+        // What is delivered is only swept: nobody waits for it, and nobody would ask for it again.
+        let is_done = Progress::of(row).delivered.is_some();
+        let poison = (attempts >= MAX_ATTEMPTS && !is_done).then(|| error.to_string());
         let action = Action::Merge(outbox::failed(attempts, due, poison), Condition::Match(row.etag.clone()));
         let table = self.db.table_name(&dirty.table);
         let batch = Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action);

@@ -53,19 +53,19 @@ impl Database {
         !self.0.registry.is_empty()
     }
 
-    /// As [`Database::ensure_tables`], of the entities that the store knows already, and without building anything: how many those are. What a
-    /// migration begins with, over a store that may be only one of several models'.
+    /// As [`Database::ensure_tables`], of the entities that the store knows already, and of those that aggregates and copies tie to them, and
+    /// without building anything: how many those are. What a migration begins with, over a store that may be only one of several models'.
     #[cfg(feature = "cli")]
     pub(crate) async fn ensure_known(&self) -> Result<usize> {
         self.check_writable()?;
         let rows = self.registry_rows().await?;
-        let model = self.model();
-        let known = model.iter().copied().filter(|schema| rows.contains_key(&super::registry::entity_row(schema)));
+        let known = |schema: &EntitySchema| rows.contains_key(&super::registry::entity_row(schema));
         let mut count = 0;
-        for schema in known {
+        for schema in tied(&self.model(), known) {
             let elsewhere = schema.indexes.iter().filter_map(|index| index.elsewhere.as_ref());
             let moves = schema.moves_to.iter().flat_map(|moved| moved.form().tables());
-            for table in elsewhere.map(|elsewhere| elsewhere.table).chain(moves) {
+            let new = (!known(schema)).then_some(schema.table);
+            for table in elsewhere.map(|elsewhere| elsewhere.table).chain(moves).chain(new) {
                 self.create_missing(&self.table_name(table)).await?;
             }
             if schema.has_outbox() {
@@ -136,4 +136,28 @@ impl Database {
             .map(|table| self.table_name(table))
             .collect()
     }
+}
+
+/// Those of a model that are known, and whatever adds to one of them, copies it, or the other way round, through any number of others.
+#[cfg(feature = "cli")]
+fn tied(
+    model: &[&'static EntitySchema],
+    is_known: impl Fn(&EntitySchema) -> bool,
+) -> impl Iterator<Item = &'static EntitySchema> {
+    let (mut tied, mut rest): (Vec<_>, Vec<_>) = model.iter().copied().partition(|schema| is_known(schema));
+    let mut next = 0;
+    while let Some(schema) = tied.get(next).copied() {
+        let (more, others) = rest.into_iter().partition(|other| names(schema, other) || names(other, schema));
+        tied.extend::<Vec<_>>(more);
+        (rest, next) = (others, next + 1);
+    }
+    tied.into_iter()
+}
+
+/// Whether an entity adds to another, or copies it.
+#[cfg(feature = "cli")]
+fn names(schema: &EntitySchema, other: &EntitySchema) -> bool {
+    let targets = schema.aggregates.iter().map(|aggregate| aggregate.target);
+    let sources = schema.copies.iter().map(|copy| (copy.source)());
+    targets.chain(sources).any(|named| named.entity_type == other.entity_type)
 }

@@ -3,10 +3,10 @@
 //! In this module nothing is read or written: it only says what is to be.
 
 use serde_json::Value as Json;
-use tablemodel_store::{DateTime, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{DateTime, Properties, PropertyName, Row, RowKey, ValueRef, validate};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     plan::{
         entries::{Entry, entries, told},
         group::Group,
@@ -75,6 +75,21 @@ impl Move {
         properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
         properties.insert(PropertyName::from_static(DUE), due);
         Ok((properties, parts))
+    }
+
+    /// That the row of the intent is within the limits, also when it says why it cannot be delivered.
+    pub(crate) fn check_intent(&self) -> Result<()> {
+        const POISON_BYTES: usize = 512;
+        let (mut properties, _) = self.intent(i64::MAX, DateTime::MAX)?;
+        properties.insert(PropertyName::from_static(POISON), "?".repeat(POISON_BYTES));
+        validate::row(&self.from.partition, &self.row(), &properties).map_err(|error| {
+            let detail =
+                "the entity does not fit in one row with what a move adds: its old key, and how often it was tried";
+            Error::new(ErrorKind::TooLarge, format!("{detail}; mark it `wide`"))
+                .of(self.schema().entity_type)
+                .at_key(self.from.clone())
+                .caused_by(error)
+        })
     }
 
     /// The move of an intent.

@@ -18,6 +18,7 @@ pub use self::collect::Collected;
 pub(super) use self::{
     check::{LinkAt, links, links_of},
     owner::LinkPlace,
+    upload::Uploaded,
 };
 use crate::{
     blob::Place,

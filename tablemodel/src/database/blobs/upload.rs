@@ -2,10 +2,12 @@
 //!
 //! A blob is never written over, and none is deleted here: what a failed write leaves is collected later.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload, path::Path};
-use tablemodel_store::{RowKey, ValueRef};
+use tablemodel_store::{ETag, RowKey, ValueRef};
 
 use super::{
     failed,
@@ -14,10 +16,10 @@ use super::{
 };
 use crate::{
     blob::{
-        Blob, Link, Pending, Placed, Source, Sum,
+        Blob, Link, PART_BYTES, Pending, Placed, Source, Sum,
         name::{self, Named, Owner},
     },
-    database::{Database, since::Since},
+    database::{Database, execute::Run, since::Since},
     error::{Error, ErrorKind, Result},
     plan::{change::Change, image::Image},
     schema::EntitySchema,
@@ -25,8 +27,6 @@ use crate::{
 
 /// Blobs of one write that are uploaded at a time.
 const CONCURRENT: usize = 8;
-/// Bytes that are uploaded at a time; services ask for 5 MiB at least.
-const PART_BYTES: usize = 8 * 1024 * 1024;
 
 /// One blob of one change.
 struct Task {
@@ -36,6 +36,42 @@ struct Task {
     pending: Pending,
     /// The blob that the stored row links now.
     linked: Option<String>,
+    /// That row, where the change takes whatever stands there when it is planned.
+    over: Option<ETag>,
+}
+
+/// What was settled for a write.
+#[derive(Debug, Default)]
+pub(in crate::database) struct Uploaded {
+    /// Since when something waits to be linked: a collector could take it after the grace period.
+    pub(in crate::database) since: Option<Since>,
+    /// Links that stay if the row that the write is planned over has them, as it had when they were looked at.
+    assumed: Vec<Assumed>,
+}
+
+/// A link of a row, when it was looked at.
+#[derive(Debug)]
+struct Assumed {
+    schema: &'static EntitySchema,
+    key: RowKey,
+    property: &'static str,
+    link: String,
+    row: ETag,
+}
+
+impl Assumed {
+    /// What the task assumes, where it leaves its blob in place.
+    fn of(task: &Task, placed: &Placed) -> Option<Self> {
+        let (Placed::Link(link), Some(row)) = (placed, &task.over) else { return None };
+        let [property, ..] = task.pending.names;
+        (task.linked.as_ref() == Some(&link.name)).then(|| Self {
+            schema: task.schema,
+            key: task.key.clone(),
+            property,
+            link: link.name.clone(),
+            row: row.clone(),
+        })
+    }
 }
 
 /// A blob that has its place, and since when it may be waiting for its row.
@@ -57,28 +93,46 @@ fn by_handle(tasks: Vec<Task>) -> Vec<Vec<Task>> {
 impl Database {
     /// Settles the blobs of the changes: uploads those that are new, and puts links into the images.
     ///
-    /// None if there are none. Gives the changes, and since when what was uploaded waits to be linked: a collector could take it after
-    /// the grace period.
-    pub(in crate::database) async fn upload_blobs(&self, changes: &[Change]) -> Result<Option<(Vec<Change>, Since)>> {
+    /// None if there are none. Gives the changes, and what was settled for them.
+    pub(in crate::database) async fn upload_blobs(
+        &self,
+        changes: &[Change],
+    ) -> Result<Option<(Vec<Change>, Uploaded)>> {
         if changes.iter().filter_map(image).all(|image| image.blobs.is_empty()) {
             return Ok(None);
         }
         self.check_writable()?;
         let mut changes = changes.to_vec();
-        let mut since = self.since();
+        let (mut since, mut assumed) = (self.since(), Vec::new());
         let mut tasks = Vec::new();
         for (number, change) in changes.iter().enumerate() {
             tasks.extend(self.tasks(number, change).await?);
         }
-        let settled = by_handle(tasks).into_iter().map(|tasks| self.settle_blobs(tasks));
-        let settled: Vec<_> = stream::iter(settled).buffer_unordered(CONCURRENT).try_collect().await?;
-        for (task, placed, began) in settled.into_iter().flatten() {
+        for (task, placed, began) in self.settle_all(tasks).await? {
             since = since.min(began);
+            assumed.extend(Assumed::of(&task, &placed));
             let Some(image) = changes.get_mut(task.change).and_then(image_mut) else { continue };
             placed.put(task.pending.names, &mut image.fields);
         }
         changes.iter_mut().filter_map(image_mut).for_each(|image| image.blobs.clear());
-        Ok(Some((changes, since)))
+        Ok(Some((changes, Uploaded { since: Some(since), assumed })))
+    }
+
+    /// Settles blobs, several at a time. What was begun is finished also where another fails: a stream that was read is uploaded then,
+    /// and can be written again.
+    async fn settle_all(&self, tasks: Vec<Task>) -> Result<Vec<Settled>> {
+        let has_failed = AtomicBool::new(false);
+        let tasks = by_handle(tasks).into_iter().take_while(|_| !has_failed.load(Ordering::Relaxed));
+        let begun = stream::iter(tasks.map(|tasks| self.settle_blobs(tasks)));
+        let (mut begun, mut settled) = (begun.buffer_unordered(CONCURRENT), Ok(Vec::new()));
+        while let Some(one) = begun.next().await {
+            has_failed.fetch_or(one.is_err(), Ordering::Relaxed);
+            settled = settled.and_then(|mut all: Vec<Settled>| {
+                all.extend(one?);
+                Ok(all)
+            });
+        }
+        settled
     }
 
     /// Settles the blobs of an entity that moves: those that it keeps stay where they are, and it is recorded where their
@@ -95,7 +149,7 @@ impl Database {
                 Some(ValueRef::String(name)) => Some(name.to_owned()),
                 _ => None,
             };
-            let task = Task { change: 0, schema: to.schema, key: to.key.clone(), pending, linked };
+            let task = Task { change: 0, schema: to.schema, key: to.key.clone(), pending, linked, over: None };
             let (task, placed, began) = self.settle_blob(task).await.map_err(Error::alone)?;
             since = since.min(began);
             if let Placed::Link(link) = &placed
@@ -138,14 +192,14 @@ impl Database {
     async fn tasks(&self, number: usize, change: &Change) -> Result<Vec<Task>> {
         let Some(image) = image(change).filter(|image| !image.blobs.is_empty()) else { return Ok(Vec::new()) };
         let (schema, key) = (image.schema, &image.key);
+        let mut over = None;
         let before = match change {
             Change::Save { old, .. } if old.key() == key => Some(Image::stored(schema, old)?.fields),
-            Change::Upsert(_) if image.blobs.iter().any(|pending| pending.blob.link().is_some()) => self
-                .primary_rows(schema, key)
-                .await?
-                .map(|rows| Image::stored(schema, &rows))
-                .transpose()?
-                .map(|image| image.fields),
+            Change::Upsert(_) if image.blobs.iter().any(|pending| pending.blob.link().is_some()) => {
+                let rows = self.primary_rows(schema, key).await?;
+                over = rows.as_ref().map(|rows| rows.head.etag.clone());
+                rows.map(|rows| Image::stored(schema, &rows)).transpose()?.map(|image| image.fields)
+            }
             _ => None,
         };
         let linked = |pending: &Pending| {
@@ -160,6 +214,7 @@ impl Database {
             schema,
             key: key.clone(),
             linked: linked(pending),
+            over: over.clone(),
             pending: pending.clone(),
         };
         Ok(image.blobs.iter().map(task).collect())
@@ -254,6 +309,27 @@ impl Database {
             self.put_record(&name, &task.key).await?;
         }
         Ok(Link { name, length: parts.length, sum: parts.sum.total() })
+    }
+}
+
+impl Run<'_> {
+    /// That what was uploaded cannot have been collected yet, and that the rows that the plan is made over link what they did when it
+    /// was seen. Cost: where such a row was changed meanwhile, it is read again.
+    pub(in crate::database) async fn check_uploaded(&self) -> Result<()> {
+        self.db.check_uploaded(self.uploaded.since)?;
+        for Assumed { schema, key, property, link, row } in &self.uploaded.assumed {
+            let planned_over = self.known.get(&key.row).and_then(Option::as_ref);
+            if planned_over.is_some_and(|planned_over| planned_over.etag == *row) {
+                continue;
+            }
+            let rows = self.db.primary_rows(schema, key).await?;
+            let fields = rows.map(|rows| Image::stored(schema, &rows)).transpose()?.map(|image| image.fields);
+            if fields.is_none_or(|fields| fields.get(property) != Some(ValueRef::String(link))) {
+                let detail = format!("another program has replaced the blob of property `{property}`; try again");
+                return Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -159,10 +159,10 @@ impl Chunk {
     }
 }
 
-/// The bytes of the blobs that the image brings.
+/// The bytes of memory that the blobs take which the image brings.
 fn blobs(image: &Image) -> usize {
     #[cfg(feature = "blob")]
-    return image.blobs.iter().map(crate::blob::Pending::bytes).sum();
+    return image.blobs.iter().map(|blob| blob.memory(&image.key)).sum();
     #[cfg(not(feature = "blob"))]
     {
         let _ = image;

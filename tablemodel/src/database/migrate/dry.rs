@@ -8,7 +8,12 @@ use super::{Failure, Step, survey::survey, targets::Targets};
 use crate::{
     database::{Database, bulk::rows_each},
     error::{ErrorKind, Result},
-    plan::{entries::entries, group::Group, image::Image, shadow},
+    plan::{
+        entries::{Entry, entries},
+        group::Group,
+        image::Image,
+        shadow,
+    },
     schema::{EntitySchema, Versioned, is_move},
 };
 
@@ -41,8 +46,24 @@ struct Dry<'a> {
     db: &'a Database,
     steps: &'a [Step],
     report: DryRun,
-    /// Who has a unique value, by index, partition and row.
-    taken: HashMap<(String, String, String), String>,
+    /// Who has a unique value, or moves to a key.
+    taken: HashMap<Place, String>,
+}
+
+/// Of the rows of one entity's index, or of its new form where that has no name: partition and row.
+#[derive(PartialEq, Eq, Hash)]
+struct Place {
+    entity: &'static str,
+    index: String,
+    partition: String,
+    row: String,
+}
+
+impl Place {
+    fn of(index: String, entry: &Entry, image: &Image) -> Self {
+        let (partition, row) = (entry.partition(image).to_owned(), entry.row.clone());
+        Self { entity: image.schema.entity_type, index, partition, row }
+    }
 }
 
 pub(super) async fn run(
@@ -102,6 +123,8 @@ impl Dry<'_> {
                     Ok(Some(group)) => self.entity(schema, &group),
                     Ok(None) => {}
                     Err(error) if *error.kind() == ErrorKind::Corrupt => self.fail(schema, key, error.to_string()),
+                    Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {} // it keeps changing, and can be written
+
                     Err(error) => return Err(error),
                 }
             }
@@ -130,7 +153,7 @@ impl Dry<'_> {
                 // In another partition: read, written; the entity's outbox row put and taken away.
                 self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };
             }
-            let place = (index.name.to_string(), entry.partition(&image).to_owned(), entry.row.clone());
+            let place = Place::of(index.name.to_string(), &entry, &image);
             // One that an older version has otherwise may not have been unique.
             let was_otherwise = |own| schema.ancestors().any(|older| Versioned(schema, own).differs_in(older));
             let is_to_be_unique = is_built
@@ -168,7 +191,7 @@ impl Dry<'_> {
             // The parts are put at once, as a rule, and what they leave is looked for.
             self.report.requests +=
                 if self.db.is_atomic() { 0 } else { 3 + parts.min(1) + u64::from(is_head && is_several) };
-            let place = (String::new(), entry.partition(image).to_owned(), entry.row.clone());
+            let place = Place::of(String::new(), &entry, image);
             if is_head && let Some(first) = self.taken.insert(place, image.key.to_string()) {
                 self.fail(schema, image.key.clone(), format!("{first} moves to the same key"));
             }

@@ -16,6 +16,7 @@ mod recopied;
 mod record;
 mod rows;
 mod settle;
+mod small;
 mod states;
 mod stop;
 mod survey;
@@ -209,27 +210,6 @@ impl Database {
     /// What the store needs to be as the model says; see [`migrations`](crate::migrations).
     pub fn migrations(&self) -> Migrations {
         Migrations { db: self.clone(), stop: Stop::default() }
-    }
-
-    /// Builds what was added to a store that nobody else writes, if it is small.
-    pub(super) async fn build_small(&self) -> Result<()> {
-        if !self.is_atomic() {
-            return Ok(());
-        }
-        let rows = Rows::read(self).await?;
-        let is_taken_back = rows.unfinished()?.is_some_and(|record| record.undo);
-        if is_taken_back || rows.plan(self)?.steps.is_empty() || rows.lacking(self)?.is_some() {
-            return Ok(());
-        }
-        if !self.migrations().is_small().await? {
-            return Ok(());
-        }
-        match self.migrations().apply().await {
-            Err(error) if matches!(error.kind(), ErrorKind::MigrationRunning { .. } | ErrorKind::UnknownVersion) => {
-                Ok(())
-            }
-            other => other.map(drop),
-        }
     }
 }
 

@@ -173,7 +173,7 @@ impl Owned {
         &self,
         next: impl Fn(&Rows, &mut Record) -> Result<Vec<(String, String, IndexState)>> + Send + Sync,
     ) -> Result<Record> {
-        let operations = |rows: &Rows, record: &mut Record| operations(rows, &next(rows, record)?);
+        let operations = |rows: &Rows, record: &mut Record| operations(&self.db, rows, &next(rows, record)?);
         self.rewrite(operations).await
     }
 
@@ -333,8 +333,9 @@ impl Owned {
     }
 }
 
-/// The rows of states that move on.
-fn operations(rows: &Rows, moves: &[(String, String, IndexState)]) -> Result<Vec<Operation>> {
+/// The rows of states that move on. One that begins to be written is recorded as this program writes it: another may have recorded it, and
+/// taken it away, with rows in another table.
+fn operations(db: &Database, rows: &Rows, moves: &[(String, String, IndexState)]) -> Result<Vec<Operation>> {
     let operation = |(entity, index, state): &(String, String, IndexState)| {
         let row = index_row(entity, index);
         let Some(there) = rows.0.get(&row) else {
@@ -343,6 +344,11 @@ fn operations(rows: &Rows, moves: &[(String, String, IndexState)]) -> Result<Vec
         };
         let mut properties = there.properties.clone();
         properties.insert("State", state.word());
+        let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity.as_str());
+        let begins = rows.state(entity, index)? == IndexState::Absent;
+        if let Some(schema) = schema.filter(|schema| begins && schema.derived_position(index).is_some()) {
+            registry::record_for(schema, index, &mut properties);
+        }
         Ok(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) })
     };
     moves.iter().map(operation).collect()

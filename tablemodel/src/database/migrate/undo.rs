@@ -180,10 +180,8 @@ async fn remove_rows(owned: &Owned, states: &Generation, entity: &str, index: &s
     let is_its = |row: &Row| !schema.is_some_and(|schema| plan::forms::is_of_other(schema, &row.properties));
     let place =
         schema.and_then(|schema| Some(schema.derived(schema.derived_position(index)?)?.table.unwrap_or(schema.table)));
-    let tables: BTreeSet<&str> = match rows.table(entity, index).or(place) {
-        Some(table) => BTreeSet::from([table]),
-        None => db.entity_tables(),
-    };
+    let tables: BTreeSet<&str> = rows.table(entity, index).into_iter().chain(place).collect();
+    let tables = if tables.is_empty() { db.entity_tables() } else { tables };
     // The cells in which other sources are counted by now are theirs.
     let cells = if rows.is_taken(entity, index)? { None } else { cells_named(db, index) };
     let filters: Vec<_> = [Some(rows_of(&format!("{entity}.{index}"))), cells].into_iter().flatten().collect();

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tablemodel::ErrorKind;
 
 use super::*;
+use crate::stall::Program;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -124,4 +125,38 @@ proptest! {
     fn what_an_entity_holds_can_always_be_fetched(steps in prop::collection::vec(step(), 1..60)) {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run(steps));
     }
+}
+
+/// What a collector marked as unlinked must stay unlinked: it is deleted once the mark is old.
+#[tokio::test]
+async fn an_upsert_links_no_blob_that_another_has_unlinked_meanwhile() {
+    let mut stalls = 0;
+    for call in 0.. {
+        let db = database().await;
+        let first = db.insert(&person("a", &large(1))).await.expect("inserted");
+        let unlinked = first.portrait.name().expect("a blob").to_owned();
+        let (handle, mut other) = (first.into_inner(), read(&db, "a").await);
+        let program = db.reopen::<People>().await.expect("opened");
+        let meanwhile = async move {
+            other.portrait = large(2).as_slice().into();
+            program.save(&mut other).await.expect("saved");
+        };
+        let upserting = Program::sleeping::<People>(&db, call, Box::pin(meanwhile)).await;
+        let upserted = upserting.db.upsert(&handle).await;
+        if !upserting.has_stalled() {
+            break;
+        }
+        stalls += 1;
+        let links = linked(&db).await;
+        match upserted {
+            Ok(_) => assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.expect("read"), large(1), "{call}"),
+            Err(error) => {
+                assert!(error.is_retryable(), "{call}: {error:?}");
+                assert_eq!(links.len(), 1, "{call}");
+                upserting.db.upsert(&handle).await.expect("again");
+            }
+        }
+        assert!(!linked(&db).await.contains(&unlinked), "before call {call}: {links:?}");
+    }
+    assert!(stalls >= 3, "two reads and a commit: {stalls}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use tablemodel::{
     DateTime, ErrorKind,
     blob::Bytes,
@@ -15,7 +15,7 @@ const MIB: usize = 1024 * 1024;
 
 type Piece = Result<Bytes, std::io::Error>;
 
-fn pieces(count: usize, size: usize) -> impl futures_util::Stream<Item = Piece> + Send + 'static {
+fn pieces(count: usize, size: usize) -> impl Stream<Item = Piece> + Send + 'static {
     stream::iter((0..count).map(move |n| Ok(Bytes::from(vec![n as u8; size]))))
 }
 
@@ -239,4 +239,52 @@ async fn an_upload_of_long_ago_is_not_linked_though_the_clock_was_set_back_since
     program.insert(&entity).await.unwrap();
     let linked = linked(&db).await;
     assert_eq!((linked.len(), linked.is_disjoint(&uploaded)), (1, true), "{linked:?} {uploaded:?}");
+}
+
+/// A stream that waits a few times before it ends, told of by how many are being read.
+fn slow(counted: &Arc<[AtomicUsize; 2]>) -> impl Stream<Item = Piece> + Send + 'static {
+    let counted = Arc::clone(counted);
+    stream::once(async move {
+        let [now, most] = &*counted;
+        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        now.fetch_sub(1, Ordering::SeqCst);
+        Ok(Bytes::from_static(b"reel"))
+    })
+}
+
+#[tokio::test]
+async fn bulk_reads_few_streams_at_once() {
+    let db = database().await;
+    let counted = Arc::default();
+    let films = (0..40).map(|n| {
+        let film = Some(Blob::from_stream(slow(&counted)));
+        Person { team: format!("T{n}"), film, ..person("a", b"") }
+    });
+    let films: Vec<_> = films.collect();
+    let report = db.bulk().insert_all(stream::iter(films)).await.unwrap();
+    assert_eq!((report.written, report.failed.len()), (40, 0));
+    let most = counted[1].load(Ordering::SeqCst);
+    assert!((2..=9).contains(&most), "64 MiB, of 8 for each: {most}");
+}
+
+#[tokio::test]
+async fn a_stream_that_fails_spoils_no_other_of_its_batch() {
+    let db = database().await;
+    let counted = Arc::default();
+    let broken = Blob::from_stream(stream::iter([Piece::Err(std::io::Error::other("cable cut"))]));
+    let films = [Blob::from_stream(slow(&counted)), broken, Blob::from_stream(slow(&counted))];
+    let people: Vec<_> =
+        (0_u8..).zip(films).map(|(n, film)| Person { film: Some(film), ..person(&format!("n{n}"), b"") }).collect();
+    let mut batch = db.batch(Person::in_partition("A"));
+    people.iter().for_each(|person| drop(batch.insert(person)));
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.operation()), (&ErrorKind::Invalid, Some(1)), "{error:?}");
+    for sound in [&people[0], &people[2]] {
+        db.insert(sound).await.unwrap();
+        let film = read(&db, &sound.name).await.film.clone().unwrap();
+        assert_eq!(film.bytes(&db).await.unwrap().as_ref(), b"reel");
+    }
 }

@@ -197,3 +197,24 @@ async fn relays_settle_what_a_writer_left_however_often_they_run() {
     }
     assert!(claims(&db).await.values().all(|(_, _, confirmed)| *confirmed));
 }
+
+/// A row of another stands where one of the entity's is to be.
+#[tokio::test]
+async fn a_row_that_cannot_follow_holds_up_no_claim() {
+    let db = database(Consistency::Azure).await;
+    let foreign: Properties = [("Mine", true)].into_iter().collect();
+    db.store().commit(&[Batch::new("Cities", "Oslo").with("A_0001", Action::Insert(foreign))]).await.unwrap();
+    let mut there = db.insert(&member("A", 1)).await.unwrap();
+    (there.city, there.email) = ("Oslo".into(), Some(V.into()));
+    db.save(&mut there).await.unwrap();
+
+    assert!(Member::by_email().email(V).one(&db).await.unwrap().is_some(), "it is found by what it has now");
+    let free = member("A", 1).email;
+    db.insert(&Member { email: free, ..member("B", 7) }).await.expect("nobody has this any more");
+    for _ in 0..20 {
+        db.clock().advance(Duration::from_secs(600));
+        db.relay().run_once().await.unwrap();
+    }
+    let poisoned = db.relay().poisoned().await.unwrap();
+    assert!(matches!(poisoned.as_slice(), [one] if one.error.contains("by_city")), "{poisoned:?}");
+}

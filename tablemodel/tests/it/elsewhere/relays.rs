@@ -261,3 +261,41 @@ async fn what_is_discarded_is_left_to_repair() {
     assert_exact(&db, &workers(&db).await, "repaired").await;
     assert_eq!(leftovers(&db).await, []);
 }
+
+/// Fails whatever takes a row away from the table of cities.
+struct Unswept;
+
+impl FaultPlan for Unswept {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        match call.request {
+            Request::Commit(batches) if batches.iter().any(is_removal) => {
+                Some(Fault::error(StoreErrorKind::Unavailable))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_removal(batch: &Batch) -> bool {
+    batch.table == "Cities" && batch.operations.iter().any(|operation| matches!(operation.action, Action::Delete(_)))
+}
+
+#[tokio::test]
+async fn a_sweep_that_failed_for_long_is_tried_again() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let mut there = db.insert(&worker("A", 1)).await.unwrap();
+    there.city = "Oslo".into();
+    db.save(&mut there).await.unwrap();
+    db.fail(Unswept);
+    for _ in 0..12 {
+        db.clock().advance(seconds(601));
+        let report = db.relay().run_once().await.unwrap();
+        assert_eq!((report.failed, report.poisoned), (1, 0), "{report:?}");
+        assert!(db.relay().run_once().await.unwrap().is_settled(), "not again at once");
+    }
+    db.fail(Script::new());
+    db.clock().advance(seconds(601));
+    assert_eq!(db.relay().run_once().await.unwrap().swept, 1);
+    assert_exact(&db, &workers(&db).await, "swept").await;
+    assert_eq!(leftovers(&db).await, []);
+}

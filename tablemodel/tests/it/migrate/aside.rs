@@ -145,3 +145,24 @@ async fn what_is_set_aside_of_an_entity_that_the_program_does_not_have_is_still_
         assert_eq!(other.migrations().retry_failures().await.expect("tried"), 2, "{mode:?}");
     }
 }
+
+/// What nobody asked for nobody is told of: the next start tries it again.
+#[tokio::test]
+async fn a_small_store_is_built_at_the_start_after_what_was_wrong_was_put_right() {
+    let store = store_of::<before::Notes>(Consistency::Atomic).await;
+    let note = |id, title: String| before::Note { club: "c".into(), id, title, hours: 0.5 };
+    store.insert(&note(1, "t".repeat(1_024))).await.expect("written");
+    store.insert(&note(2, "short".into())).await.expect("written");
+    store.insert(&before::Book { club: "c".into() }).await.expect("written");
+    for _ in 0..2 {
+        let db = next::<Notes>(&store).await;
+        assert_eq!(db.migrations().failures().await.expect("read").len(), 1);
+        assert!(states(&db).await.iter().all(|state| *state == IndexState::WriteOnly));
+    }
+    let db = next::<Notes>(&store).await;
+    db.update(Note::find().club("c").id(1), |note| Ok(note.title = "short".into())).await.expect("put right");
+    let db = next::<Notes>(&store).await;
+    assert!(states(&db).await.iter().all(|state| *state == IndexState::Readable));
+    assert_eq!(Note::by_title().club("c").title("short").all(&db).await.expect("built").len(), 2);
+    assert_clean(&db, "built").await;
+}

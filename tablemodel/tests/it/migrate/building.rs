@@ -10,8 +10,8 @@ use tablemodel::{
 };
 
 use super::{
-    Club, MODES, Person, all_rows, assert_built, assert_clean, claimed, filled, first, next, program, states, store,
-    unique,
+    Club, MODES, Person, all_rows, assert_built, assert_clean, badged, claimed, filled, first, next, program, states,
+    store, unique,
 };
 
 #[tokio::test]
@@ -187,4 +187,68 @@ async fn it_stops_where_too_much_fails() {
     assert!((6..=20).contains(&applied.failed) && applied.touched < 20, "{applied:?}");
     assert_eq!(db.migrations().failures().await.unwrap().len() as u64, applied.failed);
     assert!(applied.left > 0 && applied.left + applied.failed + applied.touched == 60, "{applied:?}");
+}
+
+/// Two entities whose unique indexes have keys of one form, in tables of their own.
+mod alike {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+    #[table(index(by_badge, table = "Badges", partition = "{badge:06}", row = "badge", unique, keys_only))]
+    pub(super) struct Person {
+        club: String,
+        id: u32,
+        badge: Option<u32>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Guests", partition = "{club}", row = "g_{id:04}")]
+    #[table(index(by_badge, table = "Passes", partition = "{badge:06}", row = "badge", unique, keys_only))]
+    pub(super) struct Guest {
+        club: String,
+        id: u32,
+        badge: u32,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(super) enum Club {
+        Person(Person),
+        Guest(Guest),
+    }
+
+    /// Before the index.
+    pub(super) mod before {
+        use tablemodel::prelude::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Guests", partition = "{club}", row = "g_{id:04}")]
+        pub(in super::super) struct Guest {
+            pub(in super::super) club: String,
+            pub(in super::super) id: u32,
+            pub(in super::super) badge: u32,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(in super::super) enum Club {
+            Guest(Guest),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_takes_a_value_of_one_entity_for_no_others() {
+    for mode in MODES {
+        let store = badged(mode, 1, 120).await;
+        let guests = next::<alike::before::Club>(&store).await;
+        let all = (0..120).map(|id| alike::before::Guest { club: "c0".into(), id, badge: id });
+        assert!(guests.bulk().insert_all(futures_util::stream::iter(all)).await.expect("written").failed.is_empty());
+        drop(guests);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<alike::Club>(&store).await;
+        let dry = db.migrations().apply().dry_run(None).await.expect("read");
+        assert_eq!((dry.rows, dry.failed), (240, 0), "{mode:?}: {dry:?}");
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete(), "{mode:?}: {applied:?}");
+    }
 }

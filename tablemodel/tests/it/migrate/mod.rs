@@ -22,6 +22,7 @@ mod resharded;
 mod rewrites;
 mod stalled;
 mod succeeded;
+mod tables;
 mod together;
 mod undoing;
 mod unread;

@@ -1,6 +1,6 @@
 //! Programs of a form that the store does not keep, and what an older release took away.
 
-use tablemodel::{ErrorKind, Upgrade, UpgradeError, prelude::*, testing::TestDatabase};
+use tablemodel::{Consistency, ErrorKind, Upgrade, UpgradeError, prelude::*, testing::TestDatabase};
 
 use super::{
     MODES, ORIGINS, assert_clean, before, filled, first, kind, new_flights, new_rows, next, old_rows, program, second,
@@ -144,4 +144,39 @@ async fn a_program_that_only_reads_learns_that_the_entity_has_moved() {
     assert_eq!(read.kind(), &moved);
     let read = first::Flight::find().carrier("C0").all(&old).await.expect_err("there is nothing there");
     assert_eq!(read.kind(), &moved);
+}
+
+/// An entity that stays where it is, with rows elsewhere.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Flights", partition = "{carrier}", row = "x_{id}")]
+#[table(index(of_base, table = "Bases", partition = "{base}", row = "{carrier}_{id}", keys_only))]
+struct Crew {
+    carrier: String,
+    id: u32,
+    base: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableModel)]
+enum WithCrew {
+    Flight(before::Flight),
+    Crew(Crew),
+}
+
+#[tokio::test]
+async fn a_relay_of_a_program_that_an_entity_has_left_behind_goes_on_with_the_others() {
+    let store = filled(Consistency::Azure, 1, 3).await;
+    let old = next::<WithCrew>(&store).await;
+    let db = next::<second::Model>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    db.migrations().contract().await.expect("switched");
+    // Of each a row elsewhere becomes another: the tombstones are swept later.
+    let flight = second::Flight::find().origin("C0").carrier("C0").number(0).one(&db).await.expect("read").expect("is");
+    for base in ["OSL", "BRN"] {
+        old.upsert(&Crew { carrier: "C9".into(), id: 1, base: base.into() }).await.expect("written");
+    }
+    db.delete(flight).await.expect("deleted");
+
+    let report = old.relay().run_once().await.expect("the round goes on");
+    assert!(report.waiting > 0, "what is of flights is left to others: {report:?}");
+    assert_eq!((report.fenced, report.failed), (1, 0), "{report:?}");
 }

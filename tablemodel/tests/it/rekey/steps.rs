@@ -164,3 +164,48 @@ async fn an_entity_at_both_keys_is_found() {
     let check = tokio::spawn(async move { assert_exact(&db, "planted").await });
     assert!(check.await.unwrap_err().is_panic());
 }
+
+/// Of one row that may be full.
+#[derive(Debug, Clone, PartialEq, Default, TableEntity)]
+#[table(name = "Scans", partition = "{shelf}", row = "s_{id}")]
+#[rustfmt::skip]
+struct Scan {
+    shelf: String,
+    id: u32,
+    a: Vec<u8>, b: Vec<u8>, c: Vec<u8>, d: Vec<u8>, e: Vec<u8>, f: Vec<u8>, g: Vec<u8>, h: Vec<u8>,
+    i: Vec<u8>, j: Vec<u8>, k: Vec<u8>, l: Vec<u8>, m: Vec<u8>, n: Vec<u8>, o: Vec<u8>, p: Vec<u8>,
+}
+
+#[derive(TableModel)]
+enum Scans {
+    Scan(Scan),
+}
+
+#[tokio::test]
+async fn what_a_move_adds_to_a_full_row_is_refused_before_anything_is_written() {
+    let db = TestDatabase::new::<Scans>().await.unwrap();
+    let page = || vec![0; 65_536];
+    let mut scan =
+        Scan { shelf: "A".into(), id: 1, a: page(), b: page(), c: page(), d: page(), e: page(), ..Scan::default() };
+    (scan.f, scan.g, scan.h, scan.i, scan.j) = (page(), page(), page(), page(), page());
+    (scan.k, scan.l, scan.m, scan.n, scan.o) = (page(), page(), page(), page(), page());
+    scan.p = page();
+    let mut stored = loop {
+        match db.insert(&scan).await {
+            Ok(stored) => break stored,
+            Err(error) => assert_eq!(error.kind(), &ErrorKind::TooLarge, "{error}"),
+        }
+        scan.p.truncate(scan.p.len() - 16);
+    };
+    stored.shelf = "B".into();
+    db.forget_calls();
+    let error = db.rekey(&mut stored).await.unwrap_err();
+    assert_eq!((error.kind(), error.entity()), (&ErrorKind::TooLarge, Some("Scan")), "{error}");
+    assert_eq!(db.tally().commits, 0);
+    stored.shelf = "A".into();
+    stored.p.truncate(10_000);
+    db.save(&mut stored).await.unwrap();
+    stored.shelf = "B".into();
+    db.rekey(&mut stored).await.unwrap();
+    assert_eq!(Scan::find().shelf("B").id(1).one(&db).await.unwrap().unwrap().p.len(), 10_000);
+}

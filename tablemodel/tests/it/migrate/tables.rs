@@ -1,0 +1,82 @@
+//! Indexes of one name whose rows stand in another table from release to release: whoever takes one away finds its rows.
+
+use std::time::Duration;
+
+use tablemodel::{IndexState, prelude::*};
+
+use super::{MODES, all_rows, assert_clean, filled, first, next, states};
+
+/// A release whose index has its rows in this table.
+macro_rules! release {
+    ($name:ident, $table:literal) => {
+        mod $name {
+            use tablemodel::prelude::*;
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
+            #[table(index(by_city, table = $table, partition = "{city}", row = "{club}_{id:04}", keys_only))]
+            pub(super) struct Person {
+                club: String,
+                id: u32,
+                name: String,
+                city: String,
+                badge: Option<u32>,
+                visits: i64,
+            }
+
+            #[derive(Debug, Clone, PartialEq, TableModel)]
+            pub(super) enum Club {
+                Person(Person),
+            }
+        }
+    };
+}
+
+release!(towns, "Towns");
+release!(cities, "Cities");
+
+/// More than are migrated unasked.
+const PERSONS: u32 = 210;
+
+async fn build(db: &Database, told: &str) {
+    let applied = db.migrations().apply().await.expect("applied");
+    assert!(applied.is_complete(), "{told}: {applied:?}");
+    assert_eq!(states(db).await, [IndexState::Readable], "{told}");
+}
+
+#[tokio::test]
+async fn an_index_that_was_recorded_with_another_table_is_taken_back_with_its_rows() {
+    for mode in MODES {
+        let (store, told) = (filled(mode, 1, PERSONS).await, format!("{mode:?}"));
+        next::<towns::Club>(&store).await; // recorded, and never built
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<cities::Club>(&store).await;
+        for _ in 0..2 {
+            build(&db, &told).await;
+            assert_eq!(all_rows(&db, "Cities").await.len(), PERSONS as usize, "{told}");
+            let gone = db.migrations().rollback().await.expect("taken back");
+            assert_eq!((gone.rows, all_rows(&db, "Cities").await.len()), (u64::from(PERSONS), 0), "{told}");
+        }
+        assert_clean(&db, &told).await;
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_came_back_in_another_table_is_taken_away_with_its_rows() {
+    for mode in MODES {
+        let (store, told) = (filled(mode, 1, PERSONS).await, format!("{mode:?}"));
+        let db = next::<towns::Club>(&store).await;
+        build(&db, &told).await;
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        next::<first::Club>(&store).await.migrations().contract().await.expect("taken away");
+        let db = next::<cities::Club>(&store).await;
+        build(&db, &told).await;
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<first::Club>(&store).await;
+        let gone = db.migrations().contract().await.expect("taken away");
+        let left = all_rows(&db, "Cities").await.len() + all_rows(&db, "Towns").await.len();
+        assert_eq!((gone.rows, left), (u64::from(PERSONS), 0), "{told}");
+    }
+}
