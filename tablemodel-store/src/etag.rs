@@ -25,7 +25,7 @@ impl ETag {
 
     /// An ETag as a service sent it, such as `W/"datetime'2017-08-30T13%3A20%3A32.6680946Z'"`.
     ///
-    /// Text that a stamp would print as becomes that stamp again.
+    /// Text that a stamp would print as becomes that stamp again, of the times that a row may have (the years 1601 to 9999).
     pub fn parse(text: &str) -> Self {
         match stamp_of(text) {
             Some(stamp) => Self(Mark::Stamp(stamp)),

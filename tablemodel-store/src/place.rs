@@ -64,7 +64,8 @@ impl Unplaced {
         &self.path
     }
 
-    /// Lets the file, already on the disk, appear, calls `placed`, and brings its name to the disk too.
+    /// Lets the file, already on the disk, appear, calls `placed`, and brings its name to the disk too, where its directory may be read and
+    /// the file system knows how.
     ///
     /// # Errors
     ///
@@ -72,8 +73,8 @@ impl Unplaced {
     /// moment may be written over. Others are those of the file system; where `placed` was called, the file is there all the same.
     pub fn place(self, placed: impl FnOnce()) -> io::Result<()> {
         match fs::hard_link(&self.path, &self.destination) {
-            // A file system without hard links.
-            Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {
+            // Perhaps a file system without hard links, of which each tells in its own way. What is wrong otherwise the renaming meets too.
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 if self.destination.exists() {
                     return Err(ErrorKind::AlreadyExists.into());
                 }
@@ -110,9 +111,20 @@ fn partial_name(name: &OsStr, random: u64) -> OsString {
     partial
 }
 
-/// Brings the names of a directory to the disk.
+/// Brings the names of a directory to the disk: of one that may not be read, or of which a file system brings none, that cannot be asked.
 fn sync_directory(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        Err(error) if is_beyond(error.kind()) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Whether it is no failure of the disk.
+const fn is_beyond(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::PermissionDenied | ErrorKind::InvalidInput | ErrorKind::Unsupported)
 }
 
 #[cfg(test)]
@@ -130,6 +142,29 @@ mod tests {
             let result = unplaced.place(|| told = path.exists());
             assert_eq!((result.is_ok(), told), (is_first, is_first));
         }
+    }
+
+    /// To the administrator all is readable: then it is as any other.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_appears_in_a_directory_that_may_be_written_and_not_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let unplaced = Unplaced::new(&inner.join("file")).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o300)).unwrap();
+        let placed = unplaced.place(|| ());
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
+        placed.unwrap();
+        assert!(inner.join("file").exists());
+    }
+
+    #[test]
+    fn what_a_file_system_cannot_be_asked_is_no_failure_of_the_disk() {
+        use ErrorKind::*;
+        assert!([PermissionDenied, InvalidInput, Unsupported].into_iter().all(is_beyond));
+        assert!(![NotFound, StorageFull, Other].into_iter().any(is_beyond));
     }
 
     #[test]

@@ -117,7 +117,7 @@ pub trait TableStore: Send + Sync + 'static {
     }
 
     /// As [`commit`](Self::commit), for work that is in no hurry: a store may let it wait, for a fraction of a second, until it
-    /// can go with a commit of others, so that these need not wait for it.
+    /// can go with a commit of others, so that these need not wait for it. A call that is dropped while it waits may be left undone.
     ///
     /// Need not be implemented: it is a `commit` then. A store around another may pass it on.
     async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {

@@ -216,6 +216,10 @@ pub(super) async fn an_owned_commit_is_a_commit(bench: &Bench) -> Checked {
     ensure_eq!(told, there, "the ETags of the receipts");
     let again = bench.store().commit_owned(batch()).await;
     refused_at(again, RowExists, (0, 0), "an owned commit of rows that are there")?;
+    table.act("p", "a", Action::Delete(Condition::Exists)).await?;
+    let half = bench.store().commit_owned(batch()).await;
+    refused_at(half, RowExists, (0, 1), "an owned commit of a row that is there behind one that is not")?;
+    ensure_eq!(table.get("p", "a").await?, None, "the row of an owned commit that was refused");
     let nothing = bench.store().commit_owned(Vec::new()).await?;
     ensure_eq!(nothing.len(), 0, "the receipts of an owned commit of nothing");
     Ok(())

@@ -28,7 +28,7 @@ impl Aside {
         self.0.front().map(|(since, _)| *since + PATIENCE)
     }
 
-    /// Those that others take along: one at least.
+    /// Those that others take along: one at least, where somebody waits.
     pub(super) fn along(&mut self) -> Vec<Request> {
         self.up_to(TAKEN_ALONG)
     }
@@ -41,12 +41,17 @@ impl Aside {
         }
     }
 
-    /// From the oldest on, until there are so many bytes.
+    /// From the oldest on, until there are so many bytes. Those whose callers went away while they waited are let go: what these ask for
+    /// later must not come before it.
     pub(super) fn up_to(&mut self, most: usize) -> Vec<Request> {
         let (mut requests, mut bytes) = (Vec::new(), 0);
         while bytes < most
             && let Some((_, request)) = self.0.pop_front()
         {
+            if request.reply.is_closed() {
+                request.split().1.let_go();
+                continue;
+            }
             bytes += request.bytes;
             requests.push(request);
         }
@@ -59,10 +64,15 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::embedded::{queue::Haste, state::Work};
+    use crate::embedded::{
+        queue::Haste,
+        state::{Reply, Work},
+    };
 
-    fn request(bytes: usize) -> Request {
-        Request { work: Work::Flush, bytes, haste: Haste::None, reply: oneshot::channel().0, share: None }
+    /// A request of so many bytes, and who waits for its answer.
+    fn request(bytes: usize) -> (Request, oneshot::Receiver<Reply>) {
+        let (reply, answer) = oneshot::channel();
+        (Request { work: Work::Flush, bytes, haste: Haste::None, reply, share: None }, answer)
     }
 
     fn sizes(requests: &[Request]) -> Vec<usize> {
@@ -73,8 +83,9 @@ mod tests {
     fn requests_are_due_when_the_oldest_of_them_has_waited() {
         let (mut aside, now) = (Aside::default(), Instant::now());
         assert_eq!(aside.deadline(), None);
-        aside.add(request(1), now);
-        aside.add(request(2), now + PATIENCE / 2);
+        let ((first, _one), (second, _two)) = (request(1), request(2));
+        aside.add(first, now);
+        aside.add(second, now + PATIENCE / 2);
         assert!(aside.due(usize::MAX, now + PATIENCE / 2).is_empty());
         assert_eq!(sizes(&aside.due(usize::MAX, now + PATIENCE)), [1, 2]);
         assert_eq!(aside.deadline(), None);
@@ -83,12 +94,22 @@ mod tests {
     #[test]
     fn others_take_along_little_but_one_at_least() {
         let (mut aside, now) = (Aside::default(), Instant::now());
-        for bytes in [TAKEN_ALONG * 2, 1, TAKEN_ALONG, 7] {
-            aside.add(request(bytes), now);
-        }
+        let sizes_there = [TAKEN_ALONG * 2, 1, TAKEN_ALONG, 7];
+        let (requests, _answers): (Vec<_>, Vec<_>) = sizes_there.map(request).into_iter().unzip();
+        requests.into_iter().for_each(|request| aside.add(request, now));
         assert_eq!(sizes(&aside.along()), [TAKEN_ALONG * 2]);
         assert_eq!(sizes(&aside.along()), [1, TAKEN_ALONG]);
         assert_eq!(sizes(&aside.up_to(usize::MAX)), [7]);
         assert!(aside.along().is_empty());
+    }
+
+    #[test]
+    fn those_whose_callers_went_away_are_let_go() {
+        let (mut aside, now) = (Aside::default(), Instant::now());
+        let ((gone, answer), (waits, _answer)) = (request(1), request(2));
+        aside.add(gone, now);
+        aside.add(waits, now);
+        drop(answer);
+        assert_eq!(sizes(&aside.along()), [2]);
     }
 }

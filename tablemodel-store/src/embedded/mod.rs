@@ -95,7 +95,8 @@ const SHARE_BYTES: usize = 1024;
 /// - Limits are Azure's, so that what runs here runs there.
 ///
 /// If the disk fails while it commits, all waiting callers get the error (`OutcomeUnknown` only where the commit may
-/// have reached the disk), and the store stops: later calls get `Closed` until it is opened again. By then its file is closed.
+/// have reached the disk), and the store stops: later calls get `Closed` until it is opened again. By then its file is closed. So it is
+/// where a write meets damage of the file's inner structure (`Corrupt`): nothing of what was committed together with it was written.
 ///
 /// ```
 /// use tablemodel_store::{Action, Batch, EmbeddedStore, Properties, RowKey, TableStore};

@@ -70,6 +70,8 @@ pub(super) struct State {
     safe_stamp: u64,
     dropped: VecDeque<TableId>,
     clock: Arc<dyn Clock>,
+    /// When the group on its way began.
+    now: DateTime,
     together: Together,
     /// Of the rows that the group on its way changes, where somebody is to notice.
     changed: Vec<Mark>,
@@ -102,6 +104,7 @@ impl State {
             recorded_stamp: counters.last_stamp,
             safe_stamp: counters.last_stamp,
             dropped: dropped.into(),
+            now: clock.now(),
             clock,
             together: Together::default(),
             changed: Vec::new(),
@@ -109,9 +112,11 @@ impl State {
         }
     }
 
-    /// Begins a group, whose changes may have to be noticed.
+    /// Begins a group, whose changes may have to be noticed. The clock is the user's, and asked outside the engine, which takes a panic
+    /// for damage of the file.
     pub(super) fn begin(&mut self, change: Change) {
         self.is_noticed = change.is_noticed;
+        self.now = self.clock.now();
     }
 
     /// The marks of the rows that were changed since this was asked last.
@@ -270,7 +275,7 @@ impl State {
 
     /// Gives every operation its stamp, in order, and every row its seal.
     fn stamp(&mut self, commit: &mut PreparedCommit, spaces: &[Space]) -> Vec<Receipts> {
-        let now = u64::try_from(self.clock.now().min(DateTime::MAX).ticks()).unwrap_or(0);
+        let now = u64::try_from(self.now.min(DateTime::MAX).ticks()).unwrap_or(0);
         let PreparedCommit { batches, operations, bytes, .. } = commit;
         let receipts = batches.iter().zip(spaces).map(|(batch, space)| {
             let operations = operations.get(batch.operations.clone()).unwrap_or_default();
@@ -299,7 +304,7 @@ impl State {
         let id = TableId(self.counters.next_table);
         self.counters.next_table += 1;
         let folded = name.to_ascii_lowercase();
-        let entry = TableEntry { id, name, created: self.clock.now() };
+        let entry = TableEntry { id, name, created: self.now };
         group.create(Space::Rows(id))?;
         records::put_table(group, &folded, &entry)?;
         Arc::make_mut(&mut self.catalogue).insert(&folded, entry);
@@ -311,7 +316,7 @@ impl State {
         let Some(table) = Arc::make_mut(&mut self.catalogue).remove(&folded) else {
             return Ok(Err(StoreError::table_not_found(name)));
         };
-        records::drop_table(group, &folded, table.id, self.clock.now())?;
+        records::drop_table(group, &folded, table.id, self.now)?;
         self.dropped.push_back(table.id);
         Ok(Ok(Vec::new()))
     }

@@ -93,9 +93,10 @@ impl Tables {
     }
 
     pub(super) fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        let after = continuation::resume(query)?;
         let table = self.table(&query.table)?;
         let mut page = Page { rows: Vec::new(), continuation: None };
-        let Some(bounds) = range::bounds(&query.range, continuation::resume(query)?) else { return Ok(page) };
+        let Some(bounds) = range::bounds(&query.range, after) else { return Ok(page) };
         for ByKey(row) in table.rows.range::<RowKey, _>(bounds) {
             if let Some(last) = page.rows.last().filter(|_| page.rows.len() == query.limit) {
                 page.continuation = Some(continuation::encode(query, &last.key));

@@ -241,7 +241,8 @@ impl Planner<'_> {
 
     fn touch(&self, schema: &'static EntitySchema, old: &Group, strays: &[AwayKey]) -> Result<Planned> {
         let was = Old::of(schema, old)?;
-        let sequence = next_sequence(&old.head.properties, self.context.now);
+        // Above all that it may have had: rows elsewhere may be ahead of it, as a backup has them that was made beside writers.
+        let sequence = next_sequence(&old.head.properties, self.context.now).max(self.context.now);
         let held = aggregate::held(schema, &old.key().row);
         // What it holds is made what the cells say; one that is missing says nothing.
         let cells = held.filter(|into| self.before.row(&into.cell()).flatten().is_some());

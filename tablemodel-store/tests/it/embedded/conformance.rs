@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use tablemodel_store::{EmbeddedStore, TableStore, conformance_tests};
+use tablemodel_store::{
+    Continuation, EmbeddedStore, KeyRange, MemoryStore, Query, StoreErrorKind, TableStore, conformance_tests,
+};
 
 async fn make() -> Arc<dyn TableStore> {
     let directory = tempfile::tempdir().unwrap();
@@ -14,3 +16,12 @@ async fn make() -> Arc<dyn TableStore> {
 }
 
 conformance_tests!(make);
+
+#[tokio::test]
+async fn a_continuation_of_nobody_is_refused_as_in_memory_also_where_there_is_no_table() {
+    let mut query = Query::new("Missing", KeyRange::table());
+    query.continuation = Some(Continuation::new("nobody's"));
+    for store in [make().await, Arc::new(MemoryStore::new()) as Arc<dyn TableStore>] {
+        assert_eq!(store.query(&query).await.unwrap_err().kind(), StoreErrorKind::InvalidInput);
+    }
+}

@@ -329,3 +329,51 @@ async fn a_row_looked_up_before_is_seen_as_it_was_changed_and_gone_once_it_or_it
         assert_eq!(gone.kind(), StoreErrorKind::TableNotFound);
     }
 }
+
+#[tokio::test]
+async fn a_patient_commit_whose_caller_went_away_never_comes_after_what_he_asks_for_next() {
+    let (_directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    store.create_table("Table").await.unwrap();
+    let batch = |n| [Batch::new("Table", "p").with("row", Action::InsertOrReplace(numbered(n)))];
+    for n in 0..20 {
+        let (gone, next) = (batch(2 * n), batch(2 * n + 1));
+        let mut gone = Box::pin(store.commit_patiently(&gone));
+        poll_fn(|context| Poll::Ready(drop(gone.as_mut().poll(context)))).await;
+        drop(gone);
+        store.commit(&next).await.unwrap();
+        assert_eq!(number(&store, "Table", "row").await, Some(2 * n + 1));
+    }
+}
+
+/// Panics when it is asked once more than so often.
+struct Panicking(std::sync::atomic::AtomicI32);
+
+impl tablemodel_store::clock::Clock for Panicking {
+    fn now(&self) -> tablemodel_store::DateTime {
+        assert!(self.0.fetch_sub(1, std::sync::atomic::Ordering::SeqCst) != 0, "the clock is broken");
+        tablemodel_store::DateTime::UNIX_EPOCH
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_panics_is_not_taken_for_damage_of_the_file() {
+    for asked in 0..6 {
+        let (_directory, path) = place();
+        let store = EmbeddedStore::open(&path).unwrap();
+        store.create_table("Table").await.unwrap();
+        store.close().await.unwrap();
+        let clock = Arc::new(Panicking((asked + 1).into()));
+        let store = EmbeddedStore::builder().clock(clock).open(&path).unwrap();
+        let mut failure = None;
+        for n in 0..10 {
+            failure = failure.or(put(&store, "Table", &n.to_string(), n).await.err());
+        }
+        let failure = failure.expect("it is asked");
+        assert_eq!(failure.kind(), StoreErrorKind::OutcomeUnknown, "{failure}");
+        assert!(failure.to_string().contains("the clock is broken"), "{failure}");
+        drop(store);
+        let store = EmbeddedStore::open(&path).unwrap();
+        put(&store, "Table", "again", 1).await.unwrap();
+    }
+}

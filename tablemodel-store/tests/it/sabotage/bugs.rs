@@ -152,6 +152,11 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::Owned(lose_last_operation),
     ),
     bug(
+        "an owned commit carries out operations one by one",
+        &["batches::an_owned_commit_is_a_commit"],
+        Twist::OwnedCommit(one_by_one),
+    ),
+    bug(
         "receipts come reversed",
         &["batches::receipts_come_in_the_order_of_operations"],
         Twist::Receipts(reverse_receipts),

@@ -47,6 +47,7 @@ enum Twist {
     Patient(fn(&mut Vec<Batch>)),
     /// Of a commit whose batches are given away.
     Owned(fn(&mut Vec<Batch>)),
+    OwnedCommit(for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>),
     Receipts(fn(&mut Vec<Receipts>)),
     Commit(for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>),
     CommitError(fn(StoreError) -> Result<Vec<Receipts>, StoreError>),
@@ -226,8 +227,11 @@ impl TableStore for Sabotaged {
     }
 
     async fn commit_owned(&self, mut batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {
-        let Twist::Owned(twist) = self.twist else { return self.commit(&batches).await };
-        twist(&mut batches);
+        match self.twist {
+            Twist::Owned(twist) => twist(&mut batches),
+            Twist::OwnedCommit(twist) => return twist(&self.inner, &batches).await,
+            _ => return self.commit(&batches).await,
+        }
         self.inner.commit(&batches).await
     }
 }

@@ -38,8 +38,8 @@ const AGAIN: usize = 3;
 pub(super) enum Mend {
     /// Nothing that could be done without knowing what was meant.
     No,
-    /// The entity of this type, which has this sequence, is written once more. That the entity had it both times tells that it
-    /// did not change between two pages of a check.
+    /// The entity of this type, of which so much was read (its sequence, as a rule), is written once more. That it was the same both times
+    /// tells that it did not change between two pages of a check.
     Touch(&'static str, RowKey, i64),
     /// The copies of the entity of this type, which has this sequence, are brought to what their sources are.
     Recopy(&'static str, RowKey, i64),
@@ -74,7 +74,8 @@ impl Mend {
 pub struct Repaired {
     /// What the walk found.
     pub found: Verified,
-    /// How many of the violations were put right.
+    /// How many of the violations were put right. On a store that commits one partition at a time, rows of other partitions that could
+    /// not be written at once are the relay's to bring, and counted here.
     pub repaired: u64,
     /// Violations that were left, with why: as they are after all else was put right.
     pub left: Vec<(Violation, String)>,
@@ -240,9 +241,10 @@ impl Database {
         }
     }
 
-    /// Every write of a source changes the cell: one that was read before the sources, and is as it was, has those.
+    /// Every write of a source changes the cell, but for one that only moves it in its partition: one that was read before the sources, and is
+    /// as it was, has those. That the sources were the same twice tells that none was met at two keys.
     async fn recount(&self, violation: &Violation, recount: &Recount) -> Result<()> {
-        let Recount::Cell { entity, row, total, cell, is_live } = recount else { return Ok(()) };
+        let Recount::Cell { entity, row, total, cell, is_live, .. } = recount else { return Ok(()) };
         let schema = self.known(entity)?;
         let Some(into) = kept_in(schema, row, &violation.key.row) else { return Ok(()) };
         let now = self.environment().clock.now().ticks();

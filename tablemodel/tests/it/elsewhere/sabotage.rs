@@ -183,3 +183,22 @@ async fn a_walk_in_pieces_finds_what_a_whole_one_does() {
     assert!(count > 5, "{count} pieces");
     assert_eq!((pieces.rows, pieces.violations), (whole.rows, whole.violations));
 }
+
+/// As an export leaves it that came past the entity before it changed, and past its rows elsewhere after that.
+#[tokio::test]
+async fn rows_that_are_ahead_of_their_entity_are_brought_to_what_it_is() {
+    let db = healthy(Consistency::Azure, 0).await;
+    let mut there = db.insert(&worker("A", 1)).await.unwrap();
+    let key = ("Company".to_owned(), "A".to_owned(), "w_0001".to_owned());
+    let was = rows_in(&*db.store(), "Company").await[&key].clone();
+    for city in ["Oslo", "Bern", "Oslo"] {
+        there.city = city.into();
+        there.badge = Some(9);
+        db.save(&mut there).await.unwrap();
+    }
+    write(&db, &key, Action::Replace(was, Condition::Exists)).await;
+    db.clock().advance(std::time::Duration::from_secs(1));
+    let repaired = db.repair().await.unwrap();
+    assert_eq!(repaired.left, []);
+    assert_exact(&db, &[worker("A", 1)], "repaired").await;
+}

@@ -200,3 +200,27 @@ async fn the_next_least_one_is_found_with_few_reads_however_many_went_before_it(
     assert!(last <= first + 4, "{first} calls at first, {last} at last");
     assert!(db.verify().await.unwrap().is_clean());
 }
+
+/// As an export leaves it that came past the source before it changed, and past what it adds after that.
+#[tokio::test]
+async fn contributions_that_are_ahead_of_their_source_are_brought_to_what_it_adds() {
+    let db = database(Consistency::Azure).await;
+    for number in [1, 2] {
+        db.insert(&shop(number)).await.unwrap();
+    }
+    db.insert(&club("A")).await.unwrap();
+    let mut there = db.insert(&order("A", 1)).await.unwrap();
+    let key = ("A".to_owned(), there.key().row.clone());
+    let was = rows_in(&db, "Orders").await[&key].clone();
+    for shop in [2, 1, 2] {
+        (there.shop, there.amount) = (shop, 500);
+        db.save(&mut there).await.unwrap();
+    }
+    let back = Batch::new("Orders", "A").with(key.1, Action::Replace(was, Condition::Exists));
+    db.store().commit(&[back]).await.unwrap();
+    db.clock().advance(Duration::from_secs(1));
+    let repaired = db.repair().await.unwrap();
+    assert_eq!(repaired.left, []);
+    settle(&db).await;
+    assert_exact(&db, "repaired").await;
+}
