@@ -262,9 +262,9 @@ pub(crate) const fn same_key(a: &Template, b: &Template) -> bool {
 
 const fn same_type(a: &Part, b: &Part) -> bool {
     match (a.key_type, b.key_type) {
-        // So many digits, whatever the type.
+        // So many digits, or the bucket or hash of 16 bytes, whatever the type.
         (KeyType::Unsigned(_) | KeyType::Signed(_), KeyType::Unsigned(_) | KeyType::Signed(_))
-            if matches!(a.codec, Codec::Width(_)) =>
+            if matches!(a.codec, Codec::Width(_) | Codec::Shard(_) | Codec::Hash) =>
         {
             true
         }

@@ -14,8 +14,8 @@ use crate::{
     schema::BLOB,
 };
 
-/// The file with the struct, in a program of these entities. `previous` is the version before it, if rows of that are read too.
-pub(super) fn text(format: &Format, previous: Option<u32>, entities: &[Current]) -> String {
+/// The file with the struct, in a program of these entities. `previous` is the struct of the version before it, if rows of that are read too.
+pub(super) fn text(format: &Format, previous: Option<&str>, entities: &[Current]) -> String {
     let Format { entity_type, version, .. } = format;
     let added = added::of(format, entities);
     let name = name(entity_type, *version);
@@ -58,14 +58,12 @@ fn stored(format: &Format) -> impl Iterator<Item = (&str, &PropertyFormat)> {
     all.filter(move |(name, of)| of.codec != BLOB || !of_blob(name))
 }
 
-fn container(format: &Format, previous: Option<u32>) -> Vec<String> {
+fn container(format: &Format, previous: Option<&str>) -> Vec<String> {
     let Format { entity_type, version, table, partition, row, adopt, wide, .. } = format;
     let mut words = vec![format!("name = {table:?}, entity_type = {entity_type:?}, version = {version}, frozen")];
     words.extend(adopt.then(|| "adopt".to_owned()));
     words.extend(wide.then(|| "wide".to_owned()));
-    words.extend(
-        previous.map(|old| format!("previous = super::{}::{}", module(entity_type, old), name(entity_type, old))),
-    );
+    words.extend(previous.map(|path| format!("previous = {path}")));
     vec![
         format!("#[table({})]", words.join(", ")),
         format!("#[table(partition = {:?}, row = {:?})]", template(partition), template(row)),
@@ -223,6 +221,14 @@ fn kinds(name: &str, format: &Format) -> Vec<KeyType> {
         _ => None,
     });
     kinds.collect()
+}
+
+/// The lists whose elements are enums in keys: what serde writes of these the format does not tell.
+pub(super) fn words_in_lists(format: &Format) -> impl Iterator<Item = &str> {
+    let lists: std::collections::BTreeSet<_> =
+        format.indexes.values().filter_map(|index| index.each.as_deref()).collect();
+    let is_word = |name: &&str| kinds(name, format).iter().any(|kind| matches!(kind, KeyType::Enum { .. }));
+    lists.into_iter().filter(is_word)
 }
 
 fn element_type(property: &str, kind: KeyType) -> String {

@@ -49,6 +49,16 @@ impl Earlier {
     pub(super) fn section(&self) -> Section {
         Section { format: self.format.clone(), crate_name: crate_of(self.path) }
     }
+
+    /// The struct from within its own crate.
+    pub(super) fn own_path(&self) -> String {
+        within(self.path)
+    }
+}
+
+/// A path from within its own crate.
+fn within(path: &str) -> String {
+    path.split_once("::").map_or_else(|| path.to_owned(), |(_, rest)| format!("crate::{rest}"))
 }
 
 fn crate_of(path: &str) -> String {
@@ -85,7 +95,7 @@ impl Current {
 
     /// The struct from within its own crate.
     pub(super) fn own_path(&self) -> String {
-        self.path.split_once("::").map_or_else(|| self.path.to_owned(), |(_, rest)| format!("crate::{rest}"))
+        within(self.path)
     }
 }
 

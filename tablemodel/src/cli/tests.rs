@@ -26,6 +26,7 @@ mod returned;
 mod store;
 mod tied;
 mod together;
+mod users_own;
 
 use std::{fs, path::Path};
 

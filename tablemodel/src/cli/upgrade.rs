@@ -41,8 +41,25 @@ pub(super) fn retargeted(text: &str, entity_type: &str, from: u32, target: &str)
     let written = start(entity_type, from);
     let short = written.replacen("tablemodel::", "", 1); // with `use tablemodel::Upgrade`
     let (before, rest) = text.split_once(&written).or_else(|| text.split_once(&short))?;
-    let (_, rest) = rest.split_once(" {\n")?;
+    let (target_of_before, rest) = rest.split_once(" {\n")?;
+    if target_of_before.contains(['{', '\n']) {
+        return None; // the brace is another's
+    }
     Some(format!("{before}{}\n{rest}", head(entity_type, from, target)))
+}
+
+/// Whether a whole upgrade stands as it was written, of whatever renames, and however it is formatted.
+pub(super) fn is_as_written(text: &str, old: &Format) -> bool {
+    let bare = |text: &str| {
+        let text: String = text.split_whitespace().collect();
+        let text = text.replace(",)", ")").replace(",]", "]");
+        let (before, rest) = text.split_once("carry(&old,&[")?;
+        let (_, after) = rest.split_once("]);")?;
+        let (head, rest) = before.split_once(&start(&old.entity_type, old.version).replace(' ', ""))?;
+        let (_, body) = rest.split_once('{')?;
+        Some([head, body, after].map(str::to_owned))
+    };
+    bare(text).is_some_and(|written| Some(written) == bare(&whole(old, "crate::Any", &[])))
 }
 
 /// The whole upgrade, to stand beside the frozen struct.

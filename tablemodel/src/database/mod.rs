@@ -189,11 +189,16 @@ impl Database {
         Err(Error::unsupported(detail).of(schema.entity_type))
     }
 
-    /// The same. Where the entity is kept in another form the states are looked at anew: it may have moved by now.
+    /// The same. Where the entity is kept in another form, or not known, it is looked again: it may have moved, or come, by now.
     pub(crate) async fn kept(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
         match self.registered(schema) {
             Err(error) if matches!(error.kind(), ErrorKind::NotSwitched { .. } | ErrorKind::Moved { .. }) => {
                 Box::pin(self.look_at_states()).await?;
+                self.registered(schema)
+            }
+            // Another program may have registered it since.
+            Err(_) if matches!(self.0.registry.get(schema), Ok(None)) => {
+                Box::pin(self.load_registry()).await?;
                 self.registered(schema)
             }
             kept => kept,

@@ -197,7 +197,7 @@ impl DatabaseBuilder {
     }
 
     /// On an embedded store that was opened with its own options, such as a [durability](crate::keeping#durability). The store has a clock
-    /// of its own, and is read-only if it was opened so.
+    /// of its own, and is read-only if it was opened so. One `Database` writes to it at a time: share clones of that.
     /// Cost and errors: as [`with_store`](Self::with_store).
     #[cfg(feature = "embedded")]
     pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
@@ -228,6 +228,10 @@ impl DatabaseBuilder {
     }
 
     /// On any store.
+    ///
+    /// On one of this process that commits across partitions (an embedded one, or one in memory) one `Database` for a prefix writes at a time,
+    /// and its clones: it takes the states of indexes that it knows for those that are. Another over the same store would not learn of an index
+    /// that is built meanwhile, and write entities without it.
     ///
     /// Cost: a read of the schema table. In the atomic mode it delivers first what a program in the other mode left in the outbox (none, as
     /// a rule): a request for each of 16 lists of markers, and what [delivery](crate::Relay::drain) takes.

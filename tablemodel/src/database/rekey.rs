@@ -55,6 +55,7 @@ impl Database {
     /// `entity` as the caller left it. `OutcomeUnknown` where it is decided that it moves, and a relay finishes it, or
     /// where a reply was lost.
     pub async fn rekey<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
+        self.hold_lease().await?;
         let _states = self.0.registry.enter(); // held until the move is over
         let registered = self.writable(E::SCHEMA).await?;
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);

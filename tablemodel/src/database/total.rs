@@ -59,6 +59,10 @@ impl Database {
         }
         self.check_told(schema, field.property()).map_err(|error| error.at_key(key.clone()))?;
         let (into, total) = self.total_of(schema, &registered.table, &key, field.property()).await?;
+        if self.may_have_moved() {
+            Box::pin(self.look_at_states()).await?; // the store kept it waiting for long
+            self.check_told(schema, field.property()).map_err(|error| error.at_key(key.clone()))?;
+        }
         let value = into.value(&total).map_err(|error| error.of(schema.entity_type).at_key(key))?;
         let read = T::from_value(value.as_ref().map(|value| value.as_ref()));
         read.map_err(|error| image::invalid(schema, FieldError { property: field.property(), error }))

@@ -68,13 +68,15 @@ impl From<&Template> for KeyFormat {
 }
 
 impl KeyPiece {
-    /// The same, with one kind of value for all that are written alike: under a width integers of every type are, and the text of
-    /// an enum is a text.
+    /// The same, with one kind of value for all that are written alike: under a width, and in buckets and hashes, integers of every type
+    /// are, and the text of an enum is a text.
     pub(super) fn as_written(&self) -> Self {
         let mut piece = self.clone();
         if let Self::Part { key_type, codec, .. } = &mut piece {
             *key_type = match (*key_type, *codec) {
-                (KeyType::Unsigned(_) | KeyType::Signed(_), Codec::Width(_)) => KeyType::Unsigned(0),
+                (KeyType::Unsigned(_) | KeyType::Signed(_), Codec::Width(_) | Codec::Shard(_) | Codec::Hash) => {
+                    KeyType::Unsigned(0)
+                }
                 (KeyType::Enum { .. }, _) => KeyType::Text,
                 (other, _) => other,
             };

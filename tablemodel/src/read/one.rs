@@ -211,8 +211,14 @@ impl<'q> Point<'q> {
     }
 
     async fn found<F: Found>(&self) -> Result<Option<F>> {
-        let Some(row) = self.get(&self.key.to_row_key()).await? else { return Ok(None) };
         let (schema, index) = (self.query.schema(), self.query.index());
+        let row = self.get(&self.key.to_row_key()).await?;
+        if self.query.rests_on_states() {
+            // The store may have kept it waiting for long.
+            let registered = Box::pin(self.db.readable(schema, true)).await?;
+            self.query.check_ready(&registered.setting.states)?;
+        }
+        let Some(row) = row else { return Ok(None) };
         if !owns(schema, index, &row) {
             return Ok(None);
         }

@@ -173,11 +173,10 @@ impl Rows {
         for range in ranges {
             while let Some(query) = range.due() {
                 query.limit = wanted.saturating_add(*ahead).clamp(1, limits::MAX_PAGE_ROWS);
-                let goes_on = query.continuation.is_some();
                 let page = db.query_page(query).await;
                 let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;
-                if goes_on && plan.rests_on_states() {
-                    // What it reads may have been taken away since its first page.
+                if plan.rests_on_states() {
+                    // What it reads may have been taken away since it began, also while the store kept it waiting.
                     let registered = db.readable(plan.schema, true).await?;
                     check_ready(plan.schema, plan.index, &registered.setting.states)?;
                 }

@@ -26,11 +26,11 @@ pub(super) fn freeze(
     let earlier = lock.versions(&old.entity_type).map(|section| &section.format);
     let before = earlier.filter(|format| format.version < old.version).max_by_key(|format| format.version);
     // A form that it has moved from has no rows any more.
-    let before = before.filter(|before| stands_alike(before, old)).map(|before| before.version);
-    if let Some(before) = before {
-        retarget(project, old, before, told)?;
-    }
-    write_struct(project, old, before, told)?;
+    let before = match before.filter(|before| stands_alike(before, old)) {
+        Some(before) => previous(project, entity, old, before.version, told)?,
+        None => None,
+    };
+    write_struct(project, old, before.as_deref(), told)?;
     write_upgrade(project, evolution, old, told)?;
     let is_move = evolution.changes.iter().any(|change| change.class() == Class::Rekey);
     tell(entity, old, &evolution.new, is_move, told);
@@ -38,8 +38,29 @@ pub(super) fn freeze(
     Ok(())
 }
 
+/// The struct of the version before one that is frozen, if the program still reads rows of it: a frozen one, or one of the user's. What
+/// upgraded that to the entity now upgrades it to the frozen struct.
+fn previous(
+    project: &Project,
+    entity: &Current,
+    old: &Format,
+    before: u32,
+    told: &mut Told,
+) -> Result<Option<String>, Failure> {
+    let (module, name) = (frozen::module(&old.entity_type, before), frozen::name(&old.entity_type, before));
+    if files::read(&project.frozen().join(format!("{module}.rs")))?.is_some() {
+        retarget(project, old, before, told)?;
+        return Ok(Some(format!("super::{module}::{name}")));
+    }
+    let Some(earlier) = entity.earlier.iter().find(|earlier| earlier.format.version == before) else { return Ok(None) };
+    let path = earlier.own_path();
+    let target = format!("crate::frozen::{}", frozen::name(&old.entity_type, old.version));
+    told.next.push(format!("next: let the upgrade of `{path}` make a `{target}`, whose fields are as they are stored"));
+    Ok(Some(path))
+}
+
 /// Writes the struct, unless it is there already: then it is the user's.
-fn write_struct(project: &Project, old: &Format, before: Option<u32>, told: &mut Told) -> Result<(), Failure> {
+fn write_struct(project: &Project, old: &Format, before: Option<&str>, told: &mut Told) -> Result<(), Failure> {
     let path = project.frozen().join(format!("{}.rs", frozen::module(&old.entity_type, old.version)));
     let text = match files::read(&path)? {
         Some(text) if !frozen::is_of(&text, old) => {
@@ -59,6 +80,13 @@ fn write_struct(project: &Project, old: &Format, before: Option<u32>, told: &mut
             text
         }
     };
+    let words: Vec<_> = frozen::words_in_lists(old).collect();
+    if !words.is_empty() {
+        let (names, path) = (words.join(", "), path.display());
+        told.next.push(format!(
+            "next: where the texts of {names} in JSON are others than in keys, write the enum of its elements in {path}"
+        ));
+    }
     let asked = frozen::asked(&text);
     if !asked.is_empty() {
         let (names, path) = (asked.join(", "), path.display());
@@ -72,6 +100,12 @@ fn write_upgrade(project: &Project, evolution: &Evolution<'_>, old: &Format, tol
     let file = format!("{}_upgrade.rs", frozen::module(&old.entity_type, old.version));
     let (whole, users) = (project.frozen().join(&file), project.upgrades().join(&file));
     let missing = upgrade::missing(old, new, changes);
+    if files::read(&whole)?.is_some_and(|text| !upgrade::is_as_written(&text, old)) {
+        told.lines.push(format!("kept  {}: it is yours, and stays as it is", whole.display()));
+        told.next.push(format!("next: see whether the upgrade still says all, in {}", whole.display()));
+        told.next.extend(missing.iter().map(|what| format!("      {what}")));
+        return Ok(());
+    }
     let begun = files::read(&users)?;
     if missing.is_empty() && begun.is_none() {
         told.write(whole, upgrade::whole(old, &entity.own_path(), changes));
@@ -150,10 +184,17 @@ fn retarget(project: &Project, to: &Format, from: u32, told: &mut Told) -> Resul
     let entity_type = &to.entity_type;
     let target = format!("crate::frozen::{}", frozen::name(entity_type, to.version));
     let file = format!("{}_upgrade.rs", frozen::module(entity_type, from));
-    for path in [project.frozen().join(&file), project.upgrades().join(&file)] {
-        let Some(text) = files::read(&path)? else { continue };
+    let users = project.upgrades().join(&file);
+    for path in [&project.frozen().join(&file), &users] {
+        let Some(text) = files::read(path)? else { continue };
         match upgrade::retargeted(&text, entity_type, from, &target) {
-            Some(text) => told.write_last(path, text),
+            Some(text) => {
+                if *path == users {
+                    let what = "whose fields are as they are stored: see that it compiles";
+                    told.next.push(format!("next: {} makes a `{target}` now, {what}", path.display()));
+                }
+                told.write_last(path.clone(), text);
+            }
             None => told.next.push(format!("next: let {} make a `{target}`", path.display())),
         }
     }

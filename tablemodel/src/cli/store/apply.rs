@@ -20,6 +20,7 @@ use crate::{
 pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
     let migrations = tool.migrations();
     migrations.check_plans(&tool.plans).await?;
+    migrations.check_open().await?;
     tool.db.ensure_known().await?;
     migrations.begin_plans(&tool.plans).await?;
     let mut line = Line::new();

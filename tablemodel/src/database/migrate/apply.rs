@@ -231,10 +231,7 @@ impl<'a> Apply<'a> {
     /// Whether the migration ended: an index of it that a program wrote without since then is for the next one.
     async fn build(&self, owned: &Owned, applied: &mut Applied) -> Result<bool> {
         let (rows, record) = owned.rows().await?;
-        if record.undo {
-            let detail = format!("migration {} is being taken back; call `rollback` or `contract` first", record.id);
-            return Err(Error::unsupported(detail));
-        }
+        check_kept(&record)?;
         let control = self.limit(&rows, &record).await?;
         applied.migration = Some(record.id.clone());
         applied.paused = control.paused;
@@ -378,4 +375,13 @@ impl<'a> IntoFuture for Apply<'a> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())
     }
+}
+
+/// That the migration is not being taken back.
+pub(super) fn check_kept(record: &Record) -> Result<()> {
+    if !record.undo {
+        return Ok(());
+    }
+    let detail = format!("migration {} is being taken back; call `rollback` or `contract` first", record.id);
+    Err(Error::unsupported(detail))
 }

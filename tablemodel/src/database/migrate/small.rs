@@ -1,7 +1,9 @@
-//! A migration that nobody asked for: of a store that nobody else writes, if it is small.
+//! A migration that nobody asked for: of a store that nobody else writes, if it is small. And whether one may begin at all.
 //!
 //! What it does is what `apply` does.
 
+#[cfg(feature = "cli")]
+use super::apply::check_kept;
 use super::{Applied, Migrations, rows::Rows};
 use crate::{
     database::Database,
@@ -34,6 +36,14 @@ impl Database {
 }
 
 impl Migrations {
+    /// That a store of these states can be brought to the model: what begins with other writes asks this first. Cost: one request.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn check_open(&self) -> Result<()> {
+        let rows = Rows::read(&self.db).await?;
+        rows.check_newest(&self.db)?;
+        rows.unfinished()?.as_ref().map_or(Ok(()), check_kept)
+    }
+
     /// Applies what nobody asked for: what was set aside before is tried again first, since nobody may have been told of that either.
     async fn apply_small(&self, is_begun: bool) -> Result<Applied> {
         if is_begun {

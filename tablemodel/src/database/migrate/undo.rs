@@ -228,6 +228,7 @@ pub(super) async fn remove_once(
         for rows in page.rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
             for rows in rows.chunks(limits::MAX_BATCH_OPERATIONS) {
                 removed += remove(&owned.db, states, table, rows).await?;
+                owned.go_on().await?;
             }
         }
         owned.go_on().await?;
@@ -245,14 +246,19 @@ async fn remove(db: &Database, states: &Generation, table: &str, rows: &[Row]) -
         |row: &Row| Operation { row: row.key.row.clone(), action: Action::Delete(Condition::Match(row.etag.clone())) };
     let operations = rows.iter().map(delete).collect();
     let batches = [Batch { operations, ..Batch::new(table, first.key.partition.clone()) }];
+    let mut last = None;
     for attempt in 0..ATTEMPTS {
         db.hold_lease().await?;
+        db.check_lease(states)?; // once they have lapsed, they stay so
         match db.commit_planned(states, &batches, attempt, Haste::Now).await {
             Ok(_) => return Ok(rows.len() as u64),
             Err(error) if is_race(error.kind()) => return Ok(0), // found again, as they are by then
-            Err(error) if is_transient(&error) => db.pause(attempt).await,
+            Err(error) if is_transient(&error) => {
+                last = Some(error);
+                db.pause(attempt).await;
+            }
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(0)
+    last.map_or(Ok(0), |error| Err(error.into()))
 }

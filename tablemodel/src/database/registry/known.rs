@@ -81,6 +81,8 @@ pub(super) struct Known {
     pub(super) earlier: Vec<Weak<Generation>>,
     /// By which look it was found.
     pub(super) look: u64,
+    /// How many looks had begun when this one was over.
+    pub(super) begun: u64,
 }
 
 impl Known {
@@ -166,20 +168,22 @@ impl Registry {
         }
     }
 
-    /// Before the states are read. What an earlier look finds later does not take the place of what this one found.
+    /// Before the states are read. What an earlier look finds later does not take the place of what this one found, nor, where its epoch
+    /// is older, what one finds that had begun before this one was over: replies may overtake each other.
     pub(super) fn look(&self) -> u64 {
         self.looks.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     pub(super) fn set(&self, next: Known, epoch: i64) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if next.look < known.look {
+        let is_overtaken = next.look <= known.begun && epoch < known.generation.epoch;
+        if next.look < known.look || is_overtaken {
             return;
         }
         if !next.lacked().is_subset(&known.lacked()) {
             self.notice.renew();
         }
-        known.look = next.look;
+        (known.look, known.begun) = (next.look, self.looks.load(Ordering::SeqCst));
         (known.model, known.entities, known.others) = (next.model, next.entities, next.others);
         if known.generation.epoch != epoch || known.generation.is_lapsed() {
             let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });
@@ -187,5 +191,27 @@ impl Registry {
             known.earlier.retain(|earlier| earlier.strong_count() > 0);
             known.earlier.push(Arc::downgrade(&last));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(registry: &Registry, look: u64, epoch: i64) -> i64 {
+        registry.set(Known { look, ..Known::default() }, epoch);
+        registry.enter().epoch
+    }
+
+    #[test]
+    fn what_replies_tell_that_overtake_each_other_is_never_older_than_what_was_known() {
+        let registry = Registry::of(&[]);
+        let [first, second, third] = [registry.look(), registry.look(), registry.look()];
+        assert_eq!(found(&registry, second, 6), 6);
+        assert_eq!(found(&registry, third, 5), 6, "it was answered before, and came later");
+        assert_eq!(found(&registry, first, 7), 6, "it began before");
+        assert_eq!(found(&registry, third, 7), 7);
+        let later = registry.look();
+        assert_eq!(found(&registry, later, 0), 0, "all tables were dropped");
     }
 }

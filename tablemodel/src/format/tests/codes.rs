@@ -57,6 +57,13 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case("", "key partition \"{A:u8}\"", vec![(TM301, Rekey)], vec![(TM301, Rekey)]),
         case("", "key row \"e_{Id:u32}\"", vec![(TM302, Rekey)], vec![(TM302, Rekey)]),
         case("", "key row \"{Id:u32:desc}\"", vec![(TM303, Rekey)], vec![(TM303, Rekey)]),
+        case(
+            "key row \"{Id:u16:shard(4)}\"",
+            "key row \"{Id:u32:shard(4)}\"",
+            vec![(TM303, NoOp)],
+            vec![(TM303, NoOp)],
+        ),
+        case("key row \"{Id:u16:hash}\"", "key row \"{Id:i64:hash}\"", vec![(TM303, NoOp)], vec![(TM303, NoOp)]),
         case("key row \"{Id:u16:06}\"", "key row \"{Id:u32:06}\"", vec![(TM303, NoOp)], vec![(TM303, NoOp)]),
         case("key row \"{Id:enum}\"", "key row \"{Id:text}\"", vec![(TM303, NoOp)], vec![(TM303, NoOp)]),
         case(

@@ -11,7 +11,7 @@ use tablemodel::{
 
 use super::{
     Club, MODES, Person, all_rows, assert_built, assert_clean, badged, claimed, filled, first, next, program, states,
-    store, unique,
+    store, store_of, unique,
 };
 
 #[tokio::test]
@@ -71,6 +71,27 @@ async fn a_running_program_learns_of_the_states_without_a_restart() {
     migrator.migrations().rollback().await.expect("taken back");
     db.clock().advance(Duration::from_secs(60));
     assert!(path().all(&reader).await.is_err(), "nor is it read after it has gone");
+}
+
+#[tokio::test]
+async fn a_program_that_only_reads_learns_of_entities_that_come_after_it() {
+    for mode in MODES {
+        let store = store_of::<unique::Club>(mode).await;
+        store.drop_tables().await.expect("dropped");
+        let builder = Database::builder().clock(std::sync::Arc::new(store.clock().clone())).consistency(mode);
+        let reader = builder.read_only().with_store::<unique::Club>(store.store()).await.expect("opened");
+        let path = || unique::Person::find().club("c0");
+        assert_eq!(
+            *path().all(&reader).await.expect_err("nothing is there").kind(),
+            ErrorKind::Unsupported,
+            "{mode:?}"
+        );
+        let writer = next::<unique::Club>(&store).await;
+        let first::Person { club, id, name, city, badge, visits } = first::person("c0", 1);
+        writer.insert(&unique::Person { club, id, name, city, badge, visits }).await.expect("written");
+        assert_eq!(path().all(&reader).await.expect("read").len(), 1, "{mode:?}");
+        assert!(path().id(1).one(&reader).await.expect("read").is_some(), "{mode:?}");
+    }
 }
 
 #[tokio::test]

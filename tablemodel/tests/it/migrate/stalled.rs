@@ -22,7 +22,9 @@ use tablemodel::{
     testing::{Fault, FaultPlan, Script},
 };
 
-use super::{Club, MODES, Passing, Person, assert_built, assert_clean, filled, first, next, program, unique};
+use super::{
+    Club, MODES, Passing, Person, all_rows, assert_built, assert_clean, badged, filled, first, next, program, unique,
+};
 use crate::stall::{Program, Suspended};
 
 #[tokio::test]
@@ -209,4 +211,62 @@ async fn a_machine_that_was_suspended_learns_of_the_states_before_it_writes() {
     let first::Person { club, id, name, city, badge, visits } = first::person("c0", 77);
     asleep.insert(&super::Person { club, id, name, city, badge, visits }).await.expect("written");
     assert_built(&db, "after it woke").await;
+}
+
+/// The states that it holds have lapsed when the machine wakes: nothing is deleted on them any more, and the next call goes on.
+#[tokio::test]
+async fn a_rollback_that_slept_ends_at_once_and_goes_on_when_it_is_called_again() {
+    let whole = filled(Consistency::Azure, 2, 12).await;
+    next::<Club>(&whole).await.migrations().apply().await.expect("applied");
+    whole.clock().advance(Duration::from_secs(130));
+    let mut given_up = 0;
+    for at in 0.. {
+        let store = whole.fork().expect("in memory");
+        let (clock, woke) = (store.clock().clone(), Arc::new(AtomicU64::new(0)));
+        let noted = woke.clone();
+        let meanwhile = async move {
+            clock.advance(Duration::from_secs(100));
+            noted.store(clock.monotonic().as_secs(), Ordering::SeqCst);
+        };
+        let slept = Program::sleeping::<Club>(&store, at, Box::pin(meanwhile)).await;
+        let taken = slept.db.migrations().rollback().await;
+        if !slept.has_stalled() {
+            break;
+        }
+        if let Err(error) = taken {
+            assert!(error.is_retryable(), "at call {at}: {error:?}");
+            assert!(!error.to_string().contains("keep coming"), "at call {at}: {error}");
+            let after = store.clock().monotonic().as_secs() - woke.load(Ordering::SeqCst);
+            assert!(after < 200, "at call {at}: {after} seconds later"); // readers are waited for, and programs
+            slept.db.migrations().rollback().await.expect("it goes on");
+            given_up += 1;
+        }
+        assert_clean(&slept.db, &format!("slept at call {at}")).await;
+        assert_eq!(all_rows(&slept.db, "People").await.len(), 0, "at call {at}");
+    }
+    assert!(given_up > 5, "{given_up}");
+}
+
+/// The store answers late: what is read was taken away since the states were looked at.
+#[tokio::test]
+async fn who_waits_long_for_what_he_reads_is_told_that_it_was_taken_away() {
+    let whole = badged(Consistency::Azure, 1, 8).await;
+    next::<unique::Club>(&whole).await.migrations().apply().await.expect("applied");
+    whole.clock().advance(Duration::from_secs(130));
+    for is_point in [true, false] {
+        let store = whole.fork().expect("in memory");
+        let other = program::<unique::Club>(&store).await;
+        let meanwhile = async move {
+            other.migrations().rollback().await.expect("taken back");
+        };
+        let reader = Program::sleeping::<unique::Club>(&store, 0, Box::pin(meanwhile)).await;
+        let path = || unique::Person::by_badge().club("c0");
+        let found = match is_point {
+            true => path().badge(3).one(&reader.db).await.map(|one| usize::from(one.is_some())),
+            false => path().all(&reader.db).await.map(|all| all.len()),
+        };
+        assert!(reader.has_stalled());
+        let kind = found.expect_err("the index is gone").kind().clone();
+        assert_eq!(kind, ErrorKind::IndexNotReady { index: "by_badge" });
+    }
 }
