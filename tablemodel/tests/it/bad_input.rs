@@ -277,11 +277,14 @@ fn an_error_is_one_sentence_and_keeps_its_kind_and_source_in_debug() {
 async fn a_write_over_a_row_of_another_type_says_whose_it_is() {
     let db = TestDatabase::new::<Model>().await.unwrap();
     let key = db.insert(&thing()).await.unwrap().key().clone();
+    let mut moved = db.insert(&Thing { id: 2, ..thing() }).await.unwrap();
+    moved.id = thing().id;
     for (written, word) in [("Other@3", "a row of `Other` has this key"), ("its own", "a row that is no entity's")] {
         let row = Properties::from_iter([("EntityType", Value::from(written))]);
         let batch = Batch::new("Things", &*key.partition).with(key.row.clone(), Action::InsertOrReplace(row));
         db.store().commit(&[batch]).await.unwrap();
-        for error in [db.upsert(&thing()).await.unwrap_err(), db.insert(&thing()).await.unwrap_err()] {
+        let saved = db.save(&mut moved).await.unwrap_err();
+        for error in [db.upsert(&thing()).await.unwrap_err(), db.insert(&thing()).await.unwrap_err(), saved] {
             assert_eq!((error.kind(), error.key()), (&ErrorKind::AlreadyExists, Some(&key)));
             assert!(error.to_string().contains(word), "{error}");
         }

@@ -281,7 +281,7 @@ fn a_plan_is_recorded_with_what_it_built_and_refused_once_it_is_another() {
     };
     edited("# another word\n");
     assert_eq!(folder.run::<unique::Club>("check"), DONE);
-    for words in ["plan", "apply", "apply --dry-run", "contract", "rollback"] {
+    for words in ["plan", "apply", "apply --dry-run", "contract", "rollback", "retry-failures"] {
         assert!(store.text::<unique::Club>(DRIFTED, words).contains("was edited after it was applied"), "{words}");
     }
     // A store that has a plan which the program lacks is newer, or another's.

@@ -3,6 +3,9 @@
 //! Blobs in other places are those places' own to back up.
 
 use std::{
+    collections::hash_map::RandomState,
+    fs,
+    hash::{BuildHasher, Hasher},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -25,14 +28,14 @@ use crate::{
 /// Files that are copied together.
 const CONCURRENT: usize = 4;
 
-/// The copy of a folder of blobs, if there is one; taken away again unless it is kept.
+/// The copy of a folder of blobs, if there is one: under a name of its own until it is whole, and taken away again unless it is kept.
 pub(in crate::database) struct FolderCopy {
     from: PathBuf,
     to: PathBuf,
     /// How long nothing can be collected that the copied rows link.
     grace: Option<Grace>,
-    /// Whether the folder is this copy's own, and nothing is beside it yet.
-    is_unkept: bool,
+    /// The folders that are this copy's own, and beside nothing yet.
+    unkept: Vec<PathBuf>,
 }
 
 /// A time that began.
@@ -75,18 +78,26 @@ impl FolderCopy {
         let to = folder_beside(beside);
         match to.exists() {
             true => Err(exists(&to)),
-            false => Ok(Self { from, to, grace: None, is_unkept: false }),
+            false => Ok(Self { from, to, grace: None, unkept: Vec::new() }),
         }
     }
 
-    /// Makes the folder: who made it alone writes it, or takes it away.
-    fn claim(&mut self) -> Result<()> {
-        std::fs::create_dir(&self.to).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => exists(&self.to),
-            _ => Error::new(ErrorKind::Denied, format!("{} cannot be made", self.to.display())).caused_by(error),
+    /// Makes a folder: who made it alone writes it, or takes it away.
+    fn claim(&mut self, folder: PathBuf) -> Result<()> {
+        fs::create_dir(&folder).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => exists(&folder),
+            _ => unmade(&folder, error),
         })?;
-        self.is_unkept = true;
+        self.unkept.push(folder);
         Ok(())
+    }
+
+    /// Lets the whole copy appear. The name of the folder comes to the disk with that of the file beside it.
+    fn appear(&mut self, partial: &Path) -> Result<()> {
+        self.claim(self.to.clone())?;
+        // Elsewhere not even an empty folder gives way.
+        let made_way = if cfg!(unix) { Ok(()) } else { fs::remove_dir(&self.to) };
+        made_way.and_then(|()| fs::rename(partial, &self.to)).map_err(|error| unmade(&self.to, error))
     }
 
     /// The same, once all is copied. After the rows were.
@@ -94,28 +105,35 @@ impl FolderCopy {
         if !self.from.is_dir() {
             return Ok(self);
         }
-        self.claim()?;
-        copy(local(&self.from)?, local(&self.to)?).await?;
+        let partial = format!("blobs.{:016x}.partial", RandomState::new().build_hasher().finish());
+        let partial = self.to.with_file_name(partial);
+        self.claim(partial.clone())?;
+        copy(local(&self.from)?, local(&partial)?).await?;
         if self.grace.as_ref().is_some_and(Grace::is_over) {
             let detail =
                 "copying the blobs took longer than the grace period, and some may have been collected meanwhile";
             return Err(Error::new(ErrorKind::Unavailable, format!("{detail}; set a longer `blob_grace`")));
         }
+        self.appear(&partial)?;
         Ok(self)
     }
 
     /// The rows are there that link what was copied.
     pub(in crate::database) fn keep(mut self) {
-        self.is_unkept = false;
+        self.unkept.clear();
     }
 }
 
 impl Drop for FolderCopy {
     fn drop(&mut self) {
-        if self.is_unkept {
-            let _ = std::fs::remove_dir_all(&self.to); // no file stands beside it
+        for folder in &self.unkept {
+            let _ = fs::remove_dir_all(folder); // no file stands beside it; the one may have become the other
         }
     }
+}
+
+fn unmade(folder: &Path, error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Denied, format!("{} cannot be made", folder.display())).caused_by(error)
 }
 
 fn exists(folder: &Path) -> Error {

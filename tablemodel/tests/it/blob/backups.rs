@@ -54,11 +54,15 @@ fn assert_one_is_made(one: tablemodel::Result<()>, other: tablemodel::Result<()>
     assert_eq!(refused.kind(), &ErrorKind::Denied, "{refused}");
 }
 
-/// What comes of a future that is dropped when it is woken after so many polls.
-async fn polled<F: Future>(future: F, mut polls: usize) -> Option<F::Output> {
+/// What comes of a future that is dropped when it is woken after so many polls. As it leaves things then, `seen` looks at them first:
+/// so a process leaves them that is killed.
+async fn polled<F: Future>(future: F, mut polls: usize, seen: impl Fn()) -> Option<F::Output> {
     let mut future = std::pin::pin!(future);
     let next = std::future::poll_fn(|context| match polls.checked_sub(1) {
-        None => Poll::Ready(None),
+        None => {
+            seen();
+            Poll::Ready(None)
+        }
         Some(left) => {
             polls = left;
             future.as_mut().poll(context).map(Some)
@@ -67,12 +71,24 @@ async fn polled<F: Future>(future: F, mut polls: usize) -> Option<F::Output> {
     next.await
 }
 
+/// That there are no blobs beside the backup, or all that are beside the file.
+fn assert_none_or_all(file: &std::path::Path, backup: &std::path::Path) {
+    fn files(folder: &std::path::Path) -> usize {
+        let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        entries.map(|path| if path.is_dir() { files(&path) } else { 1 }).sum()
+    }
+    let beside = |file: &std::path::Path| file.with_extension("blobs");
+    if beside(backup).exists() {
+        assert_eq!(files(&beside(backup)), files(&beside(file)));
+    }
+}
+
 #[tokio::test]
 async fn a_backup_that_is_given_up_leaves_no_file_without_its_blobs() {
     let (folder, db) = filled(Arc::new(SystemClock)).await;
     for polls in 1.. {
         let backup = folder.path().join(format!("backup{polls}"));
-        let made = polled(db.backup(&backup), polls).await;
+        let made = polled(db.backup(&backup), polls, || assert_none_or_all(&folder.path().join("db"), &backup)).await;
         if backup.exists() {
             assert_whole(&backup).await;
         }
