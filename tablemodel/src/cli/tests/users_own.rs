@@ -134,6 +134,18 @@ fn an_upgrade_of_the_users_that_now_makes_a_frozen_struct_is_told_of() {
     assert!(told.contains("item_v1_upgrade.rs makes a `crate::frozen::ItemV2` now"), "{told}");
 }
 
+/// As git gives it on some machines, or as people write it.
+#[test]
+fn an_upgrade_is_pointed_elsewhere_whatever_its_lines_end_with() {
+    let written = "use x;\n\nimpl tablemodel::Upgrade<ItemV1> for crate::Item {\n    // mine\n}\n";
+    let retargeted = |text: &str| upgrade::retargeted(text, "Item", 1, "super::ItemV2");
+    let wanted = written.replace("crate::Item", "super::ItemV2");
+    assert_eq!(retargeted(written), Some(wanted.clone()));
+    assert_eq!(retargeted(&written.replace('\n', "\r\n")), Some(wanted.clone()));
+    assert_eq!(retargeted(&written.replace("tablemodel::Upgrade", "Upgrade")), Some(wanted));
+    assert_eq!(retargeted("impl Upgrade<ItemV2> for crate::Item {\n}\n"), None);
+}
+
 #[test]
 fn an_upgrade_whose_brace_stands_elsewhere_is_left_alone() {
     let body = "    fn upgrade(old: ItemV1) -> Result<Self, UpgradeError> {\n        carry(old)\n    }\n}\n";
@@ -153,6 +165,7 @@ fn a_list_of_enums_that_an_index_has_rows_for_is_told_of() {
         OnLeave,
     }
 
+    #[expect(clippy::duplicated_attributes, reason = "each index says for itself what it holds")]
     #[derive(TableEntity)]
     #[table(name = "Stock", entity_type = "Marked", partition = "{id}", row = "marked", crate = "crate")]
     #[table(index(by_mark, row = "mark_{marks}_{id}", each(marks), keys_only))]

@@ -4,6 +4,7 @@
 //! What they are called and how rows hold them is decided in `blob`.
 
 #[cfg(feature = "embedded")]
+mod assumed;
 mod backup;
 mod check;
 mod collect;
@@ -16,9 +17,9 @@ use object_store::path::Path;
 
 pub use self::collect::Collected;
 pub(super) use self::{
+    assumed::Uploaded,
     check::{LinkAt, links, links_of},
     owner::LinkPlace,
-    upload::Uploaded,
 };
 use crate::{
     blob::Place,

@@ -10,6 +10,7 @@ use object_store::{MultipartUpload, ObjectStoreExt, PutPayload, path::Path};
 use tablemodel_store::{ETag, RowKey, ValueRef};
 
 use super::{
+    assumed::{Assumed, Uploaded},
     failed,
     owner::{LinkPlace, keys_record},
     path,
@@ -19,7 +20,7 @@ use crate::{
         Blob, Link, PART_BYTES, Pending, Placed, Source, Sum,
         name::{self, Named, Owner},
     },
-    database::{Database, execute::Run, since::Since},
+    database::{Database, since::Since},
     error::{Error, ErrorKind, Result},
     plan::{change::Change, image::Image},
     schema::EntitySchema,
@@ -29,49 +30,15 @@ use crate::{
 const CONCURRENT: usize = 8;
 
 /// One blob of one change.
-struct Task {
+pub(super) struct Task {
     change: usize,
-    schema: &'static EntitySchema,
-    key: RowKey,
-    pending: Pending,
+    pub(super) schema: &'static EntitySchema,
+    pub(super) key: RowKey,
+    pub(super) pending: Pending,
     /// The blob that the stored row links now.
-    linked: Option<String>,
+    pub(super) linked: Option<String>,
     /// That row, where the change takes whatever stands there when it is planned.
-    over: Option<ETag>,
-}
-
-/// What was settled for a write.
-#[derive(Debug, Default)]
-pub(in crate::database) struct Uploaded {
-    /// Since when something waits to be linked: a collector could take it after the grace period.
-    pub(in crate::database) since: Option<Since>,
-    /// Links that stay if the row that the write is planned over has them, as it had when they were looked at.
-    assumed: Vec<Assumed>,
-}
-
-/// A link of a row, when it was looked at.
-#[derive(Debug)]
-struct Assumed {
-    schema: &'static EntitySchema,
-    key: RowKey,
-    property: &'static str,
-    link: String,
-    row: ETag,
-}
-
-impl Assumed {
-    /// What the task assumes, where it leaves its blob in place.
-    fn of(task: &Task, placed: &Placed) -> Option<Self> {
-        let (Placed::Link(link), Some(row)) = (placed, &task.over) else { return None };
-        let [property, ..] = task.pending.names;
-        (task.linked.as_ref() == Some(&link.name)).then(|| Self {
-            schema: task.schema,
-            key: task.key.clone(),
-            property,
-            link: link.name.clone(),
-            row: row.clone(),
-        })
-    }
+    pub(super) over: Option<ETag>,
 }
 
 /// A blob that has its place, and since when it may be waiting for its row.
@@ -309,27 +276,6 @@ impl Database {
             self.put_record(&name, &task.key).await?;
         }
         Ok(Link { name, length: parts.length, sum: parts.sum.total() })
-    }
-}
-
-impl Run<'_> {
-    /// That what was uploaded cannot have been collected yet, and that the rows that the plan is made over link what they did when it
-    /// was seen. Cost: where such a row was changed meanwhile, it is read again.
-    pub(in crate::database) async fn check_uploaded(&self) -> Result<()> {
-        self.db.check_uploaded(self.uploaded.since)?;
-        for Assumed { schema, key, property, link, row } in &self.uploaded.assumed {
-            let planned_over = self.known.get(&key.row).and_then(Option::as_ref);
-            if planned_over.is_some_and(|planned_over| planned_over.etag == *row) {
-                continue;
-            }
-            let rows = self.db.primary_rows(schema, key).await?;
-            let fields = rows.map(|rows| Image::stored(schema, &rows)).transpose()?.map(|image| image.fields);
-            if fields.is_none_or(|fields| fields.get(property) != Some(ValueRef::String(link))) {
-                let detail = format!("another program has replaced the blob of property `{property}`; try again");
-                return Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -279,7 +279,9 @@ async fn a_stream_that_fails_spoils_no_other_of_its_batch() {
     let people: Vec<_> =
         (0_u8..).zip(films).map(|(n, film)| Person { film: Some(film), ..person(&format!("n{n}"), b"") }).collect();
     let mut batch = db.batch(Person::in_partition("A"));
-    people.iter().for_each(|person| drop(batch.insert(person)));
+    for person in &people {
+        batch.insert(person);
+    }
     let error = batch.commit().await.unwrap_err();
     assert_eq!((error.kind(), error.operation()), (&ErrorKind::Invalid, Some(1)), "{error:?}");
     for sound in [&people[0], &people[2]] {
