@@ -220,7 +220,9 @@ impl<E: Engine> Writer<E> {
             self.views.renew(&self.state.catalogue);
             return Ok(());
         }
-        self.bring_to_disk(now)
+        // Those that waited aside may have gone away: then nothing is due.
+        let is_due = self.pace.deadline().is_some_and(|due| due <= now);
+        if is_due { self.bring_to_disk(now) } else { Ok(()) }
     }
 
     /// Brings data to the disk; settles, where nothing was written for long enough.

@@ -53,21 +53,24 @@ impl Pending {
         self.blob.at_hand().map_or(0, |bytes| bytes.len())
     }
 
-    /// The bytes of memory that it takes until it is uploaded, at most. Where the row at this key is the one that links it, nothing is
-    /// uploaded.
-    pub(crate) fn memory(&self, key: &RowKey) -> usize {
+    /// About the bytes of memory that what it does not have at hand takes while it is uploaded. None where its link is one of the entity
+    /// at this key, whose row links it then, as a rule.
+    pub(crate) fn fetched(&self, entity: &str, key: Option<&RowKey>) -> usize {
         match (self.blob.at_hand(), self.blob.link()) {
-            (Some(bytes), _) => bytes.len(),
-            (None, Some(link)) if is_of(&link, key) => 0,
+            (Some(_), _) => 0,
+            (None, Some(link)) if key.is_some_and(|key| is_of(&link, entity, key)) => 0,
             (None, Some(link)) => usize::try_from(link.length).map_or(PART_BYTES, |length| length.min(PART_BYTES)),
             (None, None) => PART_BYTES,
         }
     }
 }
 
-/// Whether the link names a blob of the row at this key.
-fn is_of(link: &Link, key: &RowKey) -> bool {
-    matches!(name::parse(&link.name), Some(Named::Blob(owner)) if owner.key.as_ref() == Some(key))
+/// Whether the link names a blob of the entity at this key.
+fn is_of(link: &Link, entity: &str, key: &RowKey) -> bool {
+    match name::parse(&link.name) {
+        Some(Named::Blob(owner)) => owner.entity == entity && owner.key.as_ref() == Some(key),
+        _ => false,
+    }
 }
 
 impl FieldWriter {

@@ -48,18 +48,23 @@ pub(super) fn retargeted(text: &str, entity_type: &str, from: u32, target: &str)
     Some(format!("{before}{}\n{rest}", head(entity_type, from, target)))
 }
 
-/// Whether a whole upgrade stands as it was written, of whatever renames, and however it is formatted.
-pub(super) fn is_as_written(text: &str, old: &Format) -> bool {
+/// Whether a whole upgrade stands as it was written, of these renames or fewer, and however it is formatted.
+pub(super) fn is_as_written(text: &str, old: &Format, changes: &[Change]) -> bool {
+    let wanted = whole(old, "crate::Any", changes);
     let bare = |text: &str| {
         let text: String = text.split_whitespace().collect();
         let text = text.replace(",)", ")").replace(",]", "]");
         let (before, rest) = text.split_once("carry(&old,&[")?;
-        let (_, after) = rest.split_once("]);")?;
+        let (renames, after) = rest.split_once("]);")?;
         let (head, rest) = before.split_once(&start(&old.entity_type, old.version).replace(' ', ""))?;
         let (_, body) = rest.split_once('{')?;
-        Some([head, body, after].map(str::to_owned))
+        let renames = renames.split_inclusive(')').map(|pair| pair.trim_start_matches(',').to_owned()).collect();
+        Some(([head, body, after].map(str::to_owned), renames))
     };
-    bare(text).is_some_and(|written| Some(written) == bare(&whole(old, "crate::Any", &[])))
+    let (written, wanted): (Option<(_, Vec<_>)>, _) = (bare(text), bare(&wanted));
+    written
+        .zip(wanted)
+        .is_some_and(|((text, renames), (same, all))| text == same && renames.iter().all(|pair| all.contains(pair)))
 }
 
 /// The whole upgrade, to stand beside the frozen struct.

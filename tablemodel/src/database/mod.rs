@@ -267,6 +267,7 @@ impl Database {
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
         self.readable(E::SCHEMA, E::SCHEMA.moves()).await?;
         let rows = self.primary_rows(E::SCHEMA, key).await?;
+        self.readable(E::SCHEMA, E::SCHEMA.moves()).await?; // the store may have kept it waiting for long
         // A row of another program may be none of an entity that takes such over.
         rows.filter(|rows| owns(E::SCHEMA, None, &rows.head)).map(Stored::read).transpose()
     }

@@ -12,7 +12,7 @@ use tablemodel_store::{Action, DateTime, Properties, Row, RowKey};
 
 use self::later::Later;
 pub(crate) use self::{
-    commit::{Remedy, check_size, split},
+    commit::split,
     rows::{BatchRow, Rows, matched},
 };
 use crate::{
@@ -185,6 +185,12 @@ impl BatchPlan {
             self.take(number, schema, planned, (&key.partition, owner, known), setting, context)?;
         if !claims {
             self.claims.retain(|away| away.change != number);
+        }
+        if let (Change::Recopy { .. }, Some(_)) = (&*change, &properties)
+            && let Some(asked) = self.left.iter_mut().rev().find(|left| left.row == key.row)
+        {
+            // Of a holder that the caller writes too: it is this that he has then.
+            (asked.properties, asked.parts) = (properties.clone(), parts.clone());
         }
         let gone = taken.filter(|(row, _)| *row != key.row || properties.is_none());
         self.gone.extend(gone.map(|(row, sequence)| (row.to_owned(), sequence, number)));

@@ -6,17 +6,14 @@ use tablemodel_store::{Action, Batch, Operation};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    plan::{
-        batch::{Remedy, check_size},
-        fold::{Folded, fold},
-    },
+    plan::fold::{Folded, fold},
 };
 
 /// The batches of the first plan, then those of the second that are of other partitions; a row that both write is
-/// written once.
+/// written once. How many rows a batch may have was decided where each was planned; together they may be more than a store takes in one.
 pub(crate) fn join(first: Vec<Batch>, second: Vec<Batch>) -> Result<Vec<Batch>> {
-    let mut joined = first;
-    for batch in second {
+    let mut joined: Vec<Batch> = Vec::with_capacity(first.len() + second.len());
+    for batch in first.into_iter().chain(second) {
         let same = joined
             .iter_mut()
             .find(|other| other.table.eq_ignore_ascii_case(&batch.table) && other.partition == batch.partition);
@@ -25,7 +22,6 @@ pub(crate) fn join(first: Vec<Batch>, second: Vec<Batch>) -> Result<Vec<Batch>> 
             Some(into) => batch.operations.into_iter().try_for_each(|operation| add(into, operation))?,
         }
     }
-    joined.iter().try_for_each(|batch| check_size(batch, Remedy::Less))?;
     Ok(joined)
 }
 
@@ -86,6 +82,17 @@ mod tests {
             ];
             assert_eq!(joined.unwrap(), wanted);
         }
+    }
+
+    #[test]
+    fn a_row_is_found_in_whatever_batch_of_its_partition_it_is() {
+        let first = vec![
+            batch("c", &[("u", Action::Delete(Condition::Exists))]),
+            batch("c", &[("v", Action::Delete(Condition::Exists))]),
+        ];
+        let joined = join(first, vec![batch("c", &[("v", Action::Insert(holding("A")))])]).unwrap();
+        let replaced = Action::Replace(holding("A"), Condition::Exists);
+        assert_eq!(joined, [batch("c", &[("u", Action::Delete(Condition::Exists)), ("v", replaced)])]);
     }
 
     #[test]

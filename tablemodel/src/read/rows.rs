@@ -164,6 +164,7 @@ impl Rows {
     async fn get(&self, key: RowKey) -> Result<Option<Row>> {
         let row = self.db.get_row(&self.table, &key).await;
         let row = row.map_err(|error| error.of(self.plan.schema.entity_type).at_key(key))?;
+        still_ready(&self.db, &self.plan).await?;
         Ok(row.filter(|row| self.plan.owns(row)))
     }
 
@@ -175,11 +176,7 @@ impl Rows {
                 query.limit = wanted.saturating_add(*ahead).clamp(1, limits::MAX_PAGE_ROWS);
                 let page = db.query_page(query).await;
                 let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;
-                if plan.rests_on_states() {
-                    // What it reads may have been taken away since it began, also while the store kept it waiting.
-                    let registered = db.readable(plan.schema, true).await?;
-                    check_ready(plan.schema, plan.index, &registered.setting.states)?;
-                }
+                still_ready(db, plan).await?;
                 if query.filter.is_none() || plan.elsewhere().is_some() {
                     page.rows.retain(|row| plan.owns(row) || (!*heads_only && plan.owns_part(row)));
                 }
@@ -202,6 +199,15 @@ impl Rows {
             _ => Ordering::Equal,
         })
     }
+}
+
+/// That what a plan reads was not taken away since it began, also while the store kept it waiting.
+async fn still_ready(db: &Database, plan: &ReadPlan) -> Result<()> {
+    if !plan.rests_on_states() {
+        return Ok(());
+    }
+    let registered = Box::pin(db.readable(plan.schema, true)).await?;
+    check_ready(plan.schema, plan.index, &registered.setting.states)
 }
 
 /// The ranges of a plan, from their beginnings.

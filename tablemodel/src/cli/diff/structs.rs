@@ -100,7 +100,7 @@ fn write_upgrade(project: &Project, evolution: &Evolution<'_>, old: &Format, tol
     let file = format!("{}_upgrade.rs", frozen::module(&old.entity_type, old.version));
     let (whole, users) = (project.frozen().join(&file), project.upgrades().join(&file));
     let missing = upgrade::missing(old, new, changes);
-    if files::read(&whole)?.is_some_and(|text| !upgrade::is_as_written(&text, old)) {
+    if files::read(&whole)?.is_some_and(|text| !upgrade::is_as_written(&text, old, changes)) {
         told.lines.push(format!("kept  {}: it is yours, and stays as it is", whole.display()));
         told.next.push(format!("next: see whether the upgrade still says all, in {}", whole.display()));
         told.next.extend(missing.iter().map(|what| format!("      {what}")));

@@ -25,6 +25,8 @@ pub(in crate::database) struct Uploaded {
 /// A link of a row, when it was looked at.
 #[derive(Debug)]
 pub(super) struct Assumed {
+    /// Of this change of the write.
+    change: usize,
     schema: &'static EntitySchema,
     key: RowKey,
     property: &'static str,
@@ -38,6 +40,7 @@ impl Assumed {
         let (Placed::Link(link), Some(row)) = (placed, &task.over) else { return None };
         let [property, ..] = task.pending.names;
         (task.linked.as_ref() == Some(&link.name)).then(|| Self {
+            change: task.change,
             schema: task.schema,
             key: task.key.clone(),
             property,
@@ -52,7 +55,7 @@ impl Run<'_> {
     /// was seen. Cost: where such a row was changed meanwhile, it is read again.
     pub(in crate::database) async fn check_uploaded(&self) -> Result<()> {
         self.db.check_uploaded(self.uploaded.since)?;
-        for Assumed { schema, key, property, link, row } in &self.uploaded.assumed {
+        for Assumed { change, schema, key, property, link, row } in &self.uploaded.assumed {
             let planned_over = self.known.get(&key.row).and_then(Option::as_ref);
             if planned_over.is_some_and(|planned_over| planned_over.etag == *row) {
                 continue;
@@ -61,7 +64,8 @@ impl Run<'_> {
             let fields = rows.map(|rows| Image::stored(schema, &rows)).transpose()?.map(|image| image.fields);
             if fields.is_none_or(|fields| fields.get(property) != Some(ValueRef::String(link))) {
                 let detail = format!("another program has replaced the blob of property `{property}`; try again");
-                return Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()));
+                let error = Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone());
+                return Err(error.in_operation(*change));
             }
         }
         Ok(())

@@ -3,8 +3,8 @@
 //!
 //! What they are called and how rows hold them is decided in `blob`.
 
-#[cfg(feature = "embedded")]
 mod assumed;
+#[cfg(feature = "embedded")]
 mod backup;
 mod check;
 mod collect;

@@ -31,7 +31,7 @@ const CONCURRENT: usize = 8;
 
 /// One blob of one change.
 pub(super) struct Task {
-    change: usize,
+    pub(super) change: usize,
     pub(super) schema: &'static EntitySchema,
     pub(super) key: RowKey,
     pub(super) pending: Pending,

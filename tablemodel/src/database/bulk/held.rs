@@ -39,17 +39,21 @@ pub(super) struct Held {
     copies: usize,
 }
 
-/// Changes that are written at once, and the bytes of their properties, as they are in memory.
+/// Changes that are written at once, and the bytes of memory that they take: of their properties, and of blobs that are fetched.
 pub(super) struct Due {
     pub(super) changes: Vec<Change>,
     pub(super) bytes: usize,
 }
+
+/// Blobs that a batch fetches while it uploads them, in bytes of memory: as many as one write uploads at a time.
+const FETCHED_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Default)]
 struct Chunk {
     changes: Vec<Change>,
     rows: usize,
     bytes: usize,
+    fetched: usize,
     /// Cells and targets of aggregates, which all changes that meet in them write once.
     shared: HashSet<String>,
 }
@@ -58,6 +62,7 @@ struct Chunk {
 struct Share {
     rows: usize,
     bytes: usize,
+    fetched: usize,
     shared: Vec<(String, usize)>,
 }
 
@@ -82,11 +87,12 @@ impl Held {
         let change = change(image);
         let share = self.share(&change, bytes);
         self.entities += 1;
-        self.bytes += bytes;
+        self.bytes += bytes + share.fetched;
         let chunk = self.open.entry(partition).or_default();
         let full = (chunk.rows_with(&share) > self.most.rows).then(|| chunk.take());
         chunk.add(change, share);
-        let large = (chunk.bytes >= self.most.bytes).then(|| chunk.take());
+        let is_large = chunk.bytes >= self.most.bytes || chunk.fetched >= FETCHED_BYTES;
+        let large = is_large.then(|| chunk.take());
         full.into_iter().chain(large).for_each(|chunk| self.is_due(chunk));
         if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
             self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
@@ -95,7 +101,8 @@ impl Held {
 
     /// What the change adds. Of what another state of the entity shares with others nothing is known here.
     fn share(&self, change: &Change, bytes: usize) -> Share {
-        let all = Share { rows: self.rows_each, bytes, shared: Vec::new() };
+        let fetched = fetched(change);
+        let all = Share { rows: self.rows_each, bytes, fetched, shared: Vec::new() };
         let Change::Insert(image) = change else { return all };
         if image.schema.aggregates.is_empty() {
             return all;
@@ -106,7 +113,7 @@ impl Held {
             let cell = (edit.into.cell(), 1);
             std::iter::once(cell).chain(target.map(|rows| (edit.into.row, rows)))
         });
-        Share { rows: self.rows_each - 2 * image.schema.aggregates.len(), bytes, shared: shared.collect() }
+        Share { rows: self.rows_each - 2 * image.schema.aggregates.len(), bytes, fetched, shared: shared.collect() }
     }
 
     /// Lets the fullest batches go until at most so many entities and bytes are held.
@@ -129,8 +136,9 @@ impl Held {
     fn is_due(&mut self, chunk: Chunk) {
         if !chunk.changes.is_empty() {
             self.entities -= chunk.changes.len();
-            self.bytes -= chunk.bytes;
-            self.due.push_back(Due { changes: chunk.changes, bytes: chunk.bytes });
+            let bytes = chunk.bytes + chunk.fetched;
+            self.bytes -= bytes;
+            self.due.push_back(Due { changes: chunk.changes, bytes });
         }
     }
 }
@@ -151,6 +159,7 @@ impl Chunk {
     fn add(&mut self, change: Change, share: Share) {
         self.changes.push(change);
         (self.rows, self.bytes) = (self.rows + share.rows, self.bytes + share.bytes);
+        self.fetched += share.fetched;
         for (row, rows) in share.shared {
             if self.shared.insert(row) {
                 self.rows += rows;
@@ -159,13 +168,30 @@ impl Chunk {
     }
 }
 
-/// The bytes of memory that the blobs take which the image brings.
+/// The bytes of the blobs that the image brings.
 fn blobs(image: &Image) -> usize {
     #[cfg(feature = "blob")]
-    return image.blobs.iter().map(|blob| blob.memory(&image.key)).sum();
+    return image.blobs.iter().map(crate::blob::Pending::bytes).sum();
     #[cfg(not(feature = "blob"))]
     {
         let _ = image;
+        0
+    }
+}
+
+/// The bytes of memory that blobs take which are fetched to be uploaded.
+fn fetched(change: &Change) -> usize {
+    #[cfg(feature = "blob")]
+    return match change {
+        Change::Insert(image) => image.blobs.iter().map(|blob| blob.fetched(image.schema.entity_type, None)).sum(),
+        Change::Upsert(image) => {
+            image.blobs.iter().map(|blob| blob.fetched(image.schema.entity_type, Some(&image.key))).sum()
+        }
+        _ => 0,
+    };
+    #[cfg(not(feature = "blob"))]
+    {
+        let _ = change;
         0
     }
 }

@@ -119,6 +119,13 @@ impl Run<'_> {
         if let (Some(row), Some(index)) = (&found, schema.index_at(at).filter(|index| index.unique))
             && !plan.rows.iter().any(|mine| system::owner_row(&row.properties) == Some(mine.planned.row.as_str()))
         {
+            // An entity that is on its way may not come.
+            let is_held =
+                Box::pin(self.db.clear_held(schema, row)).await.map_err(|error| error.in_operation(change))?;
+            if is_held {
+                self.known.remove(&failed.planned.row);
+                return Ok(Next::Again);
+            }
             return Err(violation(schema, index, row).in_operation(change).caused_by(error.clone()));
         }
         tracing::warn!(entity = schema.entity_type, key = %key, "an index row was not as its entity says; repaired");

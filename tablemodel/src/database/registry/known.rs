@@ -176,7 +176,9 @@ impl Registry {
 
     pub(super) fn set(&self, next: Known, epoch: i64) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let is_overtaken = next.look <= known.begun && epoch < known.generation.epoch;
+        // Where nothing was found, all was dropped, and epochs begin anew.
+        let is_any = !(next.entities.is_empty() && next.others.is_empty());
+        let is_overtaken = is_any && next.look <= known.begun && epoch < known.generation.epoch;
         if next.look < known.look || is_overtaken {
             return;
         }
@@ -198,8 +200,10 @@ impl Registry {
 mod tests {
     use super::*;
 
+    /// What is known after a look that found an entity.
     fn found(registry: &Registry, look: u64, epoch: i64) -> i64 {
-        registry.set(Known { look, ..Known::default() }, epoch);
+        let others = [("Entity", Other::Closed(Closed::Moved { to: 2 }))].into();
+        registry.set(Known { look, others, ..Known::default() }, epoch);
         registry.enter().epoch
     }
 
@@ -211,7 +215,10 @@ mod tests {
         assert_eq!(found(&registry, third, 5), 6, "it was answered before, and came later");
         assert_eq!(found(&registry, first, 7), 6, "it began before");
         assert_eq!(found(&registry, third, 7), 7);
-        let later = registry.look();
-        assert_eq!(found(&registry, later, 0), 0, "all tables were dropped");
+        let [later, last] = [registry.look(), registry.look()];
+        assert_eq!(found(&registry, last, 8), 8);
+        registry.set(Known { look: last, ..Known::default() }, 0);
+        assert_eq!(registry.enter().epoch, 0, "all tables were dropped");
+        assert_eq!(found(&registry, later, 9), 0);
     }
 }

@@ -8,6 +8,7 @@ use crate::{
         calls::ATTEMPTS,
         execute::{Outcome, Run},
         followers::Prepared,
+        pieces::Pieces,
         shadows::guarded,
         since::Since,
         write::no_row,
@@ -70,7 +71,11 @@ impl Database {
             Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
             self.check_blobs(uploaded)?;
-            let error = match self.commit_store(&batches, attempt).await {
+            let committed = match Pieces::of(&batches) {
+                None => self.commit_store(&batches, attempt).await,
+                Some(pieces) => pieces.told(self.commit_store(&pieces.batches, attempt).await),
+            };
+            let error = match committed {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, key, second).map(Some),
                 Err(error) => error,
             };
@@ -132,7 +137,7 @@ fn check_follows(sides: [(Place<'_>, &BatchPlan); 2], follows: [&[BatchPlan]; 2]
             if let Some(both) = plan.rows.iter().find(|row| other.planned(&row.planned.row).is_some()) {
                 let (partition, row) = (place.1, &both.planned.row);
                 let detail = format!(
-                    "the entity at {partition}/{row} copies what is at the old key, and what comes to the new one; change that one first"
+                    "the entity at {partition}/{row} follows what leaves the old key, and what comes to the new one; change that one first"
                 );
                 return Err(Error::unsupported(detail).at_key(key.clone()));
             }

@@ -21,7 +21,7 @@ use crate::{
         outbox::{Intent, is_tombstone},
         system,
     },
-    rooms::rekey::{Held, Move, Reservation},
+    rooms::rekey::{Held, Move, Reservation, is_held},
     schema::EntitySchema,
 };
 
@@ -93,6 +93,7 @@ impl Database {
         let key = RowKey::new(key.partition.clone(), held.row.clone());
         let holder = self.get_row(&self.table_name(schema.table), &key).await?;
         match (holder, schema.index_at(held.index)) {
+            (Some(holder), Some(_)) if Box::pin(self.clear_held(schema, &holder)).await? => Ok(()),
             (Some(holder), Some(index)) => Err(violation(schema, index, &holder)),
             _ => Ok(()),
         }
@@ -148,6 +149,17 @@ impl Database {
             return Ok(());
         }
         self.end_reservation(&registered, row, &reservation).await
+    }
+
+    /// The same of the key for which a row is held; `false` where no reservation holds it: then an entity has what it keeps.
+    pub(in crate::database) async fn clear_held(&self, schema: &'static EntitySchema, held: &Row) -> Result<bool> {
+        let Some(owner) = system::owner_row(&held.properties).filter(|_| is_held(held)) else { return Ok(false) };
+        let key = RowKey::new(held.key.partition.clone(), owner);
+        match self.get_row(&self.table_name(schema.table), &key).await? {
+            Some(row) if Reservation::of(&row).is_none() => Ok(false),
+            Some(row) => self.clear_reservation(schema, &row).await.map(|()| true),
+            None => Ok(true), // it was given back meanwhile
+        }
     }
 
     /// Changes an entity's row as it was read, so that no write under way that rests on it succeeds. `false`: another was

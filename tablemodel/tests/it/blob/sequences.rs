@@ -151,7 +151,7 @@ async fn an_upsert_links_no_blob_that_another_has_unlinked_meanwhile() {
         match upserted {
             Ok(_) => assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.expect("read"), large(1), "{call}"),
             Err(error) => {
-                assert!(error.is_retryable(), "{call}: {error:?}");
+                assert!(error.is_retryable() && error.operation().is_none(), "{call}: {error:?}");
                 assert_eq!(links.len(), 1, "{call}");
                 upserting.db.upsert(&handle).await.expect("again");
             }
@@ -159,4 +159,28 @@ async fn an_upsert_links_no_blob_that_another_has_unlinked_meanwhile() {
         assert!(!linked(&db).await.contains(&unlinked), "before call {call}: {links:?}");
     }
     assert!(stalls >= 3, "two reads and a commit: {stalls}");
+}
+
+/// Of several of a load only that one is looked at anew, and none fails.
+#[tokio::test]
+async fn a_load_of_linked_blobs_beside_a_writer_writes_all_of_them() {
+    for call in 0.. {
+        let db = database().await;
+        let first = db.insert(&person("a", &large(1))).await.expect("inserted");
+        let second = db.insert(&person("b", &large(3))).await.expect("inserted");
+        let unlinked = first.portrait.name().expect("a blob").to_owned();
+        let (handles, mut other) = ([first.into_inner(), second.into_inner()], read(&db, "a").await);
+        let program = db.reopen::<People>().await.expect("opened");
+        let meanwhile = async move {
+            other.portrait = large(2).as_slice().into();
+            program.save(&mut other).await.expect("saved");
+        };
+        let loading = Program::sleeping::<People>(&db, call, Box::pin(meanwhile)).await;
+        let report = loading.db.bulk().upsert_all(futures_util::stream::iter(handles)).await.expect("loaded");
+        if !loading.has_stalled() {
+            break;
+        }
+        assert_eq!((report.written, report.failed.len()), (2, 0), "{call}: {report:?}");
+        assert!(!linked(&db).await.contains(&unlinked), "before call {call}");
+    }
 }

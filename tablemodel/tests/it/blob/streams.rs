@@ -270,6 +270,18 @@ async fn bulk_reads_few_streams_at_once() {
     assert!((2..=9).contains(&most), "64 MiB, of 8 for each: {most}");
 }
 
+/// Memory bounds how many are uploaded at a time, and not what is one batch.
+#[tokio::test]
+async fn bulk_writes_as_many_streams_in_one_batch_as_it_uploads_at_a_time() {
+    let db = database().await;
+    let films: Vec<_> = (0..24)
+        .map(|n| Person { film: Some(Blob::from_stream(pieces(1, 100))), ..person(&format!("n{n:02}"), b"") })
+        .collect();
+    db.forget_calls();
+    let report = db.bulk().insert_all(stream::iter(films)).await.unwrap();
+    assert_eq!((report.written, db.tally().commits), (24, 3));
+}
+
 #[tokio::test]
 async fn a_stream_that_fails_spoils_no_other_of_its_batch() {
     let db = database().await;

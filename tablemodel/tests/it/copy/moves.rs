@@ -236,3 +236,42 @@ async fn a_fence_that_never_ends_is_waited_for_and_no_error() {
     assert_exact(&store, "moved").await;
     assert!(db.verify().await.unwrap().is_clean());
 }
+
+/// Where the one that it copies goes.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Company", partition = "{home}", row = "p_{id:04}")]
+struct Project {
+    home: String,
+    id: u32,
+    of: String,
+    lead_id: u32,
+    #[table(copy_of(Employee, key(department = of, id = lead_id), on_delete = clear))]
+    lead: Option<Name>,
+}
+
+#[derive(TableModel)]
+enum Projects {
+    Employee(Employee),
+    Project(Project),
+}
+
+#[tokio::test]
+async fn any_number_of_holders_may_stand_where_their_source_goes() {
+    for (holders, mode) in [(98, Consistency::Atomic), (200, Consistency::Atomic), (200, Consistency::Azure)] {
+        let db = match mode {
+            Consistency::Azure => TestDatabase::new::<Projects>().await.unwrap(),
+            Consistency::Atomic => TestDatabase::atomic::<Projects>().await.unwrap(),
+        };
+        db.insert(&employee("A", 1)).await.unwrap();
+        let all = (0..holders).map(|id| Project { home: "B".into(), id, of: "A".into(), lead_id: 1, lead: None });
+        assert!(db.bulk().insert_all(futures_util::stream::iter(all)).await.unwrap().failed.is_empty());
+        let mut source = at!("A", 1).one(&db).await.unwrap().unwrap();
+        source.department = "B".into();
+        db.rekey(&mut source).await.unwrap_or_else(|error| panic!("{holders}, {mode:?}: {error:?}"));
+        settle(&db).await;
+        let all = Project::find().home("B").all(&db).await.unwrap();
+        assert!(all.len() == holders as usize && all.iter().all(|project| project.lead.is_none()), "{mode:?}");
+        assert!(Employee::find().department("B").id(1).exists(&db).await.unwrap());
+        assert!(db.verify().await.unwrap().is_clean(), "{mode:?}");
+    }
+}

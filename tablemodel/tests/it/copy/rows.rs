@@ -155,6 +155,10 @@ async fn holders_and_sources_in_one_batch_see_each_other_in_any_order() {
         batch.save(&mut first).save(&mut source).delete(second).insert(&department("A", 3, 1));
         batch.commit().await.unwrap();
         assert_exact(&db, "changed together").await;
+        first.budget = 9;
+        db.save(&mut first).await.expect("what it has is what it was left as");
+        db.save(&mut source).await.expect("so has its source");
+        assert_exact(&db, "changed after that").await;
 
         let source = at!("A", 1).one(&db).await.unwrap().unwrap();
         let first = Department::find().name("A").number(1).one(&db).await.unwrap().unwrap();

@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::StreamExt;
 use tablemodel::{
-    Consistency, ErrorKind,
+    Consistency, ErrorKind, Path,
     migrations::MigrationStatus,
     prelude::*,
     store::{
@@ -23,7 +23,8 @@ use tablemodel::{
 };
 
 use super::{
-    Club, MODES, Passing, Person, all_rows, assert_built, assert_clean, badged, filled, first, next, program, unique,
+    Club, MODES, Passing, Person, all_rows, assert_built, assert_clean, badged, claimed, filled, first, next, program,
+    unique,
 };
 use crate::stall::{Program, Suspended};
 
@@ -250,23 +251,43 @@ async fn a_rollback_that_slept_ends_at_once_and_goes_on_when_it_is_called_again(
 /// The store answers late: what is read was taken away since the states were looked at.
 #[tokio::test]
 async fn who_waits_long_for_what_he_reads_is_told_that_it_was_taken_away() {
-    let whole = badged(Consistency::Azure, 1, 8).await;
-    next::<unique::Club>(&whole).await.migrations().apply().await.expect("applied");
-    whole.clock().advance(Duration::from_secs(130));
-    for is_point in [true, false] {
-        let store = whole.fork().expect("in memory");
-        let other = program::<unique::Club>(&store).await;
-        let meanwhile = async move {
-            other.migrations().rollback().await.expect("taken back");
+    macro_rules! told {
+        ($release:ident, $path:expr, $($read:expr),*) => {
+            let whole = badged(Consistency::Azure, 1, 8).await;
+            next::<$release::Club>(&whole).await.migrations().apply().await.expect("applied");
+            whole.clock().advance(Duration::from_secs(130));
+            $({
+                let store = whole.fork().expect("in memory");
+                let other = program::<$release::Club>(&store).await;
+                let meanwhile = async move {
+                    other.migrations().rollback().await.expect("taken back");
+                };
+                let reader = Program::sleeping::<$release::Club>(&store, 0, Box::pin(meanwhile)).await;
+                let found: tablemodel::Result<usize> = $read($path, &reader.db).await;
+                assert!(reader.has_stalled());
+                let kind = found.expect_err("the index is gone").kind().clone();
+                assert_eq!(kind, ErrorKind::IndexNotReady { index: "by_badge" }, "{}", stringify!($read));
+            })*
         };
-        let reader = Program::sleeping::<unique::Club>(&store, 0, Box::pin(meanwhile)).await;
-        let path = || unique::Person::by_badge().club("c0");
-        let found = match is_point {
-            true => path().badge(3).one(&reader.db).await.map(|one| usize::from(one.is_some())),
-            false => path().all(&reader.db).await.map(|all| all.len()),
-        };
-        assert!(reader.has_stalled());
-        let kind = found.expect_err("the index is gone").kind().clone();
-        assert_eq!(kind, ErrorKind::IndexNotReady { index: "by_badge" });
     }
+    told!(
+        unique,
+        unique::Person::by_badge().club("c0"),
+        async |path, db| Path::all(path, db).await.map(|all| all.len()),
+        async |path, db| Path::count(path, db).await.map(|all| all as usize)
+    );
+    told!(
+        unique,
+        unique::Person::by_badge().club("c0").badge(3),
+        async |path, db| Path::one(path, db).await.map(|one| usize::from(one.is_some())),
+        async |path, db| Path::all(path, db).await.map(|all| all.len())
+    );
+    // In a table of its own.
+    told!(
+        claimed,
+        claimed::Person::by_badge().badge(3),
+        async |path, db| Path::one(path, db).await.map(|one| usize::from(one.is_some())),
+        async |path, db| Path::all(path, db).await.map(|all| all.len()),
+        async |path, db| Path::exists(path, db).await.map(usize::from)
+    );
 }
