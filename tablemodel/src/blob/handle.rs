@@ -41,6 +41,8 @@ pub struct Blob(Arc<Inner>);
 struct Inner {
     bytes: Option<Bytes>,
     stream: Mutex<Option<Source>>,
+    /// Why what the stream held could not be written, the first time.
+    failure: Mutex<Option<Error>>,
     /// The blob that it is, or was last uploaded to, and that upload.
     link: Mutex<Option<(Link, Option<Upload>)>>,
     /// Whether an upgrade asked for the content, which was not at hand.
@@ -68,6 +70,7 @@ impl Blob {
         Self(Arc::new(Inner {
             bytes,
             stream: Mutex::new(stream),
+            failure: Mutex::new(None),
             link: Mutex::new(link),
             is_asked: AtomicBool::new(false),
         }))
@@ -179,6 +182,16 @@ impl Blob {
     /// The stream, for whoever asks first.
     pub(crate) fn take_stream(&self) -> Option<Source> {
         locked(&self.0.stream).take()
+    }
+
+    /// Notes that what the stream held could not be written.
+    pub(crate) fn has_failed(&self, error: &Error) {
+        locked(&self.0.failure).get_or_insert_with(|| error.clone());
+    }
+
+    /// Why it was not.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        locked(&self.0.failure).clone()
     }
 
     /// Gives back what the stream held, where that was not uploaded: it can be read once more.

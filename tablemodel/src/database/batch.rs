@@ -114,7 +114,8 @@ impl<'a> WriteBatch<'a> {
         self.changes.is_empty()
     }
 
-    /// Commits every change in one batch. Cost: one request, and one point read for each upsert and patch.
+    /// Commits every change in one batch. Cost: one request, and one point read for each upsert and patch; with lists, aggregates and copies
+    /// what those read.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -131,9 +132,9 @@ impl<'a> WriteBatch<'a> {
     ///
     /// # Errors
     ///
-    /// Before anything is written, and before any I/O where no upsert, patch or blob is in it: `WrongPartition`, `TooMany` (over
-    /// 100 rows, derived ones counted), `TooLarge` (over 4 MiB), and those of each change. Then those of each change;
-    /// [`Error::operation`] tells which. Nothing was written.
+    /// Before anything is written, and before any row is read where no upsert, patch or blob is in it, nor a list, aggregate, copy, or
+    /// value that is unique elsewhere: `WrongPartition`, `TooMany` (over 100 rows, derived ones counted), `TooLarge` (over 4 MiB), and those
+    /// of each change. Then those of each change; [`Error::operation`] tells which. Nothing was written.
     pub async fn commit(self) -> Result<()> {
         let partition = self.partition?;
         if let Some(error) = self.error {

@@ -13,7 +13,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     path::{found, query::PathQuery},
     plan::image,
-    read::{CONCURRENT_READS, Reader, load_limit},
+    read::{CONCURRENT_READS, Reader, load_limit, rows::still_ready},
     rooms,
     stored::Stored,
 };
@@ -48,6 +48,7 @@ pub(crate) async fn count(db: &Database, query: PathQuery) -> Result<u64> {
     let Some(head) = head else { return reader.keys_only().count_rows().await };
     let plan = reader.rows.plan();
     let row = db.get_row(&db.table_name(plan.table()), &head).await?.filter(|row| plan.owns(row));
+    still_ready(db, plan).await?;
     row.as_ref().map_or(Ok(0), rooms::list::count)
 }
 

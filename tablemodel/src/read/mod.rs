@@ -174,6 +174,7 @@ impl Reader {
             return self.db.read_primary(row.key()).await;
         }
         let now = self.db.get_row(self.rows.table(), row.key()).await?.filter(|now| self.rows.plan().owns(now));
+        rows::still_ready(&self.db, self.rows.plan()).await?;
         match now {
             Some(now) => self.entity(&Group::from(now)).await,
             None => Ok(None),

@@ -202,7 +202,7 @@ impl Rows {
 }
 
 /// That what a plan reads was not taken away since it began, also while the store kept it waiting.
-async fn still_ready(db: &Database, plan: &ReadPlan) -> Result<()> {
+pub(super) async fn still_ready(db: &Database, plan: &ReadPlan) -> Result<()> {
     if !plan.rests_on_states() {
         return Ok(());
     }

@@ -205,6 +205,7 @@ impl Database {
         };
         let placed = placed.map_err(|error| {
             let [property, ..] = task.pending.names;
+            task.pending.blob.has_failed(&error);
             let error = error.within(&format!("blob of property `{property}`"));
             error.of(task.schema.entity_type).at_key(task.key.clone()).in_operation(task.change)
         })?;
@@ -237,7 +238,11 @@ impl Database {
         let is_own = own.is_some();
         let Some(source) = own.or_else(|| link.map(|link| self.fetch(link))) else {
             let detail = "its stream was read by a write that failed; make the blob anew";
-            return Err(Error::new(ErrorKind::Invalid, detail));
+            let error = Error::new(ErrorKind::Invalid, detail);
+            return Err(match blob.failure() {
+                Some(cause) => error.caused_by(cause),
+                None => error,
+            });
         };
         let mut parts = Parts { source, sum: Sum::new(), length: 0, ended: false };
         let first = parts.next().await?;

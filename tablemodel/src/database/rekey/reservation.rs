@@ -156,9 +156,9 @@ impl Database {
         let Some(owner) = system::owner_row(&held.properties).filter(|_| is_held(held)) else { return Ok(false) };
         let key = RowKey::new(held.key.partition.clone(), owner);
         match self.get_row(&self.table_name(schema.table), &key).await? {
-            Some(row) if Reservation::of(&row).is_none() => Ok(false),
-            Some(row) => self.clear_reservation(schema, &row).await.map(|()| true),
-            None => Ok(true), // it was given back meanwhile
+            Some(row) if is_primary(schema, &row) => Ok(false),
+            Some(row) => self.clear_reservation(schema, &row).await.map(|()| true), // or it was given back meanwhile
+            None => Ok(true),
         }
     }
 

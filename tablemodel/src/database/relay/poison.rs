@@ -29,7 +29,7 @@ pub struct Poisoned {
 
 impl Relay {
     /// What was set aside; nothing of a partition whose outbox cannot be read, which a round [counts](crate::RelayReport::unread). Cost: one
-    /// request for each dirty partition.
+    /// request for each of 16 lists of markers, and for each dirty partition.
     ///
     /// # Errors
     ///

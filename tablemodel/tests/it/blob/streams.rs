@@ -270,6 +270,25 @@ async fn bulk_reads_few_streams_at_once() {
     assert!((2..=9).contains(&most), "64 MiB, of 8 for each: {most}");
 }
 
+/// Of which the load tells why, also where it wrote the others without it.
+#[tokio::test]
+async fn a_load_says_why_a_stream_failed_and_writes_the_others() {
+    let db = database().await;
+    let broken = || Blob::from_stream(stream::iter([Piece::Err(std::io::Error::other("cable cut"))]));
+    let films: Vec<_> = (0..5_u8)
+        .map(|n| Person {
+            film: Some(if n == 3 { broken() } else { Blob::from_stream(pieces(1, 100)) }),
+            ..person(&format!("n{n}"), b"")
+        })
+        .collect();
+    let report = db.bulk().insert_all(stream::iter(films)).await.unwrap();
+    assert_eq!(report.written, 4, "{report:?}");
+    let [failed] = report.failed.as_slice() else { panic!("{report:?}") };
+    assert_eq!((failed.kind(), failed.key().map(|key| key.row.as_str())), (&ErrorKind::Invalid, Some("p_n3")));
+    let causes = std::iter::successors(std::error::Error::source(failed), |cause| cause.source());
+    assert!(causes.last().is_some_and(|cause| cause.to_string().contains("cable cut")), "{failed:?}");
+}
+
 /// Memory bounds how many are uploaded at a time, and not what is one batch.
 #[tokio::test]
 async fn bulk_writes_as_many_streams_in_one_batch_as_it_uploads_at_a_time() {
