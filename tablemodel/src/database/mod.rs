@@ -181,12 +181,17 @@ impl Database {
         if let Some(registered) = self.0.registry.get(schema)? {
             return Ok(registered);
         }
-        if !self.0.model.iter().any(|known| std::ptr::eq(*known, schema) || known.entity_type == schema.entity_type) {
+        if !self.lists(schema) {
             let detail = "the opened model does not list this entity; add it to the `#[derive(TableModel)]` enum";
             return Err(Error::unsupported(detail).of(schema.entity_type));
         }
         let detail = "the entity is not registered in this store; call `db.ensure_tables()`, best at every start";
         Err(Error::unsupported(detail).of(schema.entity_type))
+    }
+
+    /// Whether the entity is of the opened model.
+    fn lists(&self, schema: &'static EntitySchema) -> bool {
+        self.0.model.iter().any(|known| std::ptr::eq(*known, schema) || known.entity_type == schema.entity_type)
     }
 
     /// The same. Where the entity is kept in another form, or not known, it is looked again: it may have moved, or come, by now.
@@ -197,7 +202,7 @@ impl Database {
                 self.registered(schema)
             }
             // Another program may have registered it since.
-            Err(_) if matches!(self.0.registry.get(schema), Ok(None)) => {
+            Err(_) if self.lists(schema) && matches!(self.0.registry.get(schema), Ok(None)) => {
                 Box::pin(self.load_registry()).await?;
                 self.registered(schema)
             }
@@ -264,10 +269,16 @@ impl Database {
         self.read_primary(key).await
     }
 
+    /// As [`Database::primary_rows`], of an entity that may have moved while the store kept the read waiting.
+    pub(crate) async fn primary_now(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Group>> {
+        let rows = self.primary_rows(schema, key).await?;
+        self.readable(schema, schema.moves()).await?;
+        Ok(rows)
+    }
+
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
         self.readable(E::SCHEMA, E::SCHEMA.moves()).await?;
-        let rows = self.primary_rows(E::SCHEMA, key).await?;
-        self.readable(E::SCHEMA, E::SCHEMA.moves()).await?; // the store may have kept it waiting for long
+        let rows = self.primary_now(E::SCHEMA, key).await?;
         // A row of another program may be none of an entity that takes such over.
         rows.filter(|rows| owns(E::SCHEMA, None, &rows.head)).map(Stored::read).transpose()
     }

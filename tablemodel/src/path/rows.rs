@@ -162,6 +162,9 @@ impl<M: TableModel> RunningRows<M> {
         let Some(mut query) = self.query.take() else { return Ok(None) };
         let (of, home) = (self.schema.entity_type, self.schema.table);
         let page = self.db.query_page(&query).await.map_err(|error| error.of(of))?;
+        for schema in moving::<M>(home) {
+            self.db.readable(schema, true).await?; // the store may have kept it waiting for long
+        }
         let mut complete = Vec::new();
         for row in page.rows {
             let is_part = is_known_part::<M>(home, &row);

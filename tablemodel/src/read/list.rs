@@ -54,7 +54,7 @@ pub(crate) async fn count(db: &Database, query: PathQuery) -> Result<u64> {
 
 /// The entity, if it is there and wants to be in the list.
 async fn load<E: TableEntity>(db: &Database, index: usize, member: Member) -> Result<Option<Stored<E>>> {
-    let Some(primary) = db.primary_rows(E::SCHEMA, &member.entity).await? else { return Ok(None) };
+    let Some(primary) = db.primary_now(E::SCHEMA, &member.entity).await? else { return Ok(None) };
     let fields = image::Stored::of(E::SCHEMA, &primary)?;
     match rooms::index::wants(&fields, index, &member.row.partition, &member.row.row)? {
         true => Stored::read(primary).map(Some),

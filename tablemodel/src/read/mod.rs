@@ -237,7 +237,7 @@ async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, 
             }
         }
         None if !found::is_shown_by::<F>(None, &row.head) => {
-            let primary = Box::pin(db.primary_rows(<F::Entity as TableEntity>::SCHEMA, row.key())).await?;
+            let primary = Box::pin(db.primary_now(<F::Entity as TableEntity>::SCHEMA, row.key())).await?;
             primary.map(|primary| F::read(None, primary)).transpose()
         }
         _ => F::read(index, row).map(Some),
@@ -270,7 +270,7 @@ async fn resolve_all<F: Found>(
 /// The rows of the entity that an index row names, if its image still wants the row.
 async fn load(db: &Database, schema: &'static EntitySchema, index: usize, row: Row) -> Result<Option<Group>> {
     let owner = found::owner(schema, &row)?;
-    let Some(primary) = db.primary_rows(schema, &owner).await? else { return Ok(None) };
+    let Some(primary) = db.primary_now(schema, &owner).await? else { return Ok(None) };
     Ok(wants(schema, index, &row, &primary)?.then_some(primary))
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tablemodel::{Consistency, ErrorKind, RowKey, prelude::*};
 
 use super::{ORIGINS, filled, first, next, program, second};
+use crate::stall::Program;
 
 /// What a program of the first release calls first.
 async fn call(db: &Database, number: usize) -> tablemodel::Result<()> {
@@ -59,4 +60,47 @@ async fn a_program_that_came_before_its_form_was_kept_scans_once_it_is() {
     assert_eq!(scanned.len(), 3);
     let rows = second::Model::rows(second::Flight::in_partition(ORIGINS[1])).all(&early).await.expect("read");
     assert_eq!(rows.len(), 3);
+}
+
+/// The store answers late, and the entity has been switched meanwhile: nothing of it is left out in silence.
+#[tokio::test]
+async fn who_waits_long_for_a_read_of_what_moves_reads_all_of_it_or_is_told() {
+    let whole = filled(Consistency::Azure, 1, 9).await;
+    next::<first::Model>(&whole).await.migrations().apply().await.expect("applied");
+    whole.clock().advance(Duration::from_secs(130));
+    let mut told = 0;
+    for kind in 0..4 {
+        for call in 0.. {
+            let store = whole.fork().expect("in memory");
+            let (new, clock) = (next::<second::Model>(&store).await, store.clock().clone());
+            let meanwhile = async move {
+                clock.advance(Duration::from_secs(130));
+                new.migrations().contract().await.expect("switched");
+            };
+            let reader = Program::sleeping::<first::Model>(&store, call, Box::pin(meanwhile)).await;
+            let db = &reader.db;
+            let found = match kind {
+                0 => first::Flight::sorted().carrier("C0").all(db).await.map(|all| all.len()),
+                1 => first::Flight::scan_partition("C0").all(db).await.map(|all| all.len()),
+                2 => first::Model::rows(first::Flight::in_partition("C0")).all(db).await.map(|all| all.len()),
+                _ => first::Flight::find()
+                    .carrier("C0")
+                    .number(4)
+                    .one(db)
+                    .await
+                    .map(|one| 9 * usize::from(one.is_some())),
+            };
+            if !reader.has_stalled() {
+                break;
+            }
+            match found {
+                Ok(found) => assert_eq!(found, 9, "{kind}, before call {call}"),
+                Err(error) => {
+                    assert_eq!(error.kind(), &ErrorKind::Moved { to: 2 }, "{kind}, before call {call}: {error}");
+                    told += 1;
+                }
+            }
+        }
+    }
+    assert!(told >= 4, "{told}");
 }
