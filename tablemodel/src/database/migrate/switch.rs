@@ -19,7 +19,7 @@ use super::{
 use crate::{
     database::{
         Database,
-        registry::{MOST_CHANGES, entity_row, followers, index_row, kept, moved, place, record},
+        registry::{MOST_CHANGES, entity_row, followers, index_row, kept, moved, record, record_for},
     },
     error::{Error, Result},
     plan::states::IndexState,
@@ -256,10 +256,7 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Result<Vec<Operation>> {
     for name in followers(new) {
         let mut properties = record("~index@1", now);
         properties.insert("State", IndexState::Readable.word());
-        properties.insert("Version", i64::from(new.version));
-        if let Some(table) = place(new, &name) {
-            properties.insert("Table", table);
-        }
+        record_for(new, &name, &mut properties);
         let key = index_row(new.entity_type, &name);
         operations.push(match rows.row(&key) {
             Some(row) => replaced(row, properties),
