@@ -3,6 +3,7 @@
 //!
 //! Here are the entities, and what the tests share; no test stands here.
 
+mod calls;
 mod golden;
 mod model;
 mod oracle;
@@ -11,6 +12,7 @@ mod rooms;
 mod run;
 mod sequences;
 mod steps;
+mod together;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

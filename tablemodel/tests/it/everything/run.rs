@@ -2,60 +2,18 @@
 //!
 //! What the model says is `model`'s and `oracle`'s; nothing is decided here.
 
-use std::{collections::BTreeSet, pin::Pin, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use tablemodel::{ErrorKind, Result, prelude::*};
 
 use super::{
-    CLUBS, Doc, Entity, Fan, Key, Person, Sponsor, Stage, Team,
+    Entity, Key, Stage,
+    calls::{self, Handle, boxed, doc_key},
     model::{Book, Change, Refusal},
-    of_any,
     oracle::{self, Rule, unique},
     sponsor_key,
     steps::{Edit, Editable, SLOTS, Step},
 };
-
-/// What is done with the path to the entity of a key.
-macro_rules! at {
-    ($key:expr, $path:ident => $then:expr) => {{
-        let (partition, row): (&str, &str) = (&$key.0, &$key.1);
-        let tail = row.get(2..).expect("a key");
-        match &row[..2] {
-            "p_" => {
-                let (year, id) = tail.split_once('_').expect("a key");
-                let (year, id): (u16, u32) = (year.parse().expect("a year"), id.parse().expect("an id"));
-                let $path = Person::find().club(partition).year(year).id(id);
-                $then
-            }
-            "d_" => {
-                let $path = Doc::find().club(partition).id(tail.parse::<u32>().expect("an id"));
-                $then
-            }
-            "f_" => {
-                let $path = Fan::find().club(partition).id(tail.parse::<u32>().expect("an id"));
-                $then
-            }
-            "te" => {
-                let $path = Team::find().club(partition);
-                $then
-            }
-            _ => {
-                let $path = Sponsor::find().id(partition.parse::<u8>().expect("an id"));
-                $then
-            }
-        }
-    }};
-}
-
-/// What was read, as the caller holds it.
-#[derive(Debug, Clone)]
-enum Handle {
-    Person(Stored<Person>),
-    Doc(Stored<Doc>),
-    Team(Stored<Team>),
-    Fan(Stored<Fan>),
-    Sponsor(Stored<Sponsor>),
-}
 
 /// An entity that was read, with the changes since, and when.
 #[derive(Debug, Clone)]
@@ -69,20 +27,9 @@ struct Slot {
 impl Slot {
     fn edit(&mut self, edit: &Edit, moves: bool) {
         self.entity.edit(edit, moves);
-        of_any!(Handle, &mut self.handle, stored => (**stored).edit(edit, moves));
+        self.handle.edit(edit, moves);
     }
 }
-
-macro_rules! from_stored {
-    ($($kind:ident)*) => {$(
-        impl From<Stored<$kind>> for Handle {
-            fn from(stored: Stored<$kind>) -> Self {
-                Self::$kind(stored)
-            }
-        }
-    )*};
-}
-from_stored! { Person Doc Team Fan Sponsor }
 
 /// A change as the model knows it, and the slot that it goes through.
 type Part<'s> = (&'s Step, Change, Option<(usize, Slot)>);
@@ -121,7 +68,7 @@ impl<T> Run<T> {
     }
 
     async fn read(&self, key: &Key) -> Option<Slot> {
-        let handle = at!(key, path => Handle::from(Box::pin(path.one(self.db())).await.expect("readable")?));
+        let handle = Handle::read(self.db(), key).await.expect("readable")?;
         let entity = self.book.lives.get(key).expect("the model has it").entity.clone();
         Some(Slot { handle, key: key.clone(), entity, read: self.book.now() })
     }
@@ -181,7 +128,7 @@ impl<T> Run<T> {
 
     async fn single(&mut self, step: &Step) {
         let Some((_, change, mut slot)) = self.change(step) else { return };
-        let answer = run_single(self.db(), step, slot.as_mut().map(|(_, slot)| slot)).await;
+        let answer = calls::single(self.db(), step, slot.as_mut().map(|(_, slot)| &mut slot.handle)).await;
         self.compare(vec![(step, change, slot)], answer, true);
     }
 
@@ -232,7 +179,6 @@ impl<T> Run<T> {
             }
             is_apart
         });
-        let (mut persons, mut docs, mut teams, mut fans, mut sponsors) = (vec![], vec![], vec![], vec![], vec![]);
         let (mut refused, is_atomic) = (0, self.stage.is_atomic());
         for entity in &apart {
             let change = [Change::Insert(entity.clone())];
@@ -240,22 +186,8 @@ impl<T> Run<T> {
             let happens = verdict.refusals.is_empty();
             refused += usize::from(!happens);
             self.book.settle(&change, verdict, happens, is_atomic);
-            match entity {
-                Entity::Person(person) => persons.push(person.clone()),
-                Entity::Doc(doc) => docs.push(doc.clone()),
-                Entity::Team(team) => teams.push(team.clone()),
-                Entity::Fan(fan) => fans.push(fan.clone()),
-                Entity::Sponsor(sponsor) => sponsors.push(sponsor.clone()),
-            }
         }
-        let reports = [
-            insert_all(self.db(), persons).await,
-            insert_all(self.db(), docs).await,
-            insert_all(self.db(), teams).await,
-            insert_all(self.db(), fans).await,
-            insert_all(self.db(), sponsors).await,
-        ];
-        let failed: Vec<_> = reports.into_iter().flatten().collect();
+        let failed = calls::bulk(self.db(), &apart).await;
         assert_eq!(failed.len(), refused, "{apart:#?}: {failed:#?}");
         if refused > 0 {
             self.stage.clock.advance(Duration::from_secs(61));
@@ -270,7 +202,8 @@ impl<T> Run<T> {
         if parts.is_empty() {
             return;
         }
-        let answer = commit(self.db(), club, &mut parts).await;
+        let calls = parts.iter_mut().map(|(step, _, slot)| (*step, slot.as_mut().map(|(_, slot)| &mut slot.handle)));
+        let answer = calls::batch(self.db(), club, calls).await;
         self.compare(parts, answer, false);
     }
 
@@ -294,60 +227,6 @@ impl<T> Run<T> {
         differences.extend(found.objects.iter().map(|name| format!("{name} is nobody's")));
         differences
     }
-}
-
-/// Made and kept on the heap: a caller with many futures has none of them in its frame.
-fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
-    Box::pin(make())
-}
-
-/// What went wrong.
-async fn insert_all<E: TableEntity + Send + 'static>(db: &Database, entities: Vec<E>) -> Vec<String> {
-    let inserted = db.bulk().insert_all(futures_util::stream::iter(entities));
-    let report = Box::pin(inserted.into_future()).await.expect("bulk runs");
-    report.failed.iter().map(|failed| format!("{failed:?}")).collect()
-}
-
-async fn run_single(db: &Database, step: &Step, slot: Option<&mut Slot>) -> Result<()> {
-    match (step, slot.map(|slot| &mut slot.handle)) {
-        (Step::Insert(entity), _) => of_any!(Entity, entity, entity => boxed(|| db.insert(entity)).await.map(drop)),
-        (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => boxed(|| db.upsert(entity)).await.map(drop)),
-        (Step::Update(key, edit), _) => {
-            at!(key, path => boxed(|| db.update(path, |there| Ok(there.edit(edit, false)))).await.map(drop))
-        }
-        (Step::Patch(club, id, reads, likes), _) => {
-            let path = Doc::find().club(CLUBS[usize::from(*club)]).id(*id);
-            db.patch(path, Doc::READS.set(*reads).and(Doc::LIKES.set(*likes))).await
-        }
-        (Step::Rename(id, name), _) => db.patch(Sponsor::find().id(*id), Sponsor::NAME.set(name.clone())).await,
-        (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => boxed(|| db.save(stored)).await),
-        (Step::Rekey(..), Some(handle)) => of_any!(Handle, handle, stored => boxed(|| db.rekey(stored)).await),
-        (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => boxed(|| db.delete(stored.clone())).await),
-        _ => unreachable!("not a change"),
-    }
-}
-
-async fn commit(db: &Database, club: &str, parts: &mut [Part<'_>]) -> Result<()> {
-    let mut batch = db.batch(Person::in_partition(club));
-    for (step, _, slot) in parts {
-        let handle = slot.as_mut().map(|(_, slot)| &mut slot.handle);
-        match (step, handle) {
-            (Step::Insert(entity), _) => of_any!(Entity, entity, entity => drop(batch.insert(entity))),
-            (Step::Upsert(entity), _) => of_any!(Entity, entity, entity => drop(batch.upsert(entity))),
-            (Step::Patch(club, id, reads, likes), _) => {
-                let path = Doc::find().club(CLUBS[usize::from(*club)]).id(*id);
-                batch.patch(path, Doc::READS.set(*reads).and(Doc::LIKES.set(*likes)));
-            }
-            (Step::Save(..), Some(handle)) => of_any!(Handle, handle, stored => drop(batch.save(stored))),
-            (Step::Delete(_), Some(handle)) => of_any!(Handle, handle, stored => drop(batch.delete(stored.clone()))),
-            _ => unreachable!("not a change of a batch"),
-        };
-    }
-    batch.commit().await
-}
-
-fn doc_key(club: u8, id: u32) -> Key {
-    (CLUBS[usize::from(club)].to_owned(), format!("d_{id:02}"))
 }
 
 fn is(kind: &ErrorKind, refusal: Refusal) -> bool {

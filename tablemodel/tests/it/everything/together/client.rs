@@ -1,0 +1,287 @@
+//! A program among others: it does its steps one after another, dies at times, and tells the history what became of each.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    pin::pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tablemodel::{
+    Consistency, Error, ErrorKind, Result,
+    blob::ObjectStore,
+    prelude::*,
+    store::{TableStore, clock::Sleep},
+};
+
+use super::{
+    super::{
+        Entity, Key, Model,
+        calls::{self, Handle, doc_key},
+        sponsor_key,
+        steps::{Editable, SLOTS, Step},
+    },
+    history::{Effect, History},
+    world::{Skewed, World},
+};
+
+/// How often each answer came.
+pub(super) type Answers = Arc<Mutex<BTreeMap<String, usize>>>;
+
+/// What all programs share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) world: World,
+    pub(super) store: Arc<dyn TableStore>,
+    pub(super) blobs: Arc<dyn ObjectStore>,
+    pub(super) mode: Consistency,
+    pub(super) history: History,
+    pub(super) answers: Answers,
+    /// A program dies in one of so many moments.
+    pub(super) death: u64,
+}
+
+impl Shared {
+    /// A program over the store.
+    pub(super) async fn open(&self, skew: i64) -> Result<Database> {
+        let clock = Skewed { clock: self.world.clock().clone(), seconds: skew };
+        let builder = Database::builder().clock(Arc::new(clock)).random(Arc::new(self.world.clone()));
+        let builder = builder.sleep(Arc::new(self.world.clone())).consistency(self.mode).blobs(self.blobs.clone());
+        Box::pin(builder.with_store::<Model>(self.store.clone())).await
+    }
+}
+
+pub(super) struct Client {
+    shared: Shared,
+    number: u64,
+    db: Database,
+    slots: [Option<Handle>; SLOTS],
+}
+
+/// What a step does to one entity if it succeeds.
+type Deed = (Key, Effect);
+
+/// A step that is a change, or one of a batch: its deeds, and the handle that it goes through, with that handle's place.
+struct Call<'s> {
+    step: &'s Step,
+    deeds: Vec<Deed>,
+    handle: Option<(usize, Handle)>,
+}
+
+impl Client {
+    pub(super) async fn new(shared: Shared, number: u64) -> Self {
+        let skew = if shared.world.once_in(2) { 0 } else { shared.world.roll(160) as i64 - 80 };
+        let db = loop {
+            // The store may be busy for longer than opening has patience.
+            if let Ok(db) = shared.open(skew).await {
+                break db;
+            }
+        };
+        Self { shared, number, db, slots: [const { None }; SLOTS] }
+    }
+
+    pub(super) async fn live(mut self, steps: Vec<Step>) {
+        for step in &steps {
+            self.step(step).await;
+        }
+    }
+
+    async fn step(&mut self, step: &Step) {
+        match step {
+            Step::Tick(seconds) => self.shared.world.sleep(Duration::from_secs(*seconds)).await,
+            Step::Relay => self.keep().await,
+            Step::Read(slot, key) => self.read(*slot, key).await,
+            Step::Bulk(entities) => self.bulk(entities).await,
+            Step::Batch(club, parts) => self.batch(club, parts).await,
+            single => self.single(single).await,
+        }
+    }
+
+    /// What is done; none where the program died of it, and began anew.
+    async fn mortal<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let done = self.shared.world.mortal(pin!(work), self.shared.death).await;
+        if done.is_none() {
+            let shared = self.shared.clone();
+            *self = Box::pin(Self::new(shared, self.number)).await;
+        }
+        done
+    }
+
+    async fn keep(&mut self) {
+        let db = self.db.clone();
+        let relayed = async {
+            let relayed = db.relay().run_once().await.map(drop);
+            relayed.and(db.blobs().collect().await.map(drop))
+        };
+        if let Some(Err(error)) = Box::pin(self.mortal(relayed)).await {
+            assert!(is_of_the_store(&error), "{error:?}");
+        }
+    }
+
+    async fn read(&mut self, slot: usize, key: &Key) {
+        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        self.slots[slot] = match Box::pin(self.mortal(Handle::read(&db, key))).await {
+            Some(Ok(found)) => {
+                self.tell(begun, true, [(key.clone(), Effect::seen(found.as_ref().map(Handle::entity)))]);
+                found
+            }
+            Some(Err(error)) => {
+                assert!(is_of_the_store(&error), "{key:?}: {error:?}");
+                None
+            }
+            None => None,
+        };
+    }
+
+    async fn single(&mut self, step: &Step) {
+        let Some(mut call) = self.call(step) else { return };
+        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        let work = calls::single(&db, step, call.handle.as_mut().map(|(_, handle)| handle));
+        let answer = Box::pin(self.mortal(work)).await;
+        self.settle(begun, vec![call], answer);
+    }
+
+    async fn batch(&mut self, club: &str, parts: &[Step]) {
+        let mut keys = BTreeSet::new();
+        let mut parts: Vec<_> = parts.iter().filter_map(|part| self.call(part)).collect();
+        let is_apart = |call: &Call<'_>, keys: &mut BTreeSet<Key>| {
+            call.deeds.iter().all(|(key, _)| key.0 == club && keys.insert(key.clone()))
+        };
+        parts.retain(|call| is_apart(call, &mut keys));
+        if parts.is_empty() {
+            return;
+        }
+        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        let calls = parts.iter_mut().map(|call| (call.step, call.handle.as_mut().map(|(_, handle)| handle)));
+        let answer = Box::pin(self.mortal(calls::batch(&db, club, calls))).await;
+        self.settle(begun, parts, answer);
+    }
+
+    async fn bulk(&mut self, entities: &[Entity]) {
+        let mut keys = BTreeSet::new();
+        let mut apart = entities.to_vec();
+        apart.retain(|entity| keys.insert(entity.key()));
+        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        let failed = Box::pin(self.mortal(calls::bulk(&db, &apart))).await;
+        for entity in apart {
+            let of_it = |error: &&Error| {
+                error.key().is_some_and(|key| (&key.partition, &key.row) == (&entity.key().0, &entity.key().1))
+            };
+            let answer = failed.as_ref().map(|failed| match failed.iter().find(of_it) {
+                Some(error) => Err(error.clone()),
+                None => Ok(()),
+            });
+            let deeds = vec![(entity.key(), Effect::swap(None, Some(entity)))];
+            self.settle(begun, vec![Call { step: &Step::Relay, deeds, handle: None }], answer);
+        }
+    }
+
+    /// A change, with what it does; none where its slot is empty.
+    fn call<'s>(&self, step: &'s Step) -> Option<Call<'s>> {
+        let of = |slot: &usize| self.slots[*slot].clone().map(|handle| (*slot, handle));
+        let edit = |key: Key, edit: super::history::Edit| vec![(key, Effect::Edit(edit))];
+        let mut handle = None;
+        let deeds = match step {
+            Step::Insert(entity) => vec![(entity.key(), Effect::swap(None, Some(entity.clone())))],
+            Step::Upsert(entity) => vec![(entity.key(), Effect::Set(Some(super::history::own(entity.clone()))))],
+            Step::Save(slot, with) | Step::Rekey(slot, with) => {
+                let (slot, mut held) = of(slot)?;
+                let from = held.entity();
+                held.edit(with, matches!(step, Step::Rekey(..)));
+                let to = held.entity();
+                handle = Some((slot, held));
+                match from.key() == to.key() {
+                    true => vec![(from.key(), Effect::swap(Some(from), Some(to)))],
+                    false => {
+                        vec![(from.key(), Effect::swap(Some(from), None)), (to.key(), Effect::swap(None, Some(to)))]
+                    }
+                }
+            }
+            Step::Delete(slot) => {
+                handle = Some(of(slot)?);
+                let from = handle.as_ref().map(|(_, handle)| handle.entity())?;
+                vec![(from.key(), Effect::swap(Some(from), None))]
+            }
+            Step::Update(key, with) => {
+                let with = with.clone();
+                edit(key.clone(), Arc::new(move |entity| entity.edit(&with, false)))
+            }
+            Step::Patch(club, id, reads, likes) => {
+                let (reads, likes) = (*reads, *likes);
+                edit(
+                    doc_key(*club, *id),
+                    Arc::new(move |entity| {
+                        if let Entity::Doc(doc) = entity {
+                            (doc.reads, doc.likes) = (reads, likes);
+                        }
+                    }),
+                )
+            }
+            Step::Rename(id, name) => {
+                let name = name.clone();
+                edit(
+                    sponsor_key(*id),
+                    Arc::new(move |entity| {
+                        if let Entity::Sponsor(sponsor) = entity {
+                            sponsor.name = name.clone();
+                        }
+                    }),
+                )
+            }
+            Step::Read(..) | Step::Batch(..) | Step::Bulk(_) | Step::Tick(_) | Step::Relay => {
+                unreachable!("not a change")
+            }
+        };
+        Some(Call { step, deeds, handle })
+    }
+
+    fn count(&self, answer: Option<&Result<()>>) {
+        let answer = match answer {
+            None => "died".to_owned(),
+            Some(Ok(())) => "done".to_owned(),
+            Some(Err(error)) => {
+                let kind = format!("{:?}", error.kind());
+                kind.split([' ', '{']).next().unwrap_or_default().to_owned()
+            }
+        };
+        *self.shared.answers.lock().unwrap().entry(answer).or_default() += 1;
+    }
+
+    /// Tells the history of calls that were one, by their answer, and keeps what they left in its slots.
+    fn settle(&mut self, begun: u64, calls: Vec<Call<'_>>, answer: Option<Result<()>>) {
+        let deeds: Vec<_> = calls.iter().flat_map(|call| call.deeds.clone()).collect();
+        self.count(answer.as_ref());
+        match answer {
+            None => self.tell(begun, false, deeds),
+            Some(Ok(())) => {
+                self.tell(begun, true, deeds);
+                for call in calls {
+                    let Some((slot, handle)) = call.handle else { continue };
+                    self.slots[slot] = if matches!(call.step, Step::Delete(_)) { None } else { Some(handle) };
+                }
+            }
+            Some(Err(error)) => match error.kind() {
+                ErrorKind::OutcomeUnknown => self.tell(begun, false, deeds),
+                ErrorKind::AlreadyExists | ErrorKind::NotFound if deeds.len() == 1 => {
+                    let told = Effect::Told { exists: *error.kind() == ErrorKind::AlreadyExists };
+                    self.tell(begun, true, deeds.into_iter().map(|(key, _)| (key, told.clone())));
+                }
+                ErrorKind::AlreadyExists | ErrorKind::NotFound => {}
+                ErrorKind::Conflict { .. } | ErrorKind::UniqueViolation { .. } => {}
+                _ => assert!(is_of_the_store(&error), "{deeds:#?}: {error:?}"),
+            },
+        }
+    }
+
+    fn tell(&self, begun: u64, is_certain: bool, deeds: impl IntoIterator<Item = Deed>) {
+        let ended = is_certain.then(|| self.shared.world.next());
+        for (key, effect) in deeds {
+            self.shared.history.add(self.number, key, (begun, ended), effect);
+        }
+    }
+}
+
+/// Nothing was done, for now.
+fn is_of_the_store(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::LeaseExpired)
+}
