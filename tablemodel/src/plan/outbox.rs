@@ -139,6 +139,11 @@ impl AwayKey {
         Self { index: index.into_owned(), table: row.away.table.to_owned(), key, version: 0 }
     }
 
+    /// Whether both name the same row.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        (&self.table, &self.key) == (&other.table, &other.key)
+    }
+
     /// Whether it names this row.
     pub(crate) fn is_of(&self, schema: &EntitySchema, row: &AwayRow) -> bool {
         *self == Self::of(schema, row)

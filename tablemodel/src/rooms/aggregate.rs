@@ -190,8 +190,7 @@ impl Into {
     /// The write of its cell over what is there; nothing where no sources and no target need one.
     pub(crate) fn write(&self, total: &Total, cell: Option<&Row>, is_live: bool, now: i64) -> Result<Option<Action>> {
         if total.is_impossible() {
-            let detail = format!("aggregate `{}` counts fewer sources than it has; repair it", self.property.field);
-            let error = Error::corrupt(detail);
+            let error = self.too_few();
             return Err(cell.map_or(error.clone(), |cell| error.at_key(cell.key.clone())));
         }
         if total.sources == 0 && !is_live {
@@ -206,6 +205,12 @@ impl Into {
             properties.insert(PropertyName::from_static(EXACT), Value::Binary(exact.bytes()));
         }
         Ok(Some(over(cell, properties)))
+    }
+
+    /// That more is taken away than is there.
+    pub(crate) fn too_few(&self) -> Error {
+        let detail = format!("aggregate `{}` counts fewer sources than it has; repair it", self.property.field);
+        Error::corrupt(detail)
     }
 
     /// The write of its cell by which its sources are still to be counted: another cell for whoever counts them.
@@ -264,6 +269,11 @@ impl Total {
                 (Sum::Int(_) | Sum::Float(_) | Sum::First(_), _) => {}
             }
         }
+    }
+
+    /// Whether the change takes away what is not there.
+    pub(crate) const fn lacks(&self, edit: &Edit) -> bool {
+        edit.loss.is_some() && self.sources < 1
     }
 
     /// With another part of the same aggregate.

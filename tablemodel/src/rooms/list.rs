@@ -57,6 +57,8 @@ pub(crate) struct Edit {
     /// The row key of the entity.
     pub(crate) key: String,
     pub(crate) adds: bool,
+    /// Whether it is the other way before, by what is known of the entity.
+    pub(crate) is_news: bool,
 }
 
 /// What planning knows of a list, beside its rows.
@@ -107,12 +109,15 @@ impl List<'_> {
         edits: impl Iterator<Item = &'e Edit>,
         known: &Known,
     ) -> Result<Vec<(String, Action)>> {
-        let mut last: BTreeMap<&str, bool> = BTreeMap::new();
-        last.extend(edits.map(|edit| (edit.key.as_str(), edit.adds)));
+        let (mut last, mut brings_news) = (BTreeMap::new(), false);
+        for edit in edits {
+            brings_news |= edit.is_news && edit.adds;
+            last.insert(edit.key.as_str(), edit.adds);
+        }
         let head = known.get(self.row).and_then(Option::as_ref);
         match head.map(|head| Head::of(self.index, head)).transpose()? {
-            None => self.over_keys(Vec::new(), &last, None),
-            Some(Head::Keys(keys)) => self.over_keys(keys, &last, head),
+            None => self.over_keys(Vec::new(), &last, None, false),
+            Some(Head::Keys(keys)) => self.over_keys(keys, &last, head, brings_news),
             Some(Head::Chunks(chunks)) => self.over_chunks(chunks, &last, head, known),
         }
     }
@@ -125,15 +130,18 @@ impl List<'_> {
         }
     }
 
+    /// What brings news to a list that seems to know it is written all the same, under the head's ETag: the key may be that of an
+    /// entity which was there when the list was read, and is taken away with it before this is written.
     fn over_keys<'k>(
         &self,
         before: Vec<Cow<'k, str>>,
         edits: &BTreeMap<&'k str, bool>,
         head: Option<&Row>,
+        brings_news: bool,
     ) -> Result<Vec<(String, Action)>> {
         let (appended, mut keys) = (is_after(&before, edits), before);
         match (apply_all(&mut keys, edits), keys.is_empty(), head) {
-            (false, ..) => Ok(Vec::new()),
+            (false, ..) if !brings_news => Ok(Vec::new()),
             (_, true, Some(head)) => Ok(vec![(self.row.to_owned(), Action::Delete(matching(head)))]),
             (_, true, None) => Ok(Vec::new()),
             _ => self.put_keys(keys, appended, head),

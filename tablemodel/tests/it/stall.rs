@@ -198,6 +198,6 @@ impl Program {
 
 async fn open<M: TableModel>(mode: Consistency, db: &TestDatabase, store: Arc<dyn TableStore>) -> Database {
     let builder = Database::builder().clock(Arc::new(db.clock().clone())).sleep(Arc::new(NoSleep));
-    let builder = builder.deadline(Duration::MAX).consistency(mode);
+    let builder = builder.deadline(Duration::MAX).consistency(mode).blobs(db.blob_store());
     builder.with_store::<M>(store).await.unwrap()
 }

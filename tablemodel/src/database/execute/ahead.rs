@@ -21,21 +21,22 @@ use crate::{
 };
 
 impl Run<'_> {
-    /// Where the change puts an entity: that no other is on its way there, nor one from there that still has its values.
-    pub(super) async fn clear_way(&mut self, change: &Change) -> Result<()> {
+    /// Where the change puts an entity: that no other is on its way there, nor one from there that still has its values. Whether one
+    /// was: then what else was read before it came is no longer true.
+    pub(super) async fn clear_way(&mut self, change: &Change) -> Result<bool> {
         if !matches!(change, Change::Insert(_) | Change::Upsert(_) | Change::Save { .. }) {
-            return Ok(());
+            return Ok(false);
         }
         let (schema, key) = (change.schema(), change.key());
-        for _ in 0..ATTEMPTS {
-            let Some(Some(row)) = self.known.get(&key.row) else { return Ok(()) };
+        for attempt in 0..ATTEMPTS {
+            let Some(Some(row)) = self.known.get(&key.row) else { return Ok(attempt > 0) };
             let may_have_left = is_tombstone(row) && self.is_deferred_claim(change);
             let cleared = match is_reserved(row) {
                 true => self.db.clear_reservation(schema, row).await.map(|()| true)?,
                 false => may_have_left && self.db.finish_moves_of(schema, key).await?,
             };
             if !cleared {
-                return Ok(());
+                return Ok(attempt > 0);
             }
             self.learn_entity(schema, &key.row, Copies::AreToFollow).await?;
         }
@@ -57,9 +58,12 @@ impl Run<'_> {
     }
 
     pub(super) async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
+        // An entity that is written for another reason, and has the value before and after, is none that gives it up.
+        let touches =
+            |owner: &str| plan.away.iter().any(|away| away.row.owner == owner && away.row.is_at(&net.first.row));
         let ours = |owner: &RowKey| {
             let is_here = owner.partition == plan.partition_or(self.partition)
-                && (plan.away.iter().any(|away| away.row.owner == owner.row) || plan.takes_away(&owner.row));
+                && (touches(&owner.row) || plan.takes_away(&owner.row));
             is_here || self.from.as_ref() == Some(owner)
         };
         let found = match net.taker {

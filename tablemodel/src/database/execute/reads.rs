@@ -6,9 +6,12 @@ use tablemodel_store::Row;
 
 use super::Run;
 use crate::{
-    database::older::Copies,
+    database::{calls::ATTEMPTS, older::Copies},
     error::Result,
-    plan::change::{Change, needs},
+    plan::{
+        change::{Change, needs},
+        known::Known,
+    },
     rooms::aggregate::is_first,
     schema::EntitySchema,
 };
@@ -53,8 +56,20 @@ impl Run<'_> {
         Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())
     }
 
+    /// What the changes need to be planned; all of it again where an entity that was on its way has come meanwhile.
     pub(in crate::database) async fn read_needs(&mut self, changes: &[Change]) -> Result<()> {
         self.look_at_clock();
+        for _ in 0..ATTEMPTS {
+            if !self.read_for(changes).await? {
+                return self.read_sources(changes).await;
+            }
+            self.known = Known::new();
+        }
+        Err(self.exhausted())
+    }
+
+    /// Whether an entity has come that was on its way to where one of them puts another.
+    async fn read_for(&mut self, changes: &[Change]) -> Result<bool> {
         self.read_holders(changes).await?;
         for (number, change) in changes.iter().enumerate() {
             let is_recopied = matches!(change, Change::Recopy { .. });
@@ -79,10 +94,10 @@ impl Run<'_> {
                     };
                 }
             }
-            if !self.known.is_blank() {
-                self.clear_way(change).await.map_err(|error| error.in_operation(number))?;
+            if !self.known.is_blank() && self.clear_way(change).await.map_err(|error| error.in_operation(number))? {
+                return Ok(true);
             }
         }
-        self.read_sources(changes).await
+        Ok(false)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     key::beginning_with,
     plan::{
         change::is_primary,
-        outbox::{OUTBOX, Progress, is_tombstone},
+        outbox::{AwayKey, Intent, OUTBOX, Progress, is_tombstone},
         shadow::owner_as,
         system,
     },
@@ -24,12 +24,7 @@ fn is_after(other: &Row, row: &Row, tombstone: &Row) -> bool {
 impl Relay {
     /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
     pub(super) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
-        let range =
-            KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
-        // The keys of others may begin so too.
-        let is_own = |other: &Row| system::owner_row(&other.properties) == Some(outgoing.intent.owner.as_str());
-        let others = self.rows(&outgoing.table, range).await?.into_iter();
-        let others: Vec<_> = others.filter(|other| other.key != row.key && is_own(other)).collect();
+        let others = self.others(outgoing, row).await?;
         if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
             return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
         }
@@ -39,14 +34,14 @@ impl Relay {
         for entry in &outgoing.intent.entries {
             let table = self.db.table_name(&entry.table);
             let there = self.db.get_row(&table, &entry.key).await?;
-            let sequence = outgoing.intent.sequence;
+            let is_newer = |row: &Row| system::sequence(&row.properties) > outgoing.intent.sequence;
             let is_left = |row: &Row| {
-                let ours = owner_as(&entry.index, row) == Some(outgoing.owner())
-                    && system::sequence(&row.properties) <= sequence;
-                ours && (system::is_dead(&row.properties) || self.db.is_atomic())
+                let ours = owner_as(&entry.index, row) == Some(outgoing.owner());
+                ours && (system::is_dead(&row.properties) || (self.db.is_atomic() && !is_newer(row)))
             };
             // Read again after the entry: a live entity's rows are not swept.
             if let Some(there) = there.filter(is_left)
+                && (!is_newer(&there) || self.is_left_alone(outgoing, row, entry).await?)
                 && (system::is_dead(&there.properties) || self.is_gone(outgoing).await?)
                 && !self.db.uncount(&there).await?
             {
@@ -66,6 +61,26 @@ impl Relay {
             }
         }
         self.db.remove_row(&outgoing.table, row).await
+    }
+
+    /// The other outbox rows of the entity.
+    async fn others(&self, outgoing: &Outgoing, row: &Row) -> Result<Vec<Row>> {
+        let range =
+            KeyRange::rows(row.key.partition.clone(), beginning_with(&format!("{OUTBOX}{}|", outgoing.intent.owner)));
+        // The keys of others may begin so too.
+        let is_own = |other: &Row| system::owner_row(&other.properties) == Some(outgoing.intent.owner.as_str());
+        let others = self.rows(&outgoing.table, range).await?.into_iter();
+        Ok(others.filter(|other| other.key != row.key && is_own(other)).collect())
+    }
+
+    /// Whether no other outbox row stands for a tombstone that was read before, and is newer than what is said to be delivered:
+    /// then it is of a relay that delivered this row too, saw the entity later, and was not the one that said so.
+    async fn is_left_alone(&self, outgoing: &Outgoing, row: &Row, entry: &AwayKey) -> Result<bool> {
+        let others = self.others(outgoing, row).await?;
+        let names = |other: &Row| {
+            Intent::read(other).map_or(true, |intent| intent.entries.iter().any(|named| named.is_at(entry)))
+        };
+        Ok(!others.iter().any(names))
     }
 
     async fn is_gone(&self, outgoing: &Outgoing) -> Result<bool> {

@@ -116,6 +116,10 @@ impl BatchPlan {
         let before = into.total(cell)?;
         let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
         for edit in edits {
+            // Who takes away as much as he adds might write no cell: then nothing would tell that it was read too early.
+            if cell.is_none() && total.lacks(edit) {
+                return Err(into.too_few());
+            }
             total.change(edit);
             comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();
             rank = rank.or_else(|| edit.rank().cloned());

@@ -59,8 +59,9 @@ impl Planner<'_> {
         }
         for entry in new_entries {
             if is_list(image.latest, &entry) {
-                let is_there = self.setting.of(entry.index) == IndexState::Readable && old_entries.contains(&entry);
-                derived.lists.extend(self.edit(&entry, &image.key.row, true).filter(|_| !is_there));
+                let was_there = old_entries.contains(&entry);
+                let is_there = self.setting.of(entry.index) == IndexState::Readable && was_there;
+                derived.lists.extend(self.edit(&entry, &image.key.row, (true, !was_there)).filter(|_| !is_there));
                 continue;
             }
             let before = old_entries.iter().find(|old| old.is_at(&entry));
@@ -102,7 +103,7 @@ impl Planner<'_> {
             }
             let owner = &old.key.row;
             match &entry.away {
-                None if shared => leaving.lists.extend(self.edit(entry, owner, false)),
+                None if shared => leaving.lists.extend(self.edit(entry, owner, (false, true))),
                 None => leaving.rows.extend(self.removal(entry)),
                 Some(_) => leaving.away.extend(self.removal_away(entry, owner, released)),
             }
@@ -122,9 +123,9 @@ impl Planner<'_> {
         new.schema.indexes.iter().enumerate().map(stays).collect()
     }
 
-    /// The change of a list: the key is put in or taken out.
-    pub(super) fn edit(&self, entry: &Entry, key: &str, adds: bool) -> Option<(usize, Edit)> {
-        let edit = Edit { row: entry.row.clone(), key: key.to_owned(), adds };
+    /// The change of a list: whether the key is put in or taken out, and whether that is news.
+    pub(super) fn edit(&self, entry: &Entry, key: &str, (adds, is_news): (bool, bool)) -> Option<(usize, Edit)> {
+        let edit = Edit { row: entry.row.clone(), key: key.to_owned(), adds, is_news };
         match (self.setting.of(entry.index), adds) {
             (IndexState::Absent, _) | (IndexState::DeleteOnly, true) => None,
             _ => Some((entry.index, edit)),

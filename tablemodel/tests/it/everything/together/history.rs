@@ -52,6 +52,10 @@ impl Effect {
         Self::Swap { from: from.map(own), to: to.map(own) }
     }
 
+    fn puts_anew(&self) -> bool {
+        matches!(self, Self::Set(Some(_)) | Self::Swap { from: None, to: Some(_) })
+    }
+
     /// What is there after it; none where it cannot happen now.
     fn apply(&self, there: &There) -> Option<There> {
         match self {
@@ -84,6 +88,8 @@ struct Event {
     begun: u64,
     /// None: it may happen at any time from then on, or never.
     ended: Option<u64>,
+    /// Whether it need not have happened.
+    may_fail: bool,
     effect: Effect,
 }
 
@@ -92,8 +98,16 @@ struct Event {
 pub(super) struct History(Arc<Mutex<BTreeMap<Key, Vec<Event>>>>);
 
 impl History {
+    /// What puts an entity where none is may do so again, should the reply be lost and others take it away before it is asked
+    /// for once more: that is not told from a request that never arrived.
     pub(super) fn add(&self, who: u64, key: Key, (begun, ended): (u64, Option<u64>), effect: Effect) {
-        self.0.lock().unwrap().entry(key).or_default().push(Event { who, begun, ended, effect });
+        let event = Event { who, begun, ended, may_fail: ended.is_none(), effect };
+        let mut all = self.0.lock().unwrap();
+        let events = all.entry(key).or_default();
+        if event.effect.puts_anew() {
+            events.push(Event { may_fail: true, ..event.clone() });
+        }
+        events.push(event);
     }
 
     /// The entities of which there is anything.
@@ -124,7 +138,8 @@ impl History {
 impl Event {
     fn line(&self) -> String {
         let ended = self.ended.map_or("?".to_owned(), |ended| ended.to_string());
-        format!("  {:>5}..{ended:<5} program {}: {:?}", self.begun, self.who, self.effect)
+        let may = if self.may_fail { " may have" } else { "" };
+        format!("  {:>5}..{ended:<5} program {}{may}: {:?}", self.begun, self.who, self.effect)
     }
 }
 
@@ -133,11 +148,16 @@ fn is_possible(events: &[Event]) -> bool {
     let mut states: Vec<There> = vec![None];
     let mut open = vec![(vec![false; events.len()], 0)];
     let mut met = HashSet::new();
+    let last_begun =
+        |done: &[bool]| (0..done.len()).filter(|at| done[*at]).map(|at| events[at].begun).max().unwrap_or(0);
     while let Some((done, state)) = open.pop() {
         let left = || (0..events.len()).filter(|at| !done[*at]);
-        let Some(first_end) = left().filter_map(|at| events[at].ended).min() else { return true };
+        let Some(first_end) = left().filter(|at| !events[*at].may_fail).filter_map(|at| events[at].ended).min() else {
+            return true;
+        };
         for at in left().take_while(|at| events[*at].begun <= first_end) {
-            let Some(after) = events[at].effect.apply(&states[state]) else { continue };
+            let is_over = events[at].ended.is_some_and(|ended| last_begun(&done) > ended);
+            let Some(after) = events[at].effect.apply(&states[state]).filter(|_| !is_over) else { continue };
             let after = states.iter().position(|known| *known == after).unwrap_or_else(|| {
                 states.push(after);
                 states.len() - 1

@@ -4,6 +4,7 @@
 //! All of it is drawn from a seed: the same seed gives the same course.
 
 mod client;
+mod found;
 mod history;
 mod wire;
 mod world;

@@ -1,0 +1,150 @@
+//! What courses have found, each as a test of its own.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tablemodel::{
+    Consistency, ErrorKind,
+    prelude::*,
+    testing::{Fault, Script, TestDatabase},
+};
+
+use super::super::{
+    Fan, Model, Person, Team,
+    rooms::{assert_exact, stage},
+};
+use crate::stall::Program;
+
+fn fan(id: u32) -> Fan {
+    Fan { club: "A".into(), id, nick: "Ace".into(), card: Some(1), team: None, backer: None, backing: None }
+}
+
+fn team(title: &str) -> Team {
+    let (title, sponsor_id, sponsor) = (title.into(), None, None);
+    Team { club: "A".into(), title, sponsor_id, sponsor, members: 0, points: 0, rates: 0.0 }
+}
+
+/// Who had it was written too, since it copies, and was taken for one that gives it up.
+#[tokio::test]
+async fn a_batch_takes_no_value_from_an_entity_that_follows_it() {
+    let db = TestDatabase::atomic::<Model>().await.unwrap();
+    db.insert(&fan(0)).await.unwrap();
+    let mut batch = db.batch(Fan::in_partition("A"));
+    batch.upsert(&team("Reds")).insert(&fan(1));
+    let refused = batch.commit().await.unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::UniqueViolation { .. }), "{refused:?}");
+    assert!(db.verify().await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_batch_takes_no_value_from_an_entity_that_it_saves_with_it() {
+    let db = TestDatabase::atomic::<Model>().await.unwrap();
+    let mut first = db.insert(&fan(0)).await.unwrap();
+    first.nick = "Bee".into(); // what is written elsewhere, but not at the value
+    let mut batch = db.batch(Fan::in_partition("A"));
+    batch.save(&mut first).insert(&fan(1));
+    let refused = batch.commit().await.unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::UniqueViolation { .. }), "{refused:?}");
+    assert!(db.verify().await.unwrap().is_clean());
+}
+
+fn person() -> Person {
+    Person {
+        club: "A".into(),
+        year: 2014,
+        id: 1,
+        name: "Ann".into(),
+        zip: Some(7),
+        active: true,
+        seat: None,
+        city: "Oslo".into(),
+        skills: Vec::new(),
+        email: None,
+        points: 1,
+        rate: None,
+    }
+}
+
+/// The list had the key when it was read, and none when it was written: so it was left alone.
+#[tokio::test]
+async fn what_is_inserted_while_it_is_deleted_is_in_its_lists() {
+    for mode in [Consistency::Azure, Consistency::Atomic] {
+        let base = match mode {
+            Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
+            Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
+        };
+        base.insert(&person()).await.unwrap();
+        for at in 0.. {
+            let db = base.fork().expect("in memory");
+            let other = db.reopen::<Model>().await.unwrap();
+            let delete = async move {
+                let there = Person::find().club("A").year(2014).id(1).one(&other).await.unwrap();
+                other.delete(there.expect("not deleted yet")).await.unwrap();
+            };
+            let program = Program::stalling_in::<Model>(mode, &db, at, delete.boxed()).await;
+            let inserted = program.db.insert(&person()).await;
+            if !program.has_stalled() {
+                assert!(at > 1, "{at} calls");
+                break;
+            }
+            assert!(at > 0 || inserted.is_ok(), "{mode:?}: {inserted:?}");
+            let stage = stage(&db);
+            stage.settle().await;
+            assert_exact(&stage, &format!("{mode:?}, deleted before call {at}")).await;
+        }
+    }
+}
+
+/// The total had no source when it was read, and one when its entity was: taking one away and adding one seemed to change nothing.
+#[tokio::test]
+async fn what_replaces_an_entity_that_was_on_its_way_is_summed_up() {
+    let base = TestDatabase::new::<Model>().await.unwrap();
+    let first = base.insert(&Person { points: 0, ..person() }).await.unwrap();
+    for at in 0.. {
+        let db = base.fork().expect("in memory");
+        let mut moved = first.clone();
+        moved.id = 2;
+        db.fail(Script::new().at(at, Fault::CrashAfter));
+        let is_whole = db.rekey(&mut moved).await.is_ok();
+        let db = db.reopen::<Model>().await.unwrap();
+        db.clock().advance(Duration::from_secs(61));
+        db.upsert(&Person { id: 2, points: 3, ..person() }).await.unwrap();
+        let stage = stage(&db);
+        stage.settle().await;
+        assert_exact(&stage, &format!("died after call {at}")).await;
+        if is_whole {
+            assert!(at > 4, "{at} calls");
+            break;
+        }
+    }
+}
+
+/// Two relays deliver one outbox row. The one that comes later saw the entity later, and leaves a newer tombstone; the other says
+/// which one is to be swept.
+#[tokio::test]
+async fn a_tombstone_of_a_relay_that_was_late_is_swept() {
+    let base = TestDatabase::new::<Model>().await.unwrap();
+    let first = base.insert(&fan(0)).await.unwrap();
+    for at in 0.. {
+        let db = base.fork().expect("in memory");
+        let mut fan = first.clone();
+        fan.nick = "Bee".into();
+        db.fail(Script::new().at(3, Fault::CrashAfter)); // the outbox row is there, and nothing delivered
+        let _ = db.save(&mut fan).await;
+        let other = db.reopen::<Model>().await.unwrap();
+        db.clock().advance(Duration::from_secs(61));
+        let meanwhile = async move {
+            other.update(Fan::find().club("A").id(0), |fan| Ok(fan.card = None)).await.unwrap();
+            other.relay().run_once().await.unwrap();
+        };
+        let program = Program::stalling::<Model>(&db, at, meanwhile.boxed()).await;
+        program.db.relay().run_once().await.unwrap();
+        if !program.has_stalled() {
+            assert!(at > 5, "{at} calls");
+            break;
+        }
+        let stage = stage(&db);
+        stage.settle().await;
+        assert_exact(&stage, &format!("before call {at}")).await;
+    }
+}
