@@ -29,10 +29,14 @@ pub(crate) fn own(ident: &Ident, generics: &Generics) -> TokenStream {
 
 /// Whether a type, as written, has one of the parameters in it.
 pub(crate) fn mentions(ty: TokenStream, generics: &Generics) -> bool {
-    let is_parameter = |ident: &Ident| generics.params.iter().any(|parameter| parameter_name(parameter) == ident);
+    names(ty, &|ident| generics.params.iter().any(|parameter| parameter_name(parameter) == ident))
+}
+
+/// Whether a name of the kind stands in a type, as it is written.
+pub(crate) fn names(ty: TokenStream, is: &dyn Fn(&Ident) -> bool) -> bool {
     ty.into_iter().any(|tree| match tree {
-        TokenTree::Ident(ident) => is_parameter(&ident),
-        TokenTree::Group(group) => mentions(group.stream(), generics),
+        TokenTree::Ident(ident) => is(&ident),
+        TokenTree::Group(group) => names(group.stream(), is),
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }

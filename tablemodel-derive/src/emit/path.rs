@@ -2,10 +2,13 @@
 //! The methods of that struct are in `method`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{ext::IdentExt, spanned::Spanned};
 
-use super::method::{key_type, methods_of};
+use super::{
+    head::names,
+    method::{key_type, methods_of},
+};
 use crate::{
     meant::{
         entity::Entity,
@@ -14,9 +17,11 @@ use crate::{
     rooms::index::Cover,
 };
 
-/// `EmployeePath`
+/// `EmployeePath`; a longer name where a field has a type of that name, which it would hide.
 pub(crate) fn path_type(entity: &Entity) -> Ident {
-    format_ident!("{}Path", entity.name())
+    let named = format_ident!("{}Path", entity.name());
+    let is_taken = entity.fields.iter().any(|field| names(field.ty.to_token_stream(), &|name| *name == named));
+    if is_taken { format_ident!("__{named}") } else { named }
 }
 
 /// The type that stands for a path, as visible as the entity. Its name says what is to be given, in order: rustc tells it where something

@@ -80,7 +80,9 @@ impl Field {
         }
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
-        if matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_) | Kind::Copy)
+        // A projection's fields are stored as its entity says.
+        if legal.contains(&"rename")
+            && matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_) | Kind::Copy)
             && let Some(fault) = named(kind, &property).iter().find_map(|name| property_fault(name))
         {
             errors.at(property_span, format!("field `{name}`: {fault}; choose another name with `rename = \"..\"`"));

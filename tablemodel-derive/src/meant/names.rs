@@ -2,6 +2,7 @@
 //! Legal forms of one name are in the crate's `names`.
 
 use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
 
 use super::{
     entity::Entity,
@@ -125,6 +126,7 @@ fn check_methods(entity: &Entity, errors: &mut Errors) {
 
 fn check_method(method: Ident, field: &Field, methods: &mut Vec<(Ident, String)>, errors: &mut Errors) {
     let remedy = "name the method of this field with `#[table(method = \"..\")]`";
+    let method = method.unraw(); // `r#count` is `count`
     let earlier = methods.iter().find(|(earlier, _)| *earlier == method).map(|(_, owner)| owner.clone());
     let span = field.method.as_ref().map_or(field.ident.span(), Ident::span);
     match earlier {
@@ -167,7 +169,7 @@ fn check_constants(entity: &Entity, errors: &mut Errors) {
 }
 
 fn check_function(name: &Ident, what: &str, remedy: &str, taken: &mut Vec<String>, errors: &mut Errors) {
-    let text = name.to_string();
+    let text = name.unraw().to_string();
     if taken.contains(&text) {
         let span: Span = name.span();
         errors.at(span, format!("{what} would be reached by `{text}()`, which is taken: {remedy}"));

@@ -37,13 +37,13 @@ const LEGAL: [&str; 6] = ["row", "partition", "table", "when", "each", "store"];
 impl ListWords {
     /// Reads `list(..)`; `None` where it has no name.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
-        let mut words = word.words(errors)?.into_iter();
-        let first = words.next().filter(|first| first.is_alone() && !LEGAL.contains(&first.text().as_str()));
-        let Some(first) = first else {
-            return word.wrong("needs a name first", "`list(ids_by_last_name, row = \"ids_{last_name}\")`", errors);
-        };
-        let mut list = Self { index: IndexWords::named(first.name, "list"), store: Slot::Absent };
-        words.for_each(|word| list.take(&word, errors));
+        let example = "`list(ids_by_last_name, row = \"ids_{last_name}\")`";
+        let (name, words, is_whole) = word.named_words(&LEGAL, example, errors)?;
+        let mut list = Self { index: IndexWords::named(name, "list"), store: Slot::Absent };
+        words.iter().for_each(|word| list.take(word, errors));
+        if !is_whole {
+            list.index.miss();
+        }
         Some(list)
     }
 

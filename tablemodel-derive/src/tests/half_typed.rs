@@ -76,3 +76,41 @@ fn every_word_can_have_any_kind_of_value() {
         }
     }
 }
+
+#[test]
+fn keywords_as_names_of_functions_are_told_once_each() {
+    for name in ["type", "match", "self", "_", "crate"] {
+        let item = format!(
+            "#[table(name = \"Letters\", partition = \"{{a}}\", row = \"r\", index({name}, row = \"i_{{b}}_{{a}}\"))] \
+             struct A {{ a: u8, b: u8 }}"
+        );
+        let expansion = expand_entity(&item);
+        assert!(syn::parse2::<syn::File>(expansion.clone()).is_ok(), "{item}");
+        assert_eq!(expansion.to_string().matches("compile_error").count(), 1, "{name}: {expansion}");
+    }
+}
+
+#[test]
+fn a_missing_comma_in_a_list_is_one_error() {
+    for list in ["of_b row = \"l_{b}\"", "of_b, row = \"l_{b}\" when = b"] {
+        let item = format!(
+            "#[table(name = \"Letters\", partition = \"{{a}}\", row = \"r_{{b}}\", list({list}))] struct A {{ a: u8, b: bool }}"
+        );
+        let expansion = expand_entity(&item);
+        assert_eq!(expansion.to_string().matches("compile_error").count(), 1, "{list}: {expansion}");
+    }
+}
+
+#[test]
+fn what_is_called_alike_but_for_r_is_told() {
+    let item = "#[table(name = \"Letters\", partition = \"{a}\", row = \"r\", index(by_b, row = \"i_{b}_{a}\"), \
+                index(r#by_b, row = \"j_{b}_{a}\"))] struct A { a: u8, b: u8 }";
+    assert!(expand_entity(item).to_string().contains("which is taken"));
+    let item = "#[table(name = \"Letters\", partition = \"{a}\", row = \"{r#count}\")] struct A { a: u8, r#count: u8 }";
+    assert!(expand_entity(item).to_string().contains("would hide `count`"), "{}", expand_entity(item));
+}
+
+/// What `TableEntity` makes of it.
+fn expand_entity(item: &str) -> TokenStream {
+    DERIVES[0](item.parse().expect("tokens"))
+}

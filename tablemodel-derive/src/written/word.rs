@@ -2,6 +2,7 @@
 //! No word has a meaning here.
 
 use proc_macro2::{Delimiter, Ident, Punct, Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::{Attribute, LitInt, LitStr, Meta, Path, Token, ext::IdentExt, parse::Parser, punctuated::Punctuated};
 
 use crate::errors::{Errors, unknown};
@@ -147,6 +148,30 @@ impl Word {
         }
     }
 
+    /// `name(called, a, b = c)`: what it is called, the words after that, and whether all could be read. None of it, and an error, where
+    /// no name stands first.
+    pub(crate) fn named_words(
+        &self,
+        legal: &[&str],
+        example: &str,
+        errors: &mut Errors,
+    ) -> Option<(Ident, Vec<Word>, bool)> {
+        let before = errors.count();
+        let mut words = self.words(errors)?.into_iter().peekable();
+        let is_whole = errors.count() == before;
+        let is_name = |name: &Ident| !legal.contains(&name.to_string().as_str());
+        let name = if is_whole {
+            let Some(first) = words.next().filter(|first| first.is_alone() && is_name(&first.name)) else {
+                return self.wrong("needs a name first", example, errors);
+            };
+            first.name
+        } else {
+            words.next_if(Self::is_alone);
+            self.head().filter(is_name)?
+        };
+        Some((of_function(name, errors)?, words.collect(), is_whole))
+    }
+
     /// `name(some::Type, a, b(..))`: what stands first, and the words after it.
     pub(crate) fn head_and_words(&self, errors: &mut Errors) -> Option<(TokenStream, Vec<Word>)> {
         let Given::List(inside) = &self.given else { return None };
@@ -178,6 +203,19 @@ impl Word {
         errors.at(self.span(), format!("`{}` {takes}: write {write}", self.name));
         None
     }
+}
+
+/// A name as a function can have it: a keyword is told of, and goes on as the raw name that was meant.
+fn of_function(name: Ident, errors: &mut Errors) -> Option<Ident> {
+    if syn::parse2::<Ident>(name.to_token_stream()).is_ok() {
+        return Some(name);
+    }
+    let text = name.to_string();
+    if matches!(text.as_str(), "_" | "self" | "Self" | "super" | "crate") {
+        return fail(name.span(), &format!("`{text}` cannot be the name of a function: choose another"), errors);
+    }
+    errors.at(name.span(), format!("`{text}` is a keyword, and is to be the name of a function: write `r#{text}`"));
+    Some(Ident::new_raw(&text, name.span()))
 }
 
 /// A value that comes from a `macro_rules` fragment stands in an invisible group.

@@ -20,6 +20,7 @@ mod check;
 mod codec;
 mod digest;
 mod error;
+mod fold;
 mod key_type;
 mod overlap;
 mod part;

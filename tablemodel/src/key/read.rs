@@ -3,7 +3,7 @@
 
 use tablemodel_store::{DateTime, Value, ValueRef};
 
-use super::{Codec, KeyFault, KeyType, Part, calendar::Date, digits, shape::Shape, text, write};
+use super::{Codec, KeyFault, KeyType, Part, calendar::Date, digits, fold::fold, shape::Shape, text, write};
 use crate::property::integer;
 
 /// A value read from a key: a text that stands there as it is is not copied.
@@ -136,8 +136,9 @@ impl Part {
             Codec::Hour => code.split_once('T').is_some_and(|(date, at)| Date::parse(date).is_some() && hour(at)),
             Codec::Day => Date::parse(code).is_some(),
             Codec::Month => Date::parse(&format!("{code}-01")).is_some(),
-            Codec::Lower => text::decode(code)
-                .is_some_and(|text| text == text::fold(&text) && text::is_code_of(code, &text, separator)),
+            Codec::Lower => {
+                text::decode(code).is_some_and(|text| text == fold(&text) && text::is_code_of(code, &text, separator))
+            }
             Codec::Shard(buckets) => digits::decimal(code).is_some_and(|shard| shard < u128::from(buckets.max(1))),
             Codec::Plain | Codec::Width(_) | Codec::Desc | Codec::Raw => false,
         }

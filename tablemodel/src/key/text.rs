@@ -160,9 +160,3 @@ fn next_char(c: char) -> Option<char> {
         _ => char::from_u32(c as u32 + 1),
     }
 }
-
-/// The text without regard to case: each character by itself, so that a prefix stays a prefix; the final sigma
-/// as any other.
-pub(super) fn fold(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).map(|c| if c == 'ς' { 'σ' } else { c }).collect()
-}

@@ -8,6 +8,7 @@ use super::{
     calendar::{self, Date},
     digest::Framed,
     digits::{self, TooWide},
+    fold::fold,
     shape, text,
 };
 use crate::property::integer::{self, I128_BIAS, NotAnInteger};
@@ -27,7 +28,7 @@ impl Part {
             }
             Codec::Sortable => digits::push_hex(out, u128::from(sortable(self.float(value)?)?), 16),
             Codec::Hour | Codec::Day | Codec::Month => self.write_bucket_of_time(out, value)?,
-            Codec::Lower => text::push(out, &text::fold(self.text(value)?), separator),
+            Codec::Lower => text::push(out, &fold(self.text(value)?), separator),
             Codec::Shard(buckets) => write_shard(out, self.framed(value)?.shard(buckets), buckets)?,
             Codec::Hash => digits::push_hex(out, self.framed(value)?.hash(), 32),
             Codec::Raw => push_raw(out, self.text(value)?, separator)?,

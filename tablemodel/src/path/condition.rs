@@ -1,7 +1,7 @@
 //! The condition of a scan: what of it the store can test, and whether it holds of a row that was read.
 //!
 //! A value is compared as its field reads it: other programs may have stored it as another type. The store knows types alone, so it is
-//! asked for each that the field reads too; where those are too many to say, it is not asked. JSON is compared by its text.
+//! asked for each that the field reads too; where those are too many to say, it is not asked. JSON is compared by its text, decimal numbers as numbers.
 
 use tablemodel_store::{Comparison, EdmType, Filter, Value, ValueRef};
 
@@ -22,6 +22,20 @@ impl Form {
         let read = |stored: ValueRef<'_>| T::from_value(Some(stored)).and_then(|value| value.to_value()).ok().flatten();
         Self { codec: T::CODEC, read }
     }
+
+    /// What is compared of a stored value: of decimal numbers their text without the zeros that add nothing, `1.2` of `1.20`.
+    fn compared<'v>(&self, stored: ValueRef<'v>) -> ValueRef<'v> {
+        match stored {
+            ValueRef::String(text) if self.codec == "decimal" => ValueRef::String(number(text)),
+            other => other,
+        }
+    }
+}
+
+/// A decimal number in its shortest form.
+fn number(text: &str) -> &str {
+    let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
+    if short == "-0" { "0" } else { short }
 }
 
 /// A condition that the store can test.
@@ -72,7 +86,8 @@ fn compared(property: &'static str, comparison: Comparison, value: &Value, form:
         ("u32" | "i64", Value::Int64(number)) => (narrower(property, comparison, *number), true),
         ("f32" | "f64" | "i128", _) => (Some(integers()), false),
         ("uuid", _) => (Some(any(Value::String(String::new()))), false),
-        ("bool" | "char" | "string" | "bytes" | "datetime" | "date" | "enum" | "json", _) => (None, true),
+        ("bool" | "char" | "string" | "bytes" | "datetime" | "date" | "enum", _) => (None, true),
+        ("json", _) => (None, false), // `null` is absence, of which the store knows nothing
         (own, _) if own.starts_with("[u8; ") => (None, true),
         // Texts of other lengths or in other letters are read too (`u64`, `decimal`, `ulid`), or whoever wrote the codec knows what is.
         _ => return None,
@@ -119,9 +134,8 @@ pub(super) fn holds<'a>(value_of: &impl Fn(&'static str) -> Option<ValueRef<'a>>
 fn compare(left: Option<ValueRef<'_>>, comparison: Comparison, right: Option<Option<&Value>>, form: &Form) -> bool {
     match (left, right) {
         (Some(left), Some(Some(right))) if is_own(left, right.as_ref(), form) => comparison.holds(left, right.as_ref()),
-        (Some(left), Some(Some(right))) => {
-            (form.read)(left).is_some_and(|left| comparison.holds(left.as_ref(), right.as_ref()))
-        }
+        (Some(left), Some(Some(right))) => (form.read)(left)
+            .is_some_and(|left| comparison.holds(form.compared(left.as_ref()), form.compared(right.as_ref()))),
         (left, Some(None)) => match comparison {
             Comparison::Equal => left.is_none(),
             Comparison::NotEqual => left.is_some(),

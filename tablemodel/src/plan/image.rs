@@ -134,6 +134,9 @@ impl Image {
         for (part, value) in key_values(schema, &rows.head.key)?.iter() {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
+        for name in absences(schema, &fields) {
+            fields.remove(name);
+        }
         let absent = defaults(schema, |property| fields.get_constant(property).is_some())?;
         if !absent.is_empty() {
             fields.merge(&absent);
@@ -257,6 +260,10 @@ impl<'a> Stored<'a> {
             return Ok(Self { schema, key, in_key: KeyValues::new(), others: Cow::Owned(image.fields) });
         }
         let (in_key, mut others) = (key_values(schema, key)?, shape::whole(schema, rows)?);
+        let nulls = absences(schema, &others);
+        if !nulls.is_empty() {
+            others.to_mut().retain(|name| !nulls.contains(&name));
+        }
         let absent = defaults(schema, |property| in_key.get(property).or(others.get_constant(property)).is_some())?;
         if !absent.is_empty() {
             others.to_mut().merge(&absent);
@@ -277,6 +284,12 @@ impl Fields for Stored<'_> {
     fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
         self.in_key.get(property).or_else(|| self.others.get_constant(property))
     }
+}
+
+/// The properties that are there, and say that they are not.
+fn absences(schema: &'static EntitySchema, fields: &Properties) -> Vec<&'static str> {
+    let absent = |property: &&PropertySchema| property.is_absence(fields.get_constant(property.property));
+    schema.properties().filter(absent).map(|property| property.property).collect()
 }
 
 /// What the properties that are not there read as, of those that have a default: what is derived from an entity is derived from what

@@ -9,7 +9,7 @@ use std::{
 
 use tablemodel_store::{KeptRow, Names, Row, RowKey, Shown, StoreError, ValueRef};
 
-use crate::{error::Result, path::found::InKeys, plan::system, schema::EntitySchema};
+use crate::{error::Result, path::found::InKeys, plan::system, property::json, schema::EntitySchema};
 
 /// The properties that rows of one type are read by.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Columns {
     entity_type: usize,
     /// Where those are that have a default, which no key holds.
     defaulted: Box<[usize]>,
+    /// Where JSON is.
+    json: Box<[usize]>,
 }
 
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl Columns {
             Column { name, asked: AtomicPtr::default(), in_keys: in_keys(name), then }
         };
         let columns = names.as_slice().iter().enumerate().map(column).collect();
-        Self { names, columns, entity_type, defaulted: Box::default() }
+        Self { names, columns, entity_type, defaulted: Box::default(), json: Box::default() }
     }
 
     /// Those of an entity.
@@ -56,7 +58,9 @@ impl Columns {
         let defaulted = schema.properties().filter(|property| property.has_value_where_absent());
         let defaulted = defaulted.map(|property| property.property).filter(|name| !schema.in_key(name));
         let defaulted = defaulted.filter_map(|name| columns.names.position(name)).collect();
-        Self { defaulted, ..columns }
+        let json = schema.properties().filter(|property| property.is_json());
+        let json = json.filter_map(|property| columns.names.position(property.property)).collect();
+        Self { defaulted, json, ..columns }
     }
 
     /// Those that tell which sources an entity names, what it copies of them, and what is written with that.
@@ -149,10 +153,12 @@ impl<'r> InRow<'r> {
         matches!(self.values.get(self.columns.entity_type), Some(Some(ValueRef::String(found))) if *found == discriminator)
     }
 
-    /// Whether a property is not there that is read as a default.
+    /// Whether a property is read as something else than stands there: a default, or absence where JSON says `null`.
     #[inline]
-    pub(crate) fn lacks_default(&self) -> bool {
+    pub(crate) fn is_read_otherwise(&self) -> bool {
+        let is_null = |at: &usize| matches!(self.values.get(*at), Some(Some(ValueRef::String(json::ABSENT))));
         self.columns.defaulted.iter().any(|at| matches!(self.values.get(*at), Some(None)))
+            || self.columns.json.iter().any(is_null)
     }
 
     /// The value under a name: soonest if names are asked for in their order.

@@ -197,7 +197,7 @@ impl<'q> Point<'q> {
             return other(to);
         }
         self.registered.columns.read(row, |row| {
-            if !row.is_of(schema.discriminator) || row.lacks_default() {
+            if !row.is_of(schema.discriminator) || row.is_read_otherwise() {
                 return other(to);
             }
             let keys = image::key_values(schema, owner)?;

@@ -4,10 +4,10 @@
 
 use std::cmp::Ordering;
 
-use tablemodel_store::EdmType;
+use tablemodel_store::{EdmType, ValueRef};
 
 use super::{BLOB, at, compare, same};
-use crate::property::{Property, StoredAs, StoredDefault};
+use crate::property::{Property, StoredAs, StoredDefault, json};
 
 /// One field of an entity.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl PropertySchema {
             field,
             property,
             edm: EdmType::String,
-            codec: "json",
+            codec: json::CODEC,
             nullable: false,
             default: None,
             aggregate: false,
@@ -116,6 +116,15 @@ impl PropertySchema {
     /// The same, which had another stored name before.
     pub const fn renamed(self, was: &'static str) -> Self {
         Self { was: Some(was), ..self }
+    }
+
+    /// Whether what stands there is absence, as another program may write it: JSON that says `null`.
+    pub(crate) fn is_absence(&self, stored: Option<ValueRef<'_>>) -> bool {
+        self.is_json() && stored == Some(ValueRef::String(json::ABSENT))
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.codec == json::CODEC
     }
 
     /// Whether a row that lacks it is read as if it had a value. The default of what may be absent is that it is.

@@ -38,25 +38,15 @@ const LEGAL: [&str; 9] = ["row", "unique", "keep", "keys_only", "when", "partiti
 impl IndexWords {
     /// Reads `index(..)`; `None` where it has no name.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
-        let before = errors.count();
-        let mut words = word.words(errors)?.into_iter().peekable();
-        let is_half_read = errors.count() > before;
-        let mut index = if is_half_read {
-            words.next_if(Word::is_alone);
-            Self::named(word.head().filter(|head| !LEGAL.contains(&head.to_string().as_str()))?, "index")
-        } else {
-            let first = words.next().filter(|first| first.is_alone() && !LEGAL.contains(&first.text().as_str()));
-            let Some(first) = first else {
-                return word.wrong("needs a name first", "`index(by_email, row = \"email_{email}\")`", errors);
-            };
-            Self::named(first.name, "index")
-        };
-        words.for_each(|word| {
-            if !index.take(&word, errors) {
-                index.refuse(&word, errors);
+        let example = "`index(by_email, row = \"email_{email}\")`";
+        let (name, words, is_whole) = word.named_words(&LEGAL, example, errors)?;
+        let mut index = Self::named(name, "index");
+        for word in &words {
+            if !index.take(word, errors) {
+                index.refuse(word, errors);
             }
-        });
-        if is_half_read {
+        }
+        if !is_whole {
             index.miss();
         }
         Some(index)
@@ -71,7 +61,7 @@ impl IndexWords {
     }
 
     /// Takes what could not be read for the word that is most missed.
-    fn miss(&mut self) {
+    pub(in crate::rooms) fn miss(&mut self) {
         self.has_unknown = true;
         if self.row.is_absent() { self.row.spoil() } else { self.keep.spoil() }
     }

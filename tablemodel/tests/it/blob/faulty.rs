@@ -29,11 +29,24 @@ struct Inner {
     store: Arc<dyn ObjectStore>,
     calls: AtomicUsize,
     fault: Mutex<Option<(usize, When)>>,
+    course: Option<Arc<dyn Course>>,
+}
+
+/// What happens to each call on its way: asked before it is carried out, and before it is answered.
+#[async_trait::async_trait]
+pub(crate) trait Course: fmt::Debug + Send + Sync + 'static {
+    async fn goes_on(&self) -> Result<()>;
 }
 
 impl FaultyBlobs {
     pub(crate) fn new(store: Arc<dyn ObjectStore>) -> Self {
-        Self(Arc::new(Inner { store, calls: AtomicUsize::new(0), fault: Mutex::new(None) }))
+        Self(Arc::new(Inner { store, calls: AtomicUsize::new(0), fault: Mutex::new(None), course: None }))
+    }
+
+    /// One whose calls take this course.
+    pub(crate) fn by(store: Arc<dyn ObjectStore>, course: impl Course) -> Self {
+        let course: Option<Arc<dyn Course>> = Some(Arc::new(course));
+        Self(Arc::new(Inner { store, calls: AtomicUsize::new(0), fault: Mutex::new(None), course }))
     }
 
     pub(crate) fn calls(&self) -> usize {
@@ -63,12 +76,21 @@ impl FaultyBlobs {
 
     async fn around<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         let fails_after = self.call()?;
+        self.goes_on().await?;
         let result = call.await;
+        self.goes_on().await?;
         if fails_after { Err(down()) } else { result }
+    }
+
+    async fn goes_on(&self) -> Result<()> {
+        match &self.0.course {
+            Some(course) => course.goes_on().await,
+            None => Ok(()),
+        }
     }
 }
 
-fn down() -> Error {
+pub(crate) fn down() -> Error {
     Error::Generic { store: "FaultyBlobs", source: "down".into() }
 }
 

@@ -253,6 +253,25 @@ async fn an_order_that_stored_values_do_not_have_is_refused_before_anything_is_r
 }
 
 #[tokio::test]
+async fn decimal_numbers_are_equal_however_many_zeros_they_end_with() {
+    let db = TestDatabase::new::<Goods>().await.unwrap();
+    for (id, price) in [(1, "1.20"), (2, "1.2"), (3, "12"), (4, "120"), (5, "-0.00"), (6, "0")] {
+        let price = Some(price.parse().unwrap());
+        let good = Good { shop: "a".into(), id, price, size: None, count: 0, weight: 0.0 };
+        db.insert(&good).await.unwrap();
+    }
+    let found = async |predicate| {
+        let goods = Good::scan_partition("a").matching(predicate).all(&db).await.unwrap();
+        goods.iter().map(|good| good.id).collect::<Vec<_>>()
+    };
+    let price = |text: &str| Some(text.parse::<Decimal>().unwrap());
+    assert_eq!(found(Good::PRICE.eq(price("1.2000"))).await, [1, 2]);
+    assert_eq!(found(Good::PRICE.eq(price("120"))).await, [4]);
+    assert_eq!(found(Good::PRICE.ne(price("1.2"))).await, [3, 4, 5, 6]);
+    assert_eq!(found(Good::PRICE.eq(price("0.0"))).await, [5, 6]);
+}
+
+#[tokio::test]
 async fn numbers_that_another_program_stored_otherwise_are_compared_as_they_are_read() {
     let db = TestDatabase::new::<Goods>().await.unwrap();
     let mut there = Properties::from_iter([("Count", 40_i32)]);

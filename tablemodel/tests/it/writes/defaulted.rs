@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tablemodel::{
     ErrorKind,
     prelude::*,
-    store::{Action, Batch, Durability, EmbeddedStore, TableStore},
+    store::{Action, Batch, Condition, Durability, EmbeddedStore, TableStore},
     testing::TestDatabase,
 };
 
@@ -50,7 +50,8 @@ enum Legacy {
 
 /// JSON that may be `null`, which is stored as absence.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Documents", partition = "{shelf}", row = "{id:04}")]
+#[table(name = "Documents", partition = "{shelf}", row = "{id:04}", allow_scan)]
+#[table(index(marked, row = "m_{id:04}", when = marks, keys_only))]
 struct Document {
     shelf: String,
     id: u32,
@@ -58,6 +59,8 @@ struct Document {
     data: serde_json::Value,
     #[table(json, default)]
     note: serde_json::Value,
+    #[table(json)]
+    marks: Option<Vec<u8>>,
 }
 
 fn unset() -> serde_json::Value {
@@ -73,7 +76,7 @@ enum Documents {
 async fn json_that_would_read_as_the_default_is_refused_and_not_changed() {
     let db = TestDatabase::new::<Documents>().await.expect("made");
     let null = serde_json::Value::Null;
-    let document = |id, data| Document { shelf: "s".to_owned(), id, data, note: serde_json::Value::Null };
+    let document = |id, data| Document { shelf: "s".to_owned(), id, data, note: serde_json::Value::Null, marks: None };
     let at = |id| Document::find().shelf("s").id(id);
     let stored = document(1, serde_json::json!([null]));
     db.insert(&stored).await.expect("inserted");
@@ -99,6 +102,35 @@ async fn json_that_would_read_as_the_default_is_refused_and_not_changed() {
     db.patch(at(1), Document::NOTE.set(null)).await.expect("its default is `null` too");
     assert_eq!(at(1).one(&db).await.expect("read").as_deref(), Some(&stored));
     assert!(at(2).one(&db).await.expect("read").is_none());
+}
+
+/// JSON that says `null` is read as absence, and so is what is made of it.
+#[tokio::test]
+async fn json_that_another_program_made_null_is_absence_wherever_it_is_asked_for() {
+    let db = TestDatabase::new::<Legacy>().await.expect("made");
+    db.migrations().apply().await.expect("there is nothing to build");
+    let other = Customer { tags: vec!["old".to_owned()], ..customer(2) };
+    db.insert(&customer(1)).await.expect("inserted");
+    db.insert(&other).await.expect("inserted");
+    let null = || Action::Merge(properties([("Tags", "null".into())]), Condition::Exists);
+    let batch = Batch::new("Legacy", "eu").with("c_0001", null()).with("c_0002", null());
+    db.store().commit(&[batch]).await.expect("written");
+    let found = Customer::by_tag().region("eu").tags("new").all(&db).await.expect("read");
+    assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), [1]); // the other has no row for its default yet
+    assert_eq!(Customer::by_tag().region("eu").tags("old").all(&db).await.expect("read").len(), 0);
+    let first = Customer::find().region("eu").id(1).one(&db).await.expect("read").expect("there");
+    assert_eq!(first.tags, new_tags());
+
+    let db = TestDatabase::new::<Documents>().await.expect("made");
+    let mut planted = properties([("EntityType", "Document@1".into()), ("Marks", "null".into())]);
+    planted.insert("_seq", 1_i64);
+    db.store().commit(&[Batch::new("Documents", "s").with("0003", Action::Insert(planted))]).await.expect("planted");
+    let found = async |test| Document::scan_partition("s").matching(test).all(&db).await.expect("read").len();
+    assert_eq!(found(Document::MARKS.eq(None)).await, 1);
+    assert_eq!(found(Document::MARKS.ne(None)).await, 0);
+    assert_eq!(found(Document::MARKS.ne(Some(vec![1]))).await, 0);
+    assert_eq!(found(!Document::MARKS.ne(Some(vec![1]))).await, 1);
+    assert!(db.verify().await.expect("verified").is_clean(), "no row of `marked` is missed");
 }
 
 fn new_tags() -> Vec<String> {

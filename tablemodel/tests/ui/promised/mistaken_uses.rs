@@ -5,7 +5,7 @@ use tablemodel::{Result, Seen, Stored, prelude::*};
 #[derive(TableEntity)]
 #[table(name = "Readings", partition = "{country}_{city}", row = "r_{at:day}_{id}", allow_scan)]
 #[table(index(by_name, row = "n_{name}_{at:day}_{id}"), index(by_city, row = "c_{city}_{id}", keeps(name)))]
-#[table(list(of_name, row = "l_{name}"))]
+#[table(list(of_name row = "l_{name}"))]
 struct Reading {
     country: String,
     city: String,

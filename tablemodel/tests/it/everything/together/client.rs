@@ -1,11 +1,6 @@
 //! A program among others: it does its steps one after another, dies at times, and tells the history what became of each.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    pin::pin,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::BTreeSet, pin::pin, sync::Arc, time::Duration};
 
 use tablemodel::{
     Consistency, Error, ErrorKind, Result,
@@ -16,7 +11,7 @@ use tablemodel::{
 
 use super::{
     super::{
-        Entity, Key, Model,
+        Entity, Fan, Key, Model, Person,
         calls::{self, Handle, doc_key},
         sponsor_key,
         steps::{Editable, SLOTS, Step},
@@ -25,24 +20,23 @@ use super::{
     world::{Skewed, World},
 };
 
-/// How often each answer came.
-pub(super) type Answers = Arc<Mutex<BTreeMap<String, usize>>>;
+/// The slot that stands for all of a partition.
+const SNAPSHOT: usize = 0;
 
-/// What all programs share.
+/// What a program is, from one of its lives to the next.
 #[derive(Clone)]
-pub(super) struct Shared {
+pub(super) struct Program {
     pub(super) world: World,
     pub(super) store: Arc<dyn TableStore>,
     pub(super) blobs: Arc<dyn ObjectStore>,
     pub(super) mode: Consistency,
     pub(super) history: History,
-    pub(super) answers: Answers,
-    /// A program dies in one of so many moments.
+    /// It dies in one of so many moments.
     pub(super) death: u64,
 }
 
-impl Shared {
-    /// A program over the store.
+impl Program {
+    /// One of its lives; its clock is wrong by so many seconds.
     pub(super) async fn open(&self, skew: i64) -> Result<Database> {
         let clock = Skewed { clock: self.world.clock().clone(), seconds: skew };
         let builder = Database::builder().clock(Arc::new(clock)).random(Arc::new(self.world.clone()));
@@ -52,7 +46,7 @@ impl Shared {
 }
 
 pub(super) struct Client {
-    shared: Shared,
+    program: Program,
     number: u64,
     db: Database,
     slots: [Option<Handle>; SLOTS],
@@ -69,15 +63,15 @@ struct Call<'s> {
 }
 
 impl Client {
-    pub(super) async fn new(shared: Shared, number: u64) -> Self {
-        let skew = if shared.world.once_in(2) { 0 } else { shared.world.roll(160) as i64 - 80 };
+    pub(super) async fn new(program: Program, number: u64) -> Self {
+        let skew = if program.world.once_in(2) { 0 } else { program.world.roll(160) as i64 - 80 };
         let db = loop {
             // The store may be busy for longer than opening has patience.
-            if let Ok(db) = shared.open(skew).await {
+            if let Ok(db) = program.open(skew).await {
                 break db;
             }
         };
-        Self { shared, number, db, slots: [const { None }; SLOTS] }
+        Self { program, number, db, slots: [const { None }; SLOTS] }
     }
 
     pub(super) async fn live(mut self, steps: Vec<Step>) {
@@ -88,7 +82,8 @@ impl Client {
 
     async fn step(&mut self, step: &Step) {
         match step {
-            Step::Tick(seconds) => self.shared.world.sleep(Duration::from_secs(*seconds)).await,
+            Step::Read(SNAPSHOT, key) => self.look(&key.0).await,
+            Step::Tick(seconds) => self.program.world.sleep(Duration::from_secs(*seconds)).await,
             Step::Relay => self.keep().await,
             Step::Read(slot, key) => self.read(*slot, key).await,
             Step::Bulk(entities) => self.bulk(entities).await,
@@ -99,19 +94,20 @@ impl Client {
 
     /// What is done; none where the program died of it, and began anew.
     async fn mortal<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        let done = self.shared.world.mortal(pin!(work), self.shared.death).await;
+        let done = self.program.world.mortal(pin!(work), self.program.death).await;
         if done.is_none() {
-            let shared = self.shared.clone();
-            *self = Box::pin(Self::new(shared, self.number)).await;
+            let program = self.program.clone();
+            *self = Box::pin(Self::new(program, self.number)).await;
         }
         done
     }
 
     async fn keep(&mut self) {
-        let db = self.db.clone();
+        let (db, repairs) = (self.db.clone(), self.program.world.once_in(2));
         let relayed = async {
             let relayed = db.relay().run_once().await.map(drop);
-            relayed.and(db.blobs().collect().await.map(drop))
+            let repaired = if repairs { Box::pin(db.repair().into_future()).await.map(drop) } else { Ok(()) };
+            relayed.and(repaired).and(db.blobs().collect().await.map(drop))
         };
         if let Some(Err(error)) = Box::pin(self.mortal(relayed)).await {
             assert!(is_of_the_store(&error) || *error.kind() == ErrorKind::OutcomeUnknown, "{error:?}");
@@ -119,7 +115,7 @@ impl Client {
     }
 
     async fn read(&mut self, slot: usize, key: &Key) {
-        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        let (db, begun) = (self.db.clone(), self.program.world.next());
         self.slots[slot] = match Box::pin(self.mortal(Handle::read(&db, key))).await {
             Some(Ok(found)) => {
                 self.tell(begun, true, [(key.clone(), Effect::seen(found.as_ref().map(Handle::entity)))]);
@@ -133,9 +129,34 @@ impl Client {
         };
     }
 
+    /// Reads whole partitions, each by one request: by the keys, and by an index in them.
+    async fn look(&mut self, club: &str) {
+        let (db, begun) = (self.db.clone(), self.program.world.next());
+        let work = async {
+            let persons = Person::find().club(club).all(&db).await?;
+            let fans = Fan::find().club(club).all(&db).await?;
+            let named = Person::by_name().club(club).all(&db).await?;
+            Ok((persons, fans, named))
+        };
+        let (persons, fans, named) = match Box::pin(self.mortal(work)).await {
+            Some(Ok(found)) => found,
+            Some(Err(error)) => return assert!(is_of_the_store(&error), "{error:?}"),
+            None => return,
+        };
+        let persons: Vec<_> = persons.into_iter().map(|found| Entity::Person(found.into_inner())).collect();
+        let named: Vec<_> = named.into_iter().map(|found| Entity::Person(found.into_inner())).collect();
+        let fans: Vec<_> = fans.into_iter().map(|found| Entity::Fan(found.into_inner())).collect();
+        for (found, kind) in [(persons, "p_"), (named, "p_"), (fans, "f_")] {
+            let keys = self.program.history.keys().into_iter().filter(|key| key.0 == club && key.1.starts_with(kind));
+            let keys: BTreeSet<Key> = keys.chain(found.iter().map(Entity::key)).collect();
+            let seen = |key: Key| (key.clone(), Effect::seen(found.iter().find(|entity| entity.key() == key).cloned()));
+            self.tell(begun, true, keys.into_iter().map(seen));
+        }
+    }
+
     async fn single(&mut self, step: &Step) {
         let Some(mut call) = self.call(step) else { return };
-        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        let (db, begun) = (self.db.clone(), self.program.world.next());
         let work = calls::single(&db, step, call.handle.as_mut().map(|(_, handle)| handle));
         let answer = Box::pin(self.mortal(work)).await;
         self.settle(begun, vec![call], answer);
@@ -151,7 +172,7 @@ impl Client {
         if parts.is_empty() {
             return;
         }
-        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        let (db, begun) = (self.db.clone(), self.program.world.next());
         let calls = parts.iter_mut().map(|call| (call.step, call.handle.as_mut().map(|(_, handle)| handle)));
         let answer = Box::pin(self.mortal(calls::batch(&db, club, calls))).await;
         self.settle(begun, parts, answer);
@@ -161,7 +182,7 @@ impl Client {
         let mut keys = BTreeSet::new();
         let mut apart = entities.to_vec();
         apart.retain(|entity| keys.insert(entity.key()));
-        let (db, begun) = (self.db.clone(), self.shared.world.next());
+        let (db, begun) = (self.db.clone(), self.program.world.next());
         let failed = Box::pin(self.mortal(calls::bulk(&db, &apart))).await;
         for entity in apart {
             let of_it = |error: &&Error| {
@@ -235,22 +256,10 @@ impl Client {
         Some(Call { step, deeds, handle })
     }
 
-    fn count(&self, answer: Option<&Result<()>>) {
-        let answer = match answer {
-            None => "died".to_owned(),
-            Some(Ok(())) => "done".to_owned(),
-            Some(Err(error)) => {
-                let kind = format!("{:?}", error.kind());
-                kind.split([' ', '{']).next().unwrap_or_default().to_owned()
-            }
-        };
-        *self.shared.answers.lock().unwrap().entry(answer).or_default() += 1;
-    }
-
     /// Tells the history of calls that were one, by their answer, and keeps what they left in its slots.
     fn settle(&mut self, begun: u64, calls: Vec<Call<'_>>, answer: Option<Result<()>>) {
         let deeds: Vec<_> = calls.iter().flat_map(|call| call.deeds.clone()).collect();
-        self.count(answer.as_ref());
+        self.program.history.count(answer.as_ref());
         match answer {
             None => self.tell(begun, false, deeds),
             Some(Ok(())) => {
@@ -274,9 +283,9 @@ impl Client {
     }
 
     fn tell(&self, begun: u64, is_certain: bool, deeds: impl IntoIterator<Item = Deed>) {
-        let ended = is_certain.then(|| self.shared.world.next());
+        let ended = is_certain.then(|| self.program.world.next());
         for (key, effect) in deeds {
-            self.shared.history.add(self.number, key, (begun, ended), effect);
+            self.program.history.add(self.number, key, (begun, ended), effect);
         }
     }
 }

@@ -106,6 +106,7 @@ async fn what_replaces_an_entity_that_was_on_its_way_is_summed_up() {
         moved.id = 2;
         db.fail(Script::new().at(at, Fault::CrashAfter));
         let is_whole = db.rekey(&mut moved).await.is_ok();
+        db.fail(Script::new());
         let db = db.reopen::<Model>().await.unwrap();
         db.clock().advance(Duration::from_secs(61));
         db.upsert(&Person { id: 2, points: 3, ..person() }).await.unwrap();

@@ -9,6 +9,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use tablemodel::Result;
+
 use super::super::{Entity, Key};
 
 /// What is there, without what others bring: copies and totals.
@@ -95,15 +97,22 @@ struct Event {
 
 /// All that was done. Clones are one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct History(Arc<Mutex<BTreeMap<Key, Vec<Event>>>>);
+pub(super) struct History(Arc<Mutex<Told>>);
+
+#[derive(Debug, Default)]
+struct Told {
+    events: BTreeMap<Key, Vec<Event>>,
+    /// How often each answer came.
+    answers: BTreeMap<String, usize>,
+}
 
 impl History {
     /// What puts an entity where none is may do so again, should the reply be lost and others take it away before it is asked
     /// for once more: that is not told from a request that never arrived.
     pub(super) fn add(&self, who: u64, key: Key, (begun, ended): (u64, Option<u64>), effect: Effect) {
         let event = Event { who, begun, ended, may_fail: ended.is_none(), effect };
-        let mut all = self.0.lock().unwrap();
-        let events = all.entry(key).or_default();
+        let mut told = self.0.lock().unwrap();
+        let events = told.events.entry(key).or_default();
         if event.effect.puts_anew() {
             events.push(Event { may_fail: true, ..event.clone() });
         }
@@ -112,17 +121,26 @@ impl History {
 
     /// The entities of which there is anything.
     pub(super) fn keys(&self) -> Vec<Key> {
-        self.0.lock().unwrap().keys().cloned().collect()
+        self.0.lock().unwrap().events.keys().cloned().collect()
     }
 
-    /// How many events there are.
-    pub(super) fn len(&self) -> usize {
-        self.0.lock().unwrap().values().map(Vec::len).sum()
+    /// Counts an answer; none where who asked died before.
+    pub(super) fn count(&self, answer: Option<&Result<()>>) {
+        let answer = match answer {
+            None => "died".to_owned(),
+            Some(Ok(())) => "done".to_owned(),
+            Some(Err(error)) => format!("{:?}", error.kind()).split(' ').take(1).collect(),
+        };
+        *self.0.lock().unwrap().answers.entry(answer).or_default() += 1;
+    }
+
+    pub(super) fn answers(&self) -> Vec<(String, usize)> {
+        self.0.lock().unwrap().answers.clone().into_iter().collect()
     }
 
     /// The keys of which not all can have happened, each with what is told of it.
     pub(super) fn impossible(&self) -> Vec<String> {
-        let mut histories = self.0.lock().unwrap().clone();
+        let mut histories = self.0.lock().unwrap().events.clone();
         let mut told = Vec::new();
         for (key, events) in &mut histories {
             events.sort_by_key(|event| event.begun);
@@ -170,4 +188,62 @@ fn is_possible(events: &[Event]) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::everything::Sponsor;
+
+    fn sponsor(name: &str) -> Option<Entity> {
+        Some(Entity::Sponsor(Sponsor { id: 1, name: name.to_owned(), tier: None, note: 0 }))
+    }
+
+    /// Whether this can have happened: who, when, and what.
+    fn can_be(events: impl IntoIterator<Item = (u64, (u64, Option<u64>), Effect)>) -> bool {
+        let history = History::default();
+        for (who, time, effect) in events {
+            history.add(who, ("001".to_owned(), "sponsor".to_owned()), time, effect);
+        }
+        history.impossible().is_empty()
+    }
+
+    #[test]
+    fn what_is_told_of_one_another_in_turn_can_be() {
+        let inserted = (1, (1, Some(2)), Effect::swap(None, sponsor("a")));
+        let saved = (2, (3, Some(6)), Effect::swap(sponsor("a"), sponsor("b")));
+        let seen = |at: u64, name: &str| (3, (at, Some(at + 1)), Effect::seen(sponsor(name)));
+        assert!(can_be([inserted.clone(), saved.clone(), seen(4, "a"), seen(7, "b")]));
+        assert!(can_be([inserted.clone(), saved.clone(), seen(4, "b"), seen(7, "b")]));
+        assert!(!can_be([inserted.clone(), saved.clone(), seen(7, "a")]), "it was another by then");
+        assert!(!can_be([inserted, saved.clone(), seen(1, "b")]), "it was no other yet");
+        assert!(!can_be([saved]), "nothing was there to save");
+    }
+
+    #[test]
+    fn of_two_who_save_what_both_read_one_is_refused() {
+        let inserted = (1, (1, Some(2)), Effect::swap(None, sponsor("a")));
+        let saves = |who, name| (who, (3, Some(6)), Effect::swap(sponsor("a"), sponsor(name)));
+        assert!(!can_be([inserted.clone(), saves(1, "b"), saves(2, "c")]));
+        assert!(can_be([inserted, saves(1, "b"), saves(2, "a")]));
+    }
+
+    #[test]
+    fn what_nobody_heard_of_may_have_happened_late_or_never() {
+        let inserted = (1, (1, Some(2)), Effect::swap(None, sponsor("a")));
+        let lost = (2, (3, None), Effect::swap(sponsor("a"), None));
+        let seen = |at: u64, there: Option<Entity>| (3, (at, Some(at + 1)), Effect::seen(there));
+        assert!(can_be([inserted.clone(), lost.clone(), seen(8, sponsor("a")), seen(10, None)]));
+        assert!(can_be([inserted.clone(), lost.clone(), seen(8, sponsor("a"))]));
+        assert!(!can_be([inserted, lost, seen(8, None), seen(10, sponsor("a"))]), "what is gone does not come back");
+    }
+
+    #[test]
+    fn an_insert_may_happen_twice_while_it_is_under_way_and_not_later() {
+        let inserted = (1, (1, Some(9)), Effect::swap(None, sponsor("a")));
+        let deleted = (2, (3, Some(4)), Effect::swap(sponsor("a"), None));
+        let seen = |at: u64, there: Option<Entity>| (3, (at, Some(at + 1)), Effect::seen(there));
+        assert!(can_be([inserted.clone(), deleted.clone(), seen(5, None), seen(7, sponsor("a"))]));
+        assert!(!can_be([inserted, deleted, seen(10, None), seen(12, sponsor("a"))]));
+    }
 }

@@ -78,10 +78,6 @@ impl World {
         &self.0.clock
     }
 
-    pub(super) fn clock_now(&self) -> String {
-        self.0.clock.now().to_string()
-    }
-
     /// A number that nothing before had.
     pub(super) fn next(&self) -> u64 {
         self.0.count.fetch_add(1, Ordering::SeqCst)
