@@ -23,7 +23,14 @@ use crate::{
     },
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
-    plan::{change::Change, entries::told, group::Group, image::Image, known::Known, version::Old},
+    plan::{
+        change::{Change, stale_etag},
+        entries::told,
+        group::Group,
+        image::Image,
+        known::Known,
+        version::Old,
+    },
     rooms::{copy, rekey::Move},
     schema::EntitySchema,
     stored::Stored,
@@ -120,7 +127,7 @@ impl Database {
         match arrived {
             Ok(Some(row)) => Ok(row),
             Ok(None) => match self.primary_rows(schema, &moving.to.key).await {
-                Ok(Some(row)) => Ok(row),
+                Ok(Some(rows)) => Ok(as_moved(&moving, rows)),
                 Ok(None) => Err(undecided(&moving, "the entity moved, and is gone from its new key already")),
                 Err(error) => Err(undecided(&moving, "the entity moved; read it at its new key").caused_by(error)),
             },
@@ -164,7 +171,7 @@ impl Database {
         let now = self.environment().clock.now();
         let row = |row: &str, properties| Row {
             key: RowKey::new(moving.to.key.partition.clone(), row),
-            etag: crate::plan::change::stale_etag(),
+            etag: stale_etag(),
             timestamp: now,
             properties,
         };
@@ -201,6 +208,21 @@ impl Database {
             }
         }
         self.write_one(registered, Change::Leave { old, to: Box::new(moving.clone()) }).await.map(drop)
+    }
+}
+
+/// What another let arrive, as it is now: outdated, unless it still is what was moved.
+fn as_moved(moving: &Move, rows: Group) -> Group {
+    let schema = moving.to.schema;
+    let copied: Vec<_> = schema.copies.iter().flat_map(|copy| copy.all_stored()).collect();
+    let is_own = |name: &&str| !copied.contains(name);
+    let own = schema.properties().filter(|property| !property.aggregate).map(|property| property.property);
+    let own: Vec<_> = own.filter(is_own).collect();
+    let now = Image::written(schema, &rows);
+    let is = |now: &Image, name| now.fields.get_constant(name) == moving.to.fields.get_constant(name);
+    match now.is_ok_and(|now| own.iter().all(|name| is(&now, name))) {
+        true => rows,
+        false => Group { head: Row { etag: stale_etag(), ..rows.head }, ..rows },
     }
 }
 

@@ -1,6 +1,12 @@
 //! What courses have found, each as a test of its own.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::FutureExt;
 use tablemodel::{
@@ -120,6 +126,40 @@ async fn what_replaces_an_entity_that_was_on_its_way_is_summed_up() {
     }
 }
 
+/// Another let it arrive and changed it, and the caller held what it had moved for current.
+#[tokio::test]
+async fn who_moved_an_entity_that_another_has_changed_since_does_not_write_over_it() {
+    let base = TestDatabase::new::<Model>().await.unwrap();
+    let first = base.insert(&person()).await.unwrap();
+    let (find, mut met) = (|id: u32| Person::find().club("A").year(2014).id(id), 0);
+    for at in 0.. {
+        let db = base.fork().expect("in memory");
+        let other = db.reopen::<Model>().await.unwrap();
+        let renamed = Arc::new(AtomicBool::new(false));
+        let renames = Arc::clone(&renamed);
+        let meanwhile = async move {
+            other.clock().advance(Duration::from_secs(61));
+            other.relay().run_once().await.unwrap();
+            let is_there = other.update(find(2), |p| Ok(p.name = "Eva".into())).await.is_ok();
+            renames.store(is_there, Ordering::SeqCst);
+        };
+        let program = Program::stalling::<Model>(&db, at, meanwhile.boxed()).await;
+        let mut moved = first.clone();
+        moved.id = 2;
+        let is_moved = program.db.rekey(&mut moved).await.is_ok();
+        if is_moved && renamed.load(Ordering::SeqCst) {
+            met += 1;
+            moved.points = 9;
+            let saved = program.db.save(&mut moved).await.unwrap_err();
+            assert!(matches!(saved.kind(), ErrorKind::Conflict { .. }), "before call {at}: {saved:?}");
+        }
+        if !program.has_stalled() {
+            assert!(met > 0, "of {at} calls");
+            break;
+        }
+    }
+}
+
 /// Two relays deliver one outbox row. The one that comes later saw the entity later, and leaves a newer tombstone; the other says
 /// which one is to be swept.
 #[tokio::test]
@@ -135,8 +175,8 @@ async fn a_tombstone_of_a_relay_that_was_late_is_swept() {
         let other = db.reopen::<Model>().await.unwrap();
         db.clock().advance(Duration::from_secs(61));
         let meanwhile = async move {
-            other.update(Fan::find().club("A").id(0), |fan| Ok(fan.card = None)).await.unwrap();
             other.relay().run_once().await.unwrap();
+            other.update(Fan::find().club("A").id(0), |fan| Ok(fan.card = None)).await.unwrap();
         };
         let program = Program::stalling::<Model>(&db, at, meanwhile.boxed()).await;
         program.db.relay().run_once().await.unwrap();
