@@ -131,8 +131,8 @@ impl Error {
         Self(Box::new(Inner { kind, detail: detail.into(), entity: None, key: None, operation: None, source: None }))
     }
 
-    /// What a change that is given to [`update`](crate::Database::update) answers where it may not be made: an error of the caller's own,
-    /// which is this one's [`source`](std::error::Error::source).
+    /// What a change that is given to [`update`](crate::Database::update) answers where it may not be made: a text, or an error of the caller's
+    /// own, which is this one's [`source`](std::error::Error::source).
     ///
     /// ```
     /// use std::error::Error as _;
@@ -155,8 +155,11 @@ impl Error {
     /// # Ok(())
     /// # });
     /// ```
-    pub fn refused(cause: impl StdError + Send + Sync + 'static) -> Self {
-        Self::new(ErrorKind::Refused, cause.to_string()).caused_by(cause)
+    pub fn refused(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let cause = cause.into();
+        let mut refused = Self::new(ErrorKind::Refused, cause.to_string());
+        refused.0.source = Some(cause.into());
+        refused
     }
 
     pub(crate) fn unsupported(detail: impl Into<String>) -> Self {

@@ -15,7 +15,7 @@ use crate::{
         left_out::leaves_out,
         system::{self, RowKind},
     },
-    schema::{Convert, EntitySchema, Moved, Previous},
+    schema::{COPIED_SEQUENCE, Convert, CopySchema, EntitySchema, Moved, Previous},
     upgrade::Fault,
 };
 
@@ -286,6 +286,29 @@ fn carry(from: &Image, to: &'static EntitySchema, fields: &mut Properties) {
         if goes_along {
             fields.set(name.clone(), value);
         }
+    }
+    to.copies.iter().for_each(|copy| complete(copy, from, fields));
+}
+
+/// A copy that lacks what is copied now, since that was called otherwise when it was taken: it is found where the source says what it was
+/// called; else there is none until it is taken anew, where there may be none.
+fn complete(copy: &CopySchema, from: &Image, fields: &mut Properties) {
+    if !matches!(fields.get(copy.stored(COPIED_SEQUENCE).as_str()), Some(ValueRef::Int64(1..))) {
+        return;
+    }
+    let source = (copy.source)();
+    let mut lacks = false;
+    for (name, stored) in copy.properties.iter().zip(copy.all_stored()) {
+        let of = source.property(name);
+        let earlier = of.and_then(|of| from.fields.get(&copy.stored(of.was?)));
+        match (fields.get_constant(stored), earlier) {
+            (Some(_), _) => {}
+            (None, Some(value)) => fields.set(PropertyName::from_static(stored), value),
+            (None, None) => lacks |= of.is_none_or(|of| !of.nullable && of.default.is_none()),
+        }
+    }
+    if lacks && copy.optional {
+        fields.retain(|name| !copy.holds(name));
     }
 }
 

@@ -2,7 +2,12 @@
 //!
 //! What is done is found in the store at every call, so that going on and beginning are the same.
 
-use std::{future::IntoFuture, pin::Pin, sync::Mutex, time::Duration};
+use std::{
+    future::IntoFuture,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use super::{
     Applied, DryRun, Progress,
@@ -40,7 +45,7 @@ const BATCH_WITHIN: usize = 8_000;
 pub struct Apply<'a> {
     db: Database,
     rate: Option<f64>,
-    workers: usize,
+    workers: Option<usize>,
     batch: usize,
     max_failures: u64,
     wait: Duration,
@@ -60,7 +65,7 @@ impl<'a> Apply<'a> {
         Self {
             db,
             rate: None,
-            workers: 4,
+            workers: None,
             batch,
             max_failures: MAX_FAILURES,
             wait: WAIT,
@@ -77,9 +82,9 @@ impl<'a> Apply<'a> {
         self
     }
 
-    /// So many ranges at a time (4).
+    /// So many ranges at a time (4; 1 in a store of this process whose entities copy others or count into them, and so meet in rows).
     pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers.clamp(1, 64);
+        self.workers = Some(workers.clamp(1, 64));
         self
     }
 
@@ -307,12 +312,13 @@ impl<'a> Apply<'a> {
             targets,
             throttle: &throttle,
             beside: Beside::of_this_machine(),
+            workers: Arc::default(),
             batch: self.batch,
             max_failures: self.max_failures,
             report: &self.report,
             sums: Mutex::new(sums),
         };
-        let is_done = backfill.run(self.workers).await;
+        let is_done = backfill.run(self.workers.unwrap_or_else(|| backfill.usual_workers())).await;
         let sums = backfill.sums.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         applied.touched += sums.touched;
         applied.failed = record::failures(&self.db, &record.id).await?.len() as u64;

@@ -5,7 +5,7 @@
 //! Writes no row of an index itself. Whose a range is, is told in `owners`.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -18,7 +18,7 @@ use super::{
     states::Owned,
     targets::{Target, Targets},
     throttle::Throttle,
-    touch::{Touched, touch},
+    touch::{Touched, Workers, touch},
 };
 use crate::{
     database::{Database, beside::Beside, bulk::rows_each, execute::Asked},
@@ -29,6 +29,8 @@ use crate::{
 
 /// Entities between two cursors, at most, where they may have to wait.
 pub(super) const BATCH: usize = 500;
+/// Ranges that are seen to at once, unless told otherwise.
+const WORKERS: usize = 4;
 /// Batches in flight to a store of this process, which commits what waits together.
 const CONCURRENT_WITHIN: usize = 256;
 /// Rows that are read for a batch, at most: where few are to be written, the cursor goes on all the same.
@@ -48,6 +50,7 @@ pub(super) struct Backfill<'a, 'r> {
     pub(super) throttle: &'a Throttle,
     /// Of all its workers.
     pub(super) beside: Beside,
+    pub(super) workers: Arc<Workers>,
     /// Entities that are written before a cursor is saved.
     pub(super) batch: usize,
     pub(super) max_failures: u64,
@@ -103,6 +106,12 @@ impl Backfill<'_, '_> {
     /// Whether the store is of this process, and commits what waits together.
     fn is_within(&self) -> bool {
         !self.db().0.capabilities.may_lose_reply
+    }
+
+    /// How many workers there are where nobody says: one where entities meet in rows and nothing is waited for but the disk, since each
+    /// would write what another has read.
+    pub(super) fn usual_workers(&self) -> usize {
+        if self.is_within() && self.targets.any(meets) { 1 } else { WORKERS }
     }
 
     /// How many entities go at once with a write of the program, which then need not wait for them; nothing where they go alone.
@@ -243,7 +252,7 @@ impl Backfill<'_, '_> {
     async fn touch_some(&self, target: Target, groups: Vec<Group>, goes_along: bool) -> Result<Touched> {
         let (entities, begun) = (groups.len() as u64, self.now());
         let asked = if goes_along { Asked::PATIENT } else { Asked::UNTOLD };
-        let (touched, busy) = touch(self.db(), &self.owned.id, target, groups, asked).await?;
+        let (touched, busy) = touch(self.db(), &self.owned.id, target, groups, (asked, &self.workers)).await?;
         match goes_along && !busy {
             true => self.throttle.went_along(entities, self.now().saturating_sub(begun), self.now()),
             false => self.note(entities, busy, begun),
@@ -255,8 +264,8 @@ impl Backfill<'_, '_> {
     async fn touch_together(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
         let (entities, begun) = (runs.iter().map(|(_, groups)| groups.len() as u64).sum(), self.now());
         let writes = runs.into_iter().map(|(target, groups)| {
-            let (db, id) = (self.db().clone(), self.owned.id.clone());
-            self.beside.begin(async move { touch(&db, &id, target, groups, Asked::OF_MANY).await })
+            let (db, id, workers) = (self.db().clone(), self.owned.id.clone(), Arc::clone(&self.workers));
+            self.beside.begin(async move { touch(&db, &id, target, groups, (Asked::OF_MANY, &workers)).await })
         });
         let (mut sum, mut busy) = (Touched::default(), false);
         let mut landed = stream::iter(writes.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_WITHIN);
@@ -273,7 +282,12 @@ impl Backfill<'_, '_> {
         Ok(Some(sum))
     }
 
+    /// What a batch tells of the store; nothing where that is of this process: there nobody else is to be spared, and what takes long is
+    /// larger than what was written at first.
     fn note(&self, entities: u64, busy: bool, begun: Duration) {
+        if self.is_within() {
+            return;
+        }
         let now = self.now();
         match busy {
             true => self.throttle.busy(now),
@@ -302,6 +316,6 @@ impl Backfill<'_, '_> {
 }
 
 /// Whether entities meet in rows that several of them share: those are written by one batch at a time.
-fn meets(schema: &EntitySchema) -> bool {
+pub(super) fn meets(schema: &EntitySchema) -> bool {
     schema.has_shared_rows() || schema.has_copies()
 }

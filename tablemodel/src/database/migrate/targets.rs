@@ -61,6 +61,11 @@ impl Targets {
         Self(rewritten.map(|target| Target { all: false, ..*target }).collect())
     }
 
+    /// Whether one of the entities is such.
+    pub(super) fn any(&self, is: impl Fn(&EntitySchema) -> bool) -> bool {
+        self.0.iter().any(|target| is(target.schema))
+    }
+
     /// Whether derived rows come into being, and not only new forms of those that are there.
     pub(super) fn build(&self) -> bool {
         self.0.iter().any(|target| target.builds)

@@ -2,9 +2,11 @@
 //! be is set aside.
 
 use tablemodel_store::RowKey;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::{
     Failure,
+    backfill::meets,
     record::{self, Record},
     targets::{Target, Targets},
 };
@@ -32,6 +34,29 @@ impl Touched {
     }
 }
 
+/// The workers of a backfill, of which one that keeps losing to the others writes while they wait. Entities that many others copy or count
+/// into take long to write, and each of those that is written meanwhile makes another of them.
+#[derive(Debug, Default)]
+pub(super) struct Workers(RwLock<()>);
+
+/// The turn of one of them, until it is dropped.
+enum Turn<'w> {
+    Beside(#[expect(dead_code, reason = "it is held")] RwLockReadGuard<'w, ()>),
+    Alone(#[expect(dead_code, reason = "it is held")] RwLockWriteGuard<'w, ()>),
+}
+
+impl Workers {
+    async fn turn(&self, alone: bool) -> Turn<'_> {
+        match alone {
+            true => Turn::Alone(self.0.write().await),
+            false => Turn::Beside(self.0.read().await),
+        }
+    }
+}
+
+/// Attempts to write an entity beside the other workers.
+const BESIDE: u32 = 2;
+
 /// The entity, as it is, by this version: each row of an index that is being built is written with it. Fails where it cannot have one.
 fn same(schema: &'static EntitySchema, old: Group) -> Result<Change> {
     let new = Image::stored(schema, &old)?;
@@ -46,10 +71,12 @@ pub(super) async fn touch(
     id: &str,
     target: Target,
     groups: Vec<Group>,
-    asked: Asked,
+    (asked, workers): (Asked, &Workers),
 ) -> Result<(Touched, bool)> {
     let schema = target.schema;
     let registered = db.registered(schema)?;
+    // Where nothing is waited for but the disk, two that meet in a row only cost each other attempts.
+    let apart = !db.0.capabilities.may_lose_reply && meets(schema);
     let (mut sum, mut busy) = (Touched::default(), false);
     let mut rest = vec![groups];
     while let Some(mut groups) = rest.pop() {
@@ -57,7 +84,10 @@ pub(super) async fn touch(
         let key = first.key().clone();
         let changes: Result<Vec<_>> = groups.iter().map(|group| same(schema, group.clone())).collect();
         let written = match changes {
-            Ok(changes) => db.write_untold(&registered, &key.partition, &changes, asked).await,
+            Ok(changes) => {
+                let _turn = workers.turn(apart).await;
+                db.write_untold(&registered, &key.partition, &changes, asked).await
+            }
             Err(error) => Err(error),
         };
         match written {
@@ -69,7 +99,7 @@ pub(super) async fn touch(
             }
             Err(error) => {
                 busy |= *error.kind() == ErrorKind::Unavailable;
-                sum.add(touch_one(db, id, target, &key).await?);
+                sum.add(touch_one(db, id, target, &key, workers).await?);
             }
         }
     }
@@ -82,8 +112,8 @@ fn is_fatal(error: &Error) -> bool {
 }
 
 /// Writes an entity once more, as it is by now; sets it aside where that cannot be done.
-async fn touch_one(db: &Database, id: &str, target: Target, key: &RowKey) -> Result<Touched> {
-    match write_again(db, target, key).await {
+async fn touch_one(db: &Database, id: &str, target: Target, key: &RowKey, workers: &Workers) -> Result<Touched> {
+    match write_again(db, target, key, workers).await {
         Ok(true) => Ok(Touched { touched: 1, ..Touched::default() }),
         Ok(false) => Ok(Touched { passed: 1, ..Touched::default() }),
         Err(error) if is_fatal(&error) || *error.kind() == ErrorKind::Unavailable => Err(error),
@@ -96,10 +126,11 @@ async fn touch_one(db: &Database, id: &str, target: Target, key: &RowKey) -> Res
 }
 
 /// Whether it was there to be written: of those that only older versions wrote, another may have written it meanwhile.
-async fn write_again(db: &Database, target: Target, key: &RowKey) -> Result<bool> {
+async fn write_again(db: &Database, target: Target, key: &RowKey, workers: &Workers) -> Result<bool> {
     let schema = target.schema;
     let registered = db.registered(schema)?;
     for attempt in 0..ATTEMPTS {
+        let _turn = workers.turn(attempt >= BESIDE).await;
         let there = db.read_entity(schema, &registered.table, key).await?;
         let Some(old) = there.filter(|rows| target.takes(&rows.head)) else { return Ok(false) };
         match write_as_new(db, schema, old).await {
@@ -128,7 +159,7 @@ pub(super) async fn retry(db: &Database, record: &Record) -> Result<u64> {
             left += 1; // of a program whose model has it
             continue;
         };
-        match write_again(db, target, &failure.key).await {
+        match write_again(db, target, &failure.key, &Workers::default()).await {
             Ok(_) => record::remove(db, &row).await?,
             Err(error) if is_fatal(&error) || *error.kind() == ErrorKind::Unavailable => return Err(error),
             Err(error) => {

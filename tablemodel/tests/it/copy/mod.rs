@@ -13,6 +13,7 @@ mod moves;
 mod older;
 mod oracle;
 mod races;
+mod renamed;
 mod rows;
 mod several;
 
