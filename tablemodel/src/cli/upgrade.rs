@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn missing(old: &Format, new: &Format, changes: &[Change]) -> Vec<String> {
     let mut missing: Vec<String> = changes.iter().filter(|change| is_computed(change)).map(Change::to_string).collect();
     if old.properties.values().any(|property| property.codec == BLOB) {
-        missing.push("its blobs".to_owned());
+        missing.push("blobs, which go along as they are where you say so: `photo: old.photo`".to_owned());
     }
     let required = new.copies.iter().filter(|(_, copy)| !copy.optional);
     missing.extend(required.map(|(name, _)| format!("copy {name}: any value, since a write fills it from its source")));
@@ -107,7 +107,7 @@ pub(super) fn begun(old: &Format, target: &str, missing: &[String]) -> String {
          use crate::frozen::{name};\n\n\
          {head}\n    \
              fn upgrade(old: {name}) -> Result<Self, tablemodel::UpgradeError> {{\n        \
-                 // Old rows have no value for:\n\
+                 // Yours to say:\n\
          {missing}        \
                  {UNENDED}{version} of `{entity_type}` becomes the version after it\");\n    \
              }}\n\

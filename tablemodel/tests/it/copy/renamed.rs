@@ -150,7 +150,7 @@ async fn holders_of_what_was_renamed_are_read_and_copy_it_anew_with_their_next_w
         };
         filled(&before).await;
         before.clock().advance(std::time::Duration::from_secs(130));
-        let db = before.reopen::<Model>().await.unwrap();
+        let db = crate::migrate::program::<Model>(&before).await;
         assert_eq!(names(&db, 1).await, ("Tosca".to_owned(), None), "what it was called, and what lacks something");
         db.update(Booking::find().customer("c").id(1), |_| Ok(())).await.unwrap();
         db.update(Wish::find().customer("c").id(1), |_| Ok(())).await.unwrap();
@@ -162,7 +162,7 @@ async fn holders_of_what_was_renamed_are_read_and_copy_it_anew_with_their_next_w
             assert_eq!(names(&db, id).await, tosca);
         }
         db.update(Event::find().venue("a").id(1), |event| Ok(event.name = "Carmen".into())).await.unwrap();
-        super::settle(&db).await;
+        super::settle(&before).await;
         assert_eq!(names(&db, 2).await, ("Carmen".to_owned(), Some("Carmen".to_owned())));
         let verified = db.verify().await.unwrap();
         assert!(verified.is_clean(), "{:#?}", verified.violations);
