@@ -5,7 +5,7 @@
 
 use tablemodel_store::{Comparison, EdmType, Filter, Value, ValueRef};
 
-use crate::{path::field::Test, plan::image, property::Property, schema::EntitySchema};
+use crate::{path::field::Test, plan::absent, property::Property, schema::EntitySchema};
 
 /// How values of a field are stored.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +116,7 @@ fn narrower(property: &'static str, comparison: Comparison, number: i64) -> Opti
 
 /// Whether it holds of a row that has no properties; also where a default cannot be stored, which is told when such a row is read.
 fn is_met_by_default(schema: &'static EntitySchema, test: &Test) -> bool {
-    image::defaults(schema, |_| false).map_or(true, |absent| holds(&|property| absent.get(property), test))
+    absent::defaults(schema, |_| false).map_or(true, |absent| holds(&|property| absent.get(property), test))
 }
 
 /// Whether it holds of what is stored under these names.

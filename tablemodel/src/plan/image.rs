@@ -11,6 +11,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::{KeyError, KeyFault, KeyValues, NO_VALUES, Template},
     plan::{
+        absent,
         entries::Entry,
         group::Group,
         shape, system,
@@ -134,10 +135,10 @@ impl Image {
         for (part, value) in key_values(schema, &rows.head.key)?.iter() {
             fields.set(PropertyName::from_static(part.property), value.as_ref());
         }
-        for name in absences(schema, &fields) {
+        for name in absent::told(schema, &fields) {
             fields.remove(name);
         }
-        let absent = defaults(schema, |property| fields.get_constant(property).is_some())?;
+        let absent = absent::defaults(schema, |property| fields.get_constant(property).is_some())?;
         if !absent.is_empty() {
             fields.merge(&absent);
         }
@@ -260,11 +261,12 @@ impl<'a> Stored<'a> {
             return Ok(Self { schema, key, in_key: KeyValues::new(), others: Cow::Owned(image.fields) });
         }
         let (in_key, mut others) = (key_values(schema, key)?, shape::whole(schema, rows)?);
-        let nulls = absences(schema, &others);
+        let nulls = absent::told(schema, &others);
         if !nulls.is_empty() {
             others.to_mut().retain(|name| !nulls.contains(&name));
         }
-        let absent = defaults(schema, |property| in_key.get(property).or(others.get_constant(property)).is_some())?;
+        let absent =
+            absent::defaults(schema, |property| in_key.get(property).or(others.get_constant(property)).is_some())?;
         if !absent.is_empty() {
             others.to_mut().merge(&absent);
         }
@@ -284,28 +286,6 @@ impl Fields for Stored<'_> {
     fn get(&self, property: &'static str) -> Option<ValueRef<'_>> {
         self.in_key.get(property).or_else(|| self.others.get_constant(property))
     }
-}
-
-/// The properties that are there, and say that they are not.
-fn absences(schema: &'static EntitySchema, fields: &Properties) -> Vec<&'static str> {
-    let absent = |property: &&PropertySchema| property.is_absence(fields.get_constant(property.property));
-    schema.properties().filter(absent).map(|property| property.property).collect()
-}
-
-/// What the properties that are not there read as, of those that have a default: what is derived from an entity is derived from what
-/// it is read as. An aggregate is what its cell says, and has none here.
-pub(crate) fn defaults(schema: &'static EntitySchema, is_there: impl Fn(&'static str) -> bool) -> Result<Properties> {
-    let mut absent = Properties::new();
-    for property in schema.properties() {
-        let Some(default) = property.default.filter(|_| !property.aggregate && !is_there(property.property)) else {
-            continue;
-        };
-        let value = default().map_err(|error| invalid(schema, FieldError { property: property.property, error }))?;
-        if let Some(value) = value {
-            absent.insert(PropertyName::from_static(property.property), value);
-        }
-    }
-    Ok(absent)
 }
 
 fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, fields: &Properties) -> Result<String> {

@@ -2,6 +2,7 @@
 //!
 //! Nothing here awaits, reads a clock or knows a user's type; rows to read first are asked for by [`change::needs`].
 
+pub(crate) mod absent;
 pub(crate) mod batch;
 pub(crate) mod bonds;
 pub(crate) mod change;

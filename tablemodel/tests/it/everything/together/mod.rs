@@ -160,7 +160,7 @@ impl Course {
     /// Two to four programs that do their steps; where the store tells a lie, it does so from time to time.
     fn run(&self, lie: Option<Lie>) {
         let (fault, death) = (20 + self.world.roll(100), 200 + self.world.roll(2_000));
-        let crowded = self.seed % 2 == 0;
+        let crowded = self.seed.is_multiple_of(2);
         for number in 0..2 + self.world.roll(if crowded { 5 } else { 3 }) {
             let wire = Wire { world: self.world.clone(), store: self.store.clone(), number, fault, lie };
             let way = Way { world: self.world.clone(), fault: fault * 2 };

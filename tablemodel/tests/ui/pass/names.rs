@@ -1,0 +1,27 @@
+//! Names that other names are made of, or would be.
+
+/// A type that is called as the struct of the entity's paths would be.
+#[derive(Debug, Clone, tablemodel::Property, tablemodel::KeyPart)]
+struct FilePath(String);
+
+#[derive(tablemodel::TableEntity)]
+#[table(name = "Files", partition = "{tenant}", row = "{path}")]
+struct File {
+    tenant: String,
+    path: FilePath,
+    #[table(rename = "At")]
+    timestamp: tablemodel::DateTime,
+}
+
+/// Its field has the name of a property of every row, and is stored as its entity says.
+#[derive(tablemodel::Projection)]
+#[table(of = File)]
+struct When {
+    timestamp: tablemodel::DateTime,
+}
+
+fn main() {
+    let path = File::find().tenant("a").path(FilePath("x".into()));
+    let _ = tablemodel::Path::explain(&path);
+    let _ = |when: When| when.timestamp;
+}
