@@ -110,7 +110,10 @@ impl<P: Projection> CopyOf<P::Of> for Option<P> {
     const OPTIONAL: bool = true;
 
     fn read_copy(from: Option<&Properties>) -> std::result::Result<Self, ValueError> {
-        from.map(|properties| P::read_copy(Some(properties))).transpose()
+        match from.map(|properties| P::read_copy(Some(properties))).transpose() {
+            Err(ValueError::Missing) => Ok(None), // of an older version, which copied less: none until it is taken anew
+            copy => copy,
+        }
     }
 }
 

@@ -108,7 +108,13 @@ impl Database {
         let (registered, partition) = (self.registered(first.schema())?, &first.key().partition);
         let mut run = Run::new(self, &registered, partition);
         for attempt in 0..ATTEMPTS {
-            let (plan, batches) = run.prepare(changes).await.map_err(Error::alone)?;
+            let (plan, batches) = match run.prepare(changes).await {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    Box::pin(run.doubt(error, changes)).await.map_err(Error::alone)?;
+                    continue;
+                }
+            };
             if batches.iter().all(|batch| batch.operations.is_empty()) {
                 return Ok(());
             }

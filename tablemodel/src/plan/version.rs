@@ -15,7 +15,7 @@ use crate::{
         left_out::leaves_out,
         system::{self, RowKind},
     },
-    schema::{COPIED_SEQUENCE, Convert, CopySchema, EntitySchema, Moved, Previous},
+    schema::{Convert, CopySchema, EntitySchema, Moved, Previous},
     upgrade::Fault,
 };
 
@@ -287,28 +287,17 @@ fn carry(from: &Image, to: &'static EntitySchema, fields: &mut Properties) {
             fields.set(name.clone(), value);
         }
     }
-    to.copies.iter().for_each(|copy| complete(copy, from, fields));
+    to.copies.iter().for_each(|copy| find_renamed(copy, from, fields));
 }
 
-/// A copy that lacks what is copied now, since that was called otherwise when it was taken: it is found where the source says what it was
-/// called; else there is none until it is taken anew, where there may be none.
-fn complete(copy: &CopySchema, from: &Image, fields: &mut Properties) {
-    if !matches!(fields.get(copy.stored(COPIED_SEQUENCE).as_str()), Some(ValueRef::Int64(1..))) {
-        return;
-    }
+/// What is copied, and was called otherwise when it was taken, is found where the source says what it was called.
+fn find_renamed(copy: &CopySchema, from: &Image, fields: &mut Properties) {
     let source = (copy.source)();
-    let mut lacks = false;
     for (name, stored) in copy.properties.iter().zip(copy.all_stored()) {
-        let of = source.property(name);
-        let earlier = of.and_then(|of| from.fields.get(&copy.stored(of.was?)));
-        match (fields.get_constant(stored), earlier) {
-            (Some(_), _) => {}
-            (None, Some(value)) => fields.set(PropertyName::from_static(stored), value),
-            (None, None) => lacks |= of.is_none_or(|of| !of.nullable && of.default.is_none()),
+        let earlier = source.property(name).and_then(|of| from.fields.get(&copy.stored(of.was?)));
+        if let (None, Some(value)) = (fields.get_constant(stored), earlier) {
+            fields.set(PropertyName::from_static(stored), value);
         }
-    }
-    if lacks && copy.optional {
-        fields.retain(|name| !copy.holds(name));
     }
 }
 

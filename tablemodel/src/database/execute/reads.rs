@@ -70,6 +70,7 @@ impl Run<'_> {
 
     /// Whether an entity has come that was on its way to where one of them puts another.
     async fn read_for(&mut self, changes: &[Change]) -> Result<bool> {
+        let mut has_come = false;
         self.read_holders(changes).await?;
         for (number, change) in changes.iter().enumerate() {
             let is_recopied = matches!(change, Change::Recopy { .. });
@@ -94,10 +95,10 @@ impl Run<'_> {
                     };
                 }
             }
-            if !self.known.is_blank() && self.clear_way(change).await.map_err(|error| error.in_operation(number))? {
-                return Ok(true);
+            if !self.known.is_blank() {
+                has_come |= self.clear_way(change).await.map_err(|error| error.in_operation(number))?;
             }
         }
-        Ok(false)
+        Ok(has_come)
     }
 }

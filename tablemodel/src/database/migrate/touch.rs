@@ -130,10 +130,13 @@ async fn write_again(db: &Database, target: Target, key: &RowKey, workers: &Work
     let schema = target.schema;
     let registered = db.registered(schema)?;
     for attempt in 0..ATTEMPTS {
-        let _turn = workers.turn(attempt >= BESIDE).await;
+        // Across a network the others would wait for all that it waits for.
+        let turn = workers.turn(attempt >= BESIDE && !db.0.capabilities.may_lose_reply).await;
         let there = db.read_entity(schema, &registered.table, key).await?;
         let Some(old) = there.filter(|rows| target.takes(&rows.head)) else { return Ok(false) };
-        match write_as_new(db, schema, old).await {
+        let written = write_as_new(db, schema, old).await;
+        drop(turn);
+        match written {
             Ok(()) => return Ok(true),
             Err(error) => match error.kind() {
                 ErrorKind::Conflict { .. } | ErrorKind::NotFound | ErrorKind::OutcomeUnknown => {}

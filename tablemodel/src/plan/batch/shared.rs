@@ -117,8 +117,13 @@ impl BatchPlan {
         let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
         for edit in edits {
             // Who takes away as much as he adds might write no cell: then nothing would tell that it was read too early.
-            if cell.is_none() && total.lacks(edit) {
-                return Err(into.too_few());
+            match cell.is_none() && total.lacks(edit) {
+                true if edit.is_counted => return Err(into.too_few()),
+                true => {
+                    self.leave_unbuilt(into, cell, change, known, context)?;
+                    return Ok(None);
+                }
+                false => {}
             }
             total.change(edit);
             comes_or_goes |= edit.loss.is_none() && edit.gain.is_none();

@@ -156,7 +156,7 @@ impl Contribution {
         };
         let gain = action.properties().and_then(|properties| self.term(properties)).flatten();
         let into = self.added_to().filter(|_| loss != gain);
-        Ok(Some((action, into.map(|into| Edit { into, loss, gain, spoils: false }))))
+        Ok(Some((action, into.map(|into| Edit { into, loss, gain, spoils: false, is_counted: true }))))
     }
 
     /// What a contribution that holds these adds; none where it cannot be told.

@@ -17,12 +17,14 @@ pub(crate) struct Edit {
     pub(crate) gain: Option<Term>,
     /// Whether what the cell says is not true from now on: its aggregate is not counted.
     pub(crate) spoils: bool,
+    /// Whether each source was counted: else one may be that no cell knows of, as a program wrote it that has no such aggregate.
+    pub(crate) is_counted: bool,
 }
 
 impl Edit {
     /// That the target comes or goes.
     pub(crate) fn of_target(into: Into) -> Self {
-        Self { into, loss: None, gain: None, spoils: false }
+        Self { into, loss: None, gain: None, spoils: false, is_counted: true }
     }
 
     /// Of the least or greatest: a rank that changes.
@@ -82,17 +84,22 @@ pub(crate) fn edits(
         let after = if is_aside { after.ok().flatten() } else { after? };
         let before = if is_aside { None } else { before? };
         let spoils = state(*position) == IndexState::DeleteOnly;
-        let is_read = moves && state(*position) < IndexState::Readable;
+        let is_counted = state(*position) == IndexState::Readable;
+        let is_read = moves && !is_counted;
         match (before, after) {
             (None, None) => {}
             (Some((into, loss)), Some((other, gain))) if into.is(&other) => {
                 if loss != gain || is_read {
-                    edits.push(Edit { into, loss: Some(loss), gain: Some(gain), spoils });
+                    edits.push(Edit { into, loss: Some(loss), gain: Some(gain), spoils, is_counted });
                 }
             }
             (before, after) => {
-                edits.extend(before.map(|(into, loss)| Edit { into, loss: Some(loss), gain: None, spoils }));
-                edits.extend(after.map(|(into, gain)| Edit { into, loss: None, gain: Some(gain), spoils }));
+                let (before, after) = (
+                    before.map(|(into, loss)| (into, Some(loss), None)),
+                    after.map(|(into, gain)| (into, None, Some(gain))),
+                );
+                let both = before.into_iter().chain(after);
+                edits.extend(both.map(|(into, loss, gain)| Edit { into, loss, gain, spoils, is_counted }));
             }
         }
     }

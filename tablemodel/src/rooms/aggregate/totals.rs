@@ -43,7 +43,7 @@ impl Totals {
     /// With one more contribution. `false`: it adds nothing, or cannot be read.
     pub(crate) fn add_contribution(&mut self, of: &'static AggregateSchema, row: &Row) -> bool {
         let Some((into, term)) = Contribution::standing(of, row) else { return false };
-        self.change(&Edit { into, loss: None, gain: Some(term), spoils: false }, &row.key.row);
+        self.change(&Edit { into, loss: None, gain: Some(term), spoils: false, is_counted: true }, &row.key.row);
         true
     }
 

@@ -41,11 +41,24 @@ mod old {
         pub(super) show: Option<Card>,
     }
 
+    /// Keeps what it copied.
+    #[derive(Debug, TableEntity)]
+    #[table(name = "Bookings", partition = "{customer}", row = "s_{id:06}")]
+    pub(super) struct Stub {
+        pub(super) customer: String,
+        pub(super) id: u32,
+        pub(super) venue: String,
+        pub(super) event: u32,
+        #[table(copy_of(Event, key(venue = venue, id = event), on_delete = keep))]
+        pub(super) show: Option<Card>,
+    }
+
     #[derive(TableModel)]
     pub(super) enum Model {
         Event(Event),
         Booking(Booking),
         Wish(Wish),
+        Stub(Stub),
     }
 }
 
@@ -115,11 +128,29 @@ impl Upgrade<old::Wish> for Wish {
     }
 }
 
+#[derive(Debug, TableEntity)]
+#[table(name = "Bookings", version = 2, previous = old::Stub, partition = "{customer}", row = "s_{id:06}")]
+struct Stub {
+    customer: String,
+    id: u32,
+    venue: String,
+    event: u32,
+    #[table(copy_of(Event, key(venue = venue, id = event), on_delete = keep))]
+    show: Option<Seats>,
+}
+
+impl Upgrade<old::Stub> for Stub {
+    fn upgrade(old: old::Stub) -> Result<Self, UpgradeError> {
+        Ok(Self { customer: old.customer, id: old.id, venue: old.venue, event: old.event, show: None })
+    }
+}
+
 #[derive(Debug, TableModel)]
 enum Model {
     Event(Event),
     Booking(Booking),
     Wish(Wish),
+    Stub(Stub),
 }
 
 /// Holders of the first version.
@@ -133,6 +164,17 @@ async fn filled(db: &TestDatabase) {
             .unwrap();
         db.insert(&old::Wish { customer, id, venue, event: 1, show: None }).await.unwrap();
     }
+}
+
+/// A stub of an event that is gone.
+async fn kept(db: &TestDatabase) {
+    let event = old::Event { venue: "a".into(), id: 2, title: "Aida".into() };
+    db.insert(&event).await.unwrap();
+    let stub = old::Stub { customer: "c".into(), id: 1, venue: "a".into(), event: 2, show: None };
+    db.insert(&stub).await.unwrap();
+    let event = old::Event::find().venue("a").id(2).one(db).await.unwrap().expect("there");
+    db.delete(event).await.unwrap();
+    super::settle(db).await;
 }
 
 async fn names(db: &Database, id: u32) -> (String, Option<String>) {
@@ -149,6 +191,7 @@ async fn holders_of_what_was_renamed_are_read_and_copy_it_anew_with_their_next_w
             false => TestDatabase::new::<old::Model>().await.unwrap(),
         };
         filled(&before).await;
+        kept(&before).await;
         before.clock().advance(std::time::Duration::from_secs(130));
         let db = crate::migrate::program::<Model>(&before).await;
         assert_eq!(names(&db, 1).await, ("Tosca".to_owned(), None), "what it was called, and what lacks something");
@@ -164,6 +207,11 @@ async fn holders_of_what_was_renamed_are_read_and_copy_it_anew_with_their_next_w
         db.update(Event::find().venue("a").id(1), |event| Ok(event.name = "Carmen".into())).await.unwrap();
         super::settle(&before).await;
         assert_eq!(names(&db, 2).await, ("Carmen".to_owned(), Some("Carmen".to_owned())));
+        let stub = Stub::find().customer("c").id(1).one(&db).await.unwrap().expect("there");
+        assert!(stub.show.is_none(), "how many seats there were is not known");
+        let key = tablemodel::RowKey::new("c", "s_000001");
+        let row = db.store().get("Bookings", &key).await.unwrap().expect("there");
+        assert_eq!(row.properties.get("Show_Name"), Some(tablemodel::ValueRef::String("Aida")), "what was kept stays");
         let verified = db.verify().await.unwrap();
         assert!(verified.is_clean(), "{:#?}", verified.violations);
     }

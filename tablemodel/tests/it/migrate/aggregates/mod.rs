@@ -4,6 +4,7 @@
 mod beside;
 mod building;
 mod crashes;
+mod lapsed;
 mod listed;
 mod stalled;
 mod taken;
