@@ -148,8 +148,10 @@ impl BatchPlan {
             let planned = PlannedRow { row, action, role: Role::Cell };
             self.rows.push(BatchRow { planned, change, schema: into.target }, "", known)?;
         }
-        let value = into.value(&total)?;
-        Ok(stored.filter(|stored| *stored != value).map(|_| (into.property.property, value)))
+        let (was, value) = (into.value(&before)?, into.value(&total)?);
+        // One that says something else than its cell was read at another time: it is written, so that this is found out.
+        let is_to_change = |stored: &Option<Value>| *stored != value || *stored != was;
+        Ok(stored.filter(is_to_change).map(|_| (into.property.property, value)))
     }
 
     /// Writes a cell whose sources are still to be counted: it says no more than before, and is another one for whoever counts
