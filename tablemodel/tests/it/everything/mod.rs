@@ -8,6 +8,7 @@ mod golden;
 mod model;
 mod oracle;
 mod recovery;
+mod release;
 mod rooms;
 mod run;
 mod sequences;

@@ -187,7 +187,7 @@ impl<T> Run<T> {
             refused += usize::from(!happens);
             self.book.settle(&change, verdict, happens, is_atomic);
         }
-        let failed = calls::bulk(self.db(), &apart).await;
+        let failed = calls::bulk::<super::release::Newest>(self.db(), &apart).await;
         assert_eq!(failed.len(), refused, "{apart:#?}: {failed:#?}");
         if refused > 0 {
             self.stage.clock.advance(Duration::from_secs(61));

@@ -11,8 +11,9 @@ use tablemodel::{
 
 use super::{
     super::{
-        Entity, Fan, Key, Model, Person,
+        Entity, Fan, Key, Person,
         calls::{self, Handle, doc_key},
+        release::{Newest, Release},
         sponsor_key,
         steps::{Editable, SLOTS, Step},
     },
@@ -33,44 +34,52 @@ pub(super) struct Program {
     pub(super) history: History,
     /// It dies in one of so many moments.
     pub(super) death: u64,
+    /// Whether it ensures its tables when it begins.
+    pub(super) ensures: bool,
 }
 
 impl Program {
-    /// One of its lives; its clock is wrong by so many seconds.
-    pub(super) async fn open(&self, skew: i64) -> Result<Database> {
+    /// One of its lives, of a release; its clock is wrong by so many seconds.
+    pub(super) async fn open<R: Release>(&self, skew: i64) -> Result<Database> {
         let clock = Skewed { clock: self.world.clock().clone(), seconds: skew };
         let builder = Database::builder().clock(Arc::new(clock)).random(Arc::new(self.world.clone()));
         let builder = builder.sleep(Arc::new(self.world.clone())).consistency(self.mode).blobs(self.blobs.clone());
-        Box::pin(builder.with_store::<Model>(self.store.clone())).await
+        Box::pin(builder.with_store::<R::Model>(self.store.clone())).await
+    }
+
+    /// The same by a clock that may be wrong, and with its tables where it ensures them: as often as that takes.
+    pub(super) async fn begin<R: Release>(&self) -> Database {
+        let skew = if self.world.once_in(2) { 0 } else { self.world.roll(160) as i64 - 80 };
+        loop {
+            // The store may be busy for longer than opening has patience.
+            let Ok(db) = self.open::<R>(skew).await else { continue };
+            if !self.ensures || Box::pin(db.ensure_tables()).await.is_ok() {
+                return db;
+            }
+        }
     }
 }
 
-pub(super) struct Client {
+pub(super) struct Client<R: Release = Newest> {
     program: Program,
     number: u64,
     db: Database,
-    slots: [Option<Handle>; SLOTS],
+    slots: [Option<Handle<R>>; SLOTS],
 }
 
 /// What a step does to one entity if it succeeds.
 type Deed = (Key, Effect);
 
 /// A step that is a change, or one of a batch: its deeds, and the handle that it goes through, with that handle's place.
-struct Call<'s> {
+struct Call<'s, R: Release> {
     step: &'s Step,
     deeds: Vec<Deed>,
-    handle: Option<(usize, Handle)>,
+    handle: Option<(usize, Handle<R>)>,
 }
 
-impl Client {
+impl<R: Release> Client<R> {
     pub(super) async fn new(program: Program, number: u64) -> Self {
-        let skew = if program.world.once_in(2) { 0 } else { program.world.roll(160) as i64 - 80 };
-        let db = loop {
-            // The store may be busy for longer than opening has patience.
-            if let Ok(db) = program.open(skew).await {
-                break db;
-            }
-        };
+        let db = program.begin::<R>().await;
         Self { program, number, db, slots: [const { None }; SLOTS] }
     }
 
@@ -82,7 +91,7 @@ impl Client {
 
     async fn step(&mut self, step: &Step) {
         match step {
-            Step::Read(SNAPSHOT, key) => self.look(&key.0).await,
+            Step::Read(SNAPSHOT, key) if R::IS_NEWEST => self.look(&key.0).await,
             Step::Tick(seconds) => self.program.world.sleep(Duration::from_secs(*seconds)).await,
             Step::Relay => self.keep().await,
             Step::Read(slot, key) => self.read(*slot, key).await,
@@ -165,7 +174,7 @@ impl Client {
     async fn batch(&mut self, club: &str, parts: &[Step]) {
         let mut keys = BTreeSet::new();
         let mut parts: Vec<_> = parts.iter().filter_map(|part| self.call(part)).collect();
-        let is_apart = |call: &Call<'_>, keys: &mut BTreeSet<Key>| {
+        let is_apart = |call: &Call<'_, R>, keys: &mut BTreeSet<Key>| {
             call.deeds.iter().all(|(key, _)| key.0 == club && keys.insert(key.clone()))
         };
         parts.retain(|call| is_apart(call, &mut keys));
@@ -183,7 +192,7 @@ impl Client {
         let mut apart = entities.to_vec();
         apart.retain(|entity| keys.insert(entity.key()));
         let (db, begun) = (self.db.clone(), self.program.world.next());
-        let failed = Box::pin(self.mortal(calls::bulk(&db, &apart))).await;
+        let failed = Box::pin(self.mortal(calls::bulk::<R>(&db, &apart))).await;
         for entity in apart {
             let of_it = |error: &&Error| {
                 error.key().is_some_and(|key| (&key.partition, &key.row) == (&entity.key().0, &entity.key().1))
@@ -198,7 +207,7 @@ impl Client {
     }
 
     /// A change, with what it does; none where its slot is empty.
-    fn call<'s>(&self, step: &'s Step) -> Option<Call<'s>> {
+    fn call<'s>(&self, step: &'s Step) -> Option<Call<'s, R>> {
         let of = |slot: &usize| self.slots[*slot].clone().map(|handle| (*slot, handle));
         let edit = |key: Key, edit: super::history::Edit| vec![(key, Effect::Edit(edit))];
         let mut handle = None;
@@ -257,7 +266,7 @@ impl Client {
     }
 
     /// Tells the history of calls that were one, by their answer, and keeps what they left in its slots.
-    fn settle(&mut self, begun: u64, calls: Vec<Call<'_>>, answer: Option<Result<()>>) {
+    fn settle(&mut self, begun: u64, calls: Vec<Call<'_, R>>, answer: Option<Result<()>>) {
         let deeds: Vec<_> = calls.iter().flat_map(|call| call.deeds.clone()).collect();
         self.program.history.count(answer.as_ref());
         match answer {
@@ -291,6 +300,6 @@ impl Client {
 }
 
 /// Nothing was done, for now.
-fn is_of_the_store(error: &Error) -> bool {
+pub(super) fn is_of_the_store(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::LeaseExpired)
 }

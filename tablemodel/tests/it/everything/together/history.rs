@@ -131,7 +131,11 @@ impl History {
             Some(Ok(())) => "done".to_owned(),
             Some(Err(error)) => format!("{:?}", error.kind()).split(' ').take(1).collect(),
         };
-        *self.0.lock().unwrap().answers.entry(answer).or_default() += 1;
+        self.count_as(&answer, 1);
+    }
+
+    pub(super) fn count_as(&self, answer: &str, times: usize) {
+        *self.0.lock().unwrap().answers.entry(answer.to_owned()).or_default() += times;
     }
 
     pub(super) fn answers(&self) -> Vec<(String, usize)> {

@@ -7,6 +7,7 @@
 mod client;
 mod found;
 mod history;
+mod rollout;
 mod wire;
 mod world;
 
@@ -34,6 +35,7 @@ use self::{
 };
 use super::{
     Entity, Key, Stage,
+    release::{Newest, Release},
     rooms::assert_exact,
     steps::{Edit, Step, sequences},
 };
@@ -140,13 +142,18 @@ struct Course {
 
 impl Course {
     fn new(seed: u64, mode: Consistency) -> Self {
+        Self::of::<Newest>(seed, mode)
+    }
+
+    /// One whose tables a release made.
+    fn of<R: Release>(seed: u64, mode: Consistency) -> Self {
         let world = World::new(seed);
         let store = MemoryStore::builder().clock(world.clock().clone()).build();
         let blobs = Arc::new(MemoryBlobs::new(Arc::new(world.clock().clone())));
         let course = Self { seed, world, store, blobs, mode, history: History::default() };
         let program = course.undisturbed();
         course.world.begin(async move {
-            let db = program.open(0).await.expect("opened");
+            let db = program.open::<R>(0).await.expect("opened");
             db.ensure_tables().await.expect("tables");
         });
         course.world.run();
@@ -156,7 +163,15 @@ impl Course {
     /// A program to which nothing happens.
     fn undisturbed(&self) -> Program {
         let (world, store, blobs) = (self.world.clone(), Arc::new(self.store.clone()), self.blobs.clone());
-        Program { world, store, blobs, mode: self.mode, history: self.history.clone(), death: u64::MAX }
+        Program { world, store, blobs, mode: self.mode, history: self.history.clone(), death: u64::MAX, ensures: false }
+    }
+
+    /// A program that ensures its tables, and to which things happen.
+    fn disturbed(&self, number: u64, fault: u64, death: u64) -> Program {
+        let wire = Wire { world: self.world.clone(), store: self.store.clone(), number, fault, lie: None };
+        let way = Way { world: self.world.clone(), fault: fault * 2 };
+        let blobs = Arc::new(FaultyBlobs::by(self.blobs.clone(), way));
+        Program { store: Arc::new(wire), blobs, death, ensures: true, ..self.undisturbed() }
     }
 
     /// Two to four programs that do their steps; where the store tells a lie, it does so from time to time.
@@ -169,7 +184,7 @@ impl Course {
             let blobs = Arc::new(FaultyBlobs::by(self.blobs.clone(), way));
             let program = Program { store: Arc::new(wire), blobs, death, ..self.undisturbed() };
             let steps = drawn(self.seed * 8 + number, crowded);
-            self.world.begin(async move { Box::pin(Client::new(program, number).await.live(steps)).await });
+            self.world.begin(async move { Box::pin(Client::<Newest>::new(program, number).await.live(steps)).await });
         }
         self.world.run();
     }
@@ -179,7 +194,7 @@ impl Course {
         let (program, answers) = (self.undisturbed(), Arc::new(Mutex::new(Vec::new())));
         let (told, seed) = (Arc::clone(&answers), self.seed);
         self.world.begin(async move {
-            let db = program.open(0).await.expect("opened");
+            let db = program.open::<Newest>(0).await.expect("opened");
             let stage = Stage { db, blobs: program.blobs.clone(), clock: program.world.clock().clone() };
             stage.settle().await;
             let entities = stage.entities().await;

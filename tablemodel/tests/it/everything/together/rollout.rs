@@ -1,0 +1,199 @@
+//! A release that derives more than the one before takes its place: programs of both write, some of the older one late, while
+//! others build what is new, take it back, or die of it.
+
+use std::time::Duration;
+
+use tablemodel::{
+    Error, ErrorKind, Result,
+    migrations::{Applied, Failure},
+    prelude::*,
+    store::clock::Sleep,
+};
+
+use super::{
+    super::{Doc, Entity, Fan, Key, Person, release::Before},
+    client::is_of_the_store,
+    *,
+};
+
+/// Who builds what is new: with a program of the newest release, which may die.
+struct Operator {
+    program: Program,
+    db: Database,
+    /// How often all was built.
+    built: usize,
+}
+
+impl Operator {
+    async fn new(program: Program) -> Self {
+        let db = program.begin::<Newest>().await;
+        Self { program, db, built: 0 }
+    }
+
+    /// What is done; none where the program died of it, and began anew.
+    async fn mortal<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let done = self.program.world.mortal(std::pin::pin!(work), self.program.death * 10).await;
+        if done.is_none() {
+            self.db = self.program.begin::<Newest>().await;
+        }
+        done
+    }
+
+    /// Calls, as they come.
+    async fn operate(mut self) -> usize {
+        let world = self.program.world.clone();
+        for _ in 0..1 + world.roll(5) {
+            let db = self.db.clone();
+            let result = match world.roll(8) {
+                0 => Box::pin(self.mortal(undo(&db))).await,
+                1 => Box::pin(self.mortal(async { db.migrations().retry_failures().await.map(drop) })).await,
+                _ => {
+                    let applied = Box::pin(self.mortal(apply(&db, &world))).await;
+                    self.built += usize::from(matches!(&applied, Some(Ok(applied)) if applied.is_complete()));
+                    applied.map(|applied| applied.map(drop))
+                }
+            };
+            if let Some(Err(error)) = result {
+                assert!(is_of_migrations(&error), "{error:?}");
+            }
+            world.sleep(Duration::from_secs(world.roll(300))).await;
+        }
+        self.built
+    }
+}
+
+async fn undo(db: &Database) -> Result<()> {
+    db.migrations().rollback().await.map(drop)
+}
+
+async fn apply(db: &Database, world: &World) -> Result<Applied> {
+    let (workers, batch, wait) = (1 + world.roll(3), 1 + world.roll(5), 60 + world.roll(600));
+    let apply = db.migrations().apply().workers(workers as usize).batch(batch as usize);
+    apply.wait(Duration::from_secs(wait)).await
+}
+
+/// It goes on when it is called again.
+fn is_of_migrations(error: &Error) -> bool {
+    let is_running = matches!(error.kind(), ErrorKind::MigrationRunning { .. });
+    let is_nothing_there = *error.kind() == ErrorKind::NotFound;
+    is_of_the_store(error)
+        || is_running
+        || is_nothing_there
+        || is_taken_back(error)
+        || *error.kind() == ErrorKind::OutcomeUnknown
+}
+
+fn is_taken_back(error: &Error) -> bool {
+    *error.kind() == ErrorKind::Unsupported && error.to_string().contains("is being taken back")
+}
+
+impl Course {
+    /// Programs of both releases, and one or two who build.
+    fn roll_out(&self) {
+        let (fault, death) = (20 + self.world.roll(100), 200 + self.world.roll(2_000));
+        let crowded = self.seed.is_multiple_of(2);
+        let (older, late) = (1 + self.world.roll(3), self.world.roll(2));
+        for number in 0..older + late {
+            let (program, steps) = (self.disturbed(number, fault, death), drawn(self.seed * 8 + number, crowded));
+            let pause = if number < older { 0 } else { 300 + self.world.roll(3_000) };
+            self.world.begin(async move {
+                program.world.sleep(Duration::from_secs(pause)).await;
+                Box::pin(Client::<Before>::new(program, number).await.live(steps)).await;
+            });
+        }
+        for number in older + late..older + late + 1 + self.world.roll(2) {
+            let (program, steps) = (self.disturbed(number, fault, death), drawn(self.seed * 8 + number, crowded));
+            let pause = self.world.roll(1_200);
+            self.world.begin(async move {
+                program.world.sleep(Duration::from_secs(pause)).await;
+                Box::pin(Client::<Newest>::new(program, number).await.live(steps)).await;
+            });
+        }
+        for number in 100..101 + self.world.roll(2) {
+            let (program, pause) = (self.disturbed(number, fault, death), self.world.roll(2_000));
+            let history = self.history.clone();
+            self.world.begin(async move {
+                program.world.sleep(Duration::from_secs(pause)).await;
+                let built = Operator::new(program).await.operate().await;
+                history.count_as("built", built);
+            });
+        }
+        self.world.run();
+    }
+
+    /// Builds what is left, by a program to which nothing happens.
+    fn complete(&self) {
+        let (program, history) = (self.undisturbed(), self.history.clone());
+        self.world.begin(async move {
+            let db = program.open::<Newest>(0).await.expect("opened");
+            db.ensure_tables().await.expect("tables");
+            for round in 0.. {
+                assert!(round < 20, "it is never built: {:?}", db.migrations().plan().await);
+                match db.migrations().apply().await {
+                    Ok(applied) if applied.is_complete() => break,
+                    Ok(_) => {}
+                    Err(error) if is_taken_back(&error) => undo(&db).await.expect("taken back"),
+                    Err(error) => panic!("{error:?}"),
+                }
+                for failure in db.migrations().failures().await.expect("told") {
+                    history.count_as("set aside", 1);
+                    put_right(&db, &history, &program.world, &failure).await;
+                }
+                db.migrations().retry_failures().await.expect("retried");
+            }
+        });
+        self.world.run();
+    }
+}
+
+/// Who has what another has too gives it up.
+async fn put_right(db: &Database, history: &History, world: &World, failure: &Failure) {
+    let key: Key = (failure.key.partition.clone(), failure.key.row.clone());
+    let edit: fn(&mut Entity) = |entity| match entity {
+        Entity::Person(person) => person.email = None,
+        Entity::Doc(doc) => doc.isbn = None,
+        Entity::Fan(fan) => fan.card = None,
+        Entity::Team(_) | Entity::Sponsor(_) => {}
+    };
+    let begun = world.next();
+    let number = |text: &str| text.parse::<u32>().expect("an id");
+    let done = match &key.1[..2] {
+        "p_" => {
+            let path = Person::find().club(&key.0).year(number(&key.1[2..7]) as u16).id(number(&key.1[8..]));
+            Box::pin(db.update(path, |person| Ok(person.email = None))).await.map(drop)
+        }
+        "d_" => {
+            let path = Doc::find().club(&key.0).id(number(&key.1[2..]));
+            Box::pin(db.update(path, |doc| Ok(doc.isbn = None))).await.map(drop)
+        }
+        _ => {
+            let path = Fan::find().club(&key.0).id(number(&key.1[2..]));
+            Box::pin(db.update(path, |fan| Ok(fan.card = None))).await.map(drop)
+        }
+    };
+    match done {
+        Ok(()) => history.add(1_000, key, (begun, Some(world.next())), Effect::Edit(std::sync::Arc::new(edit))),
+        Err(error) => assert!(*error.kind() == ErrorKind::NotFound, "{failure:?}: {error:?}"),
+    }
+}
+
+#[test]
+fn a_release_takes_the_place_of_another_while_both_write() {
+    let mut all = std::collections::BTreeMap::new();
+    for seed in seeds() {
+        let _told = Told(seed, Consistency::Azure);
+        let course = Course::of::<Before>(seed, Consistency::Azure);
+        course.roll_out();
+        course.complete();
+        for (answer, times) in course.judge() {
+            *all.entry(answer).or_insert(0) += times;
+        }
+    }
+    eprintln!("{all:?}");
+    if seeds().count() < 40 {
+        return; // so few need not meet all of it
+    }
+    for answer in ["done", "died", "built", "set aside"] {
+        assert!(all.contains_key(answer), "{answer} never came: {all:?}");
+    }
+}
