@@ -115,6 +115,7 @@ impl Markers {
 }
 
 /// An outbox row on its way.
+#[derive(Clone)]
 pub(super) struct Outgoing {
     pub(super) schema: &'static EntitySchema,
     /// The entity's table, with the prefix.
@@ -231,15 +232,22 @@ impl Database {
         let table = self.table_name(schema.table);
         let Some(row) = self.get_row(&table, &key).await? else { return Ok(()) };
         let intent = Intent::read(&row)?;
-        self.deliver(&Outgoing { schema, table, row: key, etag: row.etag, intent, since }).await
+        self.deliver(&Outgoing { schema, table, row: key, etag: row.etag, intent, since }).await.map(drop)
     }
 
-    /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away.
+    /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away. Tells whether that is all: rows
+    /// of indexes that the program does not have are left to one that has them, and with them the outbox row.
     ///
     /// By the states that are known as it begins, held until it is over: what they say is not written once they have moved on too far.
-    pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<()> {
+    pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<bool> {
         self.hold_lease().await?;
         let states = self.0.registry.enter();
+        let registered = self.registered(outgoing.schema)?;
+        if outgoing.intent.entries.iter().any(|entry| registered.beyond.contains(&entry.index)) {
+            let mut own = outgoing.clone();
+            own.intent.entries.retain(|entry| !registered.beyond.contains(&entry.index));
+            return self.bring(&own, &states).await.map(|_| false);
+        }
         let (sequence, leaves_dead) = self.bring(outgoing, &states).await?;
         let action = match leaves_dead {
             true => Action::Merge(
@@ -250,15 +258,7 @@ impl Database {
         };
         let written = self.write_outbox(outgoing, action).await;
         drop(states);
-        written
-    }
-
-    /// The same, but for rows of these indexes: for them the outbox row stays.
-    pub(super) async fn deliver_but(&self, mut outgoing: Outgoing, others: &[String]) -> Result<()> {
-        outgoing.intent.entries.retain(|entry| !others.contains(&entry.index));
-        self.hold_lease().await?;
-        let states = self.0.registry.enter();
-        self.bring(&outgoing, &states).await.map(drop)
+        written.map(|()| true)
     }
 
     /// Brings the rows there: those that can be, also where others cannot. Gives the sequence that they then have, and whether any of

@@ -263,10 +263,10 @@ impl Relay {
         // What is named and not known here is for a relay that has it: of a newer version, or of one before that was dropped. So is the
         // row of an entity that this program may no longer write.
         let known = if is_of_newer(schema, row) { None } else { self.is_beyond(schema, row) };
-        let Some(is_beyond) = known.filter(|is_beyond| !is_beyond || !(is_done || self.db.is_atomic())) else {
+        if known.is_none_or(|is_beyond| is_beyond && (is_done || self.db.is_atomic())) {
             round.report.waiting += 1;
             return Ok(());
-        };
+        }
         if is_done && !(round.alone && self.db.is_atomic()) && !self.is_past_fence(row, round).await? {
             round.report.fenced += 1;
             return Ok(());
@@ -277,9 +277,9 @@ impl Relay {
             return Ok(());
         }
         match self.work(dirty, row, schema, is_done).await {
-            Ok(()) if is_beyond => round.report.waiting += 1,
-            Ok(()) if is_done => round.report.swept += 1,
-            Ok(()) => round.report.delivered += 1,
+            Ok(false) => round.report.waiting += 1,
+            Ok(true) if is_done => round.report.swept += 1,
+            Ok(true) => round.report.delivered += 1,
             Err(error) if *error.kind() == ErrorKind::UnknownVersion => {
                 round.report.waiting += 1;
                 tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "left to a newer program");
@@ -316,11 +316,12 @@ impl Relay {
         (!forms::is_of_other(schema, &row.properties)).then_some(schema)
     }
 
-    async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<()> {
+    /// Whether all that the row tells of is done: some may be left to a program that has more indexes.
+    async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<bool> {
         if row.key.row.starts_with(INTENT) {
             return match self.db.intent(schema, &row.key).await? {
-                Some(moving) => self.db.finish_move(&moving).await.map(drop),
-                None => Ok(()),
+                Some(moving) => self.db.finish_move(&moving).await.map(|_| true),
+                None => Ok(true),
             };
         }
         let outgoing = Outgoing {
@@ -332,12 +333,7 @@ impl Relay {
             since: dirty.read,
         };
         match (is_done, self.db.is_atomic()) {
-            (false, false) => match &self.db.registered(schema)?.beyond {
-                beyond if outgoing.intent.entries.iter().any(|entry| beyond.contains(&entry.index)) => {
-                    self.db.deliver_but(outgoing, beyond).await
-                }
-                _ => self.db.deliver(&outgoing).await,
-            },
+            (false, false) => return self.db.deliver(&outgoing).await,
             (false, true) => {
                 let mut met = Met::default();
                 for entry in &outgoing.intent.entries {
@@ -349,10 +345,11 @@ impl Relay {
                 let registered = self.db.registered(schema)?;
                 met.note(self.db.deliver_copies(&registered, &outgoing).await)?;
                 met.first()?;
-                self.sweep(&outgoing, row).await
+                self.sweep(&outgoing, row).await?;
             }
-            (true, _) => self.sweep(&outgoing, row).await,
+            (true, _) => self.sweep(&outgoing, row).await?,
         }
+        Ok(true)
     }
 
     async fn note_failure(&self, dirty: &Dirty, row: &Row, attempts: i32, error: &Error) -> Result<()> {

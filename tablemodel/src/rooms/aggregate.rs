@@ -301,7 +301,7 @@ impl Total {
     }
 
     /// Whether it cannot be what any sources come to.
-    fn is_impossible(&self) -> bool {
+    pub(crate) fn is_impossible(&self) -> bool {
         self.sources < 0 || (self.sources > 0 && self.sum == Sum::First(None))
     }
 }

@@ -43,7 +43,8 @@ impl Run<'_> {
             return Err(error);
         }
         self.known = Known::new();
-        Ok(())
+        // One whose index or aggregate lapsed may not know of it yet.
+        self.db.look_at_states().await
     }
 }
 

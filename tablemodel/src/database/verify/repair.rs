@@ -373,14 +373,23 @@ impl Database {
         self.mark_dirty(schema, &key.partition).await?;
         let since = self.since();
         let intent = Intent::read(&row)?;
+        let registered = self.registered(schema)?;
+        if self.is_atomic() && intent.entries.iter().any(|entry| registered.beyond.contains(&entry.index)) {
+            return Err(left(schema, key));
+        }
         let outgoing =
             Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
         if self.is_atomic() {
             self.touch(schema, &outgoing.owner(), outgoing.intent.entries.clone()).await?;
-            let registered = self.registered(schema)?;
             self.deliver_copies(&registered, &outgoing).await?;
             return self.remove_row(&table, &row).await;
         }
-        self.deliver(&outgoing).await
+        if self.deliver(&outgoing).await? { Ok(()) } else { Err(left(schema, key)) }
     }
+}
+
+/// That an outbox row names indexes that the program does not have.
+fn left(schema: &'static EntitySchema, key: &RowKey) -> Error {
+    let detail = "this is left to a program whose model has the index: repair with that program";
+    Error::new(ErrorKind::Unsupported, detail).of(schema.entity_type).at_key(key.clone())
 }

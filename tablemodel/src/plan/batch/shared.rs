@@ -115,7 +115,7 @@ impl BatchPlan {
         }
         let before = into.total(cell)?;
         let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
-        for edit in edits {
+        for edit in &edits {
             // Who takes away as much as he adds might write no cell: then nothing would tell that it was read too early.
             match cell.is_none() && total.lacks(edit) {
                 true if edit.is_counted => return Err(into.too_few()),
@@ -134,6 +134,11 @@ impl BatchPlan {
         if let Some(rank) = rank {
             let first = self.first(into, before.rank(&rank), known)?;
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
+        }
+        if total.is_impossible() && edits.iter().any(|edit| !edit.is_counted) {
+            // A program that lacks the aggregate wrote sources beside it: they are counted again before anybody reads it.
+            self.leave_unbuilt(into, cell, change, known, context)?;
+            return Ok(None);
         }
         let before_batch = Earlier { known, plan: self, partition };
         let target = || before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));

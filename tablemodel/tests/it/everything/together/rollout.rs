@@ -133,7 +133,7 @@ impl Course {
                     Ok(applied) if applied.is_complete() => break,
                     Ok(_) => {}
                     Err(error) if is_taken_back(&error) => undo(&db).await.expect("taken back"),
-                    Err(error) => panic!("{error:?}"),
+                    Err(error) => panic!("{error:?}: {:?}", db.relay().poisoned().await),
                 }
                 for failure in db.migrations().failures().await.expect("told") {
                     history.count_as("set aside", 1);
