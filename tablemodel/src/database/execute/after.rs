@@ -46,6 +46,8 @@ impl Run<'_> {
             return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
+        // Who wrote the entity meanwhile may have put there what was looked for in vain.
+        self.missing.clear();
         if plan.shared.contains(&failed.planned.row) {
             plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
             return Ok(Next::Later); // another changed a row that several entities meet in
@@ -142,7 +144,7 @@ impl Run<'_> {
         plan: &BatchPlan,
         follows: &[BatchPlan],
     ) -> Result<Next> {
-        let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
+        let (missing, claims) = (std::mem::take(&mut self.missing), std::mem::take(&mut self.claims));
         for plan in follows.iter().chain([plan]) {
             for net in nets(&plan.away)? {
                 self.read_claim(&net, plan).await?;
@@ -157,6 +159,7 @@ impl Run<'_> {
             if self.db.get_row(&table, &key).await?.is_none()
                 && self.missing.insert((place.clone(), row.clone()))
                 && away.row.was
+                && !missing.contains(&(place.clone(), row.clone()))
             {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
@@ -164,7 +167,7 @@ impl Run<'_> {
         let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty() || self.copying.alone_from.is_some();
         let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
         let moves = self.registered.setting.moving; // another took the key of a shadow, or left it
-        match self.missing.len() > missing || self.claims != claims || rests_on_copies || moves {
+        match self.missing != missing || self.claims != claims || rests_on_copies || moves {
             true => Ok(Next::Again),
             false if contributes => Ok(Next::Later), // another changed an aggregate there
             false => Err(error.into()),

@@ -24,6 +24,9 @@ use super::{
 /// The slot that stands for all of a partition.
 const SNAPSHOT: usize = 0;
 
+/// Within this time a program hears that an index lapsed.
+const LATE: Duration = Duration::from_secs(61);
+
 /// What a program is, from one of its lives to the next.
 #[derive(Clone)]
 pub(super) struct Program {
@@ -36,6 +39,8 @@ pub(super) struct Program {
     pub(super) death: u64,
     /// Whether it ensures its tables when it begins.
     pub(super) ensures: bool,
+    /// The database that it shares with others, as tasks of one program do: of these a task dies alone.
+    pub(super) shared: Option<Database>,
 }
 
 impl Program {
@@ -49,6 +54,9 @@ impl Program {
 
     /// The same by a clock that may be wrong, and with its tables where it ensures them: as often as that takes.
     pub(super) async fn begin<R: Release>(&self) -> Database {
+        if let Some(db) = &self.shared {
+            return db.clone();
+        }
         let skew = if self.world.once_in(2) { 0 } else { self.world.roll(160) as i64 - 80 };
         loop {
             // The store may be busy for longer than opening has patience.
@@ -152,15 +160,41 @@ impl<R: Release> Client<R> {
             Some(Err(error)) => return assert!(is_of_the_store(&error), "{error:?}"),
             None => return,
         };
-        let persons: Vec<_> = persons.into_iter().map(|found| Entity::Person(found.into_inner())).collect();
-        let named: Vec<_> = named.into_iter().map(|found| Entity::Person(found.into_inner())).collect();
-        let fans: Vec<_> = fans.into_iter().map(|found| Entity::Fan(found.into_inner())).collect();
-        for (found, kind) in [(persons, "p_"), (named, "p_"), (fans, "f_")] {
-            let keys = self.program.history.keys().into_iter().filter(|key| key.0 == club && key.1.starts_with(kind));
-            let keys: BTreeSet<Key> = keys.chain(found.iter().map(Entity::key)).collect();
-            let seen = |key: Key| (key.clone(), Effect::seen(found.iter().find(|entity| entity.key() == key).cloned()));
-            self.tell(begun, true, keys.into_iter().map(seen));
+        self.see(club, begun, "p_", persons.into_iter().map(|found| Entity::Person(found.into_inner())));
+        self.see(club, begun, "p_", named.into_iter().map(|found| Entity::Person(found.into_inner())));
+        self.see(club, begun, "f_", fans.into_iter().map(|found| Entity::Fan(found.into_inner())));
+        if self.program.ensures {
+            self.look_at_new(club).await;
         }
+    }
+
+    /// Reads a partition by an index that may be added meanwhile. Should a program without it write, whoever reads it hears of that within a
+    /// minute; until then it shows what was.
+    async fn look_at_new(&mut self, club: &str) {
+        let db = self.db.clone();
+        let work = async { Fan::by_nick().club(club).all(&db).await };
+        match Box::pin(self.mortal(work)).await {
+            Some(Ok(nicked)) => {
+                let begun = self.program.world.within(LATE);
+                self.see(club, begun, "f_", nicked.into_iter().map(|found| Entity::Fan(found.into_inner())));
+            }
+            Some(Err(error)) => {
+                let is_building = matches!(error.kind(), ErrorKind::IndexNotReady { .. });
+                assert!(is_building || is_of_the_store(&error), "{error:?}");
+            }
+            None => {}
+        }
+    }
+
+    /// Tells of all entities of a kind that a partition has.
+    fn see(&self, club: &str, begun: u64, kind: &str, found: impl IntoIterator<Item = Entity>) {
+        let found: Vec<Entity> = found.into_iter().collect();
+        let known = self.program.history.keys().into_iter();
+        let known: BTreeSet<Key> = known.filter(|key| key.0 == club && key.1.starts_with(kind)).collect();
+        let missing = known.into_iter().filter(|key| found.iter().all(|entity| entity.key() != *key));
+        let missing = missing.map(|key| (key, Effect::seen(None)));
+        let there = found.iter().map(|entity| (entity.key(), Effect::seen(Some(entity.clone()))));
+        self.tell(begun, true, there.chain(missing));
     }
 
     async fn single(&mut self, step: &Step) {

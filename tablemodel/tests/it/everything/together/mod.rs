@@ -163,7 +163,16 @@ impl Course {
     /// A program to which nothing happens.
     fn undisturbed(&self) -> Program {
         let (world, store, blobs) = (self.world.clone(), Arc::new(self.store.clone()), self.blobs.clone());
-        Program { world, store, blobs, mode: self.mode, history: self.history.clone(), death: u64::MAX, ensures: false }
+        Program {
+            world,
+            store,
+            blobs,
+            mode: self.mode,
+            history: self.history.clone(),
+            death: u64::MAX,
+            ensures: false,
+            shared: None,
+        }
     }
 
     /// A program that ensures its tables, and to which things happen.

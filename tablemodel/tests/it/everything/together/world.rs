@@ -32,6 +32,8 @@ struct Inner {
     /// By when they wake.
     sleepers: Mutex<BTreeMap<(Duration, u64), Waker>>,
     count: AtomicU64,
+    /// When each number was given.
+    given: Mutex<Vec<Duration>>,
 }
 
 struct Task {
@@ -61,6 +63,7 @@ impl World {
             begun: Mutex::default(),
             sleepers: Mutex::default(),
             count: AtomicU64::new(0),
+            given: Mutex::default(),
         }))
     }
 
@@ -80,7 +83,14 @@ impl World {
 
     /// A number that nothing before had.
     pub(super) fn next(&self) -> u64 {
+        self.0.given.lock().unwrap().push(self.0.clock.monotonic());
         self.0.count.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// The first number that was given within this time.
+    pub(super) fn within(&self, time: Duration) -> u64 {
+        let since = self.0.clock.monotonic().saturating_sub(time);
+        self.0.given.lock().unwrap().partition_point(|at| *at < since) as u64
     }
 
     /// A task of its own, which lives on whoever began it.
