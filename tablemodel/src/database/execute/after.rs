@@ -167,9 +167,11 @@ impl Run<'_> {
         let rests_on_copies = !plan.guards.is_empty() || !follows.is_empty() || self.copying.alone_from.is_some();
         let contributes = follows.iter().chain([plan]).any(|plan| plan.contributions().next().is_some());
         let moves = self.registered.setting.moving; // another took the key of a shadow, or left it
+        // One that is there by now was written with its entity meanwhile.
+        let is_back = error.kind() == StoreErrorKind::RowNotFound;
         match self.missing != missing || self.claims != claims || rests_on_copies || moves {
             true => Ok(Next::Again),
-            false if contributes => Ok(Next::Later), // another changed an aggregate there
+            false if contributes || is_back => Ok(Next::Later), // another changed an aggregate there
             false => Err(error.into()),
         }
     }

@@ -6,7 +6,10 @@ use tablemodel::{
     Consistency, Error, ErrorKind, Result,
     blob::ObjectStore,
     prelude::*,
-    store::{TableStore, clock::Sleep},
+    store::{
+        TableStore,
+        clock::{Clock, Sleep},
+    },
 };
 
 use super::{
@@ -18,6 +21,7 @@ use super::{
         steps::{Editable, SLOTS, Step},
     },
     history::{Effect, History},
+    wire::is_traced,
     world::{Skewed, World},
 };
 
@@ -303,6 +307,11 @@ impl<R: Release> Client<R> {
     fn settle(&mut self, begun: u64, calls: Vec<Call<'_, R>>, answer: Option<Result<()>>) {
         let deeds: Vec<_> = calls.iter().flat_map(|call| call.deeds.clone()).collect();
         self.program.history.count(answer.as_ref());
+        if let Some(Err(error)) = &answer
+            && is_traced()
+        {
+            eprintln!("{} program {}, from {begun}: {error:?}", self.program.world.clock().now(), self.number);
+        }
         match answer {
             None => self.tell(begun, false, deeds),
             Some(Ok(())) => {

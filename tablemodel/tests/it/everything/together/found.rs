@@ -54,6 +54,35 @@ async fn a_batch_takes_no_value_from_an_entity_that_it_saves_with_it() {
     assert!(db.verify().await.unwrap().is_clean());
 }
 
+/// That it is not there was written as what a copier rests on, and fell away against the caller's change of it.
+#[tokio::test]
+async fn a_batch_changes_nothing_that_is_gone_beside_one_that_copies_it() {
+    for mode in [Consistency::Azure, Consistency::Atomic] {
+        let db = match mode {
+            Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
+            Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
+        };
+        let mut read = db.insert(&team("Reds")).await.unwrap();
+        db.delete(read.clone()).await.unwrap();
+        let stage = stage(&db);
+        stage.settle().await;
+        read.title = "Blues".into();
+        for saves in [true, false] {
+            let mut batch = db.batch(Fan::in_partition("A"));
+            batch.insert(&fan(0));
+            if saves {
+                batch.save(&mut read)
+            } else {
+                batch.delete(read.clone())
+            };
+            let refused = batch.commit().await.unwrap_err();
+            let is_told = matches!(refused.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound);
+            assert!(is_told, "{mode:?}, {saves}: {refused:?}");
+            assert_eq!(stage.entities().await.len(), 0, "{mode:?}, {saves}");
+        }
+    }
+}
+
 fn person() -> Person {
     Person {
         club: "A".into(),

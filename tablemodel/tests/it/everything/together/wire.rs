@@ -192,8 +192,12 @@ fn unconditional(action: Action) -> Action {
 }
 
 /// For whoever looks into a seed.
+pub(super) fn is_traced() -> bool {
+    std::env::var_os("TABLEMODEL_TRACE").is_some()
+}
+
 fn trace(world: &World, number: u64, batches: &[Batch], result: &Result<Vec<Receipts>, StoreError>) {
-    if std::env::var_os("TABLEMODEL_TRACE").is_none() {
+    if !is_traced() {
         return;
     }
     let told = result.as_ref().err().map_or_else(|| "done".to_owned(), ToString::to_string);
