@@ -46,8 +46,9 @@ impl Run<'_> {
             return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
-        // Who wrote the entity meanwhile may have put there what was looked for in vain.
+        // Who wrote the entity meanwhile may have put there what was looked for in vain, and taken away what was found.
         self.missing.clear();
+        self.claims.clear();
         if plan.shared.contains(&failed.planned.row) {
             plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
             return Ok(Next::Later); // another changed a row that several entities meet in

@@ -7,9 +7,9 @@ use std::{fmt::Debug, marker::PhantomData};
 use tablemodel::{
     __private::{
         At, Codec, Component, EntitySchema, FieldError, FieldReader, FieldWriter, FullKey, IndexSchema, ModelRow,
-        PartitionOf, PathKind, PathQuery, PathState, Way,
+        PartitionOf, PathKind, PathQuery, PathState, Previous, Way,
     },
-    Complete, Result,
+    Complete, Result, Upgrade, UpgradeError,
     prelude::*,
 };
 
@@ -61,6 +61,8 @@ pub(super) trait Kept: Form<Of = Self> + Editable {
     const KEY: &'static [Component];
     /// How many of its indexes the release before had: those that were declared first.
     const INDEXES_BEFORE: usize;
+    /// Its older version, where it has one.
+    const WAS: Option<Was>;
 
     /// The path to the entity of a key, from its start.
     fn give(path: PathQuery, key: &Key) -> PathQuery;
@@ -80,21 +82,39 @@ impl Release for Newest {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before;
 
-impl Release for Before {
-    type Model = ModelBefore;
-    type Of<E: Kept> = Earlier<E>;
-    const IS_NEWEST: bool = false;
+/// The same, and its persons are of an older version.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Older;
+
+/// The newest, which reads the persons of that version.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Raised;
+
+const BEFORE: u8 = 0;
+const OLDER: u8 = 1;
+const RAISED: u8 = 2;
+
+macro_rules! released {
+    ($($release:ident $how:ident)*) => {$(
+        impl Release for $release {
+            type Model = ModelAs<$how>;
+            type Of<E: Kept> = As<E, $how>;
+            const IS_NEWEST: bool = false;
+        }
+    )*};
 }
 
-pub(super) struct ModelBefore;
+released! { Before BEFORE Older OLDER Raised RAISED }
 
-impl TableModel for ModelBefore {
+pub(super) struct ModelAs<const HOW: u8>;
+
+impl<const HOW: u8> TableModel for ModelAs<HOW> {
     const ENTITIES: &'static [&'static EntitySchema] = &[
-        Earlier::<Person>::SCHEMA,
-        Earlier::<Doc>::SCHEMA,
-        Earlier::<Team>::SCHEMA,
-        Earlier::<Fan>::SCHEMA,
-        Earlier::<Sponsor>::SCHEMA,
+        As::<Person, HOW>::SCHEMA,
+        As::<Doc, HOW>::SCHEMA,
+        As::<Team, HOW>::SCHEMA,
+        As::<Fan, HOW>::SCHEMA,
+        As::<Sponsor, HOW>::SCHEMA,
     ];
 
     fn from_row(row: ModelRow) -> Result<Self> {
@@ -102,17 +122,32 @@ impl TableModel for ModelBefore {
     }
 }
 
-/// An entity as the release before keeps it.
+/// An entity as another release keeps it.
 #[derive(Debug, Clone)]
-pub(super) struct Earlier<E>(E);
+pub(super) struct As<E, const HOW: u8>(E);
 
-impl<E: Kept> Earlier<E> {
-    const STORED: EntitySchema = before(E::SCHEMA, E::INDEXES_BEFORE);
+impl<E: Kept, const HOW: u8> As<E, HOW> {
+    const STORED: EntitySchema = match (HOW, E::WAS) {
+        (OLDER, Some(was)) => EntitySchema {
+            version: was.version,
+            discriminator: was.discriminator,
+            indexes: was.indexes,
+            ..before(E::SCHEMA, E::INDEXES_BEFORE)
+        },
+        (BEFORE | OLDER, _) => before(E::SCHEMA, E::INDEXES_BEFORE),
+        (_, Some(_)) => EntitySchema { previous: Some(Previous::of::<As<E, OLDER>, Self>()), ..same(E::SCHEMA) },
+        (_, None) => same(E::SCHEMA),
+    };
 }
 
-/// Without copies and aggregates, and with so many indexes.
-const fn before(schema: &'static EntitySchema, indexes: usize) -> EntitySchema {
-    let none: &[IndexSchema] = &[];
+impl<E, const HOW: u8> Upgrade<As<E, OLDER>> for As<E, HOW> {
+    fn upgrade(old: As<E, OLDER>) -> std::result::Result<Self, UpgradeError> {
+        Ok(Self(old.0))
+    }
+}
+
+/// The same format.
+const fn same(schema: &'static EntitySchema) -> EntitySchema {
     EntitySchema {
         entity_type: schema.entity_type,
         version: schema.version,
@@ -121,25 +156,67 @@ const fn before(schema: &'static EntitySchema, indexes: usize) -> EntitySchema {
         fields: schema.fields,
         partition: schema.partition,
         row: schema.row,
-        indexes: if indexes == 0 { none } else { schema.indexes.split_at(indexes).0 },
-        copies: &[],
-        aggregates: &[],
-        sharded: &[],
+        indexes: schema.indexes,
+        copies: schema.copies,
+        aggregates: schema.aggregates,
+        sharded: schema.sharded,
         adopt: schema.adopt,
         shape: schema.shape,
         reserved: schema.reserved,
         path: schema.path,
-        previous: None,
-        readable_by: None,
-        moves_to: None,
-        moved_from: None,
-        frozen: false,
-        added_to: &[],
-        reads: None,
+        previous: schema.previous,
+        readable_by: schema.readable_by,
+        moves_to: schema.moves_to,
+        moved_from: schema.moved_from,
+        frozen: schema.frozen,
+        added_to: schema.added_to,
+        reads: schema.reads,
     }
 }
 
-impl<E: Kept> TableEntity for Earlier<E> {
+/// Without copies and aggregates, and with so many indexes.
+const fn before(schema: &'static EntitySchema, indexes: usize) -> EntitySchema {
+    let indexes = schema.indexes.split_at(indexes).0;
+    EntitySchema { indexes, copies: &[], aggregates: &[], sharded: &[], ..same(schema) }
+}
+
+/// An index of an older version, beside its entity.
+const fn was(index: &IndexSchema, discriminator: &'static str) -> IndexSchema {
+    assert!(index.elsewhere.is_none());
+    IndexSchema {
+        name: index.name,
+        discriminator,
+        elsewhere: None,
+        row: index.row,
+        each: index.each,
+        cover: index.cover,
+        unique: index.unique,
+        when: index.when,
+        verified: index.verified,
+        store: index.store,
+    }
+}
+
+/// What an older version of an entity is called.
+#[derive(Clone, Copy)]
+pub(super) struct Was {
+    version: u32,
+    discriminator: &'static str,
+    indexes: &'static [IndexSchema],
+}
+
+const PERSON_WAS: Was = Was {
+    version: 1,
+    discriminator: "Person@1",
+    indexes: &[
+        was(&Person::SCHEMA.indexes[0], "Person.by_name@1"),
+        was(&Person::SCHEMA.indexes[1], "Person.by_zip@1"),
+        was(&Person::SCHEMA.indexes[2], "Person.actives@1"),
+        was(&Person::SCHEMA.indexes[3], "Person.by_seat@1"),
+    ],
+};
+
+impl<E: Kept, const HOW: u8> TableEntity for As<E, HOW> {
     const ENTITY_TYPE: &'static str = E::ENTITY_TYPE;
     const SCHEMA: &'static EntitySchema = &Self::STORED;
 
@@ -150,9 +227,13 @@ impl<E: Kept> TableEntity for Earlier<E> {
     fn read_fields(from: &FieldReader<'_>) -> std::result::Result<Self, FieldError> {
         E::read_fields(from).map(Self)
     }
+
+    fn read_copies(&mut self, from: &FieldReader<'_>) -> std::result::Result<(), FieldError> {
+        self.0.read_copies(from)
+    }
 }
 
-impl<E: Kept> Form for Earlier<E> {
+impl<E: Kept, const HOW: u8> Form for As<E, HOW> {
     type Of = E;
 
     fn of(entity: E) -> Self {
@@ -168,28 +249,28 @@ impl<E: Kept> Form for Earlier<E> {
     }
 
     fn at(key: &Key) -> impl To<Self> {
-        Keyed::<E>(E::give(PathQuery::new::<ByKey<E>>(), key), PhantomData)
+        Keyed::<Self>(E::give(PathQuery::new::<ByKey<Self>>(), key), PhantomData)
     }
 
     fn in_club(club: &str) -> PartitionOf<Self> {
-        PartitionOf::new(PathQuery::new::<ByKey<E>>().given::<String>(club))
+        PartitionOf::new(PathQuery::new::<ByKey<Self>>().given::<String>(club))
     }
 }
 
 /// The way by its key.
-struct ByKey<E>(PhantomData<fn() -> E>);
+struct ByKey<F>(PhantomData<fn() -> F>);
 
-impl<E: Kept> PathKind for ByKey<E> {
-    type Entity = Earlier<E>;
-    type Found = Stored<Earlier<E>>;
-    const WAY: Way = Way { index: None, components: E::KEY };
+impl<F: Form<Of: Kept>> PathKind for ByKey<F> {
+    type Entity = F;
+    type Found = Stored<F>;
+    const WAY: Way = Way { index: None, components: F::Of::KEY };
 }
 
-struct Keyed<E>(PathQuery, PhantomData<fn() -> E>);
+struct Keyed<F>(PathQuery, PhantomData<fn() -> F>);
 
-impl<E: Kept> Path for Keyed<E> {
-    type State = At<ByKey<E>, FullKey>;
-    type Found = Stored<Earlier<E>>;
+impl<F: Form<Of: Kept>> Path for Keyed<F> {
+    type State = At<ByKey<F>, FullKey>;
+    type Found = Stored<F>;
 
     fn query(&self) -> &PathQuery {
         &self.0
@@ -211,7 +292,7 @@ fn number<N: std::str::FromStr<Err: Debug>>(text: &str) -> N {
 
 /// Each entity with what its key holds, how many of its indexes are older, and the paths to it.
 macro_rules! kept {
-    ($($entity:ident, $key:expr, $indexes:literal, $at:ident: $path:expr, $give:expr, $club:ident: $query:expr;)*) => {$(
+    ($($entity:ident, $key:expr, $indexes:literal, $was:expr, $at:ident: $path:expr, $give:expr, $club:ident: $query:expr;)*) => {$(
         impl Form for $entity {
             type Of = Self;
 
@@ -239,6 +320,7 @@ macro_rules! kept {
         impl Kept for $entity {
             const KEY: &'static [Component] = $key;
             const INDEXES_BEFORE: usize = $indexes;
+            const WAS: Option<Was> = $was;
 
             fn give(path: PathQuery, $at: &Key) -> PathQuery {
                 let give: fn(PathQuery, &Key) -> PathQuery = $give;
@@ -249,23 +331,23 @@ macro_rules! kept {
 }
 
 kept! {
-    Person, &[part("Club"), part("Year"), part("Id")], 4,
+    Person, &[part("Club"), part("Year"), part("Id")], 4, Some(PERSON_WAS),
         key: Person::find().club(&key.0).year(number::<u16>(&key.1[2..7])).id(number::<u32>(&key.1[8..])),
         |path, key| path.given::<String>(&key.0).given::<u16>(number::<u16>(&key.1[2..7])).given::<u32>(number::<u32>(&key.1[8..])),
         club: Person::in_partition(club);
-    Doc, &[part("Club"), part("Id")], 1,
+    Doc, &[part("Club"), part("Id")], 1, None,
         key: Doc::find().club(&key.0).id(number::<u32>(&key.1[2..])),
         |path, key| path.given::<String>(&key.0).given::<u32>(number::<u32>(&key.1[2..])),
         club: Doc::in_partition(club);
-    Fan, &[part("Club"), part("Id")], 0,
+    Fan, &[part("Club"), part("Id")], 0, None,
         key: Fan::find().club(&key.0).id(number::<u32>(&key.1[2..])),
         |path, key| path.given::<String>(&key.0).given::<u32>(number::<u32>(&key.1[2..])),
         club: Fan::in_partition(club);
-    Team, &[part("Club")], 0,
+    Team, &[part("Club")], 0, None,
         key: Team::find().club(&key.0),
         |path, key| path.given::<String>(&key.0),
         club: Team::in_partition(club);
-    Sponsor, &[part("Id")], 0,
+    Sponsor, &[part("Id")], 0, None,
         key: Sponsor::find().id(number::<u8>(&key.0)),
         |path, key| path.given::<u8>(number::<u8>(&key.0)),
         club: Sponsor::in_partition(number::<u8>(club));

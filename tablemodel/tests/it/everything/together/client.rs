@@ -344,5 +344,6 @@ impl<R: Release> Client<R> {
 
 /// Nothing was done, for now.
 pub(super) fn is_of_the_store(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::LeaseExpired)
+    // Who knows no newer version leaves it alone.
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::LeaseExpired | ErrorKind::UnknownVersion)
 }

@@ -1,40 +1,39 @@
 //! A release that derives more than the one before takes its place: programs of both write, some of the older one late, while
 //! others build what is new, take it back, or die of it.
 
-use std::time::Duration;
+use std::{marker::PhantomData, time::Duration};
 
-use tablemodel::{
-    Error, ErrorKind, Result,
-    migrations::{Applied, Failure},
-    prelude::*,
-    store::clock::Sleep,
-};
+use tablemodel::{Error, ErrorKind, Result, migrations::Applied, prelude::*, store::clock::Sleep};
 
 use super::{
-    super::{Doc, Entity, Fan, Key, Person, release::Before},
+    super::{
+        Doc, Entity, Fan, Key, Person,
+        release::{Before, Form, Older, Raised},
+    },
     client::is_of_the_store,
     *,
 };
 
 /// Who builds what is new: with a program of the newest release, which may die.
-struct Operator {
+struct Operator<R> {
     program: Program,
     db: Database,
     /// How often all was built.
     built: usize,
+    release: PhantomData<R>,
 }
 
-impl Operator {
+impl<R: Release> Operator<R> {
     async fn new(program: Program) -> Self {
-        let db = program.begin::<Newest>().await;
-        Self { program, db, built: 0 }
+        let db = program.begin::<R>().await;
+        Self { program, db, built: 0, release: PhantomData }
     }
 
     /// What is done; none where the program died of it, and began anew.
     async fn mortal<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let done = self.program.world.mortal(std::pin::pin!(work), self.program.death * 10).await;
         if done.is_none() {
-            self.db = self.program.begin::<Newest>().await;
+            self.db = self.program.begin::<R>().await;
         }
         done
     }
@@ -92,7 +91,7 @@ fn is_taken_back(error: &Error) -> bool {
 
 impl Course {
     /// Programs of both releases, and one or two who build.
-    fn roll_out(&self) {
+    fn roll_out<Old: Release, New: Release>(&self) {
         let (fault, death) = (20 + self.world.roll(100), 200 + self.world.roll(2_000));
         let crowded = self.seed.is_multiple_of(2);
         let (older, late) = (1 + self.world.roll(3), self.world.roll(2));
@@ -101,7 +100,7 @@ impl Course {
             let pause = if number < older { 0 } else { 300 + self.world.roll(3_000) };
             self.world.begin(async move {
                 program.world.sleep(Duration::from_secs(pause)).await;
-                Box::pin(Client::<Before>::new(program, number).await.live(steps)).await;
+                Box::pin(Client::<Old>::new(program, number).await.live(steps)).await;
             });
         }
         for number in older + late..older + late + 1 + self.world.roll(2) {
@@ -109,7 +108,7 @@ impl Course {
             let pause = self.world.roll(1_200);
             self.world.begin(async move {
                 program.world.sleep(Duration::from_secs(pause)).await;
-                Box::pin(Client::<Newest>::new(program, number).await.live(steps)).await;
+                Box::pin(Client::<New>::new(program, number).await.live(steps)).await;
             });
         }
         for number in 100..101 + self.world.roll(2) {
@@ -117,7 +116,7 @@ impl Course {
             let history = self.history.clone();
             self.world.begin(async move {
                 program.world.sleep(Duration::from_secs(pause)).await;
-                let built = Operator::new(program).await.operate().await;
+                let built = Operator::<New>::new(program).await.operate().await;
                 history.count_as("built", built);
             });
         }
@@ -125,45 +124,51 @@ impl Course {
     }
 
     /// One program owns the store, first of the one release, then of the other: its tasks write while others of them build.
-    fn roll_out_at_once(&self) {
+    fn roll_out_at_once<Old: Release, New: Release>(&self) {
         let (fault, death) = (20 + self.world.roll(100), 200 + self.world.roll(2_000));
         let (crowded, count) = (self.seed.is_multiple_of(2), 1 + self.world.roll(3));
         for number in 0..count {
             let (program, steps) = (self.disturbed(number, fault, death), drawn(self.seed * 8 + number, crowded));
-            self.world.begin(async move { Box::pin(Client::<Before>::new(program, number).await.live(steps)).await });
+            self.world.begin(async move { Box::pin(Client::<Old>::new(program, number).await.live(steps)).await });
         }
         self.world.run();
         let (course, history) = (self.disturbed(100, fault, death), self.history.clone());
         let (world, seed, operators) = (self.world.clone(), self.seed, 1 + self.world.roll(2));
         let tasks = 1 + self.world.roll(4);
         self.world.begin(async move {
-            let db = Program { ensures: false, ..course.clone() }.begin::<Newest>().await;
+            let db = Program { ensures: false, ..course.clone() }.begin::<New>().await;
             let program = Program { shared: Some(db.clone()), ..course };
             for number in count..count + tasks {
                 let (program, steps) = (program.clone(), drawn(seed * 8 + number, crowded));
-                world.begin(async move { Box::pin(Client::<Newest>::new(program, number).await.live(steps)).await });
+                world.begin(async move { Box::pin(Client::<New>::new(program, number).await.live(steps)).await });
             }
             // Before that, there are no tables for what is new.
             while Box::pin(db.ensure_tables()).await.is_err() {}
             for _ in 0..operators {
                 let (program, history) = (program.clone(), history.clone());
-                world.begin(async move { history.count_as("built", Operator::new(program).await.operate().await) });
+                world.begin(
+                    async move { history.count_as("built", Operator::<New>::new(program).await.operate().await) },
+                );
             }
         });
         self.world.run();
     }
 
     /// Builds what is left, by a program to which nothing happens.
-    fn complete(&self) {
+    fn complete<New: Release>(&self) {
         let (program, history) = (self.undisturbed(), self.history.clone());
         self.world.begin(async move {
-            let db = program.open::<Newest>(0).await.expect("opened");
+            let db = program.open::<New>(0).await.expect("opened");
             db.ensure_tables().await.expect("tables");
             for round in 0.. {
                 assert!(round < 20, "it is never built: {:?}", db.migrations().plan().await);
                 match db.migrations().apply().await {
                     Ok(applied) if applied.is_complete() => break,
-                    Ok(_) => {}
+                    Ok(applied) => {
+                        for entity in applied.violations.iter().filter_map(|violation| named(&violation.detail)) {
+                            put_right::<New>(&db, &history, &program.world, entity).await;
+                        }
+                    }
                     Err(error) if is_taken_back(&error) => undo(&db).await.expect("taken back"),
                     // Somebody died who was taking it back.
                     Err(error) if is_running(&error) => program.world.sleep(Duration::from_secs(60)).await,
@@ -171,7 +176,7 @@ impl Course {
                 }
                 for failure in db.migrations().failures().await.expect("told") {
                     history.count_as("set aside", 1);
-                    put_right(&db, &history, &program.world, &failure).await;
+                    put_right::<New>(&db, &history, &program.world, (failure.key.partition, failure.key.row)).await;
                 }
                 db.migrations().retry_failures().await.expect("retried");
             }
@@ -180,9 +185,14 @@ impl Course {
     }
 }
 
+/// The entity that a violation names: `(PARTITION, ROW) has this unique value too`.
+fn named(detail: &str) -> Option<Key> {
+    let (partition, row) = detail.strip_suffix(" has this unique value too: change one of them")?.split_once(", ")?;
+    Some((partition.strip_prefix('(')?.to_owned(), row.strip_suffix(')')?.to_owned()))
+}
+
 /// Who has what another has too gives it up.
-async fn put_right(db: &Database, history: &History, world: &World, failure: &Failure) {
-    let key: Key = (failure.key.partition.clone(), failure.key.row.clone());
+async fn put_right<R: Release>(db: &Database, history: &History, world: &World, key: Key) {
     let edit: fn(&mut Entity) = |entity| match entity {
         Entity::Person(person) => person.email = None,
         Entity::Doc(doc) => doc.isbn = None,
@@ -190,38 +200,32 @@ async fn put_right(db: &Database, history: &History, world: &World, failure: &Fa
         Entity::Team(_) | Entity::Sponsor(_) => {}
     };
     let begun = world.next();
-    let number = |text: &str| text.parse::<u32>().expect("an id");
     let done = match &key.1[..2] {
-        "p_" => {
-            let path = Person::find().club(&key.0).year(number(&key.1[2..7]) as u16).id(number(&key.1[8..]));
-            Box::pin(db.update(path, |person| Ok(person.email = None))).await.map(drop)
-        }
-        "d_" => {
-            let path = Doc::find().club(&key.0).id(number(&key.1[2..]));
-            Box::pin(db.update(path, |doc| Ok(doc.isbn = None))).await.map(drop)
-        }
-        _ => {
-            let path = Fan::find().club(&key.0).id(number(&key.1[2..]));
-            Box::pin(db.update(path, |fan| Ok(fan.card = None))).await.map(drop)
-        }
+        "p_" => give_up::<R::Of<Person>>(db, &key, |person| person.email = None).await,
+        "d_" => give_up::<R::Of<Doc>>(db, &key, |doc| doc.isbn = None).await,
+        _ => give_up::<R::Of<Fan>>(db, &key, |fan| fan.card = None).await,
     };
     match done {
         Ok(()) => history.add(1_000, key, (begun, Some(world.next())), Effect::Edit(std::sync::Arc::new(edit))),
-        Err(error) => assert!(*error.kind() == ErrorKind::NotFound, "{failure:?}: {error:?}"),
+        Err(error) => assert!(*error.kind() == ErrorKind::NotFound, "{error:?}"),
     }
 }
 
+async fn give_up<F: Form>(db: &Database, key: &Key, edit: fn(&mut F::Of)) -> Result<()> {
+    Box::pin(db.update(F::at(key), |there| Ok(edit(there.it_mut())))).await.map(drop)
+}
+
 /// Every seed, and that it came to something.
-fn simulate_rollouts(mode: Consistency) {
+fn simulate_rollouts<Old: Release, New: Release>(mode: Consistency) {
     let mut all = std::collections::BTreeMap::new();
     for seed in seeds() {
         let _told = Told(seed, mode);
-        let course = Course::of::<Before>(seed, mode);
+        let course = Course::of::<Old>(seed, mode);
         match mode {
-            Consistency::Azure => course.roll_out(),
-            Consistency::Atomic => course.roll_out_at_once(),
+            Consistency::Azure => course.roll_out::<Old, New>(),
+            Consistency::Atomic => course.roll_out_at_once::<Old, New>(),
         }
-        course.complete();
+        course.complete::<New>();
         for (answer, times) in course.judge() {
             *all.entry(answer).or_insert(0) += times;
         }
@@ -236,10 +240,20 @@ fn simulate_rollouts(mode: Consistency) {
 
 #[test]
 fn a_release_takes_the_place_of_another_while_both_write() {
-    simulate_rollouts(Consistency::Azure);
+    simulate_rollouts::<Before, Newest>(Consistency::Azure);
 }
 
 #[test]
 fn a_release_takes_over_a_store_of_its_own_while_it_writes() {
-    simulate_rollouts(Consistency::Atomic);
+    simulate_rollouts::<Before, Newest>(Consistency::Atomic);
+}
+
+#[test]
+fn a_release_of_a_newer_version_takes_the_place_of_another_while_both_write() {
+    simulate_rollouts::<Older, Raised>(Consistency::Azure);
+}
+
+#[test]
+fn a_release_of_a_newer_version_takes_over_a_store_of_its_own_while_it_writes() {
+    simulate_rollouts::<Older, Raised>(Consistency::Atomic);
 }
