@@ -47,6 +47,12 @@ impl Database {
         Ok(None)
     }
 
+    /// Whether what this property of the target should say can be told: all that count in it are known, and keep it.
+    pub(super) fn is_told(&self, target: &'static EntitySchema, property: &str, strict: bool) -> Result<bool> {
+        let is_beyond = self.registered(target)?.counted_beyond.iter().any(|beyond| beyond == property);
+        Ok(!is_beyond && self.not_kept(target, property, strict)?.is_none())
+    }
+
     /// The aggregate in this property of the target, if rows that may be left of older versions of a source add to it otherwise.
     pub(super) fn mixed_in(&self, target: &EntitySchema, property: &str) -> Result<Option<&'static AggregateSchema>> {
         for source in self.model().iter().copied().filter(|source| source.has_ancestors()) {

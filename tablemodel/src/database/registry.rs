@@ -38,6 +38,8 @@ pub(crate) const SCHEMA_TABLE: &str = "tmschema";
 pub(super) const PARTITION: &str = "s";
 /// The row that counts the changes of states.
 pub(super) const EPOCH: &str = "epoch";
+/// What the rows of states begin with.
+const INDEX: &str = "index|";
 /// How many rows of states a batch has room for, beside the epoch and the record of a migration.
 pub(super) const MOST_CHANGES: usize = limits::MAX_BATCH_OPERATIONS - 2;
 const FORMAT: i64 = 1;
@@ -129,7 +131,7 @@ pub(super) fn entity_row(schema: &EntitySchema) -> String {
 }
 
 pub(super) fn index_row(entity: &str, index: &str) -> String {
-    format!("index|{entity}|{index}")
+    format!("{INDEX}{entity}|{index}")
 }
 
 /// The number of changes of states so far.
@@ -219,7 +221,7 @@ pub(super) fn is_taken(entity: &str, name: &str, rows: &HashMap<String, Row>) ->
         return Ok(false);
     }
     let own = index_row(entity, name);
-    let others = rows.iter().filter(|(key, _)| key.starts_with("index|") && **key != own);
+    let others = rows.iter().filter(|(key, _)| key.starts_with(INDEX) && **key != own);
     for (_, row) in others.filter(|(key, _)| key.rsplit('|').next() == Some(name)) {
         if state(row)? != IndexState::Absent {
             return Ok(true);
@@ -231,6 +233,25 @@ pub(super) fn is_taken(entity: &str, name: &str, rows: &HashMap<String, Row>) ->
 /// The target and the property of the aggregate of this name, if the name is of one.
 pub(super) fn place_of(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix('~')?.split_once('.')
+}
+
+/// The properties of the entity in which programs count that have an aggregate which this one's model does not name.
+fn counted_beyond(
+    model: &[&'static EntitySchema],
+    target: &'static EntitySchema,
+    rows: &HashMap<String, Row>,
+) -> Result<Vec<String>> {
+    let mut properties = Vec::new();
+    for (key, row) in rows {
+        let Some((source, name)) = key.strip_prefix(INDEX).and_then(|key| key.split_once('|')) else { continue };
+        let Some((_, property)) = place_of(name).filter(|(entity, _)| *entity == target.entity_type) else { continue };
+        let mut own = model.iter().copied().filter(|schema| schema.entity_type == source);
+        let is_named = own.any(|source| followers(source).any(|own| own == name));
+        if !is_named && state(row)? != IndexState::Absent {
+            properties.push(property.to_owned());
+        }
+    }
+    Ok(properties)
 }
 
 /// The rows that are not there yet. The indexes of an entity that is new to the store are complete from the start,

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
-use super::{beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
+use super::{beyond, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
 use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
@@ -37,6 +37,8 @@ pub(crate) struct Registered {
     /// The same, and those that only older versions of it have, where rows of its version are still written: what this program writes
     /// is not in them.
     pub(crate) lacked: Vec<String>,
+    /// Its properties in which others count, by aggregates that the program's model does not name: what they come to cannot be told.
+    pub(crate) counted_beyond: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
     pub(crate) rewritten: Option<u32>,
     /// The changes of states that this knows of.
@@ -144,6 +146,7 @@ pub(super) fn registered(
         },
         beyond: beyond(schema, rows)?,
         lacked: lacked(schema, rows)?,
+        counted_beyond: counted_beyond(model, schema, rows)?,
         rewritten: rewrites::newest(schema.entity_type, rows)?,
         epoch: epoch(rows),
         closed: moved::closed(schema, rows),

@@ -121,11 +121,11 @@ impl Check {
                 }
                 (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
                     check.derived += 1;
-                    // One that the model dropped is another program's to keep, until it is contracted.
+                    // One that the model dropped, or has not yet, is another program's to keep.
                     let property = name.trim_start_matches('~');
                     let is_held = schema.property(property).is_some_and(|property| property.aggregate)
                         || schema.sharded(property).is_some();
-                    if is_held && db.not_kept(schema, property, check.strict)?.is_none() {
+                    if is_held && db.is_told(schema, property, check.strict)? {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }

@@ -83,7 +83,7 @@ impl Check {
         for into in aggregate::held(schema, &image.key.row) {
             // A version that does not hold it leaves that to its cell.
             let holds = image.schema.property(into.property.property).is_some_and(|property| property.aggregate);
-            if holds && db.not_kept(schema, into.property.property, strict)?.is_none() {
+            if holds && db.is_told(schema, into.property.property, strict)? {
                 self.totals.add_target(into);
                 self.targets.insert(image.key.row.clone(), (image.fields.clone(), sequence));
             }

@@ -10,13 +10,14 @@ use std::{
 
 use futures_util::FutureExt;
 use tablemodel::{
-    Consistency, ErrorKind,
+    Consistency, ErrorKind, Violation, ViolationKind,
     prelude::*,
     testing::{Fault, Script, TestDatabase},
 };
 
 use super::super::{
     Fan, Model, Person, Team,
+    release::{Before, Release},
     rooms::{assert_exact, stage},
 };
 use crate::stall::Program;
@@ -81,6 +82,35 @@ async fn a_batch_changes_nothing_that_is_gone_beside_one_that_copies_it() {
             assert_eq!(stage.entities().await.len(), 0, "{mode:?}, {saves}");
         }
     }
+}
+
+/// A program without an aggregate, an index or a list took what they hold for something that nobody wants.
+#[tokio::test]
+async fn a_release_before_repairs_nothing_that_only_a_later_one_keeps() {
+    let mut undelivered = 0;
+    for crash in 0..8 {
+        let db = TestDatabase::new::<Model>().await.unwrap();
+        db.insert(&team("Reds")).await.unwrap();
+        db.insert(&person()).await.unwrap();
+        let mut fan = db.insert(&fan(0)).await.unwrap();
+        fan.nick = "Bee".into();
+        db.fail(Script::new().at(crash, Fault::CrashAfter));
+        let _ = db.save(&mut fan).await;
+        db.fail(Script::new());
+        let old = db.reopen::<<Before as Release>::Model>().await.unwrap();
+        db.clock().advance(Duration::from_secs(3_600));
+        let before = old.verify().await.unwrap();
+        old.repair().await.unwrap();
+        let is_undelivered = |violation: &&Violation| violation.kind == ViolationKind::Undelivered;
+        undelivered += before.violations.iter().filter(is_undelivered).count();
+        assert!(before.violations.iter().all(|violation| is_undelivered(&violation)), "{:#?}", before.violations);
+        let stage = stage(&db.reopen::<Model>().await.unwrap());
+        stage.settle().await;
+        assert_exact(&stage, &format!("died after call {crash}")).await;
+        let team = Team::find().club("A").one(&stage.db).await.unwrap().expect("there");
+        assert_eq!(team.members, 1, "died after call {crash}");
+    }
+    assert!(undelivered > 0, "all was delivered");
 }
 
 fn person() -> Person {

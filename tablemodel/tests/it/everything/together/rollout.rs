@@ -170,8 +170,10 @@ impl Course {
                         }
                     }
                     Err(error) if is_taken_back(&error) => undo(&db).await.expect("taken back"),
-                    // Somebody died who was taking it back.
-                    Err(error) if is_running(&error) => program.world.sleep(Duration::from_secs(60)).await,
+                    // Somebody died who was taking it back, or over a value.
+                    Err(error) if is_running(&error) || *error.kind() == ErrorKind::Unavailable => {
+                        program.world.sleep(Duration::from_secs(60)).await
+                    }
                     Err(error) => panic!("{error:?}: {:?}", db.relay().poisoned().await),
                 }
                 for failure in db.migrations().failures().await.expect("told") {
