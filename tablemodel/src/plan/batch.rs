@@ -292,6 +292,9 @@ impl BatchPlan {
         if self.is_gone(&old.key().row) {
             return stale("an earlier change of the batch takes the entity away");
         }
+        if self.is_told_gone(&old.key().row) {
+            return stale("the entity is gone; what was read before is not current");
+        }
         let Some(left) = self.left_at(&old.key().row) else { return as_it_is };
         if left.born {
             return stale("an earlier change of the batch inserts the entity; what was read before is not current");
@@ -302,6 +305,12 @@ impl BatchPlan {
             Change::Save { new, .. } => Change::Save { old, new: new.clone() },
             _ => Change::Delete { schema: change.schema(), old },
         }))
+    }
+
+    /// Whether an entity of the batch that copies it rests on that it is not there.
+    fn is_told_gone(&self, row: &str) -> bool {
+        let is_absent = |planned: &PlannedRow| matches!(planned.action, Action::Insert(_));
+        self.planned(row).is_some_and(|planned| planned.role == Role::Source && is_absent(planned))
     }
 
     /// That no entity of the batch takes a value that another, by what was read, still has.

@@ -126,10 +126,6 @@ impl Rows {
         {
             return Err(twice(&row, "two states of the row were given; one of them is not current"));
         }
-        let is_told_gone = first.planned.role == Role::Source && matches!(first.planned.action, Action::Insert(_));
-        if is_told_gone && matched(&row.planned.action).is_some() {
-            return Err(twice(&row, "a state of the row was given, and it is not there"));
-        }
         if releases && let Some(taker) = first.planned.action.properties().filter(|taker| is_other(taker, owner)) {
             // Two entities exchange a value: the first took it before the second let it go.
             let condition = match read {

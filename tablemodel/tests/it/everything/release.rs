@@ -23,6 +23,8 @@ pub(super) trait Release: Debug + Clone + Send + Sync + 'static {
     type Of<E: Kept>: Form<Of = E>;
     /// Whether its paths are those that the derive made.
     const IS_NEWEST: bool;
+    /// Whether it has less than the others.
+    const LACKS: bool;
 }
 
 /// A path to one entity.
@@ -76,6 +78,7 @@ impl Release for Newest {
     type Model = Model;
     type Of<E: Kept> = E;
     const IS_NEWEST: bool = true;
+    const LACKS: bool = false;
 }
 
 /// The one before: of what is derived it knows some indexes beside their entities.
@@ -100,6 +103,7 @@ macro_rules! released {
             type Model = ModelAs<$how>;
             type Of<E: Kept> = As<E, $how>;
             const IS_NEWEST: bool = false;
+            const LACKS: bool = $how != RAISED;
         }
     )*};
 }

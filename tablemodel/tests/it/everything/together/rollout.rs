@@ -18,7 +18,7 @@ use super::{
 struct Operator<R> {
     program: Program,
     db: Database,
-    /// How often all was built.
+    /// How often all was built, or taken away.
     built: usize,
     release: PhantomData<R>,
 }
@@ -46,6 +46,11 @@ impl<R: Release> Operator<R> {
             let result = match world.roll(8) {
                 0 => Box::pin(self.mortal(undo(&db))).await,
                 1 => Box::pin(self.mortal(async { db.migrations().retry_failures().await.map(drop) })).await,
+                _ if R::LACKS => {
+                    let contracted = Box::pin(self.mortal(contract(&db))).await;
+                    self.built += usize::from(matches!(&contracted, Some(Ok(()))));
+                    contracted
+                }
                 _ => {
                     let applied = Box::pin(self.mortal(apply(&db, &world))).await;
                     self.built += usize::from(matches!(&applied, Some(Ok(applied)) if applied.is_complete()));
@@ -63,6 +68,10 @@ impl<R: Release> Operator<R> {
 
 async fn undo(db: &Database) -> Result<()> {
     db.migrations().rollback().await.map(drop)
+}
+
+async fn contract(db: &Database) -> Result<()> {
+    db.migrations().contract().await.map(drop)
 }
 
 async fn apply(db: &Database, world: &World) -> Result<Applied> {
@@ -154,6 +163,26 @@ impl Course {
         self.world.run();
     }
 
+    /// Takes away what a release lacks, by a program to which nothing happens.
+    fn contract<New: Release>(&self) {
+        let program = self.undisturbed();
+        self.world.begin(async move {
+            let db = program.open::<New>(0).await.expect("opened");
+            for round in 0.. {
+                assert!(round < 20, "it never goes: {:?}", db.migrations().plan().await);
+                match contract(&db).await {
+                    Ok(()) => break,
+                    Err(error) if is_taken_back(&error) => undo(&db).await.expect("taken back"),
+                    Err(error) if is_running(&error) || *error.kind() == ErrorKind::Unavailable => {
+                        program.world.sleep(Duration::from_secs(60)).await;
+                    }
+                    Err(error) => panic!("{error:?}: {:?}", db.relay().poisoned().await),
+                }
+            }
+        });
+        self.world.run();
+    }
+
     /// Builds what is left, by a program to which nothing happens.
     fn complete<New: Release>(&self) {
         let (program, history) = (self.undisturbed(), self.history.clone());
@@ -218,7 +247,7 @@ async fn give_up<F: Form>(db: &Database, key: &Key, edit: fn(&mut F::Of)) -> Res
 }
 
 /// Every seed, and those that found something; and that they came to something.
-fn simulate_rollouts<Old: Release, New: Release>(mode: Consistency, found: &[u64]) {
+fn simulate_rollouts<Old: Release, New: Release>(mode: Consistency, found: &[u64], met: &[&str]) {
     let mut all = std::collections::BTreeMap::new();
     for seed in seeds().chain(found.iter().copied()) {
         let _told = Told(seed, mode);
@@ -227,7 +256,12 @@ fn simulate_rollouts<Old: Release, New: Release>(mode: Consistency, found: &[u64
             Consistency::Azure => course.roll_out::<Old, New>(),
             Consistency::Atomic => course.roll_out_at_once::<Old, New>(),
         }
-        course.complete::<New>();
+        if New::LACKS {
+            course.contract::<New>();
+            course.complete::<Old>();
+        } else {
+            course.complete::<New>();
+        }
         for (answer, times) in course.judge() {
             *all.entry(answer).or_insert(0) += times;
         }
@@ -235,27 +269,42 @@ fn simulate_rollouts<Old: Release, New: Release>(mode: Consistency, found: &[u64
     if seeds().count() < 40 {
         return; // so few need not meet all of it
     }
-    for answer in ["done", "died", "built", "set aside"] {
-        assert!(all.contains_key(answer), "{answer} never came: {all:?}");
+    for answer in met {
+        assert!(all.contains_key(*answer), "{answer} never came: {all:?}");
     }
 }
 
+/// What comes while something is built.
+const BUILT: &[&str] = &["done", "died", "built", "set aside"];
+/// What comes while something is taken away.
+const DROPPED: &[&str] = &["done", "died", "built"];
+
 #[test]
 fn a_release_takes_the_place_of_another_while_both_write() {
-    simulate_rollouts::<Before, Newest>(Consistency::Azure, &[49, 372]);
+    simulate_rollouts::<Before, Newest>(Consistency::Azure, &[49, 372], BUILT);
 }
 
 #[test]
 fn a_release_takes_over_a_store_of_its_own_while_it_writes() {
-    simulate_rollouts::<Before, Newest>(Consistency::Atomic, &[278, 834, 1644, 1958]);
+    simulate_rollouts::<Before, Newest>(Consistency::Atomic, &[278, 834, 1644, 1958], BUILT);
 }
 
 #[test]
 fn a_release_of_a_newer_version_takes_the_place_of_another_while_both_write() {
-    simulate_rollouts::<Older, Raised>(Consistency::Azure, &[187, 193]);
+    simulate_rollouts::<Older, Raised>(Consistency::Azure, &[187, 193], BUILT);
 }
 
 #[test]
 fn a_release_of_a_newer_version_takes_over_a_store_of_its_own_while_it_writes() {
-    simulate_rollouts::<Older, Raised>(Consistency::Atomic, &[240]);
+    simulate_rollouts::<Older, Raised>(Consistency::Atomic, &[240], BUILT);
+}
+
+#[test]
+fn a_release_that_drops_takes_the_place_of_another_while_both_write() {
+    simulate_rollouts::<Newest, Before>(Consistency::Azure, &[], DROPPED);
+}
+
+#[test]
+fn a_release_that_drops_takes_over_a_store_of_its_own_while_it_writes() {
+    simulate_rollouts::<Newest, Before>(Consistency::Atomic, &[], DROPPED);
 }
