@@ -82,12 +82,17 @@ async fn apply(db: &Database, world: &World) -> Result<Applied> {
 
 /// It goes on when it is called again.
 fn is_of_migrations(error: &Error) -> bool {
-    let is_nothing_there = *error.kind() == ErrorKind::NotFound;
+    let is_nothing_there = *error.kind() == ErrorKind::NotFound || is_contracting(error);
     is_of_the_store(error)
         || is_running(error)
         || is_nothing_there
         || is_taken_back(error)
         || *error.kind() == ErrorKind::OutcomeUnknown
+}
+
+/// There is no way back from that.
+fn is_contracting(error: &Error) -> bool {
+    *error.kind() == ErrorKind::Unsupported && error.to_string().contains("call `contract`")
 }
 
 fn is_running(error: &Error) -> bool {
