@@ -236,14 +236,14 @@ impl Database {
     }
 
     /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away. Tells whether that is all: rows
-    /// of indexes that the program does not have are left to one that has them, and with them the outbox row.
+    /// of indexes that the program does not have, and copies, are left to one that has them, and with them the outbox row.
     ///
     /// By the states that are known as it begins, held until it is over: what they say is not written once they have moved on too far.
     pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<bool> {
         self.hold_lease().await?;
         let states = self.0.registry.enter();
         let registered = self.registered(outgoing.schema)?;
-        if outgoing.intent.entries.iter().any(|entry| registered.beyond.contains(&entry.index)) {
+        if registered.leaves(&outgoing.intent) {
             let mut own = outgoing.clone();
             own.intent.entries.retain(|entry| !registered.beyond.contains(&entry.index));
             return self.bring(&own, &states).await.map(|_| false);

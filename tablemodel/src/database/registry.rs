@@ -235,23 +235,37 @@ pub(super) fn place_of(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix('~')?.split_once('.')
 }
 
+/// The states of what programs keep that this one's model does not name, each with its name.
+fn kept_beyond<'r>(
+    model: &[&'static EntitySchema],
+    rows: &'r HashMap<String, Row>,
+) -> impl Iterator<Item = (&'r str, &'r Row)> {
+    rows.iter().filter_map(move |(key, row)| {
+        let (entity, name) = key.strip_prefix(INDEX)?.split_once('|')?;
+        let own = model.iter().find(|schema| schema.entity_type == entity);
+        let is_named = own.is_some_and(|schema| followers(schema).any(|own| own == name));
+        (!is_named && !matches!(state(row), Ok(IndexState::Absent))).then_some((name, row))
+    })
+}
+
+/// Whether programs keep a copy, which this one's model does not name, of an entity in its table.
+fn copied_beyond(model: &[&'static EntitySchema], source: &'static EntitySchema, rows: &HashMap<String, Row>) -> bool {
+    let is_copy = |name: &str| {
+        let is_other = place_of(name).is_some() || rewrites::version(name).is_some() || is_move(name);
+        name.starts_with('~') && !is_other
+    };
+    let is_here = |row: &Row| matches!(row.properties.get("Table"), Some(ValueRef::String(table)) if table.eq_ignore_ascii_case(source.table));
+    kept_beyond(model, rows).any(|(name, row)| is_copy(name) && is_here(row))
+}
+
 /// The properties of the entity in which programs count that have an aggregate which this one's model does not name.
 fn counted_beyond(
     model: &[&'static EntitySchema],
     target: &'static EntitySchema,
     rows: &HashMap<String, Row>,
-) -> Result<Vec<String>> {
-    let mut properties = Vec::new();
-    for (key, row) in rows {
-        let Some((source, name)) = key.strip_prefix(INDEX).and_then(|key| key.split_once('|')) else { continue };
-        let Some((_, property)) = place_of(name).filter(|(entity, _)| *entity == target.entity_type) else { continue };
-        let mut own = model.iter().copied().filter(|schema| schema.entity_type == source);
-        let is_named = own.any(|source| followers(source).any(|own| own == name));
-        if !is_named && state(row)? != IndexState::Absent {
-            properties.push(property.to_owned());
-        }
-    }
-    Ok(properties)
+) -> Vec<String> {
+    let places = kept_beyond(model, rows).filter_map(|(name, _)| place_of(name));
+    places.filter(|(entity, _)| *entity == target.entity_type).map(|(_, property)| property.to_owned()).collect()
 }
 
 /// The rows that are not there yet. The indexes of an entity that is new to the store are complete from the start,

@@ -297,15 +297,14 @@ impl Relay {
         Ok(())
     }
 
-    /// Whether the row names an index that this program does not have: what is wanted of it only a newer one knows. `None` where the
+    /// Whether the row names an index or a copy that this program does not have: what is wanted of it only a newer one knows. `None` where the
     /// entity is none of this program's any more: it has moved.
     fn is_beyond(&self, schema: &'static EntitySchema, row: &Row) -> Option<bool> {
         let registered = self.db.registered(schema).ok()?;
-        if registered.beyond.is_empty() || row.key.row.starts_with(INTENT) {
+        if (registered.beyond.is_empty() && !registered.copied_beyond) || row.key.row.starts_with(INTENT) {
             return Some(false);
         }
-        let names = |intent: Intent| intent.entries.iter().any(|entry| registered.beyond.contains(&entry.index));
-        Some(Intent::read(row).is_ok_and(names))
+        Some(Intent::read(row).is_ok_and(|intent| registered.leaves(&intent)))
     }
 
     fn schema_of(&self, table: &str, row: &Row) -> Option<&'static EntitySchema> {

@@ -8,7 +8,7 @@ mod shared;
 
 use std::{borrow::Cow, collections::HashSet};
 
-use tablemodel_store::{Action, DateTime, Properties, Row, RowKey};
+use tablemodel_store::{Action, DateTime, ETag, Properties, Row, RowKey};
 
 use self::later::Later;
 pub(crate) use self::{
@@ -267,6 +267,11 @@ impl BatchPlan {
         Some(&self.rows.get(self.position(row)?)?.planned)
     }
 
+    /// The state of the entity that the batch rests on; none of one that it inserts.
+    pub(crate) fn state_of(&self, row: &str) -> Option<ETag> {
+        self.planned(row).and_then(|planned| matched(&planned.action)).cloned()
+    }
+
     /// Whether the entity with this row key goes, or leaves the key.
     pub(crate) fn takes_away(&self, row: &str) -> bool {
         let is_gone = |action: &Action| match action.properties() {
@@ -348,8 +353,9 @@ impl BatchPlan {
     }
 }
 
-/// Rows of other partitions that were looked for in vain.
-pub(crate) type Missing = HashSet<(Away, String)>;
+/// Rows of other partitions that were looked for in vain, each with the state of the entity beside which that was: of another state
+/// it says nothing.
+pub(crate) type Missing = HashSet<(Away, String, Option<ETag>)>;
 
 /// Whether no entity was there before the change: what a caller read of one cannot be this one.
 fn is_new(change: &Change, before: &dyn Before) -> bool {

@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{Action, Condition, DateTime, ETag, Properties, PropertyName, Row, RowKey, ValueRef};
 
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
-        batch::BatchAway,
+        batch::{BatchAway, BatchPlan, Missing},
         entries::Away,
         system::{self, RowKind},
     },
@@ -75,6 +75,23 @@ impl Net<'_> {
     /// Where the claim stands.
     pub(crate) fn place(&self) -> (Away, String) {
         (self.first.row.away.clone(), self.first.row.row.clone())
+    }
+
+    /// What is known of it. That there is none was true beside the entity as it was then.
+    pub(crate) fn known<'k>(
+        &self,
+        claims: &'k KnownClaims,
+        missing: &Missing,
+        plan: &BatchPlan,
+    ) -> Option<&'k Option<Row>> {
+        let known = claims.get(&self.place())?;
+        (known.is_some() || missing.contains(&self.missing(plan))).then_some(known)
+    }
+
+    /// That there is no claim, beside the entity as the plan has it.
+    pub(crate) fn missing(&self, plan: &BatchPlan) -> (Away, String, Option<ETag>) {
+        let ((away, row), owner) = (self.place(), self.holder.unwrap_or(&self.first.row.owner));
+        (away, row, plan.state_of(owner))
     }
 
     /// The one write of it, in one commit with the entities; `known` holds only what they may overwrite.

@@ -46,9 +46,6 @@ impl Run<'_> {
             return self.after_away(error, plan, follows).await;
         }
         let Some(failed) = failed_row(&error, plan) else { return self.after_away(error, plan, follows).await };
-        // Who wrote the entity meanwhile may have put there what was looked for in vain, and taken away what was found.
-        self.missing.clear();
-        self.claims.clear();
         if plan.shared.contains(&failed.planned.row) {
             plan.shared.iter().for_each(|row| drop(self.known.remove(row)));
             return Ok(Next::Later); // another changed a row that several entities meet in
@@ -145,23 +142,21 @@ impl Run<'_> {
         plan: &BatchPlan,
         follows: &[BatchPlan],
     ) -> Result<Next> {
-        let (missing, claims) = (std::mem::take(&mut self.missing), std::mem::take(&mut self.claims));
+        let (missing, claims) = (self.missing.len(), std::mem::take(&mut self.claims));
         for plan in follows.iter().chain([plan]) {
             for net in nets(&plan.away)? {
                 self.read_claim(&net, plan).await?;
             }
         }
-        let joined = self.places.iter().flat_map(|plan| &plan.away);
-        let all = follows.iter().chain([plan]).flat_map(|plan| &plan.away).chain(joined);
-        for away in all.filter(|away| away.claimed().is_none() && away.aggregate().is_none()) {
-            let (place, row) = (&away.row.away, &away.row.row);
-            let table = self.db.table_name(place.table);
-            let key = RowKey::new(place.partition.clone(), row.clone());
-            if self.db.get_row(&table, &key).await?.is_none()
-                && self.missing.insert((place.clone(), row.clone()))
-                && away.row.was
-                && !missing.contains(&(place.clone(), row.clone()))
-            {
+        let mut rows = Vec::new();
+        for plan in follows.iter().chain([plan]).chain(&self.places) {
+            let plain = plan.away.iter().filter(|away| away.claimed().is_none() && away.aggregate().is_none());
+            rows.extend(plain.map(|away| (away.clone(), plan.state_of(&away.row.owner))));
+        }
+        for (away, state) in rows {
+            let key = RowKey::new(away.row.away.partition.clone(), away.row.row.clone());
+            let there = self.db.get_row(&self.db.table_name(away.row.away.table), &key).await?;
+            if there.is_none() && self.missing.insert((away.row.away, away.row.row, state)) && away.row.was {
                 tracing::warn!(entity = away.schema.entity_type, key = %key, "an index row was not as its entity says; repaired");
             }
         }
@@ -170,7 +165,7 @@ impl Run<'_> {
         let moves = self.registered.setting.moving; // another took the key of a shadow, or left it
         // One that is there by now was written with its entity meanwhile.
         let is_back = error.kind() == StoreErrorKind::RowNotFound;
-        match self.missing != missing || self.claims != claims || rests_on_copies || moves {
+        match self.missing.len() > missing || self.claims != claims || rests_on_copies || moves {
             true => Ok(Next::Again),
             false if contributes || is_back => Ok(Next::Later), // another changed an aggregate there
             false => Err(error.into()),

@@ -50,7 +50,8 @@ impl Run<'_> {
     /// Claims that a plan lets go without knowing whose they are: those of an index that is being built.
     pub(in crate::database) async fn read_claims(&mut self, plan: &BatchPlan) -> Result<()> {
         for net in nets(&plan.away)? {
-            if net.holder.is_none() && net.taker.is_none() && !self.claims.contains_key(&net.place()) {
+            let is_known = net.known(&self.claims, &self.missing, plan).is_some();
+            if net.holder.is_none() && net.taker.is_none() && !is_known {
                 self.read_claim(&net, plan).await?;
             }
         }
@@ -72,6 +73,9 @@ impl Run<'_> {
             }
             None => self.db.own_claim(net.first, ours).await?,
         };
+        if found.is_none() {
+            self.missing.insert(net.missing(plan));
+        }
         self.claims.insert(net.place(), found);
         Ok(())
     }

@@ -44,7 +44,10 @@ impl Run<'_> {
         }
         self.known = Known::new();
         // One whose index or aggregate lapsed may not know of it yet.
-        self.db.look_at_states().await
+        match self.db.look_at_states().await {
+            Err(error) if !error.is_retryable() => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -54,7 +54,8 @@ fn undoes(db: &Database, record: &Record) -> Result<()> {
 }
 
 /// What takes away what the model dropped is another matter, also where it was begun.
-fn takes_back(_: &Database, record: &Record) -> Result<()> {
+fn takes_back(db: &Database, record: &Record) -> Result<()> {
+    check_moves(db, &record.steps)?;
     if !record.undo || record.taken_back.is_some() {
         return Ok(());
     }
@@ -63,6 +64,21 @@ fn takes_back(_: &Database, record: &Record) -> Result<()> {
         false => format!("migration {} takes away what the model dropped", record.id),
     };
     Err(Error::unsupported(format!("{what}, and there is no way back: call `contract`")))
+}
+
+/// Rows of a form that entities move to are known to programs that know of the move.
+fn check_moves(db: &Database, steps: &[(String, String)]) -> Result<()> {
+    let is_known = |entity: &str, name: &str| {
+        let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+        schema.is_some_and(|schema| schema.moves_to.as_ref().is_some_and(|moved| moved.name() == name))
+    };
+    match steps.iter().find(|(entity, name)| is_move(name) && !is_known(entity, name)) {
+        Some((entity, _)) => {
+            let detail = "and this program's model does not say where: roll back with one that knows of the move";
+            Err(Error::unsupported(format!("`{entity}` moves to other keys, {detail}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Of what is taken away, that which the program's model does not have: then no live program may have it.
@@ -81,7 +97,10 @@ pub(super) struct Undo;
 impl Undo {
     pub(super) async fn rollback(db: &Database, stop: &Stop) -> Result<Contracted> {
         let wanted = |rows: &Rows| match rows.last()? {
-            Some(last) if !last.undo => Ok(Some((last.steps, Work::TakeBack(last.id)))),
+            Some(last) if !last.undo => {
+                check_moves(db, &last.steps)?;
+                Ok(Some((last.steps, Work::TakeBack(last.id))))
+            }
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
         let Some(owned) = Owned::take(db, stop, takes_back, &wanted).await? else { return Ok(Contracted::default()) };

@@ -33,6 +33,15 @@ pub(in crate::database) fn complete(row: &Row) -> Result<IndexState> {
     Ok(if is_lapsed(row) { state.min(IndexState::WriteOnly) } else { state })
 }
 
+/// Says of the row of a state that the index is not complete, if it is one of an index in a table that is not among these: its rows
+/// do not go along.
+pub(in crate::database) fn without_rows(row: &mut Row, has: impl Fn(&str) -> bool) {
+    let is_lost = |table| matches!(table, Some(ValueRef::String(table)) if !has(table));
+    if row.key.row.starts_with(super::INDEX) && is_lost(row.properties.get("Table")) && !is_lapsed(row) {
+        row.properties.insert(LAPSED, 1_i64);
+    }
+}
+
 /// The row's properties, as of an index that begins to be built anew.
 pub(in crate::database) fn restored(row: &Row) -> Result<Properties> {
     let mut properties = row.properties.clone();

@@ -6,11 +6,14 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
-use super::{beyond, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
+use super::{
+    beyond, copied_beyond, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state,
+};
 use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
     plan::{
+        outbox::Intent,
         states::{CopiedBy, IndexState, IndexStates, Setting},
         table::TableName,
     },
@@ -37,6 +40,8 @@ pub(crate) struct Registered {
     /// The same, and those that only older versions of it have, where rows of its version are still written: what this program writes
     /// is not in them.
     pub(crate) lacked: Vec<String>,
+    /// Whether it may be copied by entities of programs whose copies this one's model does not name.
+    pub(crate) copied_beyond: bool,
     /// Its properties in which others count, by aggregates that the program's model does not name: what they come to cannot be told.
     pub(crate) counted_beyond: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
@@ -106,6 +111,12 @@ impl Registered {
         }
     }
 
+    /// Whether what is to be done in other partitions is, in part, for a program that has an index or a copy which this one lacks.
+    pub(in crate::database) fn leaves(&self, intent: &Intent) -> bool {
+        let is_anothers = intent.copied && self.setting.copied.is_empty() && self.copied_beyond;
+        is_anothers || intent.entries.iter().any(|entry| self.beyond.contains(&entry.index))
+    }
+
     /// That the entity may be written in this form.
     pub(in crate::database) fn check_open(&self) -> Result<()> {
         self.closed.as_ref().map_or(Ok(()), |closed| Err(closed.error(self.schema)))
@@ -146,7 +157,8 @@ pub(super) fn registered(
         },
         beyond: beyond(schema, rows)?,
         lacked: lacked(schema, rows)?,
-        counted_beyond: counted_beyond(model, schema, rows)?,
+        copied_beyond: copied_beyond(model, schema, rows),
+        counted_beyond: counted_beyond(model, schema, rows),
         rewritten: rewrites::newest(schema.entity_type, rows)?,
         epoch: epoch(rows),
         closed: moved::closed(schema, rows),

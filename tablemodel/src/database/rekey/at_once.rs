@@ -84,10 +84,16 @@ impl Database {
                 _ if arriving.is_ambiguous() => arriving.after_failure(error, &second, &then).await,
                 Side::Leaving => leaving.after_failure(error, &first, &follows).await,
                 Side::Arriving => arriving.after_failure(error, &second, &then).await,
-                Side::Elsewhere => match leaving.after_failure(error.clone(), &first, &follows).await {
-                    Err(_) => arriving.after_failure(error, &second, &then).await,
-                    again => again,
-                },
+                Side::Elsewhere => {
+                    // Either may know what was missed.
+                    let left = leaving.after_failure(error.clone(), &first, &follows).await;
+                    let arrived = arriving.after_failure(error, &second, &then).await;
+                    match (left, arrived) {
+                        (Err(_), arrived) => arrived,
+                        (left, Err(_)) => left,
+                        (left, arrived) => left.and_then(|left| Ok(left.or(arrived?))),
+                    }
+                }
             };
             match next.map_err(|error| arriving.settled(error).alone())? {
                 Some(outcomes) => return Ok(outcomes.into_iter().next().flatten()),

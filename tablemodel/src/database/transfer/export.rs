@@ -8,7 +8,12 @@ use tablemodel_store::{KeyRange, Query, Row, StoreErrorKind};
 
 use super::Transferred;
 use crate::{
-    database::{Database, calls::ATTEMPTS, leases::INSTANCE, registry::SCHEMA_TABLE},
+    database::{
+        Database,
+        calls::ATTEMPTS,
+        leases::INSTANCE,
+        registry::{SCHEMA_TABLE, lapsed},
+    },
     error::{Error, ErrorKind, Result},
     plan::{
         group::Group,
@@ -60,12 +65,18 @@ impl Database {
         let name = table.get(self.0.prefix.len()..).unwrap_or(table);
         let mut query = Query::new(table, KeyRange::table());
         let mut lines = Lines { db: self, table, name, to, count: 0, open: None };
+        let is_of_states = name.eq_ignore_ascii_case(SCHEMA_TABLE);
+        let exported = self.table_names();
+        let has = |table: &str| exported.iter().any(|own| own.eq_ignore_ascii_case(&self.table_name(table)));
         loop {
             let page = match self.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(0),
                 other => other?,
             };
-            for row in page.rows {
+            for mut row in page.rows {
+                if is_of_states {
+                    lapsed::without_rows(&mut row, has);
+                }
                 lines.take(row).await?;
             }
             match page.continuation {

@@ -374,7 +374,7 @@ impl Database {
         let since = self.since();
         let intent = Intent::read(&row)?;
         let registered = self.registered(schema)?;
-        if self.is_atomic() && intent.entries.iter().any(|entry| registered.beyond.contains(&entry.index)) {
+        if self.is_atomic() && registered.leaves(&intent) {
             return Err(left(schema, key));
         }
         let outgoing =
@@ -388,7 +388,7 @@ impl Database {
     }
 }
 
-/// That an outbox row names indexes that the program does not have.
+/// That an outbox row names indexes or copies that the program does not have.
 fn left(schema: &'static EntitySchema, key: &RowKey) -> Error {
     let detail = "this is left to a program whose model has the index: repair with that program";
     Error::new(ErrorKind::Unsupported, detail).of(schema.entity_type).at_key(key.clone())

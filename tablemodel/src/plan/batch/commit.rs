@@ -76,7 +76,7 @@ impl BatchPlan {
         let mut batches = vec![Batch { operations: operations.collect(), ..Batch::new(table, partition) }];
         let claims = nets(&self.away)?.into_iter().filter_map(|net| {
             let (away, row) = net.place();
-            let action = net.action(claims.get(&(away.clone(), row.clone())))?;
+            let action = net.action(net.known(claims, missing, self))?;
             Some((away, row, action))
         });
         // Two changes may guard one entity.
@@ -119,7 +119,8 @@ impl BatchPlan {
         let mut places = HashMap::with_capacity(self.away.len());
         let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
         for BatchAway { row, change, schema } in self.away.iter().filter(plain) {
-            let is_missing = missing.contains(&(row.away.clone(), row.row.clone()));
+            let is_missing = !missing.is_empty()
+                && missing.contains(&(row.away.clone(), row.row.clone(), self.state_of(&row.owner)));
             let Some(action) = row.action(is_missing) else { continue };
             let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
             let Some((_, _, first)) = writes.get_mut(at) else {

@@ -122,6 +122,8 @@ async fn a_program_that_knows_of_no_move_writes_nothing_while_the_entity_is_on_i
         found.seats += 1;
         assert_eq!(back.save(&mut found).await.unwrap_err().kind(), &moved, "{told}");
         assert_eq!(back.delete(found).await.unwrap_err().kind(), &moved, "{told}");
+        let refused = back.migrations().rollback().await.unwrap_err();
+        assert_eq!(*refused.kind(), ErrorKind::Unsupported, "it does not know what to take away: {told}");
         assert_clean(&db, &told).await;
         db.migrations().rollback().await.expect("taken back");
         store.clock().advance(std::time::Duration::from_secs(130));

@@ -16,7 +16,7 @@ use tablemodel::{
 };
 
 use super::super::{
-    Fan, Model, Person, Team,
+    Fan, Model, Person, Sponsor, Team,
     release::{Before, Release},
     rooms::{assert_exact, stage},
 };
@@ -111,6 +111,52 @@ async fn a_release_before_repairs_nothing_that_only_a_later_one_keeps() {
         assert_eq!(team.members, 1, "died after call {crash}");
     }
     assert!(undelivered > 0, "all was delivered");
+}
+
+/// A program that knows of nobody who copies.
+#[derive(Debug, TableModel)]
+enum Lone {
+    Sponsor(Sponsor),
+}
+
+#[tokio::test]
+async fn a_relay_that_knows_no_copiers_leaves_them_to_others() {
+    for crash in 0..8 {
+        let db = TestDatabase::new::<Model>().await.unwrap();
+        db.insert(&Sponsor { id: 0, name: "Acme".into(), tier: None, note: 0 }).await.unwrap();
+        db.insert(&Fan { backer: Some(0), ..fan(0) }).await.unwrap();
+        db.fail(Script::new().at(crash, Fault::CrashAfter));
+        let _ = db.patch(Sponsor::find().id(0_u8), Sponsor::NAME.set("Bell")).await;
+        db.fail(Script::new());
+        let other = db.reopen::<Lone>().await.unwrap();
+        db.clock().advance(Duration::from_secs(3_600));
+        other.relay().run_once().await.unwrap();
+        let _ = other.repair().await.unwrap();
+        let stage = stage(&db.reopen::<Model>().await.unwrap());
+        stage.settle().await;
+        assert_exact(&stage, &format!("died after call {crash}")).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_release_before_exports_is_built_anew_before_it_is_read() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    db.insert(&team("Reds")).await.unwrap();
+    db.insert(&Person { email: Some("a@x".into()), ..person() }).await.unwrap();
+    db.insert(&fan(0)).await.unwrap();
+    let mut lines = Vec::new();
+    let old = db.reopen::<<Before as Release>::Model>().await.unwrap();
+    old.export(&mut lines).await.unwrap();
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    db.import(lines.as_slice()).await.unwrap();
+    let db = db.reopen::<Model>().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    let unready = Person::by_email().email("a@x").one(&db).await.unwrap_err();
+    assert!(matches!(unready.kind(), ErrorKind::IndexNotReady { .. }), "{unready:?}");
+    assert!(db.migrations().apply().await.unwrap().is_complete());
+    let stage = stage(&db);
+    stage.settle().await;
+    assert_exact(&stage, "built anew").await;
 }
 
 fn person() -> Person {
