@@ -148,6 +148,7 @@ async fn what_a_release_before_exports_is_built_anew_before_it_is_read() {
     let old = db.reopen::<<Before as Release>::Model>().await.unwrap();
     old.export(&mut lines).await.unwrap();
     let db = TestDatabase::new::<Model>().await.unwrap();
+    db.drop_tables().await.unwrap();
     db.import(lines.as_slice()).await.unwrap();
     let db = db.reopen::<Model>().await.unwrap();
     db.ensure_tables().await.unwrap();
