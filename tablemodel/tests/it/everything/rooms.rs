@@ -145,11 +145,15 @@ pub(super) fn doc(id: u32, body: usize) -> Doc {
     Doc { club: "A".into(), id, title, topic, isbn, body, reads: 1, likes, scan }
 }
 
-pub(super) async fn prepared(mode: Consistency) -> TestDatabase {
-    let db = match mode {
+pub(super) async fn empty(mode: Consistency) -> TestDatabase {
+    match mode {
         Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
         Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    };
+    }
+}
+
+pub(super) async fn prepared(mode: Consistency) -> TestDatabase {
+    let db = empty(mode).await;
     db.insert(&sponsor()).await.unwrap();
     db.insert(&team("A")).await.unwrap();
     db.insert(&fan(1)).await.unwrap();

@@ -18,7 +18,7 @@ use tablemodel::{
 use super::super::{
     Fan, Model, Person, Sponsor, Team,
     release::{Before, Release},
-    rooms::{assert_exact, stage},
+    rooms::{assert_exact, empty, stage},
 };
 use crate::stall::Program;
 
@@ -59,10 +59,7 @@ async fn a_batch_takes_no_value_from_an_entity_that_it_saves_with_it() {
 #[tokio::test]
 async fn a_batch_changes_nothing_that_is_gone_beside_one_that_copies_it() {
     for mode in [Consistency::Azure, Consistency::Atomic] {
-        let db = match mode {
-            Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-            Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-        };
+        let db = empty(mode).await;
         let mut read = db.insert(&team("Reds")).await.unwrap();
         db.delete(read.clone()).await.unwrap();
         let stage = stage(&db);
@@ -181,10 +178,7 @@ fn person() -> Person {
 #[tokio::test]
 async fn what_is_inserted_while_it_is_deleted_is_in_its_lists() {
     for mode in [Consistency::Azure, Consistency::Atomic] {
-        let base = match mode {
-            Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-            Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-        };
+        let base = empty(mode).await;
         base.insert(&person()).await.unwrap();
         for at in 0.. {
             let db = base.fork().expect("in memory");
