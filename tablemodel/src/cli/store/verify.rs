@@ -44,11 +44,15 @@ fn progress(so_far: &Verified) -> String {
 }
 
 fn counts(verified: &Verified) -> String {
-    let Verified { rows, entities, derived, tombstones, pending, foreign, .. } = verified;
+    let Verified { rows, entities, derived, tombstones, pending, foreign, unsettled, violations, .. } = verified;
+    let busy = match unsettled {
+        0 => String::new(),
+        _ => format!(", {unsettled} partitions written too often to tell"),
+    };
     format!(
         "{rows} rows: {entities} entities, {derived} derived, {tombstones} tombstones, {pending} pending, {foreign} foreign; \
-         {} violations",
-        verified.violations.len()
+         {} violations{busy}",
+        violations.len()
     )
 }
 
@@ -81,6 +85,7 @@ fn json_of(verified: &Verified) -> Json {
         "tombstones": verified.tombstones,
         "pending": verified.pending,
         "foreign": verified.foreign,
+        "unsettled": verified.unsettled,
         "violations": violations(&verified.violations),
     })
 }

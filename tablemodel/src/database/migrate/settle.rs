@@ -26,6 +26,8 @@ pub(super) struct Settled {
     pub(super) scrubbed: u64,
     /// What is still wrong.
     pub(super) violations: Vec<Violation>,
+    /// Partitions that were written too often to tell.
+    unsettled: u64,
     /// Whether an entity that an older version wrote has come since: one that was on its way to another key.
     pub(super) left: bool,
 }
@@ -36,34 +38,40 @@ pub(super) async fn settle(owned: &Owned, targets: &Targets, counted: &[Counted]
     for _ in 0..ROUNDS {
         drain(&owned.db).await?;
         count(owned, counted).await?;
-        settled.violations.clear();
+        (settled.violations, settled.unsettled) = (Vec::new(), 0);
         if targets.build() {
-            settled.scrubbed += walk(owned, &mut settled.violations).await?;
+            walk(owned, &mut settled).await?;
         }
-        if settled.violations.is_empty() {
+        if settled.violations.is_empty() && settled.unsettled == 0 {
             break;
         }
     }
     owned.keep().await?;
+    if settled.violations.is_empty() && settled.unsettled > 0 {
+        let detail =
+            format!("{} partitions are written more often than they can be checked; apply again", settled.unsettled);
+        return Err(Error::new(ErrorKind::Unavailable, detail));
+    }
     settled.left = survey::is_any_left(owned, &targets.rewritten()).await?;
     Ok(settled)
 }
 
-/// One walk: puts right what it finds, and tells how much that was.
-async fn walk(owned: &Owned, found: &mut Vec<Violation>) -> Result<u64> {
-    let (mut repaired, mut next) = (0, None);
+/// One walk: puts right what it finds.
+async fn walk(owned: &Owned, settled: &mut Settled) -> Result<()> {
+    let mut next = None;
     loop {
         let mut repair = owned.db.repair().strict().rows(ROWS);
         if let Some(checkpoint) = next.take() {
             repair = repair.from(checkpoint);
         }
         let round = repair.await?;
-        repaired += round.repaired;
-        found.extend(round.found.violations.into_iter().filter(concerns_indexes));
+        settled.scrubbed += round.repaired;
+        settled.unsettled += round.found.unsettled;
+        settled.violations.extend(round.found.violations.into_iter().filter(concerns_indexes));
         owned.go_on().await?;
         match round.found.next {
             Some(checkpoint) => next = Some(checkpoint),
-            None => return Ok(repaired),
+            None => return Ok(()),
         }
     }
 }

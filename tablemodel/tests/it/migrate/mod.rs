@@ -6,6 +6,7 @@ mod aggregates;
 mod aside;
 mod beside;
 mod building;
+mod busy;
 mod copies;
 mod crashes;
 mod followers;

@@ -291,7 +291,7 @@ fn a_release_takes_the_place_of_another_while_both_write() {
 
 #[test]
 fn a_release_takes_over_a_store_of_its_own_while_it_writes() {
-    simulate_rollouts::<Before, Newest>(Consistency::Atomic, &[278, 834, 1644, 1958], BUILT);
+    simulate_rollouts::<Before, Newest>(Consistency::Atomic, &[278, 834, 1644, 1958, 30046], BUILT);
 }
 
 #[test]
