@@ -9,7 +9,10 @@ pub(super) mod lapsed;
 pub(super) mod moved;
 mod registered;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use tablemodel_store::{
     Action, Batch, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef, limits,
@@ -39,6 +42,7 @@ pub(super) const PARTITION: &str = "s";
 /// The row that counts the changes of states.
 pub(super) const EPOCH: &str = "epoch";
 /// What the rows of states begin with.
+const ENTITY: &str = "entity|";
 const INDEX: &str = "index|";
 /// How many rows of states a batch has room for, beside the epoch and the record of a migration.
 pub(super) const MOST_CHANGES: usize = limits::MAX_BATCH_OPERATIONS - 2;
@@ -127,7 +131,7 @@ impl Database {
 }
 
 pub(super) fn entity_row(schema: &EntitySchema) -> String {
-    format!("entity|{}", schema.entity_type)
+    format!("{ENTITY}{}", schema.entity_type)
 }
 
 pub(super) fn index_row(entity: &str, index: &str) -> String {
@@ -295,6 +299,26 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
         }
     }
     Ok(batch)
+}
+
+/// The tables where programs keep indexes and lists of these entities, also such as this one does not name; not those of other entities.
+pub(super) fn recorded_tables<'r>(
+    model: &[&'static EntitySchema],
+    rows: &'r HashMap<String, Row>,
+) -> BTreeSet<&'r str> {
+    let of = |row: &'r Row| match row.properties.get("Table") {
+        Some(ValueRef::String(table)) => Some(table),
+        _ => None,
+    };
+    let is_known = |entity: &str| model.iter().any(|schema| schema.entity_type == entity);
+    let others = rows.iter().filter(|(key, _)| key.strip_prefix(ENTITY).is_some_and(|entity| !is_known(entity)));
+    let others: Vec<_> = others.filter_map(|(_, row)| of(row)).collect();
+    let is_own = |key: &str| {
+        let place = key.strip_prefix(INDEX).and_then(|key| key.split_once('|'));
+        place.is_some_and(|(entity, name)| is_known(entity) && !name.starts_with('~'))
+    };
+    let own = rows.iter().filter(|(key, _)| is_own(key)).filter_map(|(_, row)| of(row));
+    own.filter(|table| !others.iter().any(|other| other.eq_ignore_ascii_case(table))).collect()
 }
 
 /// For which version of the entity an index is recorded, and where its rows stand.

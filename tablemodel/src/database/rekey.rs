@@ -58,7 +58,8 @@ impl Database {
     /// # Errors
     ///
     /// `AlreadyExists` if an entity has the new key, `UniqueViolation`, `Conflict` if another wrote it meanwhile,
-    /// `NotFound` if it is gone, `Unavailable` if another entity is on its way to the key: it is then at its old key and
+    /// `NotFound` if it is gone, `Restricted` while another entity keeps a copy which forbids it, `Unsupported` where one entity follows both
+    /// keys, or where a blob that the program does not know would be left behind, `Unavailable` if another entity is on its way to the key: it is then at its old key and
     /// `entity` as the caller left it. `OutcomeUnknown` where it is decided that it moves, and a relay finishes it, or
     /// where a reply was lost.
     pub async fn rekey<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
@@ -76,7 +77,7 @@ impl Database {
             self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
         } else {
             #[cfg(feature = "blob")]
-            let uploaded = self.move_blobs(&mut to, was.now()).await?;
+            let uploaded = self.move_blobs(&mut to, was.now(), &old).await?;
             #[cfg(not(feature = "blob"))]
             let uploaded = None;
             match self.is_atomic() {
@@ -115,7 +116,13 @@ impl Database {
         };
         if let Err(error) = left {
             let is_known = *error.kind() != ErrorKind::OutcomeUnknown;
-            let has_left = !is_known && self.intent(schema, &moving.intent_key()).await?.is_some();
+            let has_left = match is_known {
+                true => false,
+                false => match self.intent(schema, &moving.intent_key()).await {
+                    Ok(intent) => intent.is_some(),
+                    Err(cause) => return Err(error.caused_by(cause)),
+                },
+            };
             if is_known {
                 self.stay(registered, &moving, &reserved, bound.copying).await;
             }

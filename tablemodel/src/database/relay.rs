@@ -227,7 +227,8 @@ impl Relay {
         round.report.partitions += 1;
         for row in &dirty.rows {
             if self.db.check_held(dirty.read).is_err() {
-                return Ok(()); // the next round reads the others anew
+                round.report.unread += 1; // the next round reads the others anew
+                return Ok(());
             }
             self.row(dirty, row, round).await?;
         }
@@ -285,7 +286,11 @@ impl Relay {
                 tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "left to a newer program");
             }
             Err(error) if matches!(error.kind(), ErrorKind::Moved { .. }) => {
-                round.report.waiting += 1;
+                // What follows it is written anew once it has moved; an entity between two keys is nowhere else.
+                match row.key.row.starts_with(INTENT) {
+                    true => round.report.failed += 1,
+                    false => round.report.waiting += 1,
+                }
                 tracing::debug!(entity = schema.entity_type, key = %row.key, %error, "left until it has moved");
             }
             Err(error) => {

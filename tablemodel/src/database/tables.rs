@@ -5,7 +5,11 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    database::{Database, outbox::DIRTY_TABLE, registry::SCHEMA_TABLE},
+    database::{
+        Database,
+        outbox::DIRTY_TABLE,
+        registry::{SCHEMA_TABLE, recorded_tables},
+    },
     error::Result,
     schema::{EntitySchema, Moved},
 };
@@ -84,19 +88,23 @@ impl Database {
         self.registry_rows().await.map(|rows| rows.into_keys().collect()).unwrap_or_default()
     }
 
-    /// Deletes the model's tables with all their rows, and the schema table. There is no way back.
+    /// Deletes the model's tables with all their rows, those where another release keeps indexes and lists of its entities (but for
+    /// tables of entities that the model lacks), and the schema table. There is no way back.
     ///
-    /// Cost: one request for each table; not atomic. Rows of other models in these tables go too.
+    /// Cost: one request for each table, and one to read the schema table; not atomic. Rows of other models in these tables go too.
     ///
     /// # Errors
     ///
     /// `Denied` where the database is read-only; those of the store. The call can be made again.
     pub async fn drop_tables(&self) -> Result<()> {
         self.check_writable()?;
+        let rows = self.registry_rows().await?;
+        let recorded = recorded_tables(&self.model(), &rows);
         // Also where no entity has rows elsewhere a move has left markers.
         self.delete_existing(&self.dirty_table()).await?;
         self.0.markers.forget_all();
-        for table in self.table_names() {
+        let recorded = recorded.iter().map(|table| self.table_name(table));
+        for table in recorded.chain(self.table_names()) {
             self.delete_existing(&table).await?;
         }
         self.load_registry().await

@@ -48,8 +48,8 @@ impl Database {
     /// # Errors
     ///
     /// `AlreadyExists`, `UniqueViolation`; `NotFound` where a copy that is no `Option` has no source; `KeyTooLong`,
-    /// `KeyOverflow`, `Invalid`, `TooLarge` for values that cannot be stored, `Overflow` for an aggregate; `Unavailable`,
-    /// `LeaseExpired`: nothing was written, and the same call may succeed later; `OutcomeUnknown` if a reply was lost.
+    /// `KeyOverflow`, `Invalid`, `TooLarge` for values that cannot be stored, `TooMany` for more than 100 rows of the partition, `Overflow`
+    /// for an aggregate; `Unavailable`, `LeaseExpired`: nothing was written, and the same call may succeed later; `OutcomeUnknown` if a reply was lost.
     pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let registered = self.writable(E::SCHEMA).await?;
         let rows = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
@@ -77,7 +77,7 @@ impl Database {
     /// # Errors
     ///
     /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `AlreadyExists` if its new row key is taken,
-    /// `KeyChanged` for another partition (see [`Database::rekey`]); the others of [`Database::insert`]. `entity` is then as the
+    /// `Restricted` if it changes while another entity keeps a copy which forbids that, `KeyChanged` for another partition (see [`Database::rekey`]); the others of [`Database::insert`]. `entity` is then as the
     /// caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.writable(E::SCHEMA).await?;

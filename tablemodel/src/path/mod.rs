@@ -312,7 +312,7 @@ pub trait Path: Sized + Send + 'static {
 /// Deletes the entity of a row that `reader` gave; false if it is gone, or has left the range.
 async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Group) -> Result<bool> {
     let registered = db.writable(E::SCHEMA).await?;
-    let (mut found, mut missed) = (reader.entity::<E>(row).await?, None);
+    let (mut found, mut missed) = (reader.entity_in_range::<E>(row).await?, None);
     for _ in 0..load_limit() {
         let Some(entity) = found else { return Ok(false) };
         let state = (entity.key().clone(), entity.etag().clone());

@@ -81,9 +81,8 @@ impl ReadPlan {
 
     fn whole_condition(&self, of_type: Filter) -> Filter {
         match &self.filter {
-            // What an older row says is known once it is upgraded.
-            Some(filter) if self.schema.has_ancestors() => of_type.and(filter.clone().or(self.of_another_version())),
-            Some(filter) => of_type.and(filter.clone()),
+            // What an older row says is known once it is upgraded, and a newer one is not passed over.
+            Some(filter) => of_type.and(filter.clone().or(self.of_another_version())),
             None if self.is_cut() => of_type.or(forms::part_condition(self.schema, self.table())),
             None => of_type,
         }

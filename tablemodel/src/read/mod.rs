@@ -167,17 +167,36 @@ impl Reader {
         resolve(&self.db, self.index, self.verified, row.clone()).await
     }
 
-    /// The entity of a row that the path gave, as it is now; none if nothing stands there any more. A row of an index may name another
-    /// by now: the same under another key.
+    /// The same; where it wants that row of an index no more, as it is now, if it wants another in the path's ranges.
+    pub(crate) async fn entity_in_range<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
+        match (self.entity(row).await?, self.index) {
+            (None, Some(index)) => self.moved_in_range(index, &row.head).await,
+            (found, _) => Ok(found),
+        }
+    }
+
+    async fn moved_in_range<E: TableEntity>(&self, index: usize, row: &Row) -> Result<Option<Stored<E>>> {
+        let owner = found::owner(E::SCHEMA, row)?;
+        let Some(primary) = self.db.primary_now(E::SCHEMA, &owner).await? else { return Ok(None) };
+        let (ranges, mut is_in) = (&self.rows.plan().ranges, false);
+        rooms::index::each_key(&image::Stored::of(E::SCHEMA, &primary)?, index, |partition, row| {
+            is_in |= ranges.iter().any(|range| range.contains(&RowKey::new(partition, row)));
+        })?;
+        if is_in { Stored::read(primary).map(Some) } else { Ok(None) }
+    }
+
+    /// The entity of a row that the path gave, as it is now; none if it is gone, or out of the path's ranges. A row of an index may name
+    /// another by now: the same under another key.
     pub(crate) async fn entity_now<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
         if self.index.is_none() {
             return self.db.read_primary(row.key()).await;
         }
         let now = self.db.get_row(self.rows.table(), row.key()).await?.filter(|now| self.rows.plan().owns(now));
         rows::still_ready(&self.db, self.rows.plan()).await?;
-        match now {
-            Some(now) => self.entity(&Group::from(now)).await,
-            None => Ok(None),
+        match (now, self.index) {
+            (Some(now), _) => self.entity_in_range(&Group::from(now)).await,
+            (None, Some(index)) => self.moved_in_range(index, &row.head).await,
+            (None, None) => Ok(None),
         }
     }
 

@@ -225,8 +225,9 @@ impl<'q> Point<'q> {
         match index {
             None => F::read(None, row.into()).map(Some),
             Some(index) if F::OF_PRIMARY || self.query.is_verified() || !found::is_shown_by::<F>(Some(index), &row) => {
-                let owner = found::owner(schema, &row)?;
-                self.of_entity(index, self.get(&owner).await?)
+                let primary = self.get(&found::owner(schema, &row)?).await?;
+                Box::pin(self.db.readable(schema, schema.moves())).await?; // that read may have waited, too
+                self.of_entity(index, primary)
             }
             _ => F::read(index, row.into()).map(Some),
         }

@@ -137,8 +137,12 @@ impl Rows {
         if query.filter.is_some() && query.continuation.is_some() {
             return Ok(None); // the page before was not shown
         }
+        let goes_on = query.continuation.is_some();
+        if goes_on && plan.rests_on_states() && db.may_have_moved() {
+            return Ok(None); // it is to be looked first how the entity is kept
+        }
         // What type a row is of is seen where it is read; and so it stays for all pages of this range.
-        let (filter, goes_on) = (query.filter.take(), query.continuation.is_some());
+        let filter = query.filter.take();
         query.limit = limits::MAX_PAGE_ROWS;
         let Some(next) = shown::page(db, plan, query, wanted, to) else {
             query.filter = filter;

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::{Tool, progress::Line};
 use crate::{
     Result, Verified, Violation,
-    cli::outcome::{DONE, DRIFTED, Outcome, with},
+    cli::outcome::{DONE, DRIFTED, Outcome, WAITING, with},
 };
 
 /// Violations that are told in full; JSON has all.
@@ -18,7 +18,7 @@ pub(super) async fn run(tool: &Tool) -> Result<Outcome> {
     let verified = verified?;
     let mut lines = vec![counts(&verified)];
     lines.extend(told(&verified.violations));
-    let code = if verified.is_clean() { DONE } else { DRIFTED };
+    let code = code(verified.is_clean(), &verified);
     Ok(Outcome { code, lines, data: json_of(&verified) })
 }
 
@@ -35,8 +35,17 @@ pub(super) async fn repair(tool: &Tool) -> Result<Outcome> {
     let left = repaired.left.iter().map(|(violation, why)| with(violation_json(violation), "why", json!(why)));
     let data = with(json_of(&repaired.found), "left", left.collect());
     let data = with(data, "repaired", json!(repaired.repaired));
-    let code = if repaired.left.is_empty() { DONE } else { DRIFTED };
+    let code = code(repaired.left.is_empty(), &repaired.found);
     Ok(Outcome { code, lines, data })
+}
+
+/// What is written all the while may be told by the same command later.
+fn code(is_clean: bool, verified: &Verified) -> u8 {
+    match (is_clean, verified.unsettled) {
+        (false, _) => DRIFTED,
+        (true, 0) => DONE,
+        (true, _) => WAITING,
+    }
 }
 
 fn progress(so_far: &Verified) -> String {

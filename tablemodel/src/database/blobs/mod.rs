@@ -11,6 +11,7 @@ mod collect;
 mod fetch;
 mod owner;
 mod sweep;
+mod unknown;
 mod upload;
 
 use object_store::path::Path;

@@ -22,7 +22,7 @@ use crate::{
     },
     database::{Database, since::Since},
     error::{Error, ErrorKind, Result},
-    plan::{change::Change, image::Image},
+    plan::{change::Change, group::Group, image::Image},
     schema::EntitySchema,
 };
 
@@ -65,6 +65,7 @@ impl Database {
         &self,
         changes: &[Change],
     ) -> Result<Option<(Vec<Change>, Uploaded)>> {
+        self.carry_links(changes).await?;
         if changes.iter().filter_map(image).all(|image| image.blobs.is_empty()) {
             return Ok(None);
         }
@@ -103,8 +104,14 @@ impl Database {
     }
 
     /// Settles the blobs of an entity that moves: those that it keeps stay where they are, and it is recorded where their
-    /// links go; new ones are uploaded. Tells since when they wait.
-    pub(in crate::database) async fn move_blobs(&self, to: &mut Image, was: &Image) -> Result<Option<Since>> {
+    /// links go, also of those that the program does not know; new ones are uploaded. Tells since when they wait.
+    pub(in crate::database) async fn move_blobs(
+        &self,
+        to: &mut Image,
+        was: &Image,
+        old: &Group,
+    ) -> Result<Option<Since>> {
+        self.carry_unknown(old, to).await?;
         if to.blobs.is_empty() {
             return Ok(None);
         }

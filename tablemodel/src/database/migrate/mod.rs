@@ -346,8 +346,9 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// `NotFound` where no migration is to be taken back; `Unsupported` where a [contraction](Migrations::contract) is not finished; `MigrationRunning`; `Unavailable` while other programs do not
-    /// learn of the states; those of the store.
+    /// `NotFound` where no migration is to be taken back; `Unsupported` where a [contraction](Migrations::contract) is not finished, or
+    /// it is of a move that the model does not know; `MigrationRunning`; `Stopped`; `UnknownVersion` over a newer store; `Unavailable` while
+    /// other programs do not learn of the states; those of the store.
     pub async fn rollback(&self) -> Result<Contracted> {
         undo::Undo::rollback(&self.db, &self.stop).await
     }

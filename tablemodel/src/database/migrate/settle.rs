@@ -92,11 +92,13 @@ fn concerns_indexes(violation: &Violation) -> bool {
     }
 }
 
-/// Delivers what the outbox holds now; what others write meanwhile is theirs to deliver.
+/// Delivers what the outbox holds now; what others write meanwhile is theirs to deliver. Where no outbox is written there is none.
 pub(super) async fn drain(db: &Database) -> Result<()> {
-    if db.is_atomic() {
-        return Ok(());
-    }
+    if db.is_atomic() { Ok(()) } else { drain_all(db).await }
+}
+
+/// The same, also of what was left in another mode.
+pub(super) async fn drain_all(db: &Database) -> Result<()> {
     for attempt in 0..ATTEMPTS {
         match db.relay().hurry().await {
             Ok(report) if report.failed + report.unread + report.poisoned == 0 => return Ok(()),

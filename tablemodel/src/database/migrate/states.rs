@@ -226,10 +226,13 @@ impl Owned {
         Err(busy())
     }
 
-    /// Forgets the migration, of which nothing is done: there is nothing to go on with.
-    pub(super) async fn abandon(&self) -> Result<()> {
+    /// Forgets the migration, of which nothing is done: there is nothing to go on with. If something is, it is left to whoever goes on.
+    pub(super) async fn abandon_unless(&self, is_done: impl Fn(&Rows) -> bool) -> Result<()> {
         let rows = Rows::read(&self.db).await?;
         let row = self.mine(&rows)?.1;
+        if is_done(&rows) {
+            return self.release().await;
+        }
         if let Some(control) = rows.row(&record::control_key(&self.id)) {
             record::remove(&self.db, control).await?; // the next migration has this number
         }

@@ -11,7 +11,7 @@ use super::{
     Contracted, Step, forms, recopied,
     record::{self, Record},
     rows::Rows,
-    settle::drain,
+    settle::drain_all,
     states::{Owned, Work, any},
     stop::Stop,
     waiting::Waiting,
@@ -156,9 +156,10 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
     let (rows, _) = owned.rows().await?;
     if !moves.iter().all(|of| of.is_switched(&rows)) {
         owned.settle(&all).await?;
+        drain_all(&owned.db).await?; // what is between two keys of a closed form does not arrive
         close(owned, moves, true).await?;
         owned.settle(&all).await?;
-        drain(&owned.db).await?;
+        drain_all(&owned.db).await?;
         change_form(owned, moves).await?;
     }
     owned.settle(&all).await?;
@@ -187,9 +188,12 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
     Ok(removed)
 }
 
-/// Closes the old forms, or opens them again.
+/// Closes the old forms, or opens them again, unless one was switched.
 async fn close(owned: &Owned, moves: &[Move], closed: bool) -> Result<()> {
     let next = |rows: &Rows, _: &mut Record| {
+        if !closed && moves.iter().any(|of| of.is_switched(rows)) {
+            return Ok(Vec::new());
+        }
         let open = moves.iter().filter_map(|of| rows.row(&of.row()));
         let open = open.filter(|row| row.properties.get(moved::CLOSED).is_some() != closed);
         let operation = |row: &Row| {
@@ -270,14 +274,10 @@ fn form(owned: &Owned, of: &Move, rows: &Rows) -> Result<Vec<Operation>> {
     Ok(operations)
 }
 
-/// Before the switch, all is as it was; after it, another call goes on.
+/// Before the switch, all is as it was; after it, another call goes on. A switch that was given up may still come.
 async fn give_up(owned: &Owned, moves: &[Move]) -> Result<()> {
-    let (rows, _) = owned.rows().await?;
-    if moves.iter().any(|of| of.is_switched(&rows)) {
-        return owned.release().await;
-    }
     close(owned, moves, false).await?;
-    owned.abandon().await
+    owned.abandon_unless(|rows| moves.iter().any(|of| of.is_switched(rows))).await
 }
 
 /// What was under way to shadows is over after this.

@@ -9,9 +9,11 @@ pub struct RelayReport {
     pub partitions: u64,
     /// Outbox rows whose work was done.
     pub delivered: u64,
-    /// Outbox rows whose work failed: they are tried again later.
+    /// Outbox rows whose work failed: they are tried again later. So are entities on their way to another key that cannot arrive while what
+    /// keeps them is being [moved](crate::moves).
     pub failed: u64,
-    /// Partitions whose outbox cannot be read, since a row of it is damaged: they are left as they are, and tried again.
+    /// Partitions whose outbox cannot be read, since a row of it is damaged, or was not read to its end, since what it holds took half
+    /// the fence: they are tried again.
     pub unread: u64,
     /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago. Those of newer
     /// versions too: a relay of such a program sees to them.

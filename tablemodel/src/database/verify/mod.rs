@@ -45,8 +45,8 @@ pub struct Verified {
     pub foreign: u64,
     /// What is wrong.
     pub violations: Vec<Violation>,
-    /// Partitions in which each of several reads found something else, since they were written all the while: nothing is reported
-    /// of these.
+    /// Partitions in which each of several reads found something else wrong with the same row, since it was written all the while:
+    /// nothing is reported of these.
     pub unsettled: u64,
     /// Where to go on, if the walk stopped before the end.
     pub next: Option<Checkpoint>,
@@ -269,26 +269,32 @@ impl<'a> Verify<'a> {
         self.partition(table, partition, verified).await
     }
 
-    /// Checks the rows of a partition; where something is wrong, once more on a fresh read, until that finds the same, or nothing.
+    /// Checks the rows of a partition; where something is wrong, once more on a fresh read, until that finds the same, or each row was
+    /// right once.
     async fn partition(&mut self, table: &'static str, rows: Vec<Row>, verified: &mut Verified) -> Result<()> {
         let Some(partition) = rows.first().map(|row| row.key.partition.clone()) else { return Ok(()) };
         let mut check = self.db.check_partition(table, rows, self.strict, &self.owners).await?;
-        for attempt in 0..READS {
+        let mut confirmed = Vec::new();
+        for attempt in 0..=READS {
             if check.violations.is_empty() {
+                break;
+            }
+            if attempt == READS {
+                verified.unsettled += 1;
                 break;
             }
             let rows = self.db.read_partition(table, &partition).await?;
             let again = self.db.check_partition(table, rows, self.strict, &Owners::default()).await?;
-            check.violations.retain(among(&again.violations));
-            if !check.violations.is_empty() || again.violations.is_empty() {
-                break;
-            }
-            check = again;
-            if attempt + 1 == READS {
-                check.violations.clear();
-                verified.unsettled += 1;
-            }
+            let before = std::mem::replace(&mut check, again).violations;
+            let now = std::mem::take(&mut check.violations);
+            let (same, others): (Vec<_>, Vec<_>) = now.into_iter().partition(among(&before));
+            // A row of the others that was right once was written since, or is being written.
+            let is_open = |of: &Violation| before.iter().any(|before| before.key == of.key);
+            check.violations = others.into_iter().filter(is_open).collect();
+            check.violations.retain(|of| !confirmed.contains(of));
+            confirmed.extend(same);
         }
+        check.violations = confirmed;
         #[cfg(feature = "blob")]
         verified.violations.extend(self.db.check_links(table, std::mem::take(&mut check.links)).await?);
         verified.rows += check.rows;

@@ -10,6 +10,7 @@ mod names;
 mod round_trip;
 mod sequences;
 mod streams;
+mod unknown;
 mod verifying;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};

@@ -1,7 +1,12 @@
 //! Long lists: cut into chunks, so that a change rewrites the first row and one of them.
 
 use futures_util::FutureExt;
-use tablemodel::{Consistency, ErrorKind, Properties, RowKey, ValueRef, prelude::*, testing::TestDatabase};
+use tablemodel::{
+    Consistency, ErrorKind, Properties, RowKey, ValueRef,
+    prelude::*,
+    store::fault::{Call, Request},
+    testing::{Fault, FaultPlan, TestDatabase},
+};
 
 use super::{Model, Worker, assert_exact, at, database, expected, list_rows, read, rows_in, worker, workers};
 use crate::stall::Program;
@@ -73,6 +78,44 @@ async fn a_chunk_that_goes_while_its_list_is_read_is_no_damage() {
         }
     }
     panic!("no chunk went");
+}
+
+/// The same beside one who reads the list, in pages of two rows: no page comes for a chunk that has gone.
+#[tokio::test]
+async fn a_chunk_that_goes_between_pages_of_its_list_is_no_damage() {
+    let db = database(Consistency::Azure).await;
+    let path = || Worker::by_name().department(&long(0).department).name(&long(0).name);
+    for id in 100..160 {
+        db.insert(&long(id)).await.unwrap();
+        if chunks(&db).await.len() == 2 {
+            break;
+        }
+    }
+    while chunks(&db).await.len() == 2 {
+        let before = path().keys(&db).await.unwrap();
+        let last = db.get::<Worker>(before.last().expect("one")).await.unwrap().expect("there");
+        for at in 0.. {
+            let raced = db.fork().expect("in memory");
+            raced.fail(TwoByTwo);
+            let (other, last) = (raced.database().clone(), last.clone());
+            let gone = async move { other.delete(last).await.unwrap() };
+            let program = Program::stalling::<Model>(&raced, at, gone.boxed()).await;
+            let keys = path().keys(&program.db).await.unwrap_or_else(|error| panic!("before call {at}: {error:?}"));
+            assert!(keys == before || keys == before[..before.len() - 1], "before call {at}: {keys:?}");
+            if !program.has_stalled() {
+                break;
+            }
+        }
+        db.delete(last).await.unwrap();
+    }
+}
+
+struct TwoByTwo;
+
+impl FaultPlan for TwoByTwo {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        matches!(call.request, Request::Query(_)).then_some(Fault::ShortPage { rows: 2 })
+    }
 }
 
 /// The keys come in order also where chunks were emptied and cut again.

@@ -80,3 +80,18 @@ async fn an_index_that_came_back_in_another_table_is_taken_away_with_its_rows() 
         assert_eq!((gone.rows, left), (u64::from(PERSONS), 0), "{told}");
     }
 }
+
+/// A program of a release before drops the tables of one that has an index more: nothing is left of it.
+#[tokio::test]
+async fn a_program_drops_the_tables_of_indexes_that_it_lacks() {
+    for mode in MODES {
+        let store = filled(mode, 1, 3).await;
+        let db = next::<cities::Club>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        assert_eq!(all_rows(&db, "Cities").await.len(), 3, "{mode:?}");
+        store.store().create_table("Others").await.expect("made");
+        let old = super::program::<first::Club>(&store).await;
+        old.drop_tables().await.expect("dropped");
+        assert_eq!(old.list_tables().await.expect("listed"), ["Others"], "{mode:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tablemodel::{
-    ErrorKind, IndexState,
+    Consistency, ErrorKind, IndexState,
     prelude::*,
     testing::{Fault, Script, TestDatabase},
 };
@@ -185,4 +185,41 @@ async fn a_write_that_died_anywhere_leaves_both_forms_alike() {
         )
         .await;
     }
+}
+
+/// A program that dies while it moves an entity to another key leaves it at neither: a switch waits until it has arrived.
+#[tokio::test]
+async fn an_entity_between_two_keys_is_not_lost_by_a_switch() {
+    let calls = at_every_call(
+        async || {
+            let store = filled(Consistency::Azure, 1, 4).await;
+            let db = next::<first::Model>(&store).await;
+            db.migrations().apply().await.expect("applied");
+            assert_clean(&db, "applied").await;
+            (store, db)
+        },
+        async |db| {
+            let mut moved = first::Flight::find().carrier("C0").number(2).one(db).await?.expect("there");
+            (moved.carrier, moved.number) = ("C1".into(), 9);
+            match db.rekey(&mut moved).await {
+                Err(error) if *error.kind() == ErrorKind::OutcomeUnknown => Ok(()),
+                other => other,
+            }
+        },
+        async |store, told| {
+            let db = next::<second::Model>(store).await;
+            let switched = db.migrations().contract().await;
+            if let Err(error) = &switched {
+                assert_eq!(*error.kind(), ErrorKind::Unavailable, "{told}: {error:?}");
+                assert_clean(&db, told).await;
+                db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+            }
+            assert_clean(&db, told).await;
+            let flights = new_flights(&db, 2).await.unwrap();
+            assert_eq!(flights.len(), 4, "{told}: {flights:?}");
+            assert!(old_rows(&db).await.is_empty(), "{told}");
+        },
+    )
+    .await;
+    assert!(calls > 8, "{calls} calls");
 }

@@ -92,6 +92,23 @@ async fn delete_all_over_an_index_spares_an_entity_that_leaves_the_range_meanwhi
     assert_eq!(left.map(|event| event.level), Some(100));
 }
 
+/// Its new row may stand where the range was read already.
+#[tokio::test]
+async fn delete_all_over_an_index_finds_an_entity_that_goes_to_another_place_in_the_range_meanwhile() {
+    let db = database(&[event(1), event(2)]).await;
+    let other = db.reopen::<Model>().await.unwrap();
+    let racing = Racing::around(&db, async move {
+        for (id, level) in [(1, 100), (2, 0)] {
+            let path = Event::find().room("r").name("n").id(id);
+            other.update(path, |event| Ok(event.level = level)).await.unwrap();
+        }
+    });
+    let late = tablemodel::Database::builder().with_store::<Model>(Arc::new(racing)).await.unwrap();
+    assert_eq!(Event::by_level().room("r").level_between(0..200).delete_all(&late).await.unwrap(), 2);
+    assert_eq!(Event::find().room("r").count(&db).await.unwrap(), 0);
+    assert!(db.verify().await.unwrap().is_clean());
+}
+
 /// Another program, before the first commit of which employee 1 becomes number 9, with the same address.
 async fn renumbered() -> (TestDatabase, tablemodel::Database) {
     let db = TestDatabase::new::<Company>().await.unwrap();

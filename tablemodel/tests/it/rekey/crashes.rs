@@ -1,11 +1,12 @@
 //! A fault at every store call of a move, in both modes, and at every call of the relay that finishes it.
 
-use std::time::Duration;
+use std::{cmp::Ordering, time::Duration};
 
 use tablemodel::{
     Consistency, ErrorKind, Result,
     prelude::*,
-    testing::{Fault, Script, TestDatabase},
+    store::{StoreError, StoreErrorKind, fault::Call},
+    testing::{Fault, FaultPlan, Script, TestDatabase},
 };
 
 use super::{Guest, MODES, Member, Model, assert_exact, database, guests, member, members, settle};
@@ -175,5 +176,49 @@ async fn what_an_entity_on_its_way_still_has_is_no_damage() {
         }
         let repaired = db.repair().await.unwrap();
         assert_eq!((repaired.repaired, repaired.left.len()), (0, 0), "{commits} commits after it left");
+    }
+}
+
+/// The reply to the batch by which it leaves is lost, and then the store does not answer: where it is cannot be told.
+#[tokio::test]
+async fn a_move_whose_decision_cannot_be_looked_up_is_of_unknown_outcome() {
+    let mut unknown = 0;
+    for at in 0.. {
+        let db = prepared(Consistency::Azure, Kind::Member).await;
+        db.fail(Outage { at, calls: 0 });
+        let result = run(&db, Kind::Member).await;
+        db.fail(Script::new());
+        if result.is_ok() {
+            break;
+        }
+        let error = result.expect_err("it did not end");
+        db.clock().advance(Duration::from_secs(130));
+        let db = db.reopen::<Model>().await.unwrap();
+        let stays = Member::find().club("A").id(1).exists(&db).await.unwrap();
+        settle(&db).await;
+        assert!(stays || Member::find().club("B").id(1).exists(&db).await.unwrap(), "call {at}: it is lost");
+        match error.kind() {
+            ErrorKind::OutcomeUnknown => unknown += 1,
+            kind => assert!(stays, "call {at}: {kind:?}, and it has left"),
+        }
+    }
+    assert!(unknown > 1, "{unknown}");
+}
+
+/// From one call on the store is gone; that call is carried out, and its reply is lost.
+struct Outage {
+    at: usize,
+    calls: usize,
+}
+
+impl FaultPlan for Outage {
+    fn fault(&mut self, _: &Call<'_>) -> Option<Fault> {
+        let call = self.calls;
+        self.calls += 1;
+        match call.cmp(&self.at) {
+            Ordering::Less => None,
+            Ordering::Equal => Some(Fault::LostReply),
+            Ordering::Greater => Some(Fault::Error(StoreError::new(StoreErrorKind::Unavailable, "it is gone"))),
+        }
     }
 }
