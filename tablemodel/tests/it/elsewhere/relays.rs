@@ -299,3 +299,26 @@ async fn a_sweep_that_failed_for_long_is_tried_again() {
     assert_exact(&db, &workers(&db).await, "swept").await;
     assert_eq!(leftovers(&db).await, []);
 }
+
+/// A partition that is given up since its first row took long is not one that is settled.
+#[tokio::test]
+async fn a_round_that_gave_a_partition_up_does_not_call_it_settled() {
+    let mut given_up = 0;
+    for call in 0.. {
+        let db = undelivered(TestDatabase::new::<Model>().await.unwrap(), &[worker("A", 1), worker("A", 2)]).await;
+        let clock = db.clock().clone();
+        let meanwhile = async move { clock.advance(seconds(301)) };
+        let relay = Program::standing_still::<Model>(&db, call, Box::pin(meanwhile)).await;
+        let report = relay.db.relay().drain().await;
+        if !relay.has_stalled() {
+            break;
+        }
+        match report {
+            Ok(report) if report.is_settled() => {
+                assert_exact(&db, &[worker("A", 1), worker("A", 2)], &format!("before call {call}")).await;
+            }
+            _ => given_up += 1,
+        }
+    }
+    assert!(given_up > 0, "{given_up}");
+}

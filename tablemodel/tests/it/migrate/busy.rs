@@ -1,8 +1,11 @@
 //! Partitions that are written while they are walked: what is wrong there is found once they come to rest, and nothing is readable before.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use tablemodel::{
@@ -10,6 +13,8 @@ use tablemodel::{
     store::{Action, Batch, Capabilities, Condition, Page, Query, Receipts, StoreError, TableStore},
     testing::TestDatabase,
 };
+
+use crate::writes::tombstone;
 
 use super::{Club, MODES, all_rows, assert_clean, filled, next, program_over};
 
@@ -100,12 +105,18 @@ async fn an_index_is_readable_only_once_what_was_wrong_while_it_was_walked_is_pu
     }
 }
 
+/// Something that is wrong there, and no matter of the index, hides nothing.
 #[tokio::test]
 async fn a_migration_over_a_partition_that_never_rests_asks_to_be_applied_again() {
-    for mode in MODES {
+    for (mode, is_littered) in MODES.into_iter().flat_map(|mode| [(mode, false), (mode, true)]) {
         let db = filled(mode, 2, 120).await;
         next::<Club>(&db).await;
         plant(&db).await;
+        if is_littered {
+            let dead = Action::Insert(tombstone("Person", 1, 1));
+            db.store().commit(&[Batch::new("Club", "c0").with("p_0999", dead)]).await.expect("planted");
+            db.clock().advance(Duration::from_secs(21 * 60));
+        }
         let busy = Busy::over(&db, usize::MAX);
         let program = program_over::<Club>(&db, busy.clone()).await;
         let error = program.migrations().apply().await.expect_err("it cannot be told");

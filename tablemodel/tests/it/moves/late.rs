@@ -1,10 +1,15 @@
 //! Programs that were silent while others switched: whatever they call first tells how the entity is kept now.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use tablemodel::{Consistency, ErrorKind, RowKey, prelude::*};
+use futures_util::StreamExt;
+use tablemodel::{
+    Consistency, DateTime, ErrorKind, RowKey,
+    prelude::*,
+    store::{Durability, EmbeddedStore, TableStore, clock::ManualClock},
+};
 
-use super::{ORIGINS, filled, first, next, program, second};
+use super::{ORIGINS, Passing, before, filled, first, next, program, second};
 use crate::stall::Program;
 
 /// What a program of the first release calls first.
@@ -22,6 +27,8 @@ async fn call(db: &Database, number: usize) -> tablemodel::Result<()> {
 }
 
 const CALLS: usize = 7;
+/// More than are shown at a time.
+const FLIGHTS: u32 = 600;
 
 /// A store that was switched, and programs of either release that have called nothing since they were opened before that.
 async fn switched() -> (Vec<Database>, Database) {
@@ -107,4 +114,42 @@ async fn who_waits_long_for_a_read_of_what_moves_reads_all_of_it_or_is_told() {
         }
     }
     assert!(told >= 5, "{told}");
+}
+
+/// The same where the store shows its rows, and no request is awaited.
+#[tokio::test]
+async fn who_goes_on_reading_after_long_reads_all_of_what_moved_or_is_told() {
+    let clock = ManualClock::new(DateTime::from_unix_seconds(1_577_836_800).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let builder = EmbeddedStore::builder().clock(Arc::new(clock.clone())).durability(Durability::Relaxed);
+    let store: Arc<dyn TableStore> = Arc::new(builder.open(folder.path().join("db")).unwrap());
+    let open = || {
+        let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Passing(clock.clone())));
+        builder.consistency(Consistency::Azure).deadline(Duration::MAX)
+    };
+    let db = open().with_store::<before::Model>(store.clone()).await.expect("opened");
+    db.ensure_tables().await.expect("ensured");
+    let flights = (0..FLIGHTS).map(|number| before::flight("C0", number));
+    let report = db.bulk().insert_all(futures_util::stream::iter(flights)).await.expect("written");
+    assert!(report.failed.is_empty(), "{report:?}");
+    drop(db);
+    clock.advance(Duration::from_secs(130));
+    let old = open().with_store::<first::Model>(store.clone()).await.expect("opened");
+    old.ensure_tables().await.expect("ensured");
+    old.migrations().apply().await.expect("applied");
+    let new = open().with_store::<second::Model>(store).await.expect("opened");
+    new.ensure_tables().await.expect("ensured");
+    let mut stream = std::pin::pin!(first::Flight::find().carrier("C0").stream(&old));
+    let mut found = vec![stream.next().await.expect("one").expect("read")];
+    clock.advance(Duration::from_secs(130));
+    new.migrations().contract().await.expect("switched");
+    let end = loop {
+        match stream.next().await {
+            Some(Ok(flight)) => found.push(flight),
+            Some(Err(error)) => break error,
+            None => panic!("it ends with {} flights", found.len()),
+        }
+    };
+    assert_eq!(*end.kind(), ErrorKind::Moved { to: 2 }, "{end:?}");
+    assert!(found.len() < FLIGHTS as usize);
 }

@@ -10,6 +10,7 @@ mod blobs;
 mod colliding;
 mod crashes;
 mod flights;
+mod landing;
 mod late;
 mod left_out;
 mod neighbours;

@@ -1,0 +1,114 @@
+//! A switch whose request lands after whoever made it has given it up.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tablemodel::{
+    ErrorKind, Row, RowKey,
+    store::{Batch, Capabilities, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore},
+    testing::TestDatabase,
+};
+
+use super::{MODES, assert_clean, filled, new_flights, next, old_rows, second};
+use crate::migrate::program_over;
+
+/// How often a batch is tried.
+const ATTEMPTS: usize = 8;
+
+/// A store that answers nothing to a switch, and carries the first request of it out before the so-manieth look at the states after
+/// the last.
+struct Late {
+    inner: Arc<dyn TableStore>,
+    held: Mutex<Option<Vec<Batch>>>,
+    attempts: AtomicUsize,
+    looks: AtomicUsize,
+    lands_before: usize,
+}
+
+impl Late {
+    fn over(db: &TestDatabase, lands_before: usize) -> Arc<Self> {
+        let (held, [attempts, looks]) = (Mutex::default(), [const { AtomicUsize::new(0) }; 2]);
+        Arc::new(Self { inner: db.store(), held, attempts, looks, lands_before })
+    }
+
+    async fn look(&self) {
+        if self.attempts.load(Ordering::Relaxed) < ATTEMPTS {
+            return;
+        }
+        if self.looks.fetch_add(1, Ordering::Relaxed) == self.lands_before {
+            let held = self.held.lock().unwrap().take();
+            let _other_by_now = self.inner.commit(&held.expect("it was held")).await;
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl TableStore for Late {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.inner.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        if query.table == "tmschema" {
+            self.look().await;
+        }
+        self.inner.query(query).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let mut operations = batches.iter().flat_map(|batch| &batch.operations);
+        if !operations.any(|operation| operation.row == "entity|Flight") {
+            return self.inner.commit(batches).await;
+        }
+        if self.attempts.fetch_add(1, Ordering::Relaxed) == 0 {
+            *self.held.lock().unwrap() = Some(batches.to_vec());
+        }
+        Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "no reply within the deadline"))
+    }
+}
+
+#[tokio::test]
+async fn a_switch_that_lands_once_it_was_given_up_is_gone_on_with() {
+    for mode in MODES {
+        let mut landed = 0;
+        for lands_before in 0..8 {
+            let told = format!("{mode:?}, before look {lands_before}");
+            let store = filled(mode, 1, 4).await;
+            let db = next::<second::Model>(&store).await;
+            db.migrations().apply().await.expect("applied");
+            let flights = new_flights(&db, 1).await.expect("complete");
+            let late = Late::over(&store, lands_before);
+            let slow = program_over::<second::Model>(&store, late.clone()).await;
+            let error = slow.migrations().contract().await.expect_err("nothing is answered");
+            assert_eq!(*error.kind(), ErrorKind::Unavailable, "{told}: {error:?}");
+            drop(slow);
+            landed += usize::from(late.held.lock().unwrap().is_none());
+            store.clock().advance(std::time::Duration::from_secs(130));
+            db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+            assert_eq!(new_flights(&db, 1).await.expect("complete"), flights, "{told}");
+            assert!(old_rows(&db).await.is_empty(), "{told}");
+            assert_clean(&db, &told).await;
+            let plan = db.migrations().plan().await.expect("planned");
+            assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+        }
+        assert!(landed >= 3, "{mode:?}: {landed}");
+    }
+}
