@@ -121,6 +121,19 @@ impl FaultStore {
         Ok(Begun { course, crashes })
     }
 
+    /// A page, as short as the fault has it.
+    async fn page(&self, mut inner: Query, course: &Course) -> Result<Page, StoreError> {
+        if let Course::Short(rows) = course {
+            inner.limit = inner.limit.min(*rows);
+        }
+        // Asked for an empty page too, so that a bad query is refused.
+        let page = self.inner.query(&inner).await?;
+        Ok(match course {
+            Course::Empty => Page { rows: Vec::new(), continuation: Some(wrapped(&inner)) },
+            _ => page,
+        })
+    }
+
     /// The answer to a call that was carried out.
     fn end<T>(&self, begun: &Begun, writes: bool, result: Result<T, StoreError>) -> Result<T, StoreError> {
         match begun.course {
@@ -200,16 +213,11 @@ impl TableStore for FaultStore {
 
     async fn query(&self, query: &Query) -> Result<Page, StoreError> {
         let begun = self.begin(Request::Query(query)).await?;
-        validate::query(query)?; // before a short page hides its limit
-        let mut inner = unwrapped(query)?;
-        if let Course::Short(rows) = begun.course {
-            inner.limit = inner.limit.min(rows);
-        }
-        // Asked for an empty page too, so that a bad query is refused.
-        let mut result = self.inner.query(&inner).await;
-        if let (Course::Empty, Ok(page)) = (&begun.course, &mut result) {
-            *page = Page { rows: Vec::new(), continuation: Some(wrapped(&inner)) };
-        }
+        // Before a short page hides its limit.
+        let result = match validate::query(query).and_then(|()| unwrapped(query)) {
+            Ok(inner) => self.page(inner, &begun.course).await,
+            Err(error) => Err(error),
+        };
         self.end(&begun, false, result)
     }
 

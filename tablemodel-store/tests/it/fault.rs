@@ -125,6 +125,22 @@ async fn a_crash_after_leaves_what_was_done() {
     assert!(exists(&store, "new").await);
 }
 
+/// The request was sent all the same.
+#[tokio::test]
+async fn a_crash_after_a_call_that_is_refused_is_one() {
+    for call in 0..4 {
+        let (_, store) = filled(Script::new().at(0, Fault::CrashAfter)).await;
+        let told = match call {
+            0 => kind(store.query(&Query::new("Tab", KeyRange::table()).limited(0)).await),
+            1 => kind(store.get("not a name", &RowKey::new("p", "0")).await),
+            2 => kind(store.commit(&[Batch::new("Tab", "p")]).await),
+            _ => kind(store.create_table("not a name").await),
+        };
+        assert_eq!(told, Closed, "call {call}");
+        assert!(store.is_crashed(), "call {call}");
+    }
+}
+
 #[tokio::test]
 async fn a_torn_commit_leaves_its_first_operations() {
     let (inner, store) = filled(Script::new().at(0, Fault::Torn { operations: 3 })).await;

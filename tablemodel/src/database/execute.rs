@@ -4,6 +4,7 @@
 
 mod after;
 mod ahead;
+mod asked;
 mod contributions;
 mod current;
 mod doubt;
@@ -13,6 +14,7 @@ mod reads;
 mod sizes;
 mod waits;
 
+pub(super) use self::asked::Asked;
 pub(crate) use self::outcome::Outcome;
 pub(super) use self::reads::{has_moving_blobs, is_read_alone};
 use self::{
@@ -29,7 +31,7 @@ use tablemodel_store::{Batch, DateTime, RowKey, StoreError};
 use crate::{
     database::{
         Database, Registered,
-        calls::{ATTEMPTS, Haste},
+        calls::ATTEMPTS,
         followers::{Copying, Prepared},
         outbox,
         registry::Generation,
@@ -137,26 +139,6 @@ impl Database {
         let outcomes = outcomes.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
-}
-
-/// What a caller asks of a run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
-    /// Whether what became of each change is asked for.
-    told: bool,
-    /// Whether the changes, where they are more than one batch can be, are one commit of several; a row that is not as expected
-    /// is then an error, and not looked into.
-    pub(super) together: bool,
-    haste: Haste,
-}
-
-impl Asked {
-    const TOLD: Self = Self { told: true, together: false, haste: Haste::Now };
-    /// What became of each change is not asked for.
-    pub(super) const UNTOLD: Self = Self { told: false, ..Self::TOLD };
-    pub(super) const OF_MANY: Self = Self { haste: Haste::OfMany, ..Self::UNTOLD };
-    pub(super) const TOGETHER: Self = Self { together: true, ..Self::OF_MANY };
-    pub(super) const PATIENT: Self = Self { haste: Haste::None, ..Self::UNTOLD };
 }
 
 /// One batch on its way through its attempts.
@@ -300,6 +282,10 @@ impl<'a> Run<'a> {
     async fn enter(&mut self) -> Result<Arc<Generation>> {
         self.db.hold_lease().await?;
         let states = self.db.0.registry.enter();
+        if self.asked.epoch.is_some_and(|epoch| epoch != states.epoch) {
+            let detail = "the states of indexes that this was for have changed; call it again";
+            return Err(Error::new(ErrorKind::Unavailable, detail));
+        }
         if self.registered.epoch != states.epoch {
             self.registered = Current::Newer(self.db.registered(self.registered.schema)?);
         }

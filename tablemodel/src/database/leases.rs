@@ -104,7 +104,7 @@ impl Lease {
     /// The store knows nothing of it any more.
     pub(super) fn forget(&self) {
         let mut times = self.times();
-        *times = Times { id: times.id.take(), ..Times::default() };
+        *times = Times::default();
     }
 }
 

@@ -175,7 +175,7 @@ impl Relay {
     /// The partition of a marker. It is read when it is its turn: what is delivered must not have been read long ago.
     async fn marked(&self, marker: Row, round: &mut Round) -> Result<()> {
         // Asked before it is read: once the marker's life is over, nobody relies on it, and what relied on it has arrived.
-        let is_over = round.alone || self.is_past_fence(&marker, round).await?;
+        let is_over = (round.alone && self.db.is_atomic()) || self.is_past_fence(&marker, round).await?;
         match self.read(marker).await? {
             Some(dirty) => self.partition(&dirty, is_over, round).await,
             None => Ok(()),

@@ -45,7 +45,7 @@ pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known, planned
     if copies.is_empty() {
         return Ok(Vec::new());
     }
-    let images = known_images(change, known)?;
+    let images = known_images(change, setting, known)?;
     let (old, new) = match (change, images.as_slice()) {
         (Change::Insert(_) | Change::Upsert(_) | Change::Recopy { .. } | Change::Arrive(_), [new]) => (None, new),
         (Change::Recopy { .. }, [_, new]) => (None, new),
@@ -75,7 +75,7 @@ pub(crate) fn followed(change: &Change, setting: &Setting, known: &Known) -> Res
     if setting.copied.is_empty() || matches!(change, Change::Recopy { .. } | Change::Contribute(_)) {
         return Ok(Vec::new());
     }
-    let images = known_images(change, known)?;
+    let images = known_images(change, setting, known)?;
     Ok(match (change, images.as_slice()) {
         (Change::Touch { .. }, [_]) => Vec::new(),
         // What an upgrade makes of a property is new to those who copied it.

@@ -13,12 +13,18 @@ use crate::{
         copies::is_patched,
         image::{self, Image},
         shape::{self, Laid},
+        states::Setting,
         system,
         version::{Old, check_writable, is_current},
     },
     rooms::index::Named,
     schema::EntitySchema,
 };
+
+/// Whether a patch writes the entity as a whole: its row is of an older version, or has to show others what it is.
+pub(super) fn is_patched_whole(schema: &'static EntitySchema, setting: &Setting, row: &Row) -> bool {
+    schema.downgrades() || setting.moving || !is_current(schema, schema.discriminator, row)
+}
 
 impl Planner<'_> {
     /// The writes of a patch.
@@ -38,7 +44,7 @@ impl Planner<'_> {
             }
         };
         check_writable(schema, &row)?;
-        if schema.downgrades() || self.setting.moving || !is_current(schema, schema.discriminator, &row) {
+        if is_patched_whole(schema, self.setting, &row) {
             return self.patch_whole(schema, row.into_owned(), sets.to_vec());
         }
         if schema.shape.is_some() {

@@ -29,6 +29,7 @@ mod elsewhere;
 mod entities;
 mod everything;
 mod format;
+mod held;
 mod keys;
 mod kill;
 mod list;

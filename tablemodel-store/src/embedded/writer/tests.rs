@@ -120,7 +120,7 @@ fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
     let works =
         [Work::CreateTable("People".into()), Work::Commit(prepared), Work::DeleteTable("People".into()), Work::Flush];
     for work in works {
-        let (reply, _) = oneshot::channel();
+        let (reply, _answer) = oneshot::channel();
         sender.send(Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None })).unwrap();
         writer.step().unwrap();
     }

@@ -11,6 +11,7 @@ use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, Haste, is_transient},
+        execute::Asked,
         outbox::is_race,
         registry::{Generation, place_of},
     },
@@ -257,8 +258,7 @@ pub(super) async fn clear(owned: &Owned, states: &Generation, entity: &str, name
     loop {
         let Some(page) = page(db, &query).await? else { return Ok(()) };
         for row in page.rows.iter().filter(|row| is_primary(target, row) && !row.key.row.starts_with("~~")) {
-            db.check_lease(states)?; // else the aggregate may be another's to build by now
-            clear_one(db, target, aggregate, &row.key).await?;
+            clear_one(db, states, target, aggregate, &row.key).await?;
         }
         owned.go_on().await?;
         match page.continuation {
@@ -270,6 +270,7 @@ pub(super) async fn clear(owned: &Owned, states: &Generation, entity: &str, name
 
 async fn clear_one(
     db: &Database,
+    states: &Generation,
     target: &'static EntitySchema,
     aggregate: &AggregateSchema,
     key: &RowKey,
@@ -287,9 +288,10 @@ async fn clear_one(
             return Ok(());
         }
         let sets = vec![(aggregate.into, none.clone())];
-        match db.write_one(&registered, Change::Refresh { schema: target, key: key.clone(), sets }).await {
+        let refresh = [Change::Refresh { schema: target, key: key.clone(), sets }];
+        match db.write_untold(&registered, &key.partition, &refresh, Asked::UNTOLD.on(states)).await {
             Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. } | ErrorKind::NotFound) => {}
-            other => return other.map(drop),
+            other => return other.map_err(Error::alone),
         }
     }
     Err(Error::new(ErrorKind::Unavailable, "the entity keeps changing").of(target.entity_type).at_key(key.clone()))

@@ -4,15 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use tablemodel_store::{Action, Batch, DateTime, Row, ValueRef};
+use tablemodel_store::{Action, Batch, Condition, DateTime, Properties, Row, RowKey, ValueRef};
 
 use super::{
     Migrations,
-    record::{self, WORK, put, time},
+    record::{self, WORK, time},
     rows::Rows,
+    states::Owned,
 };
 use crate::{
-    database::{Database, registry::record as stamped},
+    database::{
+        Database,
+        calls::{ATTEMPTS, is_transient},
+        outbox::is_race,
+        registry::record as stamped,
+    },
     error::{Error, ErrorKind, Result},
     format::Fingerprint,
 };
@@ -48,7 +54,7 @@ impl AppliedPlan {
         })
     }
 
-    async fn write(&self, db: &Database) -> Result<()> {
+    fn properties(&self, db: &Database) -> Properties {
         let mut properties = stamped("~migration.plan@1", db.environment().clock.now().ticks());
         properties.insert("Fingerprint", self.fingerprint.to_string());
         if let Some(migration) = &self.migration {
@@ -57,23 +63,68 @@ impl AppliedPlan {
         if let Some(finished) = self.finished {
             properties.insert("Finished", finished);
         }
-        let action = Action::InsertOrReplace(properties);
-        put(db, Batch::new(db.registry_table(), WORK).with(format!("{PLAN}{}", self.id), action)).await
+        properties
     }
+
+    fn key(&self) -> RowKey {
+        RowKey::new(WORK, format!("{PLAN}{}", self.id))
+    }
+
+    /// Writes it over what was read, if that is still so; and over what is there by then, as long as it `is_wanted` there.
+    async fn write(&self, db: &Database, mut over: Option<Row>, is_wanted: fn(Option<&Self>) -> bool) -> Result<()> {
+        for attempt in 0..ATTEMPTS {
+            if !is_wanted(over.as_ref().map(Self::read).transpose()?.as_ref()) {
+                return Ok(());
+            }
+            let action = match over {
+                Some(row) => Action::Replace(self.properties(db), Condition::Match(row.etag)),
+                None => Action::Insert(self.properties(db)),
+            };
+            let batch = Batch::new(db.registry_table(), WORK).with(self.key().row, action);
+            match db.commit_unleased(&[batch], attempt).await {
+                Ok(_) => return Ok(()),
+                Err(error) if is_race(error.kind()) => {}
+                Err(error) if is_transient(&error) => db.pause(attempt).await,
+                Err(error) => return Err(error.into()),
+            }
+            over = db.get_row(&db.registry_table(), &self.key()).await?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, format!("the record of plan {} keeps changing; try again", self.id)))
+    }
+}
+
+/// A plan that is begun is put where none is in force.
+fn is_to_begin(there: Option<&AppliedPlan>) -> bool {
+    there.is_none_or(|plan| plan.finished.is_none())
+}
+
+/// One that was taken back meanwhile is not finished.
+fn is_to_finish(there: Option<&AppliedPlan>) -> bool {
+    there.is_some_and(|plan| plan.finished.is_none())
 }
 
 /// Forgets the plans of a migration that is taken back: those that were applied since it began, or are being applied. Not each of
 /// them names it: a program may have built what a plan asks for before the plan was applied.
-pub(super) async fn forget(db: &Database, rows: &Rows, migration: &str) -> Result<()> {
+pub(super) async fn forget(owned: &Owned, migration: &str) -> Result<()> {
+    let db = &owned.db;
+    let (rows, _) = owned.rows().await?;
     let since = rows.record(migration)?.map(|(record, _)| record.started);
-    for row in record::work(db, PLAN).await? {
-        let plan = AppliedPlan::read(&row)?;
-        let is_since = plan.finished.is_none_or(|finished| since.is_some_and(|since| finished >= since));
-        if is_since || plan.migration.as_deref() == Some(migration) {
-            record::remove(db, &row).await?;
+    for _ in 0..ATTEMPTS {
+        let (mut is_any, found) = (false, record::work(db, PLAN).await?);
+        owned.rows().await?; // what is applied by others, once it is theirs, is not among these
+        for row in found {
+            let plan = AppliedPlan::read(&row)?;
+            let is_since = plan.finished.is_none_or(|finished| since.is_some_and(|since| finished >= since));
+            if is_since || plan.migration.as_deref() == Some(migration) {
+                record::remove(db, &row).await?;
+                is_any = true;
+            }
+        }
+        if !is_any {
+            return Ok(()); // also of those that others wrote meanwhile
         }
     }
-    Ok(())
+    Err(Error::new(ErrorKind::Unavailable, "plans are applied while they are taken back; try again"))
 }
 
 impl Migrations {
@@ -120,7 +171,7 @@ impl Migrations {
 
     /// Records that these plans are being applied, those that are not in force yet, and forgets others that were begun and came to
     /// nothing. Call it before [`apply`](Migrations::apply), and [`finish_plans`](Migrations::finish_plans) after it. Cost: five
-    /// requests, and one each.
+    /// requests, and two each.
     ///
     /// # Errors
     ///
@@ -137,7 +188,9 @@ impl Migrations {
         }
         for (id, fingerprint) in plans.iter().filter(|(id, _)| !is_in_force(id)) {
             let (id, fingerprint) = (id.clone(), *fingerprint);
-            AppliedPlan { id, fingerprint, migration: None, finished: None }.write(&self.db).await?;
+            let plan = AppliedPlan { id, fingerprint, migration: None, finished: None };
+            let there = self.db.get_row(&self.db.registry_table(), &plan.key()).await?;
+            plan.write(&self.db, there, is_to_begin).await?;
         }
         Ok(())
     }
@@ -153,7 +206,8 @@ impl Migrations {
             let plan = AppliedPlan::read(&row)?;
             if plan.finished.is_none() && plans.iter().any(|(id, sum)| (id, sum) == (&plan.id, &plan.fingerprint)) {
                 let migration = migration.map(str::to_owned);
-                AppliedPlan { migration, finished: Some(now), ..plan }.write(&self.db).await?;
+                let plan = AppliedPlan { migration, finished: Some(now), ..plan };
+                plan.write(&self.db, Some(row), is_to_finish).await?;
             }
         }
         Ok(())

@@ -146,9 +146,9 @@ impl Undo {
 
     async fn take_away(owned: &Owned) -> Result<Contracted> {
         let db = &owned.db;
-        let (rows, record) = owned.rows().await?;
+        let (_, record) = owned.rows().await?;
         if let Some(migration) = &record.taken_back {
-            plans::forget(db, &rows, migration).await?;
+            plans::forget(owned, migration).await?;
         }
         let dropped = dropped(db, &record);
         let what = "have an index in their model that is taken away, or have not learnt of the states yet";

@@ -81,14 +81,17 @@ impl Owned {
         if self.db.is_atomic() {
             return Ok(behind);
         }
-        let (now, own) = (self.db.environment().clock.monotonic(), self.db.instance());
-        for (key, row) in Rows::read(&self.db).await?.0 {
+        // A lease stood there no longer than until it was read, and not before this: what is read may be as new as its answer.
+        let (asked, own) = (self.db.environment().clock.monotonic(), self.db.instance());
+        let rows = Rows::read(&self.db).await?.0;
+        let read = self.db.environment().clock.monotonic();
+        for (key, row) in rows {
             let Some(id) = key.strip_prefix(INSTANCE).filter(|id| *id != own) else { continue };
-            let (etag, since) = seen.entry(id.to_owned()).or_insert_with(|| (row.etag.clone(), now));
+            let (etag, since) = seen.entry(id.to_owned()).or_insert_with(|| (row.etag.clone(), read));
             if *etag != row.etag {
-                (*etag, *since) = (row.etag.clone(), now);
+                (*etag, *since) = (row.etag.clone(), read);
             }
-            let is_gone = now.saturating_sub(*since) >= GONE;
+            let is_gone = asked.saturating_sub(*since) >= GONE;
             if is_gone {
                 record::remove(&self.db, &row).await?;
             } else if registry::epoch_of(&row) < epoch || !allowed.lets(&row) {

@@ -112,11 +112,14 @@ impl Rows {
         let releases = row.is_unique() && matches!(row.planned.action, Action::Delete(_));
         let read = known.get(&row.planned.row).map(Option::as_ref);
         let holder = read.flatten().and_then(|row| system::owner_row(&row.properties));
-        if releases && holder.is_some_and(|holder| holder != owner) {
+        let hash = hash(&row.planned.row);
+        let at = self.place_of(&row.planned.row, hash);
+        let taken = at.and_then(|at| self.rows.get(at)?.planned.action.properties());
+        let has_taken = taken.and_then(system::owner_row) == Some(owner); // by an earlier change of the batch
+        if releases && !has_taken && holder.is_some_and(|holder| holder != owner) {
             return Ok(()); // another's value by now: not ours to release
         }
-        let hash = hash(&row.planned.row);
-        let Some(at) = self.place_of(&row.planned.row, hash) else {
+        let Some(at) = at else {
             self.add(row, hash);
             return Ok(());
         };

@@ -2,7 +2,7 @@
 //!
 //! Only told here; executors read them.
 
-use tablemodel_store::{RowKey, Value};
+use tablemodel_store::RowKey;
 
 use super::{Change, Need, is_list, is_primary};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
         entries::{Entry, told},
         image::Image,
         known::Known,
+        patch::is_patched_whole,
         shape::{self},
         states::{IndexState, Setting},
         version::Old,
@@ -19,7 +20,7 @@ use crate::{
         aggregate::{self},
         list::{self},
     },
-    schema::EntitySchema,
+    schema::{EntitySchema, PropertySchema},
 };
 
 /// The rows that must be read before the change can be planned.
@@ -61,7 +62,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
     };
     let is_built = |state: &IndexState| matches!(state, IndexState::DeleteOnly | IndexState::WriteOnly);
     if touches || setting.states.0.iter().any(is_built) {
-        for image in known_images(change, known)? {
+        for image in known_images(change, setting, known)? {
             let needed = told(&image, |_| false).entries.into_iter().filter(is_needed);
             needs.extend(needed.map(|entry| Need { row: entry.row, head: None }));
         }
@@ -78,7 +79,7 @@ pub(crate) fn needs(change: &Change, setting: &Setting, known: &Known) -> Result
 
 /// The rows of the lists that the change may change.
 pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
-    let images = known_images(change, known)?;
+    let images = known_images(change, setting, known)?;
     let wanted: Vec<_> = images.iter().map(|image| told(image, |_| false).entries).collect();
     let mut needs = Vec::new();
     let touches = matches!(change, Change::Touch { .. });
@@ -102,8 +103,9 @@ pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> R
     Ok(needs)
 }
 
-/// The images of the change: what was before by the version that wrote it, then what is to be.
-pub(in crate::plan) fn known_images(change: &Change, known: &Known) -> Result<Vec<Image>> {
+/// The images of the change: what was before by the version that wrote it, then what is to be. None of a patch by which nothing changes that others
+/// are made from.
+pub(in crate::plan) fn known_images(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Image>> {
     let live = |schema: &'static EntitySchema, key: &RowKey| match known.get(&key.row) {
         Some(Some(row)) if is_primary(schema, row) => shape::known(schema, row.clone(), known).map(Some),
         _ => Ok(None),
@@ -122,7 +124,14 @@ pub(in crate::plan) fn known_images(change: &Change, known: &Known) -> Result<Ve
             None => Vec::new(),
         },
         Change::Patch { schema, key, sets, .. } => match live(schema, key)? {
-            Some(old) => patched(&Old::of(schema, &old)?, sets),
+            Some(old) => {
+                let (old, is_whole) = (Old::of(schema, &old)?, is_patched_whole(schema, setting, &old.head));
+                if is_whole {
+                    vec![old.written.clone(), old.now().clone().with_sets(sets.to_vec())]
+                } else {
+                    Vec::new()
+                }
+            }
             None => Vec::new(),
         },
         Change::Leave { old, to } => vec![Image::written(to.to.schema, old)?],
@@ -131,17 +140,9 @@ pub(in crate::plan) fn known_images(change: &Change, known: &Known) -> Result<Ve
     })
 }
 
-/// Those of a patch: none where it changes nothing that others are made from.
-fn patched(old: &Old, sets: &[(&'static str, Option<Value>)]) -> Vec<Image> {
-    match old.is_older() {
-        true => vec![old.written.clone(), old.now().clone().with_sets(sets.to_vec())],
-        false => Vec::new(),
-    }
-}
-
 /// The cells of the aggregates that the change may change, and their targets.
 pub(super) fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> Result<Vec<Need>> {
-    let mut images = known_images(change, known)?;
+    let mut images = known_images(change, setting, known)?;
     let new = match change {
         Change::Delete { .. } | Change::Leave { .. } => None,
         _ => images.pop(),
@@ -157,7 +158,7 @@ pub(super) fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> R
     }
     let stays = !touches && old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| old.key == new.key);
     let held = [&old, &new].into_iter().flatten().flat_map(|image| aggregate::held(image.schema, &image.key.row));
-    let is_new = |into: &aggregate::Into| old.as_ref().is_some_and(|old| !holds(old.schema, into.property.property));
+    let is_new = |into: &aggregate::Into| old.as_ref().is_some_and(|old| !says(old, into.property));
     needs.extend(held.filter(|into| !stays || is_new(into)).map(|into| Need { row: into.cell(), head: None }));
     Ok(needs)
 }
@@ -165,4 +166,10 @@ pub(super) fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> R
 /// Whether this version holds the aggregate in this property.
 pub(super) fn holds(schema: &'static EntitySchema, property: &str) -> bool {
     schema.property(property).is_some_and(|property| property.aggregate)
+}
+
+/// Whether the entity says what this aggregate comes to, be it nothing.
+pub(super) fn says(written: &Image, aggregate: &PropertySchema) -> bool {
+    holds(written.schema, aggregate.property)
+        && (aggregate.nullable || written.fields.get(aggregate.property).is_some())
 }

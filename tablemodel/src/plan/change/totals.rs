@@ -6,7 +6,11 @@ use std::borrow::Cow;
 
 use tablemodel_store::{Properties, PropertyName, RowKey, Value};
 
-use super::{Planned, PlannedRow, Planner, Role, is_primary, needs::holds, next_sequence};
+use super::{
+    Planned, PlannedRow, Planner, Role, is_primary,
+    needs::{holds, says},
+    next_sequence,
+};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{image::Image, shape, version::Old},
@@ -40,7 +44,7 @@ impl Planner<'_> {
 
     /// Aggregates are not the caller's to change: they stay as they are stored.
     ///
-    /// One that the version before did not hold is taken from its cell.
+    /// One that the version before did not hold, or a row of another program does not, is taken from its cell.
     pub(in crate::plan) fn keep_totals(&self, old: &Old, new: &mut Cow<'_, Image>) -> Result<Vec<aggregate::Edit>> {
         let mut edits = Vec::new();
         if !new.schema.holds_aggregates() {
@@ -48,7 +52,7 @@ impl Planner<'_> {
         }
         for into in aggregate::held(new.schema, &new.key.row.clone()) {
             let property = into.property.property;
-            let is_new = !holds(old.written.schema, property);
+            let is_new = !says(&old.written, into.property);
             let value = match old.now().fields.get(property).filter(|_| !is_new) {
                 Some(value) => Some(value.to_value()),
                 None if is_new => into.value(&into.total(self.before.row(&into.cell()).flatten().as_deref())?)?,

@@ -13,7 +13,7 @@ mod rooms;
 mod run;
 mod sequences;
 mod steps;
-mod together;
+pub(crate) mod together;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

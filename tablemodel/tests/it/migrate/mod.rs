@@ -10,6 +10,7 @@ mod busy;
 mod copies;
 mod crashes;
 mod followers;
+mod held;
 mod joining;
 mod lacking;
 mod lapsed;
@@ -186,10 +187,15 @@ pub(crate) async fn program<M: TableModel>(db: &TestDatabase) -> Database {
 
 /// The same, over another way to the store.
 pub(crate) async fn program_over<M: TableModel>(db: &TestDatabase, store: Arc<dyn TableStore>) -> Database {
+    named::<M>(db, store, "test").await
+}
+
+/// The same, which says how it is called.
+async fn named<M: TableModel>(db: &TestDatabase, store: Arc<dyn TableStore>, name: &str) -> Database {
     let random = Arc::new(Counter(AtomicU64::new(NEXT.replace(NEXT.get() + (1 << 32)))));
     let builder = Database::builder().clock(Arc::new(db.clock().clone())).random(random);
     let builder = builder.sleep(Arc::new(Passing(db.clock().clone()))).deadline(Duration::MAX);
-    let builder = builder.blobs(db.blob_store());
+    let builder = builder.blobs(db.blob_store()).program(name);
     builder.consistency(db.consistency()).with_store::<M>(store).await.expect("opened")
 }
 

@@ -9,6 +9,7 @@ mod beside;
 mod blobs;
 mod colliding;
 mod crashes;
+mod faulted;
 mod flights;
 mod landing;
 mod late;

@@ -6,6 +6,7 @@ mod faults;
 mod golden;
 mod histories;
 mod newer;
+mod patched;
 mod reads;
 mod repairs;
 mod totals;

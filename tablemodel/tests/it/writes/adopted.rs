@@ -90,3 +90,59 @@ async fn rows_of_several_types_show_another_programs_row_as_what_takes_it_over()
     assert!(none.is_none(), "nor is it found by its key");
     assert!(db.get::<Customer>(&RowKey::new("eu", "c_0001")).await.expect("read").is_some());
 }
+
+/// Teams of another program, in which workers are counted.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Staff", adopt, partition = "{name}", row = "team")]
+struct Team {
+    name: String,
+    title: String,
+    #[table(aggregate)]
+    members: i64,
+    #[table(aggregate, default)]
+    hours: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Staff", partition = "{team}", row = "w_{id:04}")]
+#[table(count(Team, key(name = team), into = members), sum(Team, key(name = team), of = hours, into = hours))]
+struct Worker {
+    team: String,
+    id: u32,
+    hours: i64,
+}
+
+#[derive(Debug, TableModel)]
+#[allow(dead_code, reason = "the tests read by path")]
+enum Staff {
+    Team(Team),
+    Worker(Worker),
+}
+
+#[tokio::test]
+async fn a_row_of_another_program_takes_its_totals_from_their_cells() {
+    for is_upserted in [false, true] {
+        let db = TestDatabase::new::<Staff>().await.expect("a database");
+        db.migrations().apply().await.expect("applied");
+        for id in 1..=2 {
+            db.insert(&Worker { team: "A".into(), id, hours: 7 }).await.expect("inserted");
+        }
+        let mut theirs = properties([("Title", "x".into())]);
+        if !is_upserted {
+            theirs.insert("Members", 0_i64); // else it cannot be read
+        }
+        plant(&db, "Staff", "A", "team", Action::Insert(theirs)).await;
+        let team = Team { name: "A".into(), title: "y".into(), members: 0, hours: 0 };
+        match is_upserted {
+            true => drop(db.upsert(&team).await.expect("upserted")),
+            false => {
+                let mut there = Team::find().name("A").one(&db).await.expect("read").expect("there");
+                there.title = "y".into();
+                db.save(&mut there).await.expect("saved");
+            }
+        }
+        let team = Team::find().name("A").one(&db).await.expect("read").expect("there");
+        let members = if is_upserted { 2 } else { 0 }; // what it says is taken for told
+        assert_eq!((team.title.as_str(), team.members, team.hours), ("y", members, 14), "{is_upserted}");
+    }
+}

@@ -161,3 +161,25 @@ async fn what_another_program_put_at_a_key_blocks_writes_there() {
     assert!(Member::find().club("A").id(1).one(&db).await.expect("read").is_none());
     assert_eq!(db.verify().await.expect("verify runs").foreign, 1);
 }
+
+/// One of them lost a row, so that all that they write is read before it is tried again.
+#[tokio::test]
+async fn a_value_that_is_passed_on_in_a_batch_and_let_go_is_free() {
+    for is_lost in [false, true] {
+        let db = database().await;
+        let mut first = db.insert(&Member { email: Some("e1@x".into()), ..member("A", 1) }).await.expect("inserted");
+        let mut second = db.insert(&Member { email: Some("e3@x".into()), ..member("A", 2) }).await.expect("inserted");
+        if is_lost {
+            remove_row(&db, "A", "name_Jones_0001").await;
+        }
+        let gone = second.clone();
+        (first.email, second.email) = (Some("e2@x".into()), Some("e1@x".into()));
+        first.last_name = "Smith".into();
+        let mut batch = db.batch(Member::in_partition("A"));
+        batch.save(&mut first).save(&mut second).delete(gone);
+        batch.commit().await.expect("committed");
+        assert_clean(&db).await;
+        db.insert(&Member { email: Some("e1@x".into()), ..member("A", 9) }).await.expect("nobody has it");
+        assert_clean(&db).await;
+    }
+}

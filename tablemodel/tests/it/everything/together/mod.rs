@@ -241,7 +241,7 @@ fn simulate(mode: Consistency) {
 }
 
 /// From the environment, for long runs.
-fn seeds() -> Range<u64> {
+pub(crate) fn seeds() -> Range<u64> {
     let Ok(told) = std::env::var("TABLEMODEL_SEEDS") else { return 0..40 };
     let (first, end) = told.split_once("..").expect("FIRST..END");
     first.parse().expect("a number")..end.parse().expect("a number")

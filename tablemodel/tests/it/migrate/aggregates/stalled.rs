@@ -74,3 +74,33 @@ async fn an_application_that_stalls_counts_nothing_for_an_aggregate_that_is_take
         assert_uncounted(&next::<Club>(&store).await, &format!("stalled at call {at}: {written:?}")).await;
     }
 }
+
+/// What it took to be nobody's may be counted anew by then.
+#[tokio::test]
+async fn a_rollback_that_stalls_empties_no_total_that_was_built_anew() {
+    let whole = filled(Consistency::Azure, 2, 3).await;
+    next::<Club>(&whole).await.migrations().apply().await.expect("applied");
+    whole.clock().advance(Duration::from_secs(130));
+    for at in (0..).step_by(3) {
+        let store = whole.fork().expect("in memory");
+        let (other, clock) = (program::<Club>(&store).await, store.clock().clone());
+        let meanwhile = async move {
+            clock.advance(Duration::from_secs(300));
+            let _ = other.migrations().rollback().await; // it may have nothing to take back
+            other.migrations().apply().await.expect("built anew");
+        };
+        let stalled = Program::sleeping::<Club>(&store, at, Box::pin(meanwhile)).await;
+        let taken = stalled.db.migrations().rollback().await;
+        if !stalled.has_stalled() {
+            assert!(at > 40, "{at} calls");
+            break;
+        }
+        store.clock().advance(Duration::from_secs(130));
+        let (db, told) = (next::<Club>(&store).await, format!("stalled at call {at}: {taken:?}"));
+        let plan = db.migrations().plan().await.expect("read");
+        match plan.is_empty() {
+            true => assert_counted(&db, &told).await,
+            false => assert_uncounted(&db, &told).await, // it began after the others were through
+        }
+    }
+}

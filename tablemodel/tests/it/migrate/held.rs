@@ -1,0 +1,176 @@
+//! Requests of migrations and of those who write beside them that are carried out long after anybody asked for them, and answers that
+//! come late.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tablemodel::{
+    Consistency, ErrorKind, Row, RowKey,
+    format::Fingerprint,
+    prelude::*,
+    store::{Action, Batch, Capabilities, Page, Query, Receipts, StoreError, TableStore, clock::ManualClock},
+};
+
+use super::{Club, Person, filled, first, named, next, program, program_over};
+use crate::held::Held;
+
+const OLD: &str = "old";
+/// Longer than a lease that is not refreshed lives.
+const LONG: Duration = Duration::from_secs(125);
+
+/// A store that answers one look at the states late, with what is there by then; a program of the first release says meanwhile that it lives.
+struct Slow {
+    inner: Arc<dyn TableStore>,
+    old: Database,
+    clock: ManualClock,
+    looks: AtomicUsize,
+    slow: usize,
+}
+
+#[async_trait::async_trait]
+impl TableStore for Slow {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.inner.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        if query.table == "tmschema" && self.looks.fetch_add(1, Ordering::Relaxed) == self.slow {
+            self.clock.advance(LONG);
+            touch(&self.old).await;
+        }
+        self.inner.query(query).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.inner.commit(batches).await
+    }
+}
+
+/// Whether the old program is known to live.
+async fn is_known(db: &Database) -> bool {
+    let programs = db.migrations().programs().await.expect("read");
+    programs.iter().any(|program| program.name.as_deref() == Some(OLD))
+}
+
+async fn touch(old: &Database) {
+    old.update(first::Person::find().club("c0").id(1), |person| Ok(person.visits += 1)).await.expect("written");
+}
+
+#[tokio::test]
+async fn nobody_who_lives_is_taken_for_gone_since_the_store_was_slow() {
+    for slow in 0.. {
+        let store = filled(Consistency::Azure, 1, 3).await;
+        next::<Club>(&store).await;
+        let old = named::<first::Club>(&store, store.store(), OLD).await;
+        touch(&old).await;
+        let (inner, clock, looks) = (store.store(), store.clock().clone(), AtomicUsize::new(0));
+        let late = Arc::new(Slow { inner, old, clock, looks, slow });
+        let db = program_over::<Club>(&store, late.clone()).await;
+        late.looks.store(0, Ordering::Relaxed);
+        let applied = db.migrations().apply().wait(Duration::from_secs(60)).await;
+        if late.looks.load(Ordering::Relaxed) <= slow {
+            assert!(slow > 3, "{slow}");
+            return;
+        }
+        let error = applied.expect_err("a program is alive that has none of the indexes");
+        assert_eq!(*error.kind(), ErrorKind::Unavailable, "look {slow}: {error:?}");
+        assert!(is_known(&db).await, "look {slow}");
+    }
+}
+
+/// That a program has ended is heard late, and one of its handles has gone on.
+#[tokio::test]
+async fn who_goes_on_after_another_handle_was_closed_is_known() {
+    let store = filled(Consistency::Azure, 1, 3).await;
+    let held = Held::over(&store, false, |table, of| table == "tmschema" && matches!(of.action, Action::Delete(_)));
+    let old = named::<first::Club>(&store, held.clone(), OLD).await;
+    touch(&old).await;
+    let other = old.clone();
+    let _unknown = old.close().await;
+    assert!(held.is_on_its_way());
+    touch(&other).await;
+    let db = program::<Club>(&store).await;
+    held.land().await;
+    assert!(is_known(&db).await);
+}
+
+fn plans() -> Vec<(String, Fingerprint)> {
+    vec![("0001_all".to_owned(), Fingerprint::of_text("all"))]
+}
+
+/// That it was applied is recorded late, once it was taken back.
+#[tokio::test]
+async fn a_plan_that_was_taken_back_is_in_force_no_more() {
+    for refuses in [false, true] {
+        let store = filled(Consistency::Azure, 1, 210).await;
+        next::<Club>(&store).await;
+        let held = Held::over(&store, refuses, |_, of| {
+            of.row.starts_with("plan|") && of.action.properties().is_some_and(|it| it.get("Finished").is_some())
+        });
+        let db = program_over::<Club>(&store, held.clone()).await;
+        db.migrations().begin_plans(&plans()).await.expect("begun");
+        let applied = db.migrations().apply().await.expect("applied");
+        let _unknown = db.migrations().finish_plans(&plans(), applied.migration.as_deref()).await;
+        db.migrations().rollback().await.expect("taken back");
+        held.land().await;
+        assert_eq!(db.migrations().plans().await.expect("read"), [], "{refuses}");
+        db.migrations().check_plans(&[]).await.expect("nothing is in force");
+    }
+}
+
+/// That it was begun is recorded late, once it was applied.
+#[tokio::test]
+async fn a_plan_that_was_applied_stays_in_force() {
+    let store = filled(Consistency::Azure, 1, 3).await;
+    let db = next::<Club>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    let held = Held::over(&store, false, |_, of| of.row.starts_with("plan|"));
+    let db = program_over::<Club>(&store, held.clone()).await;
+    db.migrations().begin_plans(&plans()).await.expect("begun");
+    db.migrations().finish_plans(&plans(), None).await.expect("finished");
+    held.land().await;
+    let in_force = db.migrations().plans().await.expect("read");
+    assert!(in_force.iter().all(|plan| plan.finished.is_some()) && in_force.len() == 1, "{in_force:?}");
+}
+
+/// A drain that finds a partition empty leaves its marker to a write that is still on its way.
+#[tokio::test]
+async fn a_drain_hides_nothing_that_lands_after_it() {
+    let store = filled(Consistency::Azure, 1, 3).await;
+    next::<Club>(&store).await.migrations().apply().await.expect("applied");
+    let held = Held::over(&store, true, |table, of| table == "Club" && of.row == "p_0777");
+    let db = program_over::<Club>(&store, held.clone()).await;
+    let person =
+        Person { club: "c0".into(), id: 777, name: "late".into(), city: "Oslo".into(), badge: None, visits: 0 };
+    let error = db.insert(&person).await.expect_err("nothing is answered");
+    assert_eq!(*error.kind(), ErrorKind::OutcomeUnknown);
+    db.relay().drain().await.expect("drained");
+    held.land().await;
+    for _ in 0..3 {
+        store.clock().advance(Duration::from_secs(61));
+        db.relay().run_once().await.expect("delivered");
+    }
+    let found = Person::by_name().name("late").all(&db).await.expect("read");
+    assert_eq!(found.len(), 1, "its row elsewhere never came");
+}
