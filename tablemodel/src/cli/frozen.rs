@@ -5,8 +5,8 @@
 mod added;
 mod names;
 
-use self::names::pascal;
 pub(super) use self::names::{ident_of, module, name, snake};
+use self::names::{pascal, word_of};
 use super::project::Current;
 use crate::{
     format::{CoverFormat, Format, IndexFormat, KeyFormat, KeyPiece, PropertyFormat},
@@ -26,6 +26,7 @@ pub(super) fn text(format: &Format, previous: Option<&str>, entities: &[Current]
         String::new(),
         "#![allow(missing_docs, non_camel_case_types, unreachable_pub, reason = \"as rows of this version are\")]"
             .to_owned(),
+        "#![allow(clippy::all, clippy::pedantic, reason = \"it is written for rows, not to be read\")]".to_owned(),
         String::new(),
         "use tablemodel::prelude::*;".to_owned(),
         String::new(),
@@ -53,9 +54,10 @@ pub(super) fn text(format: &Format, previous: Option<&str>, entities: &[Current]
 
 /// The properties that are fields: of a blob the first one.
 fn stored(format: &Format) -> impl Iterator<Item = (&str, &PropertyFormat)> {
-    let of_blob = |name: &str| ["_length", "_sum"].iter().any(|end| name.ends_with(end));
+    let is_blob = |name: &str| format.properties.get(name).is_some_and(|of| of.codec == BLOB);
+    let is_beside = move |name: &str| ["_length", "_sum"].iter().any(|end| name.strip_suffix(end).is_some_and(is_blob));
     let all = format.properties.iter().map(|(name, of)| (name.as_str(), of));
-    all.filter(move |(name, of)| of.codec != BLOB || !of_blob(name))
+    all.filter(move |(name, of)| of.codec != BLOB || !is_beside(name))
 }
 
 fn container(format: &Format, previous: Option<&str>) -> Vec<String> {
@@ -75,7 +77,7 @@ fn index(name: &str, index: &IndexFormat) -> String {
         Some(row) if index.elsewhere.is_some() => (row, true),
         _ => (index.row.clone(), false),
     };
-    let mut words = vec![format!("{name}, row = {:?}", template(&row))];
+    let mut words = vec![format!("{}, row = {:?}", word_of(name), template(&row))];
     if let Some(elsewhere) = &index.elsewhere {
         words.push(format!("table = {:?}, partition = {:?}", elsewhere.table, template(&elsewhere.partition)));
     }

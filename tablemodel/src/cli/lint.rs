@@ -9,7 +9,7 @@ use super::{
     check::removed,
     diff::retired,
     outcome::{DONE, DRIFTED, Failure, Outcome},
-    plan::Step,
+    plan::{self, Step, Written},
     project::{Current, Project},
     renames,
 };
@@ -20,9 +20,10 @@ pub(super) fn run(project: &Project, arguments: &Lint) -> Result<Outcome, Failur
         let lines = vec![format!("there was no tablemodel.lock at {}: all is new", arguments.against)];
         return Ok(Outcome { code: DONE, lines, data: json!({ "changes": [] }) });
     };
+    let plans = plan::after(project, old.plan.as_ref().map(|plan| plan.id.as_str()))?;
     let mut found = Vec::new();
     for entity in &project.entities {
-        found.extend(changed(entity, &old, arguments.level)?);
+        found.extend(changed(entity, &old, &plans, arguments.level)?);
     }
     // An entity that one of them does not know goes with neither.
     found.extend(removed(project, &old).map(|name| (Step::removal(&old, name), true)));
@@ -34,10 +35,10 @@ pub(super) fn run(project: &Project, arguments: &Lint) -> Result<Outcome, Failur
 }
 
 /// What changed about an entity, and whether each change breaks the level; nothing of one that is new.
-fn changed(entity: &Current, old: &Lock, level: Level) -> Result<Vec<(Step, bool)>, Failure> {
+fn changed(entity: &Current, old: &Lock, plans: &[Written], level: Level) -> Result<Vec<(Step, bool)>, Failure> {
     let name = &entity.format.entity_type;
     let Some(section) = old.newest(name) else { return Ok(Vec::new()) };
-    let properties = renames::shown(entity, &section.format);
+    let properties = renames::shown(entity, &section.format, plans);
     let renames = Renames { properties, retired: retired(old, &section.format) };
     let changes = diff(&section.format, &entity.format, &renames)?;
     let step = |change: &Change| {

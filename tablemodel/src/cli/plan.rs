@@ -228,6 +228,13 @@ pub(super) fn returned<'a>(project: &Project, new: impl Iterator<Item = &'a Form
     Ok(new.filter_map(returned).collect())
 }
 
+/// The plans after this one, as far as they can be written anew; all of them where there is none.
+pub(super) fn after(project: &Project, last: Option<&str>) -> Result<Vec<Written>, Failure> {
+    let later = all(project)?.into_iter().filter(|(id, _)| last.is_none_or(|last| id.as_str() > last));
+    let text = |(id, _)| files::read(&project.migrations().join(format!("{id}.toml")));
+    later.map(|plan| Ok(Written::parse(&text(plan)?.unwrap_or_default().replace("\r\n", "\n")))).collect()
+}
+
 /// Every plan, by its name and fingerprint, in order.
 pub(super) fn all(project: &Project) -> Result<Vec<(String, Fingerprint)>, Failure> {
     Ok(read(project)?.into_iter().map(|plan| (plan.id, plan.fingerprint)).collect())

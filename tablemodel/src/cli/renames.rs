@@ -3,6 +3,7 @@
 
 use super::{
     outcome::Failure,
+    plan::Written,
     project::{Current, Renamed},
 };
 use crate::format::{Format, Lock};
@@ -49,11 +50,26 @@ fn unknown(newest: &Format, was: &str) -> String {
     )
 }
 
-/// The renames that two formats show, for telling alone: words that do not fit are passed over.
-pub(super) fn shown(entity: &Current, old: &Format) -> Vec<(String, String)> {
+/// The renames since a format, for telling alone: those of the plans since then, one after the other, and those that the program writes.
+/// What does not fit is passed over.
+pub(super) fn shown(entity: &Current, old: &Format, plans: &[Written]) -> Vec<(String, String)> {
+    let mut renames = Vec::<(String, String)>::new();
+    let of_plans = plans.iter().flat_map(Written::renames);
+    let of_plans = of_plans.filter(|(of, ..)| *of == old.entity_type).map(|(_, from, to)| (from, to));
+    let written = entity.renamed.iter().map(|Renamed { was, is, .. }| (*was, *is));
+    for (from, to) in of_plans.chain(written) {
+        match renames.iter_mut().find(|(_, last)| last == from) {
+            Some((_, last)) => to.clone_into(last),
+            None => renames.push((from.to_owned(), to.to_owned())),
+        }
+    }
     let has = |format: &Format, name: &str| format.properties.contains_key(name);
-    let fits = |Renamed { was, is, .. }: &&Renamed| {
-        has(old, was) && !has(old, is) && has(&entity.format, is) && !has(&entity.format, was)
-    };
-    entity.renamed.iter().filter(fits).map(|renamed| (renamed.was.to_owned(), renamed.is.to_owned())).collect()
+    let mut fitting = Vec::<(String, String)>::new();
+    for (was, is) in renames {
+        let fits = has(old, &was) && !has(old, &is) && has(&entity.format, &is) && !has(&entity.format, &was);
+        if fits && fitting.iter().all(|(other, new)| *other != was && *new != is) {
+            fitting.push((was, is));
+        }
+    }
+    fitting
 }

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tablemodel_store::EdmType;
+
 use super::{Change, Code, Format, IndexFormat, PropertyFormat, WrongRename};
 
 /// What the two formats alone do not tell.
@@ -143,14 +145,14 @@ impl Found<'_> {
                     let returns = self.returns(&name, &a.reserved);
                     self.changes.push(Change::IndexAdded { name, index: is.clone(), returns });
                 }
-                (Some(was), Some(is)) => self.index(&name, was, is),
+                (Some(was), Some(is)) => self.index(&name, (a, was), (b, is)),
                 (None, None) => {}
             }
         }
     }
 
     /// One change for each aspect.
-    fn index(&mut self, name: &str, was: &IndexFormat, is: &IndexFormat) {
+    fn index(&mut self, name: &str, (a, was): (&Format, &IndexFormat), (b, is): (&Format, &IndexFormat)) {
         let mut now = was.clone();
         for (code, take) in ASPECTS {
             let mut next = now.clone();
@@ -160,6 +162,10 @@ impl Found<'_> {
                 self.changes.push(Change::IndexChanged { name, code, from, to });
             }
             now = next;
+        }
+        if was.when == is.when && is.when.as_ref().is_some_and(|when| asks_otherwise(&when.property, a, b)) {
+            let (name, from, to) = (name.to_owned(), is.clone(), is.clone());
+            self.changes.push(Change::IndexChanged { name, code: Code::TM407, from, to });
         }
     }
 
@@ -201,6 +207,13 @@ fn stopped_by(
     let mut kept =
         a.aggregates.iter().filter(|(name, was)| b.aggregates.get(*name).is_some_and(|is| is.function == was.function));
     kept.find(|(_, aggregate)| !aggregate.function.goes_on(property, from, to)).map(|(name, _)| name.clone())
+}
+
+/// Whether a condition on the property may hold where it did not, or the other way round, without being another one.
+fn asks_otherwise(property: &str, a: &Format, b: &Format) -> bool {
+    let (Some(was), Some(is)) = (a.properties.get(property), b.properties.get(property)) else { return false };
+    let is_flag = |of: &PropertyFormat| of.edm == EdmType::Boolean;
+    is_flag(was) != is_flag(is) || (was.nullable && !is.nullable)
 }
 
 /// Takes one aspect of an index over from another.

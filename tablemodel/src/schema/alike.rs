@@ -3,6 +3,8 @@
 //!
 //! What a row holds is not compared: that is read by its version.
 
+use tablemodel_store::EdmType;
+
 use super::{AggregateSchema, EntitySchema, Function, IndexSchema, PropertySchema, When};
 use crate::{
     check::same_key,
@@ -89,9 +91,20 @@ type Of<T> = (&'static EntitySchema, T);
 fn holds_as((schema, own): Of<Option<When>>, (older, its): Of<Option<When>>) -> bool {
     match (own, its) {
         (None, None) => true,
-        (Some(a), Some(b)) => a.negated == b.negated && is_named_as((schema, a.property), (older, b.property)),
+        (Some(a), Some(b)) => {
+            a.negated == b.negated
+                && is_named_as((schema, a.property), (older, b.property))
+                && answers_as(schema.property(a.property), older.property(b.property))
+        }
         _ => false,
     }
+}
+
+/// Whether a condition on the one holds wherever it does on the other. What was absent has a value where that is not optional any more.
+fn answers_as(own: Option<&PropertySchema>, its: Option<&PropertySchema>) -> bool {
+    let (Some(own), Some(its)) = (own, its) else { return true };
+    let is_flag = |of: &PropertySchema| of.edm == EdmType::Boolean;
+    is_flag(own) == is_flag(its) && (own.nullable || !its.nullable)
 }
 
 /// Whether it is the same property: by its name, or renamed, where that is plain.

@@ -118,8 +118,11 @@ fn renames(project: &Project, plan: &Written, given: &Diff) -> Vec<(String, Stri
     let still = plan.renames().filter(|(entity, from, to)| {
         let current = project.entities.iter().find(|current| current.format.entity_type == *entity);
         let has = |name: &str| current.is_some_and(|current| current.format.properties.contains_key(name));
-        let plain = |from: &str| from.rsplit('.').next().unwrap_or(from).to_owned();
-        let is_told = given.rename.iter().any(|(other, new)| plain(other) == *from || new == to);
+        // One that says no entity may be of any.
+        let is_told = given.rename.iter().any(|(other, new)| match other.rsplit_once('.') {
+            Some((of, other)) => of == *entity && (other == *from || new == to),
+            None => other == from || new == to,
+        });
         !is_told && has(to) && !has(from)
     });
     let still = still.map(|(entity, from, to)| (format!("{entity}.{from}"), to.to_owned()));

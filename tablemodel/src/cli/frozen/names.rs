@@ -1,8 +1,11 @@
 //! What frozen structs, their files and their fields are called: by stored names, since what the program calls them may change.
 
-/// What a field is not called: what a path is asked, and the words of Rust, also those that it only keeps for itself.
-const TAKEN: &str = "one exists get_many all first stream page count delete_all select verified explain keys into_query \
-    as async await break const continue crate dyn else enum extern false fn for gen if impl in let loop match mod move mut pub \
+/// What a path is asked: no field is called so, nor a word of Rust.
+const TERMINALS: &str =
+    "one exists get_many all first stream page count delete_all select verified explain keys into_query";
+
+/// The words of Rust, also those that it only keeps for itself.
+const WORDS: &str = "as async await break const continue crate dyn else enum extern false fn for gen if impl in let loop match mod move mut pub \
     ref return self static struct super trait true try type unsafe use where while \
     abstract become box do final macro override priv typeof unsized virtual yield union raw safe macro_rules";
 
@@ -25,7 +28,17 @@ pub(in crate::cli) fn module(entity_type: &str, version: u32) -> String {
 /// The field of a property: its name in small letters, and a `_` more where that is taken.
 pub(in crate::cli) fn ident_of(property: &str) -> String {
     let name = snake(property);
-    if TAKEN.split_whitespace().any(|taken| taken == name) { name + "_" } else { name }
+    let is_taken = TERMINALS.split_whitespace().any(|taken| taken == name) || is_word(&name);
+    if is_taken { name + "_" } else { name }
+}
+
+fn is_word(name: &str) -> bool {
+    WORDS.split_whitespace().any(|word| word == name)
+}
+
+/// The word by which an index or a list is given its name.
+pub(super) fn word_of(index: &str) -> String {
+    if is_word(index) { format!("r#{index}") } else { index.to_owned() }
 }
 
 /// `FirstName` as `first_name`.

@@ -32,6 +32,56 @@ mod further {
     }
 }
 
+/// Releases of two entities that have a property of one name, and then no more.
+macro_rules! pair {
+    ($name:ident, ($person:literal, $full_name:ident), ($team:literal, $title:ident)) => {
+        mod $name {
+            use crate::prelude::*;
+
+            #[derive(TableEntity)]
+            #[table(name = "Clubs", partition = "{club}", row = "p_{id:06}", version = $person, crate = "crate")]
+            pub(super) struct Person {
+                club: String,
+                id: u32,
+                $full_name: String,
+            }
+
+            #[derive(TableEntity)]
+            #[table(name = "Clubs", partition = "{club}", row = "t_{id:06}", version = $team, crate = "crate")]
+            pub(super) struct Team {
+                club: String,
+                id: u32,
+                $title: String,
+            }
+
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(super) enum Model {
+                Person(Person),
+                Team(Team),
+            }
+        }
+    };
+}
+
+pair!(alike, (1, name), (1, name));
+pair!(apart, (2, full_name), (1, name));
+pair!(both, (2, full_name), (2, title));
+
+#[test]
+fn a_rename_of_one_entity_is_not_one_of_another() {
+    for said in ["Team.Name=Title", "Team.Name=Title --rename Person.Name=FullName"] {
+        let folder = Folder::new();
+        assert_eq!(folder.run::<alike::Model>("init"), 0);
+        assert_eq!(folder.run::<apart::Model>("diff --name named --rename Person.Name=FullName"), 0);
+        assert_eq!(folder.run::<both::Model>(&format!("diff --amend --rename {said}")), 0, "{said}");
+        let plan = folder.read("tablemodel/migrations/0001_named.toml");
+        for rename in ["property Name -> FullName", "property Name -> Title"] {
+            assert!(plan.contains(rename), "{said}: {plan}");
+        }
+    }
+}
+
 const PLAN: &str = "tablemodel/migrations/0001_quantity.toml";
 const WHOLE: &str = "tablemodel/frozen/item_v1_upgrade.rs";
 const BEGUN: &str = "src/upgrades/item_v1_upgrade.rs";

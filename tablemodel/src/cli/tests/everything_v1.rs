@@ -1,6 +1,7 @@
 //! `Everything` as version 1 stored it. Written by `cargo tablemodel diff`; tablemodel.lock keeps it so.
 
 #![allow(missing_docs, non_camel_case_types, unreachable_pub, reason = "as rows of this version are")]
+#![allow(clippy::all, clippy::pedantic, reason = "it is written for rows, not to be read")]
 
 use tablemodel::prelude::*;
 
@@ -12,10 +13,13 @@ use tablemodel::prelude::*;
 #[table(index(by_email, row = "email_{email}", unique, keep(active, price)))]
 #[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keep(at)))]
 #[table(index(by_tag, row = "tag_{tags}_{id}_{grade}_{age}", each(tags), keys_only))]
+#[table(index(r#match, row = "match_{id}_{grade}_{age}", keys_only))]
 #[table(list(names, row = "names_{type_}"))]
 #[table(list(names_anywhere, row = "names", table = "Everything", partition = "{state}"))]
 #[table(index(newest, row = "new{{_{at:desc}_{id}_{grade}_{age}", keys_only, when = active))]
 #[table(index(remarked, row = "remarked_{id}_{grade}_{age}", keys_only, when = remarks))]
+#[table(index(r#union, row = "union_{id}_{grade}_{age}", keys_only))]
+#[table(list(r#yield, row = "yield_{type_}"))]
 pub struct EverythingV1 {
     #[table(default)]
     pub active: bool,
@@ -48,6 +52,8 @@ pub struct EverythingV1 {
     pub type_: String,
     pub uuid: Option<tablemodel::Uuid>,
     pub zip: Option<String>,
+    #[table(rename = "check_sum", blob)]
+    pub check_sum: Option<Blob>,
     #[table(rename = "count")]
     pub count_: u128,
 }

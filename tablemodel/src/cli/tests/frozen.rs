@@ -35,7 +35,10 @@ struct Address {
 #[table(index(by_mark, row = "mark_{marks}_{id}_{grade}_{age}", each(marks), keep(at)))]
 #[table(index(newest, row = "new{{_{at:desc}_{id}_{grade}_{age}", keys_only, when = active))]
 #[table(index(remarked, row = "remarked_{id}_{grade}_{age}", keys_only, when = remarks))]
+#[table(index(r#match, row = "match_{id}_{grade}_{age}", keys_only))]
+#[table(index(r#union, row = "union_{id}_{grade}_{age}", keys_only))]
 #[table(list(names, row = "names_{r#type}"))]
+#[table(list(r#yield, row = "yield_{r#type}"))]
 #[table(list(names_anywhere, partition = "{state}", row = "names"))]
 struct Everything {
     tenant: String,
@@ -64,6 +67,8 @@ struct Everything {
     r#impl: bool,
     #[table(blob)]
     photo: Option<Blob>,
+    #[table(blob, rename = "check_sum")]
+    sum: Option<Blob>,
     #[table(flatten)]
     address: Address,
     #[table(flatten)]

@@ -63,6 +63,20 @@ fn lint_compares_with_a_commit() {
     assert_eq!(folder.run::<second::Model>("lint --against --level=full"), 1);
 }
 
+/// The plan says which property it was.
+#[test]
+fn a_rename_that_was_said_is_no_new_value() {
+    let folder = Folder::begun();
+    folder.commit();
+    let words = ["lint", "--against", "HEAD", "--level", "backward"];
+    let unsaid = folder.answer::<second::Model>(&words);
+    assert_eq!(unsaid.code, 2, "{:?}", unsaid.lines);
+    assert_eq!(folder.run::<second::Model>(RENAMED), 0);
+    let outcome = folder.answer::<second::Model>(&words);
+    assert_eq!(outcome.code, 0, "{:?}", outcome.lines);
+    assert!(outcome.lines.iter().any(|line| line.starts_with("ok    Item: TM104")), "{:?}", outcome.lines);
+}
+
 #[test]
 fn an_entity_that_was_removed_breaks_every_level() {
     let folder = Folder::begun();

@@ -40,6 +40,10 @@ fn cases() -> Vec<(String, String, Found, Found)> {
     let elsewhere = ["cover keys", "table Other", "partition \"{A:u8}\""];
     let (aggregate, copy) = (AGGREGATE, COPY);
     let case = |a: &str, b: &str, there: Found, back: Found| (a.to_owned(), b.to_owned(), there, back);
+    let asked = |how: &str| {
+        let index = index("i_{Id:u32}", &["cover keys", "when B"]);
+        format!("property B Edm.Boolean {how}as bool\n{index}")
+    };
     let made = |of: &str, to: &str, there| {
         let aggregate = aggregate.replace("count", of);
         let [from, to] = ["Int32 as u8", to].map(|stored| format!("property A Edm.{stored}\n{aggregate}"));
@@ -91,6 +95,7 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case(INDEX, &keys(&elsewhere), vec![(TM405, Backfill)], vec![(TM405, Backfill)]),
         case(INDEX, &keys(&["cover keys", "unique"]), vec![(TM406, Backfill)], vec![(TM406, LazySafe)]),
         case(INDEX, &keys(&["cover keys", "when A"]), vec![(TM407, Backfill)], vec![(TM407, Backfill)]),
+        case(&asked("nullable "), &asked(""), vec![(TM106, Rewrite), (TM407, Backfill)], vec![(TM105, LazySafe)]),
         case("", "wide", vec![(TM501, LazySafe)], vec![(TM501, Rewrite)]),
         case("", "property A Edm.Int32 chunked as u8", vec![(TM501, LazySafe)], vec![(TM501, Rewrite)]),
         case("", "property A Edm.String as blob", vec![(TM502, Rewrite)], vec![(TM502, Rewrite)]),

@@ -36,10 +36,12 @@ mod badges {
         #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
         #[table(index(by_badge, row = "badge_{badge:06}_{id:04}", keys_only))]
         #[table(index(by_number, table = "Badges", partition = "{badge:06}", row = "{club}_{id:04}", keys_only))]
+        #[table(index(current, row = "cur_{id:04}", when = active, keys_only))]
         pub(crate) struct Person {
             pub(crate) club: String,
             pub(crate) id: u32,
             pub(crate) badge: Option<u32>,
+            pub(crate) active: Option<bool>,
         }
 
         #[derive(Debug, Clone, PartialEq, TableModel)]
@@ -58,16 +60,18 @@ mod badges {
         #[table(partition = "{club}", row = "p_{id:04}")]
         #[table(index(by_badge, row = "badge_{badge:06}_{id:04}", keys_only))]
         #[table(index(by_number, table = "Badges", partition = "{badge:06}", row = "{club}_{id:04}", keys_only))]
+        #[table(index(current, row = "cur_{id:04}", when = active, keys_only))]
         pub(crate) struct Person {
             pub(crate) club: String,
             pub(crate) id: u32,
             pub(crate) badge: u32,
+            pub(crate) active: bool,
         }
 
         impl Upgrade<optional::Person> for Person {
             fn upgrade(old: optional::Person) -> Result<Self, UpgradeError> {
-                let optional::Person { club, id, badge } = old;
-                Ok(Self { club, id, badge: badge.unwrap_or(0) })
+                let optional::Person { club, id, badge, active } = old;
+                Ok(Self { club, id, badge: badge.unwrap_or(0), active: active.unwrap_or(true) })
             }
         }
 
@@ -291,7 +295,8 @@ async fn an_index_whose_part_was_optional_is_read_once_all_is_rewritten() {
         let old = program::<optional::Club>(&store).await;
         for id in 0..210 {
             let badge = (id % 3 == 0).then_some(id);
-            old.insert(&optional::Person { club: "c0".into(), id, badge }).await.expect("written");
+            let active = [Some(true), Some(false), None][id as usize % 3];
+            old.insert(&optional::Person { club: "c0".into(), id, badge, active }).await.expect("written");
         }
         drop(old);
         store.clock().advance(std::time::Duration::from_secs(130));
@@ -300,9 +305,12 @@ async fn an_index_whose_part_was_optional_is_read_once_all_is_rewritten() {
         assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
         let error = required::Person::by_number().badge(0).all(&db).await.expect_err("nor there");
         assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
+        let error = required::Person::current().club("c0").all(&db).await.expect_err("nor there");
+        assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{told}: {error}");
         db.ensure_tables().await.expect("ensured");
         let applied = db.migrations().apply().await.expect("applied");
         assert!(applied.is_complete(), "{told}: {applied:?}");
+        assert_eq!(required::Person::current().club("c0").count(&db).await.expect("readable"), 140, "{told}");
         assert_eq!(required::Person::by_badge().club("c0").badge(0).count(&db).await.expect("readable"), 141, "{told}");
         assert_eq!(required::Person::by_number().badge(0).count(&db).await.expect("readable"), 141, "{told}");
         assert_clean(&db, &told).await;

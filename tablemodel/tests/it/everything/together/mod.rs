@@ -141,6 +141,11 @@ struct Course {
 }
 
 impl Course {
+    /// Connections break while requests go on: not in the courses of the first seeds, which are known by what they found.
+    fn breaks(&self) -> bool {
+        self.seed >= BREAKING.start
+    }
+
     fn new(seed: u64, mode: Consistency) -> Self {
         Self::of::<Newest>(seed, mode)
     }
@@ -177,7 +182,14 @@ impl Course {
 
     /// A program that ensures its tables, and to which things happen.
     fn disturbed(&self, number: u64, fault: u64, death: u64) -> Program {
-        let wire = Wire { world: self.world.clone(), store: self.store.clone(), number, fault, lie: None };
+        let wire = Wire {
+            world: self.world.clone(),
+            store: self.store.clone(),
+            number,
+            fault,
+            lie: None,
+            breaks: self.breaks(),
+        };
         let way = Way { world: self.world.clone(), fault: fault * 2 };
         let blobs = Arc::new(FaultyBlobs::by(self.blobs.clone(), way));
         Program { store: Arc::new(wire), blobs, death, ensures: true, ..self.undisturbed() }
@@ -188,7 +200,14 @@ impl Course {
         let (fault, death) = (20 + self.world.roll(100), 200 + self.world.roll(2_000));
         let crowded = self.seed.is_multiple_of(2);
         for number in 0..2 + self.world.roll(if crowded { 5 } else { 3 }) {
-            let wire = Wire { world: self.world.clone(), store: self.store.clone(), number, fault, lie };
+            let wire = Wire {
+                world: self.world.clone(),
+                store: self.store.clone(),
+                number,
+                fault,
+                lie,
+                breaks: self.breaks(),
+            };
             let way = Way { world: self.world.clone(), fault: fault * 2 };
             let blobs = Arc::new(FaultyBlobs::by(self.blobs.clone(), way));
             let program = Program { store: Arc::new(wire), blobs, death, ..self.undisturbed() };
@@ -224,7 +243,7 @@ impl Course {
 /// Every seed, and that it came to something: what was done, refused, unknown, and died.
 fn simulate(mode: Consistency) {
     let mut all = std::collections::BTreeMap::new();
-    for seed in seeds().chain(FOUND) {
+    for seed in seeds().chain(FOUND).chain(BREAKING) {
         let _told = Told(seed, mode);
         let course = Course::new(seed, mode);
         course.run(None);
@@ -239,6 +258,9 @@ fn simulate(mode: Consistency) {
         assert!(all.contains_key(answer), "{answer} never came: {all:?}");
     }
 }
+
+/// Courses in which connections break while requests go on.
+const BREAKING: Range<u64> = 50_000..50_015;
 
 /// From the environment, for long runs.
 pub(crate) fn seeds() -> Range<u64> {

@@ -254,7 +254,7 @@ async fn give_up<F: Form>(db: &Database, key: &Key, edit: fn(&mut F::Of)) -> Res
 /// Every seed, and those that found something; and that they came to something.
 fn simulate_rollouts<Old: Release, New: Release>(mode: Consistency, found: &[u64], met: &[&str]) {
     let mut all = std::collections::BTreeMap::new();
-    for seed in seeds().chain(found.iter().copied()) {
+    for seed in seeds().chain(found.iter().copied()).chain(BREAKING) {
         let _told = Told(seed, mode);
         let course = Course::of::<Old>(seed, mode);
         match mode {

@@ -41,6 +41,8 @@ pub(super) struct Wire {
     /// One of so many requests meets each fault.
     pub(super) fault: u64,
     pub(super) lie: Option<Lie>,
+    /// Whether some are told that the connection broke while the request goes on, and is carried out later.
+    pub(super) breaks: bool,
 }
 
 impl Wire {
@@ -140,6 +142,9 @@ impl Wire {
         let slow = if world.once_in(self.fault) { world.roll(LONGEST) } else { 0 };
         let is_lost = world.once_in(self.fault);
         let lie = self.lie.filter(|_| world.once_in(3));
+        let breaks = self.breaks && is_lost && world.once_in(2);
+        let slow = if breaks { world.roll(LONGEST) } else { slow };
+        let mut reply = Some(reply).filter(|_| !breaks);
         async move {
             world.turn().await;
             world.sleep(Duration::from_millis(slow)).await;
@@ -153,7 +158,7 @@ impl Wire {
                 // The connection breaks at once, or only when who waits has lost patience.
                 world.sleep(Duration::from_secs(world.roll(2) * 60)).await;
             } else {
-                let _ = reply.send(result); // it may be dead
+                let _ = reply.take().map(|reply| reply.send(result)); // it may be dead
             }
         }
     }
