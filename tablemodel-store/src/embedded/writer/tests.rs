@@ -138,7 +138,7 @@ fn is_kept(views: &Views<Watched>, row: &str) -> bool {
 
 /// Has the writer do this work now.
 fn done(sender: &Sender<Message>, writer: &mut Writer<Watched>, work: Work) {
-    let (message, _) = asked(work);
+    let (message, _answer) = asked(work);
     sender.send(message).unwrap();
     writer.step().unwrap();
 }
