@@ -28,6 +28,10 @@ struct Address {
 }
 
 #[derive(TableEntity)]
+#[expect(
+    clippy::duplicated_attributes,
+    reason = "two indexes keep only keys, which the lint takes for a repeated attribute"
+)]
 #[table(name = "Everything", partition = "{tenant}", row = "e_{id:06}_{grade}_{age}", wide, adopt)]
 #[table(index(by_email, row = "email_{email}", unique, keep(price, active)))]
 #[table(index(anywhere, table = "Anywhere", partition = "{email}", row = "{tenant}_{id}_{grade}_{age}", keys_only, when = !active))]

@@ -3,7 +3,11 @@
 use futures_util::TryStreamExt;
 use tablemodel::{Consistency, ErrorKind, prelude::*};
 
-use super::{MODES, Programs, person, programs, row, tell, v1, v3};
+use super::{
+    MODES, Programs,
+    newer::{new, newer, old, older, two},
+    person, programs, row, tell, v1, v3,
+};
 
 /// Of version 1, 2 and 3, in this order.
 async fn mixed(mode: Consistency) -> Programs {
@@ -221,4 +225,24 @@ async fn a_program_of_another_version_goes_on_at_a_cursor() {
         let rest = v3::Employee::find().department("Sales").page(9, page.cursor.as_ref(), &all.v3).await.unwrap();
         assert_eq!(values(rest.items), expected()[1..]);
     }
+}
+
+/// A row that lacks what is asked for, as this version has it, is not passed over.
+#[tokio::test]
+async fn a_scan_with_a_condition_meets_rows_of_a_newer_version_too() {
+    let all = programs(Consistency::Azure).await;
+    all.v3.insert(&person(1).v3()).await.unwrap();
+    for scan in [v1::Employee::scan_partition("Sales"), v1::Employee::scan_table()] {
+        let error = scan.matching(v1::Employee::AGE.gt(0)).all(&all.v1).await.unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::UnknownVersion);
+    }
+    let (old, new) = two(Consistency::Azure).await;
+    old.insert(&older(1)).await.unwrap();
+    for note in [newer(2), new::Note { body: "three".into(), ..newer(3) }] {
+        new.insert(&note).await.unwrap();
+    }
+    let found = old::Note::scan_table().matching(old::Note::TEXT.eq("one two")).all(&old).await.unwrap();
+    assert_eq!(found.into_iter().map(Stored::into_inner).collect::<Vec<_>>(), [older(1), older(2)]);
+    let found = old::Note::scan_table().matching(old::Note::TEXT.eq("three")).all(&old).await.unwrap();
+    assert_eq!(found.into_iter().map(|note| note.id).collect::<Vec<_>>(), [3]);
 }
