@@ -52,9 +52,9 @@ impl Lanes {
         }
     }
 
-    /// How many of those that are next are commits.
+    /// How many of those that are next are commits, without those whose callers went away.
     pub(super) fn commits(&self) -> usize {
-        let all = self.hurried.iter().chain(&self.of_many);
+        let all = self.hurried.iter().chain(&self.of_many).filter(|request| !request.reply.is_closed());
         all.take_while(|request| matches!(request.work, Work::Commit(_))).count()
     }
 

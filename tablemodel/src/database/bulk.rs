@@ -67,7 +67,7 @@ pub struct BulkReport {
     pub written: u64,
     /// Commits: of one batch each, or of several where entities that share rows are committed together.
     pub batches: u64,
-    /// What could not be written, or may not have been (`OutcomeUnknown`), each error with the entity's key, where one can be made.
+    /// What could not be written, or may not have been (`OutcomeUnknown`), each error with the entity's key, where the entity can be put together.
     /// All others were, unless it was to [stop](Bulk::stop_on_error).
     pub failed: Vec<Error>,
     /// Entities that were taken, and not written since it stopped at an error.
@@ -381,8 +381,9 @@ fn is_crowded(error: &Error, together: bool) -> bool {
 /// Whether each entity of the batch would meet the same error, or may have been written.
 fn concerns_all(error: &Error) -> bool {
     match error.kind() {
-        ErrorKind::OutcomeUnknown | ErrorKind::Denied => true,
-        ErrorKind::Unavailable => error.operation().is_none(), // else another is busy with what that one asks for
+        ErrorKind::OutcomeUnknown => true,
+        // Else another is busy with what that one asks for, or that one's blob is refused.
+        ErrorKind::Denied | ErrorKind::Unavailable => error.operation().is_none(),
         _ => false,
     }
 }

@@ -246,7 +246,7 @@ impl Database {
         if self.0.read_only {
             return Err(StoreError::new(
                 StoreErrorKind::Denied,
-                "the database was opened read-only; open it without `read_only()`",
+                "the database, or its store, was opened read-only; open it without `read_only()`",
             ));
         }
         Ok(())

@@ -103,6 +103,8 @@ impl Database {
         #[cfg(feature = "blob")]
         let changes = placed.as_deref().unwrap_or(changes);
         let mut run = Run { asked, ..Run::new(self, registered, partition) };
+        #[cfg(not(feature = "blob"))]
+        super::links::check_changes(changes)?;
         #[cfg(feature = "blob")]
         let settled;
         #[cfg(feature = "blob")]

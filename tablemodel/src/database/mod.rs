@@ -17,6 +17,7 @@ mod followers;
 mod fork;
 mod holders;
 mod leases;
+mod links;
 mod lists;
 mod migrate;
 mod older;

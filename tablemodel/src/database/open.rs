@@ -264,13 +264,14 @@ impl DatabaseBuilder {
     fn inner(self, entities: &'static [&'static EntitySchema], store: Arc<dyn TableStore>) -> Result<Inner> {
         self.check_prefix(entities)?;
         let capabilities = store.capabilities();
+        let read_only = self.read_only || capabilities.read_only;
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };
         Ok(Inner {
             traffic: super::traffic::Traffic::default(),
             #[cfg(all(feature = "blob", feature = "embedded"))]
             beside: self.blobs.beside(),
             #[cfg(feature = "blob")]
-            blobs: self.blobs.open(entities, &self.environment, self.read_only)?,
+            blobs: self.blobs.open(entities, &self.environment, read_only)?,
             capabilities,
             consistency: self.consistency.unwrap_or(possible),
             fence: self.fence,
@@ -285,7 +286,7 @@ impl DatabaseBuilder {
             program: self.program.unwrap_or_else(process),
             observed: self.observed,
             deadline: self.deadline,
-            read_only: self.read_only,
+            read_only,
             #[cfg(feature = "embedded")]
             embedded: None,
         })

@@ -43,7 +43,7 @@ pub(super) const PARTITION: &str = "s";
 pub(super) const EPOCH: &str = "epoch";
 /// What the rows of states begin with.
 const ENTITY: &str = "entity|";
-const INDEX: &str = "index|";
+pub(super) const INDEX: &str = "index|";
 /// How many rows of states a batch has room for, beside the epoch and the record of a migration.
 pub(super) const MOST_CHANGES: usize = limits::MAX_BATCH_OPERATIONS - 2;
 const FORMAT: i64 = 1;

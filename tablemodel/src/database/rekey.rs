@@ -79,6 +79,8 @@ impl Database {
             #[cfg(feature = "blob")]
             let uploaded = self.move_blobs(&mut to, was.now(), &old).await?;
             #[cfg(not(feature = "blob"))]
+            super::links::check_none(&old, &to)?;
+            #[cfg(not(feature = "blob"))]
             let uploaded = None;
             match self.is_atomic() {
                 true => self.move_at_once(&registered, old, to, uploaded).await?,

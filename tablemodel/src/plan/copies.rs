@@ -189,9 +189,7 @@ impl Planner<'_> {
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let mut cells = self.cells(Some(&was.written), Some(&new))?;
-        if was.is_older() {
-            cells.extend(self.keep_totals(&was, &mut new)?);
-        }
+        cells.extend(self.keep_totals(&was, &mut new)?);
         let mut planned = Planned { cells, ..self.put(Some(&was.written), &new, sequence, Some(&old), None)? };
         for row in planned.rows.iter_mut().filter(|row| row.role == Role::Primary) {
             row.role = Role::Holder;

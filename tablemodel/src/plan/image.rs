@@ -94,9 +94,10 @@ impl Image {
             fields.to_mut().set(PropertyName::from_static(own), ValueRef::Binary(&[]));
         }
         let unread = |FieldError { property, error }| FieldError { property, error: json::unreadable(&error) };
-        reads::<E>(&fields).map_err(|error| invalid(self.schema, unread(error)))?;
+        let at_key = |error: Error| error.at_key(self.key.clone());
+        reads::<E>(&fields).map_err(|error| at_key(invalid(self.schema, unread(error))))?;
         let mut absent = self.schema.properties().filter(|property| self.fields.get(property.property).is_none());
-        absent.try_for_each(|property| check_absent(self.schema, property))
+        absent.try_for_each(|property| check_absent(self.schema, property)).map_err(at_key)
     }
 
     /// The image with these fields; the key is made from them.

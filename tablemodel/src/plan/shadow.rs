@@ -131,11 +131,13 @@ pub(crate) fn dead(schema: &EntitySchema, entry: &AwayKey, owner: &RowKey, seque
     Some(properties)
 }
 
-/// Whether what is to be written at this sequence for `owner` is due over the row that is there. One that lives is its owner's.
-pub(crate) fn is_due(there: &Row, owner: &RowKey, sequence: i64, is_live: bool) -> bool {
-    let is_older = system::sequence(&there.properties) < sequence;
-    let is_own = self::owner(there).as_ref() == Some(owner);
-    is_older && (is_own || (is_live && system::is_dead(&there.properties)))
+/// Whether what is to be written at this sequence for `owner` is due over the row that is there. One that lives is its owner's; what remembers
+/// another is in nobody's way, whatever its number: the numbers of two entities say nothing of each other, and who left last is remembered.
+pub(crate) fn is_due(there: &Row, owner: &RowKey, sequence: i64) -> bool {
+    match self::owner(there).as_ref() == Some(owner) {
+        true => system::sequence(&there.properties) < sequence,
+        false => system::is_dead(&there.properties),
+    }
 }
 
 /// That two entities become one.

@@ -92,6 +92,7 @@ async fn what_would_not_be_read_back_is_refused_by_every_call_before_anything_is
     let db = TestDatabase::new::<Model>().await.unwrap();
     let item_at = || Item::find().shelf("A").number(1);
     let mut stored = db.insert(&item(1, meta())).await.unwrap();
+    let mut keyed = 0;
     for (meta, word) in values.into_iter().zip(words) {
         db.forget_calls();
         let error = refused(db.insert(&item(2, meta.clone())).await, "insert");
@@ -106,6 +107,9 @@ async fn what_would_not_be_read_back_is_refused_by_every_call_before_anything_is
         refused(batch.commit().await, "batch");
         let report = db.bulk().insert_all(futures_util::stream::iter([item(2, meta.clone())])).await.unwrap();
         assert_eq!((report.written, report.failed.len()), (0, 1));
+        let key = report.failed[0].key();
+        assert!(key.is_none_or(|key| *key == tablemodel::RowKey::new("A", "item_0002")), "{report:?}");
+        keyed += usize::from(key.is_some());
         refused(report.into_result(), "bulk");
         let writes = db.calls().into_iter().filter(|call| matches!(call.call, CallKind::Commit { .. }));
         assert_eq!(writes.count(), 0, "{:?}", db.calls());
@@ -115,6 +119,7 @@ async fn what_would_not_be_read_back_is_refused_by_every_call_before_anything_is
         });
         refused(update.await, "update");
     }
+    assert!(keyed > 0, "those that can be put together have their keys");
     let all = Item::find().shelf("A").all(&db).await.unwrap();
     assert_eq!(all.iter().map(|item| item.meta.clone()).collect::<Vec<_>>(), [meta()]);
 }

@@ -2,7 +2,10 @@
 //!
 //! Contributions are rows of an index like any other, and are seen to where those are. No source is written here.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use tablemodel_store::{Batch, ETag, Filter, KeyRange, Query, Row, RowKey, StoreErrorKind};
 
@@ -247,7 +250,8 @@ pub(super) fn cells_named(db: &Database, name: &str) -> Option<Filter> {
 
 /// Has the targets of an aggregate that is taken back say what they do without sources. Of one that the model does not name, what
 /// they hold is theirs.
-pub(super) async fn clear(owned: &Owned, states: &Generation, entity: &str, name: &str) -> Result<()> {
+pub(super) async fn clear(owned: &Owned, states: &Arc<Generation>, entity: &str, name: &str) -> Result<()> {
+    let mut states = Arc::clone(states);
     let db = &owned.db;
     let source = db.model().iter().copied().find(|schema| schema.entity_type == entity);
     let aggregate = source.and_then(|schema| schema.aggregate(schema.derived_position(name)?));
@@ -258,7 +262,12 @@ pub(super) async fn clear(owned: &Owned, states: &Generation, entity: &str, name
     loop {
         let Some(page) = page(db, &query).await? else { return Ok(()) };
         for row in page.rows.iter().filter(|row| is_primary(target, row) && !row.key.row.starts_with("~~")) {
-            clear_one(db, states, target, aggregate, &row.key).await?;
+            let mut done = clear_one(db, &states, target, aggregate, &row.key).await;
+            if done.is_err() && registry_has_moved(db, &states) {
+                states = owned.hold().await?; // others said what they lack; the migration is this call's still
+                done = clear_one(db, &states, target, aggregate, &row.key).await;
+            }
+            done?;
         }
         owned.go_on().await?;
         match page.continuation {
@@ -266,6 +275,11 @@ pub(super) async fn clear(owned: &Owned, states: &Generation, entity: &str, name
             None => return Ok(()),
         }
     }
+}
+
+/// Whether the states of indexes are others by now.
+fn registry_has_moved(db: &Database, states: &Generation) -> bool {
+    db.0.registry.enter().epoch != states.epoch
 }
 
 async fn clear_one(

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     database::{
         Database,
-        registry::{self, beyond, followers, index_row, lapsed},
+        registry::{self, INDEX, beyond, followers, index_row, lapsed},
         rewrites,
     },
     error::{Error, ErrorKind, Result},
@@ -229,4 +229,11 @@ fn lacking(db: &Database, record: &Record) -> Option<(String, String)> {
         schema.is_some_and(|schema| followers(schema).chain(rewrites::known(schema)).any(|known| known == *index))
     };
     record.steps.iter().find(|step| !record.undo && !has(step)).cloned()
+}
+
+/// The entity of the model, and the name of what it has, of which this is the row of the state.
+pub(super) fn kept_as<'k>(model: &[&'static EntitySchema], row: &'k str) -> Option<(&'static EntitySchema, &'k str)> {
+    let (entity, name) = row.strip_prefix(INDEX)?.split_once('|')?;
+    let schema = model.iter().copied().find(|schema| schema.entity_type == entity)?;
+    schema.derived_position(name).map(|_| (schema, name))
 }

@@ -12,7 +12,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row}
 
 use super::{
     record::{self, Record},
-    rows::Rows,
+    rows::{self, Rows},
     running,
     stop::Stop,
 };
@@ -274,7 +274,11 @@ impl Owned {
         let next = |rows: &Rows, record: &mut Record| {
             let replace = |row: &Row| {
                 let condition = Condition::Match(row.etag.clone());
-                let action = Action::Replace(lapsed::restored(row)?, condition);
+                let mut properties = lapsed::restored(row)?;
+                if let Some((schema, name)) = rows::kept_as(&self.db.model(), &row.key.row) {
+                    registry::record_for(schema, name, &mut properties); // it may stand elsewhere by now
+                }
+                let action = Action::Replace(properties, condition);
                 Ok(Operation { row: row.key.row.clone(), action })
             };
             let operations = rows.lapsed(record).map(replace).collect::<Result<Vec<_>>>()?;

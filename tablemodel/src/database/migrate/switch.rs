@@ -11,7 +11,7 @@ use super::{
     Contracted, Step, forms, recopied,
     record::{self, Record},
     rows::Rows,
-    settle::drain_all,
+    settle::{drain_all, scrub},
     states::{Owned, Work, any},
     stop::Stop,
     waiting::Waiting,
@@ -138,11 +138,14 @@ fn check_complete(rows: &Rows, db: &Database) -> Result<()> {
 }
 
 fn moves_of(db: &Database, record: &Record) -> Result<Vec<Move>> {
-    let of = |(entity, _): &(String, String)| {
+    let of = |(entity, step): &(String, String)| {
         let listed = db.0.model.iter().copied().find(|schema| schema.entity_type == entity);
-        listed.and_then(Move::of).ok_or_else(|| {
+        // A later program may know the move after this one.
+        let is_it = |of: &Move| taken(step) == Some(of.name.as_str());
+        listed.and_then(Move::of).filter(is_it).ok_or_else(|| {
             let detail = format!(
-                "`{entity}` is being switched to its new form: call `contract` with the program that says `moved_from`"
+                "`{entity}` is being switched to another form ({}): call `contract` with the program that has that as its `moved_from`",
+                taken(step).unwrap_or(step)
             );
             Error::unsupported(detail)
         })
@@ -157,6 +160,8 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
     if !moves.iter().all(|of| of.is_switched(&rows)) {
         owned.settle(&all).await?;
         drain_all(&owned.db).await?; // what is between two keys of a closed form does not arrive
+        let tables: BTreeSet<_> = moves.iter().flat_map(|of| of.old.tables().chain(of.new.tables())).collect();
+        scrub(owned, |table| tables.contains(table)).await?;
         close(owned, moves, true).await?;
         owned.settle(&all).await?;
         drain_all(&owned.db).await?;
@@ -209,9 +214,14 @@ async fn close(owned: &Owned, moves: &[Move], closed: bool) -> Result<()> {
     owned.rewrite(next).await.map(drop)
 }
 
-/// The new forms are those that are kept, from this batch on.
+/// The new forms are those that are kept, from this batch on: each is complete.
 async fn change_form(owned: &Owned, moves: &[Move]) -> Result<()> {
     let (rows, _) = owned.rows().await?;
+    for of in moves.iter().filter(|of| !of.is_switched(&rows)) {
+        if rows.state(of.new.entity_type, &of.name)? != IndexState::Readable {
+            return Err(Error::unsupported("the move is not complete: call `apply` first").of(of.new.entity_type));
+        }
+    }
     for together in batches(owned, moves, &rows)? {
         let next = |rows: &Rows, _: &mut Record| {
             let forms: Vec<_> = together.iter().map(|of| form(owned, of, rows)).collect::<Result<_>>()?;

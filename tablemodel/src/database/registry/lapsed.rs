@@ -42,6 +42,18 @@ pub(in crate::database) fn without_rows(row: &mut Row, has: impl Fn(&str) -> boo
     }
 }
 
+/// Says of the row of a state that it is as far as it was, if it was not complete `before`: what was read in between may be of then.
+pub(in crate::database) fn as_begun(row: &mut Row, before: Option<&Row>) -> Result<()> {
+    if !row.key.row.starts_with(super::INDEX) || complete(row)? != IndexState::Readable {
+        return Ok(());
+    }
+    let before = before.map_or(Ok(IndexState::Absent), complete)?;
+    if before != IndexState::Readable {
+        row.properties.insert("State", before.word());
+    }
+    Ok(())
+}
+
 /// The row's properties, as of an index that begins to be built anew.
 pub(in crate::database) fn restored(row: &Row) -> Result<Properties> {
     let mut properties = row.properties.clone();

@@ -67,7 +67,9 @@ impl Database {
                     continue;
                 }
             };
-            let guarded = guarded([(from.partition.as_str(), &first), (key.partition.as_str(), &second)]);
+            let of_keys = [(from.partition.as_str(), &first), (key.partition.as_str(), &second)].into_iter();
+            let of_others = follows.iter().chain(&then).map(|plan| (plan.place().1, plan));
+            let guarded = guarded(of_keys.chain(of_others));
             Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
             self.check_blobs(uploaded)?;

@@ -2,7 +2,7 @@
 //!
 //! Writes nothing to the store.
 
-use std::io::Write;
+use std::{collections::HashMap, io::Write};
 
 use tablemodel_store::{KeyRange, Query, Row, StoreErrorKind};
 
@@ -48,12 +48,13 @@ impl Database {
     /// Those of the store, and `Denied` with the cause when `to` cannot be written.
     pub async fn export(&self, to: &mut (impl Write + Send)) -> Result<Transferred> {
         let mut moved = Transferred::default();
+        let before = self.registry_rows().await?;
         let mut tables = self.table_names();
         if !tables.contains(&self.dirty_table()) {
             tables.push(self.dirty_table()); // moves under way are marked there, whatever the model
         }
         for table in tables {
-            let rows = self.export_table(&table, to).await?;
+            let rows = self.export_table(&table, &before, to).await?;
             moved.rows += rows;
             moved.tables += u64::from(rows > 0);
         }
@@ -61,7 +62,13 @@ impl Database {
         Ok(moved)
     }
 
-    async fn export_table(&self, table: &str, to: &mut (impl Write + Send)) -> Result<u64> {
+    /// `before` are the states of indexes before any row was read.
+    async fn export_table(
+        &self,
+        table: &str,
+        before: &HashMap<String, Row>,
+        to: &mut (impl Write + Send),
+    ) -> Result<u64> {
         let name = table.get(self.0.prefix.len()..).unwrap_or(table);
         let mut query = Query::new(table, KeyRange::table());
         let mut lines = Lines { db: self, table, name, to, count: 0, open: None };
@@ -76,6 +83,8 @@ impl Database {
             for mut row in page.rows {
                 if is_of_states {
                     lapsed::without_rows(&mut row, has);
+                    let was = before.get(&row.key.row);
+                    lapsed::as_begun(&mut row, was)?;
                 }
                 lines.take(row).await?;
             }

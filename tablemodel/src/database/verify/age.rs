@@ -4,7 +4,7 @@
 
 use tablemodel_store::{Action, Batch, DateTime, ETag, Properties, Row, StoreErrorKind};
 
-use super::{Violation, repair::Mend};
+use super::{Violation, mend::Mend};
 use crate::{
     database::{Database, outbox},
     error::{Error, ErrorKind, Result},

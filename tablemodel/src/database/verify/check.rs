@@ -11,8 +11,8 @@ use tablemodel_store::{ETag, Properties, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
+    mend::Mend,
     readable::{Unreadable, readable},
-    repair::Mend,
     wanted::{Guest, Wanted, WantedAway},
 };
 use crate::{

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tablemodel_store::ETag;
 
-use super::{Violation, check::Check, repair::Mend};
+use super::{Violation, check::Check, mend::Mend};
 use crate::{database::Database, error::Result, rooms::aggregate::Recount};
 
 impl Database {

@@ -11,9 +11,9 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey};
 use super::{
     Violation, ViolationKind,
     check::Check,
+    mend::Mend,
     owners::Owners,
     readable::readable,
-    repair::Mend,
     wanted::{Guest, Wanted, WantedAway},
 };
 use crate::{

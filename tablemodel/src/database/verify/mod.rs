@@ -8,6 +8,7 @@ mod age;
 mod check;
 mod count;
 mod elsewhere;
+mod mend;
 mod owners;
 mod readable;
 mod relist;
@@ -15,7 +16,7 @@ mod repair;
 mod wanted;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     fmt,
     future::IntoFuture,
     pin::Pin,
@@ -24,7 +25,7 @@ use std::{
 use tablemodel_store::{ETag, KeyRange, Query, Row, RowKey, StoreErrorKind};
 
 pub use self::repair::{Repair, Repaired};
-use self::{check::Check, owners::Owners, repair::Mend};
+use self::{check::Check, mend::Mend, owners::Owners};
 use crate::{database::Database, error::Result};
 
 /// What a walk found.
@@ -46,15 +47,26 @@ pub struct Verified {
     /// What is wrong.
     pub violations: Vec<Violation>,
     /// Partitions in which each of several reads found something else wrong with the same row, since it was written all the while:
-    /// nothing is reported of these.
+    /// what was wrong with that is not reported.
     pub unsettled: u64,
     /// Where to go on, if the walk stopped before the end.
     pub next: Option<Checkpoint>,
     /// Tombstones that a repair may take away, though nothing is wrong with them.
     litter: Vec<(&'static str, RowKey, ETag)>,
+    /// What may be wrong with entities that were written all the while, and is right once they are written once more.
+    restless: Vec<Violation>,
 }
 
 impl Verified {
+    /// Takes note of what each of several reads found otherwise. Where all programs write what is asked for, an entity that is written
+    /// once more has it, and a cell that is counted is kept.
+    fn leave_open(&mut self, open: Vec<Violation>, strict: bool) {
+        let (restless, mut others): (Vec<_>, Vec<_>) = open.into_iter().partition(|of| strict && of.mend.rewrites());
+        others.retain(|of| !(strict && of.mend.is_of_kept_cell()));
+        self.unsettled += u64::from(!others.is_empty());
+        self.restless.extend(restless);
+    }
+
     /// Whether nothing is wrong, as far as could be told.
     pub fn is_clean(&self) -> bool {
         self.violations.is_empty()
@@ -280,7 +292,7 @@ impl<'a> Verify<'a> {
                 break;
             }
             if attempt == READS {
-                verified.unsettled += 1;
+                verified.leave_open(std::mem::take(&mut check.violations), self.strict);
                 break;
             }
             let rows = self.db.read_partition(table, &partition).await?;
@@ -289,9 +301,10 @@ impl<'a> Verify<'a> {
             let now = std::mem::take(&mut check.violations);
             let (same, others): (Vec<_>, Vec<_>) = now.into_iter().partition(among(&before));
             // A row of the others that was right once was written since, or is being written.
-            let is_open = |of: &Violation| before.iter().any(|before| before.key == of.key);
-            check.violations = others.into_iter().filter(is_open).collect();
-            check.violations.retain(|of| !confirmed.contains(of));
+            let open: HashSet<&RowKey> = before.iter().map(|of| &of.key).collect();
+            let is_told = among(&confirmed);
+            check.violations = others.into_iter().filter(|of| open.contains(&of.key) && !is_told(of)).collect();
+            drop(is_told);
             confirmed.extend(same);
         }
         check.violations = confirmed;

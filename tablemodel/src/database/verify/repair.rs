@@ -10,9 +10,9 @@ use std::{
     pin::Pin,
 };
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, RowKey, StoreErrorKind};
+use tablemodel_store::{Action, Batch, Condition, ETag, RowKey, StoreErrorKind};
 
-use super::{Checkpoint, Verified, Verify, Violation, among, owners::Owners, relist::Relist};
+use super::{Checkpoint, Verified, Verify, Violation, among, mend::Mend, owners::Owners};
 use crate::{
     database::{
         Database,
@@ -32,42 +32,6 @@ use crate::{
 
 /// How often what could not be put right is looked at again: another mend may have changed it.
 const AGAIN: usize = 3;
-
-/// What puts a violation right.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Mend {
-    /// Nothing that could be done without knowing what was meant.
-    No,
-    /// The entity of this type, of which so much was read (its sequence, as a rule), is written once more. That it was the same both times
-    /// tells that it did not change between two pages of a check.
-    Touch(&'static str, RowKey, i64),
-    /// The copies of the entity of this type, which has this sequence, are brought to what their sources are.
-    Recopy(&'static str, RowKey, i64),
-    /// The row, which is ahead of its entity, is taken away if it is still as it was, and the entity written once more.
-    Rewrite(ETag, &'static str, RowKey),
-    /// The row is taken away, if it is still as it was.
-    Remove(ETag),
-    /// The same, once the store's clock is past this time.
-    RemoveAfter(ETag, DateTime),
-    /// The row of another partition is taken away, unless its entity wants it by now.
-    Release { entity: &'static str, index: String, owner: RowKey, sequence: i64 },
-    /// The list is written anew, if it is still as it was.
-    Relist(Relist),
-    /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
-    Recount(Box<Recount>),
-    /// The outbox row is delivered.
-    Deliver(&'static str),
-}
-
-impl Mend {
-    /// The entity that is written once more, if that is all: then all of its violations are mended at once.
-    fn touches(&self) -> Option<(&'static str, &RowKey)> {
-        match self {
-            Self::Touch(entity, key, _) => Some((entity, key)),
-            _ => None,
-        }
-    }
-}
 
 /// What a repair did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -140,7 +104,10 @@ impl<'a> Repair<'a> {
         let Self(verify, db) = self;
         let strict = verify.strict;
         db.check_writable()?;
-        let found = verify.await?;
+        let mut found = verify.await?;
+        for restless in std::mem::take(&mut found.restless) {
+            found.unsettled += u64::from(db.calm(&restless).await.is_err());
+        }
         let mut left = db.mend_each(found.violations.clone()).await;
         for _ in 0..AGAIN {
             // What one mend writes on its way, another finds otherwise than it was read.
@@ -185,6 +152,14 @@ impl fmt::Display for Repaired {
 }
 
 impl Database {
+    /// Writes an entity once more, whatever is wrong with it by now.
+    async fn calm(&self, violation: &Violation) -> Result<()> {
+        match &violation.mend {
+            Mend::Rewrite(_, entity, owner) => self.touch(self.known(entity)?, owner, Vec::new()).await,
+            _ => self.mend(violation).await,
+        }
+    }
+
     /// Puts right what can be; gives the others, each with why.
     async fn mend_each(&self, violations: Vec<Violation>) -> Vec<(Violation, String)> {
         let (mut touched, mut left) = (HashSet::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use tablemodel_store::{Properties, PropertyName, Row, RowKey, ValueRef};
 
-use super::repair::Mend;
+use super::mend::Mend;
 use crate::{
     plan::{shadow, system},
     rooms::aggregate,

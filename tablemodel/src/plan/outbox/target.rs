@@ -97,7 +97,7 @@ impl Target {
     }
 
     fn over_shadow(&self, there: &Row) -> Option<Action> {
-        let is_due = shadow::is_due(there, &self.owner, self.sequence, self.is_live);
+        let is_due = shadow::is_due(there, &self.owner, self.sequence);
         is_due.then(|| Action::Replace(self.properties.clone(), Condition::Match(there.etag.clone())))
     }
 

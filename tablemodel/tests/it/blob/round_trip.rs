@@ -1,6 +1,6 @@
 //! Blobs through every operation that writes entities.
 
-use tablemodel::{EdmType, Error, ErrorKind, testing::TestDatabase};
+use tablemodel::{EdmType, Error, ErrorKind, store::EmbeddedStore, testing::TestDatabase};
 
 use super::*;
 
@@ -205,6 +205,37 @@ async fn a_database_opened_read_only_uploads_nothing() {
     assert_eq!(reader.insert(&person("a", &large(1))).await.unwrap_err().kind(), &ErrorKind::Denied);
     assert_eq!(reader.blobs().collect().await.unwrap_err().kind(), &ErrorKind::Denied);
     assert_eq!(blobs.calls(), 0);
+}
+
+/// Also where the store says so, and the database does not.
+#[tokio::test]
+async fn a_store_that_was_opened_read_only_makes_its_database_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("db");
+    let db = Database::builder().open::<People>(&file).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    db.insert(&person("a", &large(1))).await.unwrap();
+    drop(db);
+    let before = files(folder.path());
+    let store = || EmbeddedStore::builder().read_only(true).open(&file).unwrap();
+    let db = Database::builder().with_embedded::<People>(store()).await.unwrap();
+    let denied = |error: tablemodel::Error| assert_eq!(*error.kind(), ErrorKind::Denied, "{error:?}");
+    denied(db.insert(&person("b", &large(2))).await.unwrap_err());
+    denied(db.blobs().collect().await.unwrap_err());
+    denied(db.ensure_tables().await.unwrap_err());
+    denied(db.bulk().insert_all(futures_util::stream::iter([person("c", b"small")])).await.unwrap_err());
+    assert_eq!(read(&db, "a").await.portrait.bytes(&db).await.unwrap(), large(1));
+    drop(db);
+    assert_eq!(files(folder.path()), before);
+    std::fs::remove_dir_all(folder.path().join("db.blobs")).unwrap();
+    drop(Database::builder().with_embedded::<People>(store()).await.unwrap());
+    assert_eq!(files(folder.path()).len(), 1, "it makes no folder");
+}
+
+/// Everything in a folder, and in those in it.
+fn files(folder: &std::path::Path) -> BTreeSet<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { BTreeSet::from([path]) }).collect()
 }
 
 #[tokio::test]

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use futures_util::{Stream, StreamExt, stream};
 use tablemodel::{
     DateTime, ErrorKind,
-    blob::Bytes,
+    blob::{Bytes, object_store},
     store::clock::{Clock, ManualClock},
 };
 
-use super::*;
+use super::{faulty::Course, *};
 
 const MIB: usize = 1024 * 1024;
 
@@ -287,6 +287,30 @@ async fn a_load_says_why_a_stream_failed_and_writes_the_others() {
     assert_eq!((failed.kind(), failed.key().map(|key| key.row.as_str())), (&ErrorKind::Invalid, Some("p_n3")));
     let causes = std::iter::successors(std::error::Error::source(failed), |cause| cause.source());
     assert!(causes.last().is_some_and(|cause| cause.to_string().contains("cable cut")), "{failed:?}");
+}
+
+/// Its place may not be everybody's to write.
+#[tokio::test]
+async fn a_blob_that_is_refused_is_no_matter_of_the_others_of_a_load() {
+    let refusing = |inner| Arc::new(FaultyBlobs::by(inner, Refusing::default())) as Arc<dyn ObjectStore>;
+    let db = database().await.with_blobs::<People>(refusing).await.unwrap();
+    let people: Vec<_> = (0..5_u8).map(|n| person(&format!("n{n}"), &large(n))).collect();
+    let report = db.bulk().insert_all(stream::iter(people)).await.unwrap();
+    assert_eq!((report.written, report.failed.len()), (5, 0), "once alone it is taken: {report:?}");
+}
+
+/// Refuses the third call.
+#[derive(Debug, Default)]
+struct Refusing(AtomicUsize);
+
+#[async_trait::async_trait]
+impl Course for Refusing {
+    async fn goes_on(&self) -> Result<(), object_store::Error> {
+        match self.0.fetch_add(1, Ordering::SeqCst) {
+            4 => Err(object_store::Error::PermissionDenied { path: "people".into(), source: "it is another's".into() }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Memory bounds how many are uploaded at a time, and not what is one batch.

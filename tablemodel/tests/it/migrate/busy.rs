@@ -10,13 +10,14 @@ use std::{
 
 use tablemodel::{
     Consistency, ErrorKind, Properties, Row, RowKey, Value, ViolationKind,
+    prelude::*,
     store::{Action, Batch, Capabilities, Condition, Page, Query, Receipts, StoreError, TableStore},
     testing::TestDatabase,
 };
 
 use crate::writes::tombstone;
 
-use super::{Club, MODES, all_rows, assert_clean, filled, next, program_over};
+use super::{Club, MODES, Person, all_rows, assert_clean, filled, next, program_over};
 
 /// A store in which somebody writes a row before each of the next so many queries of its table.
 struct Busy {
@@ -144,4 +145,59 @@ async fn what_is_wrong_in_a_partition_that_is_written_is_reported_once_two_reads
         );
         assert!(verified.violations.iter().all(|of| of.kind == ViolationKind::Dangling && of.key == stray()));
     }
+}
+
+/// A store that gives short pages, before each of which a program writes an entity.
+struct Hot {
+    inner: Arc<dyn TableStore>,
+    writer: Database,
+}
+
+#[async_trait::async_trait]
+impl TableStore for Hot {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.create_table(name).await
+    }
+
+    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
+        self.inner.delete_table(name).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.list_tables().await
+    }
+
+    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.inner.get(table, key).await
+    }
+
+    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+        if query.table != "Club" {
+            return self.inner.query(query).await;
+        }
+        let path = Person::find().club("c0").id(1);
+        self.writer.update(path, |person| Ok(person.visits += 1)).await.expect("written");
+        self.inner.query(&Query { limit: query.limit.min(40), ..query.clone() }).await
+    }
+
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.inner.commit(batches).await
+    }
+}
+
+/// Who writes has learnt of the index, and what he leaves is right, also where it is not as it was read.
+#[tokio::test]
+async fn a_migration_ends_however_often_an_entity_is_written() {
+    let db = filled(Consistency::Azure, 2, 120).await;
+    let writer = next::<Club>(&db).await;
+    let program = program_over::<Club>(&db, Arc::new(Hot { inner: db.store(), writer })).await;
+    let applied = program.migrations().apply().await.expect("applied");
+    assert!(applied.is_complete(), "{applied:?}");
+    drop(program);
+    let program = program_over::<Club>(&db, db.store()).await;
+    assert_clean(&program, "written all the while").await;
 }

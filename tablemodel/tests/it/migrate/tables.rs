@@ -81,6 +81,27 @@ async fn an_index_that_came_back_in_another_table_is_taken_away_with_its_rows() 
     }
 }
 
+/// The same where nobody took it away: a program without it wrote, so that it lapsed.
+#[tokio::test]
+async fn an_index_that_lapsed_and_came_back_in_another_table_is_taken_away_with_its_rows() {
+    let (store, told) = (filled(tablemodel::Consistency::Azure, 1, PERSONS).await, "Azure");
+    let db = next::<towns::Club>(&store).await;
+    build(&db, told).await;
+    drop(db);
+    store.clock().advance(Duration::from_secs(130));
+    let old = next::<first::Club>(&store).await;
+    old.insert(&first::person("c0", 5_000)).await.expect("written");
+    drop(old);
+    store.clock().advance(Duration::from_secs(130));
+    let db = next::<cities::Club>(&store).await;
+    build(&db, told).await;
+    drop(db);
+    store.clock().advance(Duration::from_secs(130));
+    let db = next::<first::Club>(&store).await;
+    db.migrations().contract().await.expect("taken away");
+    assert_eq!(all_rows(&db, "Cities").await.len(), 0);
+}
+
 /// A program of a release before drops the tables of one that has an index more: nothing is left of it.
 #[tokio::test]
 async fn a_program_drops_the_tables_of_indexes_that_it_lacks() {

@@ -101,3 +101,41 @@ async fn an_entity_that_cannot_be_upgraded_is_set_aside_and_can_be_deleted() {
         assert_clean(&db, "deleted").await;
     }
 }
+
+/// Whatever the numbers of the two are: that of who came later is the greater, and says nothing of the other.
+#[tokio::test]
+async fn who_comes_to_a_key_that_another_has_left_has_it() {
+    for mode in MODES {
+        for is_deleted in [false, true] {
+            let store = filled(mode, 1, 3).await;
+            let db = next::<Model>(&store).await;
+            db.migrations().apply().await.expect("applied");
+            let flight = |carrier: &str, origin: &str| Flight {
+                carrier: carrier.into(),
+                number: 3,
+                origin: origin.into(),
+                seats: 1,
+            };
+            let mut first = db.insert(&flight("C1", "KBP")).await.expect("inserted");
+            store.clock().advance(std::time::Duration::from_secs(1));
+            let mut second = db.insert(&flight("C2", "CDG")).await.expect("inserted");
+            match is_deleted {
+                true => db.delete(second).await.expect("deleted"),
+                false => {
+                    second.origin = "BRN".into();
+                    db.save(&mut second).await.expect("saved");
+                }
+            }
+            first.origin = "CDG".into();
+            db.save(&mut first).await.expect("saved");
+            assert_clean(&db, &format!("{mode:?}, {is_deleted}")).await;
+            let entities = 3 + if is_deleted { 1 } else { 2 };
+            assert_eq!(new_rows(&db).await.len(), 2 * entities, "{mode:?}, {is_deleted}");
+            // And leaves it again.
+            first.origin = "KBP".into();
+            db.save(&mut first).await.expect("saved");
+            assert_clean(&db, &format!("{mode:?}, {is_deleted}")).await;
+            assert_eq!(new_rows(&db).await.len(), 2 * entities, "{mode:?}, {is_deleted}");
+        }
+    }
+}

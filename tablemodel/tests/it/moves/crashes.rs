@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
-async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
+pub(super) async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
 where
     W: AsyncFn(&Database) -> tablemodel::Result<()>,
     E: AsyncFn(&TestDatabase, &str),

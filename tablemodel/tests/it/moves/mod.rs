@@ -7,6 +7,7 @@ mod ahead;
 mod apart;
 mod beside;
 mod blobs;
+mod chain;
 mod colliding;
 mod crashes;
 mod faulted;

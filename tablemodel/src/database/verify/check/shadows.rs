@@ -8,7 +8,7 @@ use super::Check;
 use crate::{
     database::{
         Database,
-        verify::{ViolationKind, repair::Mend, wanted::Guest},
+        verify::{ViolationKind, mend::Mend, wanted::Guest},
     },
     error::Result,
     plan::{

@@ -8,7 +8,7 @@ use super::Check;
 use crate::{
     database::{
         Database,
-        verify::{ViolationKind, relist::Relist, repair::Mend},
+        verify::{ViolationKind, mend::Mend, relist::Relist},
     },
     error::Result,
     plan::{
