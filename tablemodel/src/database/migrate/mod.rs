@@ -355,7 +355,7 @@ impl Migrations {
 
     /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
     /// back but to build it anew. An entity that has [moved](crate::moves) is switched to its new form first: there is no way back
-    /// from that, either. Cost: as [`Migrations::rollback`].
+    /// from that, either. Cost: as [`Migrations::rollback`], and of a move first that of a walk as [`repair`](Database::repair) makes it.
     ///
     /// # Errors
     ///

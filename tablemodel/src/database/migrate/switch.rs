@@ -1,7 +1,7 @@
 //! The switch of a move: from when on the new form of an entity is the one that is written, and the old one goes.
 //!
-//! First no program may be alive that knows the old form alone. Then the old form is closed, so that one that begins meanwhile
-//! writes nothing; what is under way is delivered; and one batch changes the form. Up to there it is given up where it fails.
+//! First no program may be alive that knows the old form alone; what is under way is delivered, and what is wrong put right. Then the old form is
+//! closed, so that one that begins meanwhile writes nothing; what is left is delivered; and one batch changes the form. Up to there it is given up where it fails.
 
 use std::{collections::BTreeSet, time::Duration};
 
