@@ -14,7 +14,7 @@ use super::blobs::{LinkPlace, links_of};
 
 use crate::{
     database::Database,
-    error::{ErrorKind, Result},
+    error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
         change::is_primary,
@@ -179,6 +179,16 @@ impl Database {
         let is_primary = schema.derived_position(&target.entry.index) == Some(schema.first_shadow());
         if is_primary && target.is_live {
             self.check_shadow(schema, &target.owner, there).await?;
+        }
+        if target.is_live && shadow::owner(there).as_ref() != Some(&target.owner) {
+            // What remembers its own leave would tell that this comes late; another's says nothing of it.
+            let now = self.get_row(&self.table_name(schema.table), &target.owner).await?;
+            if now.is_none_or(|now| system::sequence(&now.properties) != target.sequence) {
+                let detail = "the entity was changed while this was delivered; it is delivered anew";
+                return Err(Error::new(ErrorKind::Unavailable, detail)
+                    .of(schema.entity_type)
+                    .at_key(target.owner.clone()));
+            }
         }
         let is_others = shadow::owner(there).as_ref() != Some(&target.owner) && !system::is_dead(&there.properties);
         if target.is_live && is_others {

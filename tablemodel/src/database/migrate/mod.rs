@@ -359,7 +359,8 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// Those of [`Migrations::rollback`], but for `NotFound`; `Unsupported` while a migration is not finished on which nobody is at
+    /// Those of [`Migrations::rollback`], but for `NotFound`; `Unavailable` also where rows of an entity that moves are not as they should
+    /// be, and were not put right; `Unsupported` while a migration is not finished on which nobody is at
     /// work.
     pub async fn contract(&self) -> Result<Contracted> {
         undo::Undo::contract(&self.db, &self.stop).await

@@ -5,7 +5,7 @@
 use tablemodel_store::{DateTime, ETag, RowKey};
 
 use super::relist::Relist;
-use crate::rooms::aggregate::{self, Recount};
+use crate::rooms::aggregate::Recount;
 
 /// What puts a violation right.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,12 +37,6 @@ impl Mend {
     /// Whether an entity is written once more, and all that is wrong with it is right by that.
     pub(super) fn rewrites(&self) -> bool {
         matches!(self, Self::Touch(..) | Self::Rewrite(..) | Self::Recopy(..))
-    }
-
-    /// Whether a cell is another than its sources, and is counted, so that all writers keep it.
-    pub(super) fn is_of_kept_cell(&self) -> bool {
-        let Self::Recount(recount) = self else { return false };
-        matches!(&**recount, Recount::Cell { cell: Some(cell), .. } if !aggregate::is_unbuilt(cell))
     }
 
     /// The entity that is written once more, if that is all: then all of its violations are mended at once.

@@ -26,7 +26,7 @@ use crate::{
         part,
         shadow::{self, owner_as},
     },
-    rooms::aggregate::{Recount, kept_in},
+    rooms::aggregate::{self, Recount, kept_in},
     schema::EntitySchema,
 };
 
@@ -234,6 +234,14 @@ impl Database {
             return Ok(()); // the target says nothing of it
         }
         self.touch(schema, &RowKey::new(violation.key.partition.clone(), row.clone()), Vec::new()).await
+    }
+
+    /// The target and the property of the aggregate whose cell, which is counted, is wrong.
+    pub(super) fn cell_of(&self, violation: &Violation) -> Option<(&'static EntitySchema, &'static str)> {
+        let Mend::Recount(recount) = &violation.mend else { return None };
+        let Recount::Cell { entity, row, cell: Some(cell), .. } = &**recount else { return None };
+        let schema = self.known(entity).ok().filter(|_| !aggregate::is_unbuilt(cell))?;
+        kept_in(schema, row, &violation.key.row).map(|into| (schema, into.property.property))
     }
 
     pub(super) fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
