@@ -13,7 +13,10 @@ use super::{
     CITIES, CLUBS, Sponsor, assert_clean, assert_follow, filled, first, new_people, next, old_people, program,
     random::on_sources, second,
 };
-use crate::moves::{Passing, together::Dice};
+use crate::{
+    moves::{Passing, together::Dice},
+    stall::Program,
+};
 
 fn usual(told: &str, result: tablemodel::Result<()>) {
     if let Err(error) = result {
@@ -147,25 +150,42 @@ async fn what_nobody_had_looked_at_again_before_the_switch_is_looked_at_after_it
     }
 }
 
-/// One that cannot be read is for `verify` to tell, and holds no switch up.
+/// One that cannot be read once the tables were walked is for `verify` to tell, and holds no switch up.
 #[tokio::test]
 async fn a_switch_passes_over_what_cannot_be_read_and_copies_what_can() {
-    let store = filled(Consistency::Azure, 4).await;
-    let db = next::<second::Model>(&store).await;
+    let whole = filled(Consistency::Azure, 4).await;
+    let db = next::<second::Model>(&whole).await;
     db.migrations().apply().await.expect("applied");
     db.patch(Sponsor::find().name("Zorg"), Sponsor::LOGO.set(9)).await.expect("patched");
     let rows = crate::migrate::all_rows(&db, "Clubs").await;
-    let broken = rows.iter().find(|row| row.key.row == "m_Oslo_0001").expect("a shadow");
-    let mut properties = broken.properties.clone();
-    properties.insert("Visits", "many");
-    properties.insert("Logo_Logo", 1_i64);
-    let batch = Batch::new("Clubs", broken.key.partition.clone())
-        .with(broken.key.row.clone(), Action::Replace(properties, Condition::Exists));
-    db.store().commit(&[batch]).await.expect("planted");
-    db.migrations().contract().await.expect("switched");
-    let verified = db.verify().await.expect("verify runs");
-    let of_it = |violation: &tablemodel::Violation| violation.key == broken.key;
-    assert!(verified.violations.iter().any(of_it), "{:#?}", verified.violations);
-    let other = second::Person::find().club("Judo").city("Rome").id(1).one(&db).await.expect("read").expect("there");
-    assert_eq!(other.logo.as_ref().map(|logo| logo.logo), Some(9));
+    let broken = rows.into_iter().find(|row| row.key.row == "m_Oslo_0001").expect("a shadow");
+    drop(db);
+    let mut told = 0;
+    for at in (0..).step_by(4) {
+        let store = whole.fork().expect("in memory");
+        let (mut properties, key, inner) = (broken.properties.clone(), broken.key.clone(), store.store());
+        properties.insert("Visits", "many");
+        properties.insert("Logo_Logo", 1_i64);
+        let damage = async move {
+            let batch =
+                Batch::new("Clubs", key.partition).with(key.row, Action::Replace(properties, Condition::Exists));
+            inner.commit(&[batch]).await.expect("planted");
+        };
+        let program = Program::sleeping::<second::Model>(&store, at, Box::pin(damage)).await;
+        program.db.migrations().contract().await.unwrap_or_else(|error| panic!("before call {at}: {error:?}"));
+        if !program.has_stalled() {
+            break;
+        }
+        let verified = program.db.verify().await.expect("verify runs");
+        assert!(
+            verified.violations.iter().all(|of| of.key == broken.key),
+            "before call {at}: {:#?}",
+            verified.violations
+        );
+        told += usize::from(!verified.is_clean());
+        let other = second::Person::find().club("Judo").city("Rome").id(1).one(&program.db).await.expect("read");
+        let logo = other.expect("there").logo.as_ref().map(|logo| logo.logo);
+        assert_eq!(logo, Some(9), "before call {at}");
+    }
+    assert!(told > 0, "what was damaged was put right each time");
 }
