@@ -5,10 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{
-    queue::{Haste, Request},
-    state::Work,
-};
+use super::queue::{Haste, Request};
 
 /// How many in a hurry go before one of many that came earlier, at most.
 const MOST_OVERTAKEN: usize = 32;
@@ -30,12 +27,12 @@ impl Lanes {
         }
     }
 
-    /// Takes the one that is next, if one in such haste is wanted.
-    pub(super) fn take_if(&mut self, is_wanted: impl Fn(Haste) -> bool) -> Option<Request> {
+    /// Takes the one that is next, if it is wanted.
+    pub(super) fn take_if(&mut self, is_wanted: impl Fn(&Request) -> bool) -> Option<Request> {
         self.let_go();
         let is_of_many = !self.of_many.is_empty() && (self.hurried.is_empty() || self.overtook >= MOST_OVERTAKEN);
         let lane = if is_of_many { &mut self.of_many } else { &mut self.hurried };
-        if !lane.front().is_some_and(|request| is_wanted(request.haste)) {
+        if !lane.front().is_some_and(is_wanted) {
             return None;
         }
         let next = lane.pop_front();
@@ -50,12 +47,6 @@ impl Lanes {
                 lane.pop_front().into_iter().for_each(|gone| gone.split().1.let_go());
             }
         }
-    }
-
-    /// How many of those that are next are commits, without those whose callers went away.
-    pub(super) fn commits(&self) -> usize {
-        let all = self.hurried.iter().chain(&self.of_many).filter(|request| !request.reply.is_closed());
-        all.take_while(|request| matches!(request.work, Work::Commit(_))).count()
     }
 
     /// How many are in a hurry.
@@ -82,7 +73,7 @@ impl Lanes {
 mod tests {
     use tokio::sync::oneshot;
 
-    use super::*;
+    use super::{super::state::Work, *};
 
     type Answer = oneshot::Receiver<super::super::state::Reply>;
 
@@ -93,7 +84,7 @@ mod tests {
 
     /// Who is taken, by the bytes of each, as long as one in such haste is wanted.
     fn taken(lanes: &mut Lanes, is_wanted: impl Fn(Haste) -> bool) -> Vec<usize> {
-        std::iter::from_fn(|| lanes.take_if(&is_wanted)).map(|request| request.bytes).collect()
+        std::iter::from_fn(|| lanes.take_if(|request| is_wanted(request.haste))).map(|request| request.bytes).collect()
     }
 
     #[test]

@@ -193,7 +193,7 @@ impl Queue {
         let under_way = self.requests.len() + self.syncing.unwrap_or_default();
         let is_half = beside && under_way >= MANY_REQUESTS;
         let most = if is_half { under_way.div_ceil(2) } else { under_way };
-        self.take_some(taken, if beside { most.min(self.at_once()) } else { most })
+        self.take_some(taken, if beside { most.min(self.at_once()) } else { most }, |_| true)
     }
 
     /// How many are begun at once, where others may follow.
@@ -201,11 +201,11 @@ impl Queue {
         self.requests.hurried() + MANY_AT_ONCE
     }
 
-    /// So many of the requests that wait, if a group takes them that has taken some.
-    fn take_some(&mut self, taken: &mut Taken, most: usize) -> Vec<Request> {
+    /// So many of the requests that wait, up to one that is not wanted, if a group takes them that has taken some.
+    fn take_some(&mut self, taken: &mut Taken, most: usize, is_wanted: fn(&Request) -> bool) -> Vec<Request> {
         let mut requests = Vec::new();
         while requests.len() < most
-            && let Some(request) = self.requests.take_if(|haste| taken.takes(haste))
+            && let Some(request) = self.requests.take_if(|request| is_wanted(request) && taken.takes(request.haste))
         {
             taken.add(&request);
             requests.push(request);
@@ -248,7 +248,7 @@ impl Queue {
                 return if before_sync { Vec::new() } else { self.take_following(taken) };
             }
             if has_more {
-                return self.take_some(taken, missing.min(self.at_once()));
+                return self.take_some(taken, missing.min(self.at_once()), |_| true);
             }
             self.hear_next();
         }
@@ -263,7 +263,7 @@ impl Queue {
         while self.is_followed(taken) {
             if self.has_more() {
                 self.in_vain = self.in_vain.filter(|_| !has_waited);
-                return self.take_some(taken, self.requests.commits().min(self.at_once()));
+                return self.take_some(taken, self.at_once(), |request| matches!(request.work, Work::Commit(_)));
             }
             has_waited = true;
             match self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {

@@ -66,7 +66,7 @@ impl Database {
             }
             let kept = registered(self, &known.model, schema, &rows)?;
             if !std::ptr::eq(schema, listed) {
-                known.others.insert(name, moved::waiting(&kept, listed));
+                known.others.insert(name, moved::waiting(&kept, listed, &rows)?);
             }
             known.entities.insert(name, Arc::new(kept));
         }
@@ -183,7 +183,16 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
 fn lacked(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
     match rewrites::newest(schema.entity_type, rows)? {
         Some(newest) if newest > schema.version => Ok(Vec::new()),
-        _ => unnamed(schema, rows),
+        _ => {
+            let mut lacked = unnamed(schema, rows)?;
+            if let Some(moved) = &schema.moves_to {
+                let row = rows.get(&index_row(schema.entity_type, &moved.name()));
+                if row.map_or(Ok(false), |row| moved::is_form_lacking(moved, row))? {
+                    lacked.push(moved.name());
+                }
+            }
+            Ok(lacked)
+        }
     }
 }
 
@@ -327,6 +336,9 @@ pub(super) fn record_for(schema: &'static EntitySchema, name: &str, properties: 
     match place(schema, name) {
         Some(table) => drop(properties.insert("Table", table)),
         None => drop(properties.remove("Table")),
+    }
+    if let Some(moved) = schema.moves_to.as_ref().filter(|moved| moved.name() == name) {
+        moved::record_form(moved, properties);
     }
 }
 

@@ -15,14 +15,15 @@ use super::{
     counts::{counted, mark},
     dry,
     patience::Patience,
-    record::{self, Control, Record},
+    record::{self, Control, Record, Work},
     rows::{Rows, check_has},
     settle::settle,
-    states::{Owned, Work},
+    states::Owned,
     stop::Stop,
     survey::survey,
     targets::Targets,
     throttle::Throttle,
+    undo::leave_tables,
     waiting::Waiting,
 };
 use crate::{
@@ -272,6 +273,7 @@ impl<'a> Apply<'a> {
         let (rows, record) = owned.rows().await?;
         if rows.lapsed(&record).next().is_some() {
             owned.settle(&know).await?;
+            leave_tables(owned).await?;
             owned.restore().await?;
         }
         if is_any(IndexState::Absent).await? {
@@ -289,7 +291,7 @@ impl<'a> Apply<'a> {
     async fn backfill(&self, owned: &Owned, targets: &Targets, applied: &mut Applied) -> Result<bool> {
         let (_, mut record) = owned.rows().await?;
         if !record.surveyed {
-            record::forget(&self.db, &record.id).await?;
+            owned.forget_work().await?;
             let survey = survey(&self.db, Some(owned), targets, self.batch).await?;
             for range in &survey.ranges {
                 record::put(&self.db, range.batch(&self.db, &record.id)).await?;

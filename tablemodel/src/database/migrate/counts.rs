@@ -40,21 +40,31 @@ pub(super) struct Counted {
     position: usize,
 }
 
+/// The aggregate of this name, and its number, if the cells that it adds to stand beside its sources.
+fn beside(source: &'static EntitySchema, name: &str) -> Option<(&'static AggregateSchema, usize)> {
+    let position = source.derived_position(name)?;
+    let aggregate = source.aggregate(position).filter(|aggregate| aggregate.is_beside(source))?;
+    Some((aggregate, position))
+}
+
 /// Those of these steps.
 pub(super) fn counted(db: &Database, steps: &[(String, String)]) -> Vec<Counted> {
     let of_step = |(entity, name): &(String, String)| {
         let source = db.model().iter().copied().find(|schema| schema.entity_type == entity)?;
-        let position = source.derived_position(name)?;
-        let aggregate = source.aggregate(position).filter(|aggregate| aggregate.is_beside(source))?;
+        let (aggregate, position) = beside(source, name)?;
         Some(Counted { source, aggregate, position })
     };
     steps.iter().filter_map(of_step).collect()
 }
 
+/// From which state one that lapsed is built anew: cells beside their sources are marked once more.
+pub(super) fn anew(schema: &'static EntitySchema, name: &str) -> IndexState {
+    beside(schema, name).map_or(IndexState::WriteOnly, |_| IndexState::DeleteOnly)
+}
+
 /// Whether the step is one that no entity need be written once more for: the cell alone tells of it.
 pub(super) fn is_cell_alone(schema: &'static EntitySchema, name: &str) -> bool {
-    let aggregate = schema.derived_position(name).and_then(|position| schema.aggregate(position));
-    aggregate.is_some_and(|aggregate| aggregate.is_beside(schema) && !aggregate.is_extreme())
+    beside(schema, name).is_some_and(|(aggregate, _)| !aggregate.is_extreme())
 }
 
 /// Marks the cell of every source as one that is still to be counted: from then on, where there is no cell there is no source.

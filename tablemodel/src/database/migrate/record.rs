@@ -47,7 +47,36 @@ pub(super) struct Record {
     pub(super) entities: u64,
 }
 
+/// What a migration does with its indexes.
+pub(super) enum Work {
+    Build,
+    TakeAway,
+    /// Takes them away, since this migration that built them is taken back.
+    TakeBack(String),
+}
+
 impl Record {
+    /// One that begins.
+    pub(super) fn new(id: String, steps: Vec<(String, String)>, work: Work, now: DateTime) -> Self {
+        let (undo, taken_back) = match work {
+            Work::Build => (false, None),
+            Work::TakeAway => (true, None),
+            Work::TakeBack(migration) => (true, Some(migration)),
+        };
+        Self {
+            id,
+            steps,
+            started: now,
+            finished: None,
+            undo,
+            taken_back,
+            owner: Some(String::new()),
+            lease: now,
+            surveyed: false,
+            entities: 0,
+        }
+    }
+
     pub(super) fn key(&self) -> String {
         format!("{MIGRATION}{}", self.id)
     }
@@ -289,14 +318,6 @@ pub(super) async fn failures(db: &Database, id: &str) -> Result<Vec<(Row, Failur
         (row, failure)
     };
     Ok(rows.into_iter().map(failure).collect())
-}
-
-/// Takes away what belongs to the migration and is no state.
-pub(super) async fn forget(db: &Database, id: &str) -> Result<()> {
-    for row in work(db, &format!("{id}|")).await? {
-        remove(db, &row).await?;
-    }
-    Ok(())
 }
 
 /// Takes a row of the schema table away, if it is still as it was read.

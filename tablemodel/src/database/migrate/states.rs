@@ -11,7 +11,8 @@ use std::{
 use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row};
 
 use super::{
-    record::{self, Record},
+    counts::anew,
+    record::{self, Record, Work},
     rows::{self, Rows},
     running,
     stop::Stop,
@@ -35,14 +36,6 @@ const KEEP: Duration = Duration::from_secs(15);
 
 /// What a program wants to begin: the indexes, and what is done with them. None: it has nothing to begin.
 pub(super) type Wanted<'a> = dyn Fn(&Rows) -> Result<Option<(Vec<(String, String)>, Work)>> + Send + Sync + 'a;
-
-/// What a migration does with its indexes.
-pub(super) enum Work {
-    Build,
-    TakeAway,
-    /// Takes them away, since this migration that built them is taken back.
-    TakeBack(String),
-}
 
 /// Whether a migration that another call began may be gone on with.
 pub(super) type Fits = fn(&Database, &Record) -> Result<()>;
@@ -92,7 +85,7 @@ impl Owned {
                 None => {
                     let Some((steps, work)) = wanted(&rows)? else { return Ok(None) };
                     let id = rows.records()?.len() + 1;
-                    (new_record(format!("{id:04}"), steps, work, now), None)
+                    (Record::new(format!("{id:04}"), steps, work, now), None)
                 }
             };
             // A call that is refused, or has nothing to do, takes no index out of use.
@@ -269,13 +262,15 @@ impl Owned {
         Ok(self.advance(next).await?.finished.is_some())
     }
 
-    /// Takes indexes that programs wrote without for such as are written, and not read, and have all to be written once more.
+    /// Takes indexes that programs wrote without for such as are not read, and have all to be written once more.
     pub(super) async fn restore(&self) -> Result<()> {
         let next = |rows: &Rows, record: &mut Record| {
             let replace = |row: &Row| {
                 let condition = Condition::Match(row.etag.clone());
-                let mut properties = lapsed::restored(row)?;
-                if let Some((schema, name)) = rows::kept_as(&self.db.model(), &row.key.row) {
+                let its = rows::kept_as(&self.db.model(), &row.key.row);
+                let mut properties =
+                    lapsed::restored(row, its.map_or(IndexState::WriteOnly, |(of, name)| anew(of, name)))?;
+                if let Some((schema, name)) = its {
                     registry::record_for(schema, name, &mut properties); // it may stand elsewhere by now
                 }
                 let action = Action::Replace(properties, condition);
@@ -286,6 +281,16 @@ impl Owned {
             Ok(operations)
         };
         self.rewrite(next).await.map(drop)
+    }
+
+    /// Takes away what belongs to the migration and is no state.
+    pub(super) async fn forget_work(&self) -> Result<()> {
+        let found = record::work(&self.db, &format!("{}|", self.id)).await?;
+        self.rows().await?; // what another puts there, once the migration is its own, is not among these
+        for row in found {
+            record::remove(&self.db, &row).await?;
+        }
+        Ok(())
     }
 
     /// Leaves the migration to whoever goes on with it.
@@ -359,26 +364,6 @@ fn operations(db: &Database, rows: &Rows, moves: &[(String, String, IndexState)]
         Ok(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) })
     };
     moves.iter().map(operation).collect()
-}
-
-fn new_record(id: String, steps: Vec<(String, String)>, work: Work, now: DateTime) -> Record {
-    let (undo, taken_back) = match work {
-        Work::Build => (false, None),
-        Work::TakeAway => (true, None),
-        Work::TakeBack(migration) => (true, Some(migration)),
-    };
-    Record {
-        id,
-        steps,
-        started: now,
-        finished: None,
-        undo,
-        taken_back,
-        owner: Some(String::new()),
-        lease: now,
-        surveyed: false,
-        entities: 0,
-    }
 }
 
 /// Whether the call that says it is at work on a migration cannot be any more: in the atomic mode one program owns the store,

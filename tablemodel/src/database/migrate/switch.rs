@@ -9,10 +9,10 @@ use tablemodel_store::{Action, Condition, Operation, Row};
 
 use super::{
     Contracted, Step, forms, recopied,
-    record::{self, Record},
+    record::{Record, Work},
     rows::Rows,
     settle::{drain_all, scrub},
-    states::{Owned, Work, any},
+    states::{Owned, any},
     stop::Stop,
     waiting::Waiting,
 };
@@ -184,7 +184,7 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
         forms::remove_dead(owned, &states, of.new).await?;
     }
     drop(states);
-    record::forget(&owned.db, &owned.id).await?;
+    owned.forget_work().await?;
     let end = |rows: &Rows, record: &mut Record| {
         record.finished = Some(owned.now());
         Ok(moves.iter().filter_map(|of| deleted(rows.row(&of.row())?)).collect())

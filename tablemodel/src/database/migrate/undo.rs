@@ -11,11 +11,11 @@ use super::{
     Contracted,
     counts::{cells_named, clear},
     forms, plans,
-    record::{self, Record},
-    rows::Rows,
+    record::{Record, Work},
+    rows::{self, Rows},
     running,
     settle::drain,
-    states::{Owned, Work, is_dead},
+    states::{Owned, is_dead},
     stop::Stop,
     switch,
     waiting::Waiting,
@@ -25,7 +25,7 @@ use crate::{
         Database,
         calls::{ATTEMPTS, Haste, is_transient},
         outbox::is_race,
-        registry::Generation,
+        registry::{Generation, place},
         rewrites,
     },
     error::{Error, ErrorKind, Result},
@@ -178,7 +178,7 @@ impl Undo {
             clear(owned, &states, entity, index).await?;
         }
         drop(states);
-        record::forget(db, &record.id).await?;
+        owned.forget_work().await?;
         owned.finish().await?;
         contracted.steps = Rows::read(db).await?.told(&record)?;
         Ok(contracted)
@@ -218,6 +218,21 @@ async fn remove_rows(owned: &Owned, states: &Generation, entity: &str, index: &s
         }
     }
     Err(Error::new(ErrorKind::Unavailable, format!("rows of index `{index}` keep coming; a program writes it still")))
+}
+
+/// Deletes the rows of indexes that lapsed from tables in which this program does not have them: they are built elsewhere.
+pub(super) async fn leave_tables(owned: &Owned) -> Result<()> {
+    let states = owned.hold().await?;
+    let (rows, record) = owned.rows().await?;
+    for row in rows.lapsed(&record) {
+        let Some((schema, name)) = rows::kept_as(&owned.db.model(), &row.key.row) else { continue };
+        let recorded = rows.table(schema.entity_type, name);
+        let left = recorded.filter(|table| place(schema, name).is_none_or(|own| !own.eq_ignore_ascii_case(table)));
+        let Some(table) = left.map(|table| owned.db.table_name(table)) else { continue };
+        let filter = rows_of(&format!("{}.{name}", schema.entity_type));
+        remove_once(owned, &states, &table, filter, &|_| true).await?;
+    }
+    Ok(())
 }
 
 /// Rows of any version of this kind.

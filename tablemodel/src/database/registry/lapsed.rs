@@ -54,10 +54,10 @@ pub(in crate::database) fn as_begun(row: &mut Row, before: Option<&Row>) -> Resu
     Ok(())
 }
 
-/// The row's properties, as of an index that begins to be built anew.
-pub(in crate::database) fn restored(row: &Row) -> Result<Properties> {
+/// The row's properties, as of an index that begins to be built anew, from this state at most.
+pub(in crate::database) fn restored(row: &Row, most: IndexState) -> Result<Properties> {
     let mut properties = row.properties.clone();
-    properties.insert("State", complete(row)?.word());
+    properties.insert("State", complete(row)?.min(most).word());
     properties.remove(LAPSED);
     Ok(properties)
 }

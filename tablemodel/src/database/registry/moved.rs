@@ -9,14 +9,14 @@ use std::{collections::HashMap, sync::Arc};
 use serde_json::Value as Json;
 use tablemodel_store::{Properties, Row, ValueRef};
 
-use super::{Closed, Other, Registered, entity_row, index_row};
+use super::{Closed, Other, Registered, entity_row, followers, index_row};
 #[cfg(feature = "blob")]
 use crate::database::Database;
 use crate::{
     error::{Error, Result},
     plan::states::{IndexState, IndexStates, Setting},
     read::columns::Columns,
-    schema::{EntitySchema, moved_to, taker},
+    schema::{EntitySchema, Moved, moved_to, taker},
 };
 
 /// On the state of a move: whether the old form is written no more.
@@ -28,11 +28,42 @@ pub(in crate::database) const SINCE: &str = "Since";
 /// On the record of an entity: a JSON list of the tables that it has left, and that its blobs are named by.
 const LEFT: &str = "Left";
 
+/// On the state of a move: a JSON list of the names of what follows the new form, as it was when its rows began to be built.
+const FORM: &str = "Form";
+
 /// The tables that the record of an entity says it has left.
 fn left(row: &Row) -> Result<Vec<String>> {
-    let Some(text) = row.properties.get(LEFT) else { return Ok(Vec::new()) };
+    Ok(names(row, LEFT)?.unwrap_or_default())
+}
+
+/// The names that a property of a row lists, if it has it.
+fn names(row: &Row, property: &'static str) -> Result<Option<Vec<String>>> {
+    let Some(text) = row.properties.get(property) else { return Ok(None) };
     let read = if let ValueRef::String(text) = text { serde_json::from_str(text).ok() } else { None };
-    read.ok_or_else(|| Error::corrupt("the tables that an entity has left cannot be read").at_key(row.key.clone()))
+    let damaged = || Error::corrupt(format!("the names in `{property}` cannot be read")).at_key(row.key.clone());
+    read.map(Some).ok_or_else(damaged)
+}
+
+/// Says on the state of a move what follows the new form.
+pub(super) fn record_form(moved: &Moved, properties: &mut Properties) {
+    properties.insert(FORM, Json::from(followers(moved.form()).collect::<Vec<_>>()).to_string());
+}
+
+/// Whether the rows of the new form have, or had, what this program's form lacks.
+pub(super) fn is_form_lacking(moved: &Moved, row: &Row) -> Result<bool> {
+    if super::state(row)? == IndexState::Absent {
+        return Ok(false);
+    }
+    let built = names(row, FORM)?.unwrap_or_default();
+    Ok(built.iter().any(|name| !followers(moved.form()).any(|own| own == *name)))
+}
+
+/// How far what follows the new form is, once the form is built: one that it gained since is not in the rows that were there.
+fn states(to: &'static EntitySchema, row: Option<&Row>) -> Result<Vec<IndexState>> {
+    let built = row.map_or(Ok(None), |row| names(row, FORM))?; // none: of a release that did not say
+    let is_built = |name: String| built.as_ref().is_none_or(|built| built.contains(&name));
+    let state = |name| if is_built(name) { IndexState::Readable } else { IndexState::WriteOnly };
+    Ok(followers(to).take(to.declared()).map(state).collect())
 }
 
 /// Adds to the record of an entity that it leaves the table of `old`, where blobs may be named by that.
@@ -151,25 +182,23 @@ pub(super) fn spread(schema: &'static EntitySchema, states: &mut Vec<IndexState>
 }
 
 /// The form `to` of an entity that is still kept in the old one: it can be read once every row of it is there.
-pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema) -> Other {
+pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Other> {
     let closed = Closed::NotSwitched { from: kept.schema.version };
     if kept.setting.of(kept.schema.first_shadow()) != IndexState::Readable {
-        return Other::Closed(closed);
+        return Ok(Other::Closed(closed));
     }
+    let name = kept.schema.moves_to.as_ref().map(Moved::name).unwrap_or_default();
+    let states = states(to, rows.get(&index_row(kept.entity_type, &name)))?;
     let (prefix, _) = kept.table.split_at(kept.table.len().saturating_sub(kept.schema.table.len()));
-    Other::Readable(Arc::new(Registered {
+    Ok(Other::Readable(Arc::new(Registered {
         schema: to,
         table: format!("{prefix}{}", to.table),
-        setting: Setting {
-            states: IndexStates(vec![IndexState::Readable; to.declared()]),
-            moving: false,
-            ..kept.setting.clone()
-        },
+        setting: Setting { states: IndexStates(states), moving: false, ..kept.setting.clone() },
         closed: Some(closed),
         columns: Arc::new(Columns::of(to)),
         copies: Arc::new(Columns::of_copies(to)),
         ..kept.clone()
-    }))
+    })))
 }
 
 /// What a program says that it knows, if the new form of the entity is its own.

@@ -95,6 +95,7 @@ async fn an_index_that_lapsed_and_came_back_in_another_table_is_taken_away_with_
     store.clock().advance(Duration::from_secs(130));
     let db = next::<cities::Club>(&store).await;
     build(&db, told).await;
+    assert_eq!(all_rows(&db, "Towns").await.len(), 0);
     drop(db);
     store.clock().advance(Duration::from_secs(130));
     let db = next::<first::Club>(&store).await;

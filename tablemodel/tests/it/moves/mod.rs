@@ -12,6 +12,7 @@ mod colliding;
 mod crashes;
 mod faulted;
 mod flights;
+mod gained;
 mod landing;
 mod late;
 mod left_out;
