@@ -11,6 +11,7 @@ use twox_hash::XxHash3_64;
 use crate::{
     error::{Error, ErrorKind, Result},
     path::plan::ReadPlan,
+    plan::part,
 };
 
 /// The first byte of a cursor: the version of its form.
@@ -114,9 +115,17 @@ fn fingerprint(plan: &ReadPlan) -> u64 {
     let kind = kind.rsplit_once('@').map_or(kind, |(kind, _)| kind);
     let path = [plan.table(), plan.schema.entity_type, kind];
     let mut bytes = Vec::new();
-    for part in path.iter().map(|text| text.as_bytes().to_vec()).chain(plan.ranges.iter().map(KeyRange::mark)) {
+    for part in path.iter().map(|text| text.as_bytes().to_vec()).chain(plan.ranges.iter().map(mark)) {
         bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
         bytes.extend(part);
     }
     XxHash3_64::oneshot(&bytes)
+}
+
+/// Of one range: the same whether its entities may be several rows or not.
+fn mark(range: &KeyRange) -> Vec<u8> {
+    match range {
+        KeyRange::Partition { partition, rows } => KeyRange::rows(partition.as_str(), part::without_parts(rows)).mark(),
+        other => other.mark(),
+    }
 }

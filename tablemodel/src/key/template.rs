@@ -156,8 +156,8 @@ impl Template {
         if self.repeats_a_property() { self.check_repeated(key, values, first) } else { Ok(()) }
     }
 
-    /// That all components of one property are written from one value; the key's own are those from `first` on.
-    fn check_repeated(&self, key: &str, values: &KeyValues<'_>, first: usize) -> Result<(), KeyError> {
+    /// That all components of one property are written from one value, of those from `first` on: the key's own, or those of both keys.
+    pub(crate) fn check_repeated(&self, key: &str, values: &KeyValues<'_>, first: usize) -> Result<(), KeyError> {
         let mut again = String::new();
         self.each_cut(key, |Cut { part, code, separator }| {
             let mut same = values.iter().skip(first).filter(|(holder, _)| holder.property == part.property);

@@ -27,7 +27,7 @@ use crate::{
     plan::{
         entries::{Entry, entries, told},
         group::Group,
-        image::Image,
+        image::{Image, key_values},
         outbox::AwayKey,
         shape::{self, Cut, Laid, Layout},
         states::Setting,
@@ -343,6 +343,13 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
         RowKind::Foreign => schema.adopt,
         RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
     }
+}
+
+/// Whether a row that a walk over a table meets is the head of the entity. One of another program is that by its keys alone: what
+/// stands at others is nobody's.
+pub(crate) fn is_head(schema: &'static EntitySchema, row: &Row) -> bool {
+    let is_at_its_keys = || system::kind(&row.properties) != RowKind::Foreign || key_values(schema, &row.key).is_ok();
+    is_primary(schema, row) && !row.key.row.starts_with("~~") && is_at_its_keys()
 }
 
 /// The entity of this table that takes a row of another program for its own: one that adopts, whose keys and properties the row has.

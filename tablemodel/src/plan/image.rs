@@ -300,8 +300,15 @@ fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, 
 /// The values that the primary keys hold.
 pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> Result<KeyValues<'k>> {
     let mut values = KeyValues::new();
-    for (template, text) in [(schema.partition, &key.partition), (schema.row, &key.row)] {
+    let keys = [(schema.partition, &key.partition), (schema.row, &key.row)];
+    for (template, text) in keys {
         read_key(schema, template, text, &mut values, || key.clone())?;
+    }
+    if schema.adopt {
+        // A field that stands in both: what this program writes agrees by itself, another's may not.
+        for (template, text) in keys {
+            template.check_repeated(text, &values, 0).map_err(|error| foreign_key(schema, key.clone(), error))?;
+        }
     }
     Ok(values)
 }
@@ -315,14 +322,13 @@ pub(crate) fn read_key<'k>(
     to: &mut KeyValues<'k>,
     key: impl FnOnce() -> RowKey,
 ) -> Result<()> {
-    template.read(text, to).map_err(|error| {
-        Error::corrupt(
-            "the keys of the row are not in the form of its type; another program wrote it, or a key template changed",
-        )
-        .of(schema.entity_type)
-        .at_key(key())
-        .caused_by(error)
-    })
+    template.read(text, to).map_err(|error| foreign_key(schema, key(), error))
+}
+
+fn foreign_key(schema: &'static EntitySchema, key: RowKey, error: KeyError) -> Error {
+    let detail =
+        "the keys of the row are not in the form of its type; another program wrote it, or a key template changed";
+    Error::corrupt(detail).of(schema.entity_type).at_key(key).caused_by(error)
 }
 
 /// Reads an entity from its primary row.

@@ -85,6 +85,20 @@ pub(crate) fn with_parts(range: RowRange) -> RowRange {
     RowRange { lower, upper }
 }
 
+/// The range as it was before [`with_parts`]; one that it was not asked of stays as it is.
+pub(crate) fn without_parts(range: &RowRange) -> RowRange {
+    let head = |row: &String| row.strip_suffix(BEYOND).map(str::to_owned);
+    let lower = match &range.lower {
+        Bound::Excluded(row) => Bound::Excluded(head(row).unwrap_or_else(|| row.clone())),
+        other => other.clone(),
+    };
+    let upper = match &range.upper {
+        Bound::Excluded(row) => head(row).map_or_else(|| Bound::Excluded(row.clone()), Bound::Included),
+        other => other.clone(),
+    };
+    RowRange { lower, upper }
+}
+
 /// After the entity at `row` and its parts.
 pub(crate) fn after(row: &str) -> Bound<String> {
     Bound::Excluded(format!("{row}{BEYOND}"))

@@ -3,6 +3,7 @@
 //! Deterministic: no time passes, and randomness is a counter.
 
 use std::{
+    cell::Cell,
     ops::Deref,
     sync::{
         Arc,
@@ -104,18 +105,20 @@ impl TestDatabase {
         Self::kept::<M>(Consistency::Atomic).await
     }
 
-    /// The same over another store, made with the test's clock.
+    /// The same over another store, made with the test's clock. Two of them over one store are two programs, each with a clock of its own.
     pub async fn over<M: TableModel>(store: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn TableStore>) -> Result<Self> {
         let clock = ManualClock::new(start());
         let rows = store(Arc::new(clock.clone()));
-        let made = Self::made::<M>(&clock, rows, Memory::new(&clock), Consistency::Azure).await?;
+        let random = Counter::of_another();
+        let made = Self::made::<M>(&clock, rows, Memory::new(&clock), Consistency::Azure, random).await?;
         Ok(Self { memory: None, ..made })
     }
 
     async fn kept<M: TableModel>(consistency: Consistency) -> Result<Self> {
         let clock = ManualClock::new(start());
         let memory = Memory::new(&clock);
-        Self::made::<M>(&clock, Arc::new(memory.rows.clone()), memory, consistency).await
+        let random = Counter(AtomicU64::new(1)); // the memory is this one's own
+        Self::made::<M>(&clock, Arc::new(memory.rows.clone()), memory, consistency, random).await
     }
 
     async fn made<M: TableModel>(
@@ -123,9 +126,10 @@ impl TestDatabase {
         rows: Arc<dyn TableStore>,
         memory: Memory,
         consistency: Consistency,
+        random: Counter,
     ) -> Result<Self> {
         let (observed, faults) = watched(rows);
-        let random = Arc::new(Counter(AtomicU64::new(1)));
+        let random = Arc::new(random);
         let builder = builder(clock, &random, consistency);
         #[cfg(feature = "blob")]
         let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(memory.blobs.clone());
@@ -308,6 +312,17 @@ impl<P: FaultPlan> FaultPlan for Offset<P> {
 }
 
 struct Counter(AtomicU64);
+
+impl Counter {
+    /// Of another program than those of this thread before: far from what they count. A test has the same ones whichever run beside it.
+    fn of_another() -> Self {
+        thread_local! {
+            static PROGRAMS: Cell<u64> = const { Cell::new(0) };
+        }
+        let program = PROGRAMS.with(|programs| programs.replace(programs.get() + 1));
+        Self(AtomicU64::new(1 + (program << 40)))
+    }
+}
 
 impl Random for Counter {
     fn next(&self) -> u64 {

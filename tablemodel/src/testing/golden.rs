@@ -60,13 +60,42 @@ pub fn golden_rows<E: TableEntity>(entities: &[E]) -> Result<String> {
     Ok(text)
 }
 
-/// The entities of type `E` among golden rows, of whatever version, as this program reads them; other rows are passed over.
+/// The entities of type `E` among golden rows, of whatever version, as this program reads them; other rows are passed over. Where the
+/// entity has moved, those of its old form come after the others, as what the move makes of them.
 ///
 /// # Errors
 ///
 /// `Invalid` for a line that is none; `UnknownVersion`, `UpgradeFailed` and `Corrupt` as a read of the row from a store.
 pub fn read_golden<E: TableEntity>(lines: &str) -> Result<Vec<E>> {
-    groups(E::SCHEMA, lines)?.iter().map(image::decode).collect()
+    let mut entities = Vec::new();
+    for form in forms(E::SCHEMA) {
+        for rows in groups(form, lines)? {
+            entities.push(read(form, &rows)?);
+        }
+    }
+    Ok(entities)
+}
+
+/// The forms of which a program reads golden rows.
+fn forms(schema: &'static EntitySchema) -> impl Iterator<Item = &'static EntitySchema> {
+    std::iter::once(schema).chain(schema.moved_from)
+}
+
+/// The entity of these rows, which are of this form.
+fn read<E: TableEntity>(form: &'static EntitySchema, rows: &Group) -> Result<E> {
+    if form.version == E::SCHEMA.version {
+        return image::decode(rows);
+    }
+    image::read_image(&latest(E::SCHEMA, form, rows)?, &rows.head, E::read_fields)
+}
+
+/// What a program that has this `schema` makes of rows of the form.
+fn latest(schema: &'static EntitySchema, form: &'static EntitySchema, rows: &Group) -> Result<Image> {
+    let image = Image::stored(form, rows)?;
+    match form.moves_to.as_ref().filter(|moved| moved.form().version == schema.version) {
+        Some(moved) => image.moved(moved),
+        None => Ok(image),
+    }
 }
 
 /// How many golden rows there are of each version.
@@ -110,7 +139,7 @@ pub(crate) fn check_golden(
     for schema in model.iter().copied() {
         let left = rows(schema, lines)?.into_iter().filter(|(_, row)| is_left(schema, row));
         left.for_each(|(_, row)| count(&mut found.passed_over, &row, schema));
-        for form in std::iter::once(schema).chain(schema.moved_from) {
+        for form in forms(schema) {
             for rows in groups(form, lines)?.into_iter().filter(|rows| !is_left(schema, &rows.head)) {
                 check_pure(form, &rows)?;
                 count(&mut found.read, &rows.head, form);
@@ -127,7 +156,7 @@ pub(crate) fn check_golden(
 /// Whether the row, in whatever table, is the entity's in an older version, which the program does not name any more.
 #[cfg(feature = "cli")]
 fn is_left(schema: &'static EntitySchema, row: &Row) -> bool {
-    let mut known = std::iter::once(schema).chain(schema.moved_from).flat_map(EntitySchema::lineage);
+    let mut known = forms(schema).flat_map(EntitySchema::lineage);
     match system::kind(&row.properties) {
         RowKind::Primary { entity, version } => {
             entity == schema.entity_type && version < schema.version && known.all(|known| known.version != version)
@@ -173,25 +202,26 @@ pub fn upgrade_is_pure<Old: TableEntity, New: TableEntity + Upgrade<Old>>(lines:
 }
 
 fn check_upgrade<Old: TableEntity, New: TableEntity + Upgrade<Old>>(lines: &str) -> Result<(), Fault> {
-    let all = groups(New::SCHEMA, lines).map_err(Fault::Error)?;
-    let is_old = |rows: &&Group| system::entity_type(&rows.head.properties) == Some(Old::SCHEMA.discriminator);
-    let old: Vec<_> = all.iter().filter(is_old).collect();
-    if old.is_empty() {
-        return Err(Fault::None(Old::SCHEMA.discriminator));
-    }
-    for rows in old {
-        let bytes = || -> Result<String> {
-            let image = Image::stored(New::SCHEMA, rows)?;
-            let row = planned_row(rows.key().clone(), image.fields.clone());
-            image::decode::<New>(rows)?;
-            Ok(row_json::to_line(New::SCHEMA.table, &row))
-        };
-        let (first, second) = (bytes().map_err(Fault::Error)?, bytes().map_err(Fault::Error)?);
-        if first != second {
-            return Err(Fault::Impure { first, second });
+    let is_old = |rows: &Group| system::entity_type(&rows.head.properties) == Some(Old::SCHEMA.discriminator);
+    let mut is_any = false;
+    for form in forms(New::SCHEMA) {
+        for rows in groups(form, lines).map_err(Fault::Error)?.into_iter().filter(is_old) {
+            is_any = true;
+            check_twice::<New>(form, &rows)?;
         }
     }
-    Ok(())
+    if is_any { Ok(()) } else { Err(Fault::None(Old::SCHEMA.discriminator)) }
+}
+
+/// That two upgrades of these rows, which are of this form, give the same.
+fn check_twice<New: TableEntity>(form: &'static EntitySchema, rows: &Group) -> Result<(), Fault> {
+    let bytes = || -> Result<String> {
+        let image = latest(New::SCHEMA, form, rows)?;
+        read::<New>(form, rows)?;
+        Ok(row_json::to_line(New::SCHEMA.table, &planned_row(image.key.clone(), image.fields)))
+    };
+    let (first, second) = (bytes().map_err(Fault::Error)?, bytes().map_err(Fault::Error)?);
+    if first == second { Ok(()) } else { Err(Fault::Impure { first, second }) }
 }
 
 /// What is wrong with an upgrade.

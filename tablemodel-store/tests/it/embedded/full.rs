@@ -83,3 +83,17 @@ async fn who_closes_a_store_whose_disk_fails_is_told_so() {
         store.close().await.unwrap_err();
     }
 }
+
+/// Only the record that stamps were not used is kept from the disk.
+#[tokio::test]
+async fn a_disk_that_fails_once_all_is_on_it_fails_no_close() {
+    let disk = Disk::<()>::new();
+    let store = EmbeddedStore::builder().durability(Durability::Relaxed).open_backend(disk.clone()).unwrap();
+    store.create_table("Table").await.unwrap();
+    store.commit(&[batch(0)]).await.unwrap();
+    store.flush().await.unwrap();
+    disk.fail_syncs();
+    store.close().await.unwrap();
+    let store = EmbeddedStore::builder().open_backend(Disk::<()>::holding(disk.bytes())).unwrap();
+    assert_eq!(store.query(&Query::new("Table", KeyRange::table())).await.unwrap().rows.len() as i64, ROWS);
+}

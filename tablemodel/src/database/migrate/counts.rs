@@ -20,7 +20,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{Change, is_primary},
+        change::{Change, is_head, is_primary},
         image::Image,
         states::IndexState,
     },
@@ -93,7 +93,7 @@ async fn mark_of(owned: &Owned, states: &Generation, source: &'static EntitySche
     let mut query = Query::new(db.table_name(source.table), KeyRange::table());
     loop {
         let Some(page) = page(db, &query).await? else { return Ok(()) };
-        for row in page.rows.into_iter().filter(|row| is_primary(source, row) && !row.key.row.starts_with("~~")) {
+        for row in page.rows.into_iter().filter(|row| is_head(source, row)) {
             if row.key.partition != here {
                 here.clone_from(&row.key.partition);
                 marked.clear();
@@ -271,7 +271,7 @@ pub(super) async fn clear(owned: &Owned, states: &Arc<Generation>, entity: &str,
     let mut query = Query::new(db.table_name(target.table), KeyRange::table());
     loop {
         let Some(page) = page(db, &query).await? else { return Ok(()) };
-        for row in page.rows.iter().filter(|row| is_primary(target, row) && !row.key.row.starts_with("~~")) {
+        for row in page.rows.iter().filter(|row| is_head(target, row)) {
             let mut done = clear_one(db, &states, target, aggregate, &row.key).await;
             if done.is_err() && registry_has_moved(db, &states) {
                 states = owned.hold().await?; // others said what they lack; the migration is this call's still

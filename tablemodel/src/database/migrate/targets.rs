@@ -9,7 +9,7 @@ use tablemodel_store::Row;
 use super::counts::is_cell_alone;
 use crate::{
     database::{Database, rewrites},
-    plan::{change::is_primary, version::is_older},
+    plan::{change::is_head, version::is_older},
     schema::EntitySchema,
 };
 
@@ -28,8 +28,7 @@ pub(super) struct Target {
 impl Target {
     /// Whether the row is the head of an entity that is to be written once more.
     pub(super) fn takes(&self, row: &Row) -> bool {
-        let is_entity = is_primary(self.schema, row) && !row.key.row.starts_with("~~");
-        is_entity && (self.all || (self.rewrites && is_older(self.schema, row)))
+        is_head(self.schema, row) && (self.all || (self.rewrites && is_older(self.schema, row)))
     }
 }
 

@@ -89,8 +89,6 @@ async fn a_move_lapses_where_a_program_writes_it_without_an_index_of_its_new_for
         assert_eq!(*by_code(&db).await.expect_err("not complete").kind(), ErrorKind::NotSwitched { from: 1 });
         assert!(db.migrations().contract().await.is_err(), "{mode:?}");
         if mode == Consistency::Azure {
-            let error = db.migrations().apply().await.expect_err("it lives");
-            assert_eq!(*error.kind(), ErrorKind::Unavailable, "{mode:?}: {error:?}");
             let programs = db.migrations().programs().await.expect("told");
             assert!(programs.iter().any(|program| program.lacks.len() == 1), "{programs:?}");
         }

@@ -13,6 +13,7 @@ mod crashes;
 mod faulted;
 mod flights;
 mod gained;
+mod golden;
 mod landing;
 mod late;
 mod left_out;
@@ -129,6 +130,12 @@ pub(crate) mod second {
         number: u32,
         origin: String,
         seats: i64,
+    }
+
+    impl FlightV1 {
+        pub(crate) fn new(carrier: &str, number: u32, origin: &str, seats: i64) -> Self {
+            Self { carrier: carrier.into(), number, origin: origin.into(), seats }
+        }
     }
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]

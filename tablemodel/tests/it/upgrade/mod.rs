@@ -2,6 +2,7 @@
 //!
 //! Three programs: of version 1, 2 and 3 of `Employee`, with every kind of derived row, some in all versions, some in one.
 
+mod cursors;
 mod faults;
 mod golden;
 mod histories;

@@ -12,6 +12,7 @@ use tablemodel::{
 };
 
 mod adopted;
+mod adopted_keys;
 mod batches;
 mod concurrency;
 mod costs;

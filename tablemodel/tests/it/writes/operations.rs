@@ -156,3 +156,22 @@ async fn a_failure_after_a_lost_reply_never_says_that_nothing_was_written() {
         assert_eq!(*error.kind(), ErrorKind::OutcomeUnknown, "{kind:?}");
     }
 }
+
+/// Two test databases over one store are two programs: none takes the other's lease, or write, for its own.
+#[tokio::test]
+async fn test_databases_over_one_store_are_two_programs() {
+    let store: Arc<dyn TableStore> = Arc::new(MemoryStore::new());
+    let one = TestDatabase::over::<Club>(|_| store.clone()).await.expect("a database");
+    let two = TestDatabase::over::<Club>(|_| store.clone()).await.expect("another");
+    one.insert(&member("A", 1)).await.expect("written");
+    two.insert(&member("A", 2)).await.expect("written");
+    let registry = tablemodel::store::Query::new("tmschema", tablemodel::store::KeyRange::table());
+    let rows = store.query(&registry).await.expect("read").rows;
+    assert_eq!(rows.iter().filter(|row| row.key.row.starts_with("app|")).count(), 2, "leases");
+    let mut theirs = member("A", 3);
+    theirs.age += 40;
+    one.insert(&member("A", 3)).await.expect("written");
+    lose_then(&two, async {});
+    let error = two.insert(&theirs).await.expect_err("it is the other's");
+    assert_eq!(*error.kind(), ErrorKind::OutcomeUnknown, "{error:?}");
+}
