@@ -92,13 +92,14 @@ pub(crate) fn property_fault(name: &str) -> Option<String> {
     if name.starts_with('_') || lower.starts_with("odata") {
         return Some(format!("property names that begin with `_` or `odata` are reserved, and `{name}` does"));
     }
-    let is_identifier = name.starts_with(char::is_alphabetic) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_legal = |c: char| c.is_alphabetic() || c.is_ascii_digit() || c == '_';
+    let is_identifier = name.starts_with(char::is_alphabetic) && name.chars().all(is_legal);
     if !is_identifier {
         return Some(format!(
             "`{name}` is not a property name: it must begin with a letter and hold letters, digits and `_`"
         ));
     }
-    let chars = name.chars().count();
+    let chars = name.encode_utf16().count(); // as the store counts
     (chars > MAX_PROPERTY_CHARS)
         .then(|| format!("the property name has {chars} characters; at most {MAX_PROPERTY_CHARS} are allowed"))
 }
@@ -149,6 +150,9 @@ mod tests {
     fn the_names_of_the_store_are_kept_free() {
         for name in ["PartitionKey", "rowkey", "Timestamp", "EntityType", "_seq", "odata", "OData_x", "", "a-b", "1a"] {
             assert!(property_fault(name).is_some(), "{name}");
+        }
+        for name in ["m²", "A½", "A\u{662}"] {
+            assert!(property_fault(name).is_some(), "{name}: the store takes no other digits than these");
         }
         assert_eq!(property_fault("Straße_1"), None);
         assert!(property_fault(&"a".repeat(256)).is_some());

@@ -46,7 +46,8 @@ pub const fn check_part(template: &Template, segment: usize, written: &str, plac
         fail(&["field `", part.field, remedy])
     }
     let leads = matches!(place, Place::LeadsPartition | Place::LeadsIndex);
-    if leads && grows(part.key_type) && !matches!(part.codec, Codec::Hash) {
+    // Of a bucket the derive tells itself.
+    if leads && grows(part.key_type) && !matches!(part.codec, Codec::Hash) && !part.is_bucket_of_time() {
         let remedy = "`), so that one server takes every write; lead it with a field that spreads the load, or add a part \
                       such as `{id:shard(16)}`, or say `allow(append_hotspot)`";
         fail(&["this partition key is led by time (`", written, remedy])

@@ -154,8 +154,12 @@ impl Field {
 
 /// Constants that do not compile where a default would stand for a `None` that was stored.
 pub(crate) fn default_checks<'a>(fields: impl Iterator<Item = &'a Field>) -> TokenStream {
-    let is_own = |field: &Field| matches!(field.default, None | Some(DefaultWord::Own));
-    let checks = fields.filter(|field| field.kind == Kind::Plain && !is_own(field)).map(|field| {
+    let may_stand_for_none = |field: &&Field| match field.default {
+        None => false,
+        Some(DefaultWord::Own) => !field.is_option(), // that of an `Option` is `None`
+        Some(_) => true,
+    };
+    let checks = fields.filter(|field| field.kind == Kind::Plain).filter(may_stand_for_none).map(|field| {
         let (name, ty) = (&field.name, &field.ty);
         quote_spanned!(ty.span()=> const _: () = _tm::check_default(#name, <#ty as _tm::Property>::NULLABLE);)
     });

@@ -54,6 +54,12 @@ pub(crate) fn methods_of<'a>(entity: &'a Entity, paths: &'a [Path]) -> Vec<Metho
 }
 
 impl Method<'_> {
+    /// The method that gives the field in a key, where that is not its own.
+    fn given_by(&self, paths: &[Path]) -> Option<Ident> {
+        let mut components = paths.iter().flat_map(|path| &path.components);
+        components.find(|component| component.field.name == self.field.name).map(|component| component.method())
+    }
+
     /// The trait of the states in which the method may be called.
     pub(crate) fn guard(&self, entity: &Entity, paths: &[Path]) -> TokenStream {
         let (name, entity_name) = (&self.name, entity.name());
@@ -61,10 +67,18 @@ impl Method<'_> {
         let told = paths.iter().map(Path::told).collect::<Vec<_>>().join(" | ");
         let told = format!("paths of `{entity_name}`: {told}");
         let (message, label, remedy) = match self.form {
-            Form::Teaching => {
-                let remedy = escape(&remedy(entity, self.field));
-                (format!("`{name}` is in no key of `{entity_name}`"), "not a key component", quote!(, note = #remedy))
-            }
+            Form::Teaching => match self.given_by(paths) {
+                Some(given) => {
+                    let message = format!("`{name}` is given by `{given}` in paths of `{entity_name}`");
+                    (message, "another method gives this field", quote!())
+                }
+                None => {
+                    let (message, remedy) =
+                        (format!("`{name}` is in no key of `{entity_name}`"), remedy(entity, self.field));
+                    let remedy = escape(&remedy);
+                    (message, "not a key component", quote!(, note = #remedy))
+                }
+            },
             Form::Given | Form::Between | Form::StartsWith => {
                 let message = format!("`{name}` cannot come next in this query on `{entity_name}`");
                 (message, "not the next key component here", quote!())

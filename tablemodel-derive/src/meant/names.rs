@@ -34,6 +34,7 @@ pub(crate) const FUNCTIONS: [&str; 3] = ["in_partition", "scan_partition", "scan
 /// Asks every rule about names.
 pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     check_properties(&entity.fields, errors);
+    check_kinds(entity, errors);
     // A frozen struct has neither paths nor handles.
     if !entity.lineage.frozen {
         check_handles(entity, errors);
@@ -42,6 +43,29 @@ pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
         check_constants(entity, errors);
     }
     check_reserved(entity, errors);
+}
+
+/// What rows of other kinds are told by is not what those of a copy or an aggregate are called.
+fn check_kinds(entity: &Entity, errors: &mut Errors) {
+    let is_taken = |name: &str| matches!(name, "part" | "dead");
+    let mut refuse = |name: &str, span, what: &str, remedy: &str| {
+        if is_taken(name) {
+            let message = format!("`{name}` cannot be what {what}: its rows would be taken for those of another kind");
+            errors.at(span, format!("{message}; {remedy}"));
+        }
+    };
+    for field in &entity.fields {
+        if field.kind == Kind::Copy {
+            let remedy = "call the field otherwise (`rename = \"..\"` keeps what it is stored as)";
+            refuse(&field.name, field.ident.span(), "a copy is called", remedy);
+        } else if field.is_aggregate {
+            let remedy = "give it another name with `rename = \"..\"`";
+            refuse(&field.property, field.property_span, "an aggregate is stored as", remedy);
+        }
+    }
+    for own in &entity.sharded {
+        refuse(&own.property, own.name.span(), "an aggregate is stored as", "choose another name");
+    }
 }
 
 /// A removed name does not return.

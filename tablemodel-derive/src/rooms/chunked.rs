@@ -16,10 +16,12 @@ use crate::{
 /// No other property has the name of a chunk.
 pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     for chunked in entity.fields.iter().filter(|field| field.chunked.is_some()) {
-        let clashes = |field: &&std::rc::Rc<Field>| field.is_property() && is_chunk(&chunked.property, &field.property);
-        for field in entity.fields.iter().filter(clashes) {
-            let message = format!("`{}` is the name of a chunk of `{}`", field.property, chunked.name);
-            errors.at(field.property_span, format!("{message}: give one another name with `rename = \"..\"`"));
+        for field in &entity.fields {
+            let names = field.stored_names();
+            if let Some(name) = names.iter().find(|name| is_chunk(&chunked.property, name)) {
+                let message = format!("`{name}` is the name of a chunk of `{}`", chunked.name);
+                errors.at(field.property_span, format!("{message}: give one another name with `rename = \"..\"`"));
+            }
         }
     }
 }

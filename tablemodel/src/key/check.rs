@@ -152,7 +152,7 @@ impl Part {
         matches!(self.key_type, KeyType::Text) && matches!(self.codec, Codec::Plain | Codec::Lower | Codec::Raw)
     }
 
-    pub(super) const fn is_bucket_of_time(&self) -> bool {
+    pub(crate) const fn is_bucket_of_time(&self) -> bool {
         matches!(self.codec, Codec::Hour | Codec::Day | Codec::Month)
     }
 }

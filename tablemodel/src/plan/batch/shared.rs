@@ -23,7 +23,7 @@ use crate::{
     },
     rooms::{
         aggregate::{self, Rank},
-        list::List,
+        list::{self, List},
     },
     schema::{EntitySchema, IndexSchema},
 };
@@ -277,6 +277,8 @@ impl BatchPlan {
             let list = List { index: of, partition, row: &edit.row, now: context.now };
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
+            // A chunk that needs no change was read with its head, and is true no longer than that.
+            self.shared.extend(known.keys().filter(|row| list::head_of(row) == edit.row).cloned());
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
                 let action = self.outgrown(of, &RowKey::new(partition, row.clone()), action, |key| fresh(schema, key));
                 self.shared.insert(row.clone());

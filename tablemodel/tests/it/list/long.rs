@@ -80,6 +80,35 @@ async fn a_chunk_that_goes_while_its_list_is_read_is_no_damage() {
     panic!("no chunk went");
 }
 
+/// The chunk had the key when it was read, and none when its list was written: so it was left alone.
+#[tokio::test]
+async fn what_is_inserted_while_it_is_deleted_is_in_its_long_list() {
+    for mode in [Consistency::Azure, Consistency::Atomic] {
+        let base = database(mode).await;
+        for id in 100..160 {
+            base.insert(&long(id)).await.unwrap();
+        }
+        assert!(chunks(&base).await.len() > 2);
+        for at in 0.. {
+            let raced = base.fork().expect("in memory");
+            let other = raced.reopen::<Model>().await.unwrap();
+            let gone = async move {
+                let there = at!(long(130)).one(&other).await.unwrap().unwrap();
+                other.delete(there).await.unwrap();
+            };
+            let program = Program::stalling_in::<Model>(mode, &raced, at, gone.boxed()).await;
+            let inserted = program.db.insert(&long(130)).await;
+            if !program.has_stalled() {
+                assert!(at > 1, "{at} calls");
+                break;
+            }
+            assert!(at > 0 || inserted.is_ok(), "{mode:?}: {inserted:?}");
+            super::settle(&raced).await;
+            assert_exact(&raced, &format!("{mode:?}, deleted before call {at}")).await;
+        }
+    }
+}
+
 /// The same beside one who reads the list, in pages of two rows: no page comes for a chunk that has gone.
 #[tokio::test]
 async fn a_chunk_that_goes_between_pages_of_its_list_is_no_damage() {

@@ -3,7 +3,7 @@
 use tablemodel::{Consistency, RowKey, ValueRef, prelude::*, store::Action, testing::TestDatabase};
 
 use super::{assert_clean, plant, properties};
-use crate::migrate::{MODES, store_of};
+use crate::migrate::{MODES, next, store_of};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Legacy", adopt, partition = "{region}", row = "c_{id:04}")]
@@ -32,8 +32,10 @@ enum Legacy {
     Other(Row),
 }
 
-async fn legacy(mode: Consistency) -> TestDatabase {
-    let db = store_of::<Legacy>(mode).await;
+/// A table of another program, in a store that knows of something else.
+async fn filled(mode: Consistency) -> TestDatabase {
+    let db = store_of::<Orders>(mode).await;
+    db.store().create_table("Legacy").await.expect("made");
     for id in 1..=2_i32 {
         let theirs = Action::Insert(properties([("Name", "Ada".into())]));
         plant(&db, "Legacy", "eu", &format!("c_{id:04}"), theirs).await;
@@ -47,7 +49,8 @@ async fn legacy(mode: Consistency) -> TestDatabase {
 #[tokio::test]
 async fn rows_at_keys_of_no_entity_or_of_another_hold_up_no_index() {
     for mode in MODES {
-        let db = legacy(mode).await;
+        let store = filled(mode).await;
+        let db = next::<Legacy>(&store).await;
         let applied = db.migrations().apply().await.expect("applied");
         assert!(applied.is_complete() && applied.failed == 0, "{mode:?}: {applied:?}");
         assert_eq!(Customer::by_name().region("eu").name("Ada").count(&db).await.expect("readable"), 2);
@@ -97,10 +100,12 @@ mod newer {
 #[tokio::test]
 async fn a_rewrite_of_adopted_rows_ends_though_others_stand_beside_them() {
     for mode in MODES {
-        let old = legacy(mode).await;
+        let store = filled(mode).await;
+        let old = next::<Legacy>(&store).await;
         old.migrations().apply().await.expect("applied");
-        old.clock().advance(std::time::Duration::from_secs(130));
-        let db = crate::migrate::next::<newer::Legacy>(&old).await;
+        drop(old);
+        store.clock().advance(std::time::Duration::from_secs(130));
+        let db = next::<newer::Legacy>(&store).await;
         let applied = db.migrations().apply().await.expect("applied");
         assert!(applied.is_complete() && applied.failed == 0, "{mode:?}: {applied:?}");
         let row = db.store().get("Legacy", &RowKey::new("eu", "c_0001")).await.unwrap().expect("there");

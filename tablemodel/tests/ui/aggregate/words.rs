@@ -8,6 +8,8 @@ struct Department {
     name: String,
     #[table(aggregate)]
     employee_count: i64,
+    #[table(aggregate, rename = "dead")]
+    dead: i64,
 }
 
 #[derive(TableEntity)]

@@ -53,6 +53,10 @@ struct Words {
     i: u64,
     #[table(blob, rename = "H")]
     j: Blob,
+    #[table(chunked)]
+    body: String,
+    #[table(blob, rename = "Body_08")]
+    k: Blob,
 }
 
 #[derive(TableEntity)]

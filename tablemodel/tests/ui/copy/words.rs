@@ -42,6 +42,8 @@ struct Department {
     eighth: Option<Card>,
     #[table(copy_of(Employee))]
     ninth: Option<Card>,
+    #[table(copy_of(Employee, key(department = name, id = manager_id)))]
+    part: Option<Card>,
 }
 
 fn main() {}

@@ -17,6 +17,18 @@ struct Employee {
     cached: Option<u8>,
     #[table(flatten)]
     address: Address,
+    #[table(default)]
+    timeout: Timeout,
+}
+
+/// Its own default is something, and `None` is what is stored as nothing.
+#[derive(Property)]
+struct Timeout(Option<u32>);
+
+impl Default for Timeout {
+    fn default() -> Self {
+        Self(Some(30))
+    }
 }
 
 #[derive(Property)]

@@ -29,6 +29,16 @@ struct Order {
     paid: Option<bool>,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Readings", partition = "{sensor}", row = "{at:day}_{kind}_{number}")]
+struct Reading {
+    sensor: String,
+    at: tablemodel::DateTime,
+    #[table(method = "sort")]
+    kind: String,
+    number: u32,
+}
+
 #[derive(Projection)]
 #[table(of = Employee)]
 struct Card {
@@ -45,6 +55,9 @@ async fn wrong(db: &Database) {
     let _ = Order::find().customer("x").note("x").all(db).await;
     let _ = Order::find().customer("x").lines(3).all(db).await;
     let _ = Order::find().customer("x").paid(true).all(db).await;
+    // a field that is given by another name
+    let _ = Reading::find().sensor("x").at(db.now()).all(db).await;
+    let _ = Reading::find().sensor("x").at_day(db.now()).kind("y").all(db).await;
     // the wrong order
     let _ = Employee::find().id(3);
     let _ = Employee::find().department("Sales").id(3);
