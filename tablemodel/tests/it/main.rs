@@ -17,6 +17,7 @@
 mod aggregate;
 mod backup;
 mod bad_input;
+mod between;
 mod blob;
 mod bulk;
 mod bulk_lanes;
