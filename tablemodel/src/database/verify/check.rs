@@ -32,7 +32,7 @@ use crate::{
     },
     rooms::{
         aggregate::{self, Totals},
-        copy, list,
+        list,
         rekey::{INTENT, Reservation, is_held},
     },
     schema::{Cover, EntitySchema},
@@ -321,7 +321,7 @@ impl Check {
     fn derived_row(&mut self, row: Row) {
         let Some(wanted) = self.wanted.remove(&row.key.row) else {
             let owner = system::owner_row(&row.properties).unwrap_or("no entity").to_owned();
-            let is_held = (is_held(&row) || copy::is_pending(&row.properties)) && self.held.contains(&row.key.row);
+            let is_held = (is_held(&row) || system::is_pending(&row.properties)) && self.held.contains(&row.key.row);
             if is_held || self.unreadable.contains(&owner) {
                 return;
             }
