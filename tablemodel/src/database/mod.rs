@@ -178,6 +178,11 @@ impl Database {
     }
 
     /// The table and index states of an entity of the opened model.
+    /// The entity of this name in the model.
+    pub(crate) fn entity_of(&self, name: &str) -> Option<&'static EntitySchema> {
+        self.model().iter().copied().find(|schema| schema.entity_type == name)
+    }
+
     pub(crate) fn registered(&self, schema: &'static EntitySchema) -> Result<Arc<Registered>> {
         if let Some(registered) = self.0.registry.get(schema)? {
             return Ok(registered);

@@ -101,7 +101,7 @@ impl Check {
         for row in rows {
             let Some(row) = check.shadow(db, row, &mut parts)? else { continue };
             let kind = system::kind(&row.properties);
-            let schema = kind.entity().and_then(|entity| db.model().iter().copied().find(|s| s.entity_type == entity));
+            let schema = kind.entity().and_then(|entity| db.entity_of(entity));
             if schema.is_some_and(|schema| forms::is_of_other(schema, &row.properties)) {
                 check.foreign += 1; // left by a form that the entity is kept in no more: a switch on its way takes it
                 continue;
