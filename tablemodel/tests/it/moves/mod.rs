@@ -1,7 +1,7 @@
 //! An entity that moves to other keys in another table: beside writers, through any fault, and back.
 //!
-//! One store, and programs of up to three releases over it; time passes where somebody sleeps. What is tested here is tested
-//! once more in `beside`, with other forms.
+//! One store, and programs of up to three releases over it; time passes where somebody sleeps. `crashes`, `random`, `sabotage`,
+//! `switching` and `together` run once more in `beside`, with other forms.
 
 mod ahead;
 mod apart;
