@@ -109,10 +109,7 @@ pub(super) fn team(number: u8) -> Team {
 }
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 /// Over a file, with the outbox.

@@ -87,10 +87,7 @@ fn reader(name: &str) -> Reader {
 }
 
 async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 async fn notes(db: &Database) -> Vec<Note> {

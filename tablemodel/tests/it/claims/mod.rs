@@ -48,10 +48,7 @@ pub(super) fn member(club: &str, id: u32) -> Member {
 }
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 pub(super) async fn find(db: &Database, club: &str, id: u32) -> Option<Stored<Member>> {

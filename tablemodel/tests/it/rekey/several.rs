@@ -45,10 +45,7 @@ fn book(shelf: &str, text: usize) -> Book {
 }
 
 async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Library>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Library>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Library>(mode).await
 }
 
 async fn prepared(mode: Consistency, text: usize) -> TestDatabase {

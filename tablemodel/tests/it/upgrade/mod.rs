@@ -267,10 +267,7 @@ pub(crate) struct Programs {
 }
 
 pub(crate) async fn programs(mode: Consistency) -> Programs {
-    let first = match mode {
-        Consistency::Azure => TestDatabase::new::<v1::Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<v1::Model>().await.unwrap(),
-    };
+    let first = crate::migrate::store_of::<v1::Model>(mode).await;
     first.reopen::<v2::Model>().await.unwrap().ensure_tables().await.unwrap();
     first.reopen::<v3::Model>().await.unwrap().ensure_tables().await.unwrap();
     let built = ["by_last_name", "by_mail", "ids_by_town"].map(|index| (index, "readable"));
