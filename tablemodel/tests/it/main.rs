@@ -43,6 +43,7 @@ mod reads;
 mod rekey;
 mod sabotage;
 mod stall;
+mod tools;
 mod transfer;
 mod ui;
 mod unreadable;

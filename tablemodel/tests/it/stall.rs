@@ -127,6 +127,21 @@ impl Sleep for NoSleep {
     }
 }
 
+/// Whether a race may end so for one of two programs.
+pub(crate) fn is_fair(result: &tablemodel::Result<()>) -> bool {
+    use ErrorKind::{AlreadyExists, Conflict, NotFound, OutcomeUnknown, Unavailable, UniqueViolation};
+    // Who stalls for long over a marker takes its own clock for wrong.
+    let stalled = result.as_ref().is_err_and(|error| error.to_string().contains("clock"));
+    let kind = result.as_ref().err().map(|error| error.kind().clone()).filter(|_| !stalled);
+    kind.is_none_or(|kind| {
+        // `OutcomeUnknown`: decided, and finished by the other.
+        matches!(
+            kind,
+            AlreadyExists | Conflict { .. } | NotFound | OutcomeUnknown | Unavailable | UniqueViolation { .. }
+        )
+    })
+}
+
 /// Another program over the same store, in Azure's mode unless told otherwise, which stalls before its call number `at` until `meanwhile` has
 /// happened.
 pub(crate) struct Program {

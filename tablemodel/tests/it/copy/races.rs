@@ -16,14 +16,17 @@ use tablemodel::{
     prelude::*,
     store::{
         Batch, Capabilities, MemoryStore, Page, Query, Receipts, RowKey, StoreError, TableStore,
-        clock::{ManualClock, Sleep},
+        clock::ManualClock,
         fault::{Call, Request},
     },
     testing::Fault,
 };
 
 use super::{Badge, Department, Desk, Employee, MODES, Model, at, badge, department, desk, employee, faults, note};
-use crate::between::{Around, Between};
+use crate::{
+    between::{Around, Between},
+    stall::NoSleep,
+};
 
 /// Crashes at the first read of an outbox row: delivery begins with it.
 pub(super) fn die_in_delivery(call: &Call<'_>) -> Option<Fault> {
@@ -73,17 +76,6 @@ impl Between for Yielding {
     }
 }
 
-struct Never;
-
-#[async_trait]
-impl Sleep for Never {
-    async fn sleep(&self, time: Duration) {
-        if time == Duration::MAX {
-            std::future::pending().await
-        }
-    }
-}
-
 /// The store, its clock, one who prepares and settles, and those who race.
 struct Field {
     store: Arc<dyn TableStore>,
@@ -93,7 +85,7 @@ struct Field {
 }
 
 async fn open(store: Arc<dyn TableStore>, clock: &ManualClock, mode: Consistency) -> Database {
-    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Never)).deadline(Duration::MAX);
+    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(NoSleep)).deadline(Duration::MAX);
     builder.consistency(mode).with_store::<Model>(store).await.unwrap()
 }
 

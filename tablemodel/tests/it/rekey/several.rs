@@ -5,12 +5,12 @@ use std::time::Duration;
 use tablemodel::{
     Consistency, ErrorKind, Result, Row, ViolationKind,
     prelude::*,
-    store::{Action, Batch, Condition, KeyRange, Query},
+    store::{Action, Batch, Condition},
     testing::{Fault, Script, TestDatabase},
 };
 
 use super::{MODES, crashes::left};
-use crate::crashes::enumerate;
+use crate::{crashes::enumerate, tools::rows_of};
 
 /// With a text of any length, and rows of every kind.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -66,16 +66,7 @@ async fn run(db: &Database, text: usize) -> Result<()> {
 }
 
 async fn rows(db: &TestDatabase) -> Vec<Row> {
-    let mut query = Query::new("Shelves", KeyRange::table());
-    let mut rows = Vec::new();
-    loop {
-        let page = db.store().query(&query).await.expect("the table is read");
-        rows.extend(page.rows);
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    rows_of(&*db.store(), "Shelves").await.into_values().collect()
 }
 
 /// Until relays have nothing to do, and what an interrupted write left is old enough to be taken away.
