@@ -39,11 +39,11 @@ pub use crate::{
             PathKind, PathState, PrimaryKind, Row0, Row1, Row2, Row3, Row4, Row5, SelectFrom, Way, name_hash,
         },
     },
+    plan::owner::{OWNER_PARTITION, OWNER_ROW},
     property::{
         Property, PropertyArray, SlotNames, ValueError, default_value, json,
         variant::{unknown_variant, variant_text},
     },
-    rooms::list::{OWNER_PARTITION, OWNER_ROW},
     schema::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, EntitySchema, FieldSchema, Function, IndexSchema,
         Moved, OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,

@@ -3,44 +3,24 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::{LitInt, LitStr, spanned::Spanned};
+use syn::{LitStr, spanned::Spanned};
 
 use crate::{
     emit::fields::local,
     errors::Errors,
     meant::field::{Field, Kind},
-    written::{Slot, Word, unknown_word},
+    written::{InlineBelow, Word},
 };
 
-/// Values of fewer bytes are kept in the row, unless told otherwise.
-const INLINE_BELOW: usize = 4 * 1024;
-/// The service: bytes of a binary property.
-const MAX_INLINE: usize = 64 * 1024;
+/// Values of fewer bytes are kept in the row; the most is what the service takes in a binary property.
+const INLINE_BELOW: InlineBelow =
+    InlineBelow { usual: 4 * 1024, most: 64 * 1024, unit: "bytes", example: "`inline_below = 4096`" };
 /// What the names of the length and of the checksum end in.
 const ENDINGS: [&str; 2] = ["_length", "_sum"];
 
 /// The limit below which values are kept in the row.
 pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<usize> {
-    if word.is_alone() {
-        return Some(INLINE_BELOW);
-    }
-    let mut limit = Slot::Absent;
-    for inner in word.words(errors)? {
-        match inner.text().as_str() {
-            "inline_below" => limit.fill(&inner, inline_below(&inner, errors), errors),
-            _ => {
-                limit.spoil();
-                unknown_word(&inner, "in `blob(..)`", &["inline_below"], errors);
-            }
-        }
-    }
-    if limit.is_absent() { Some(INLINE_BELOW) } else { limit.get().copied() }
-}
-
-fn inline_below(word: &Word, errors: &mut Errors) -> Option<usize> {
-    let literal: Option<LitInt> = word.value().and_then(|value| syn::parse2(value).ok());
-    let limit = literal.and_then(|literal| literal.base10_parse().ok()).filter(|limit| *limit <= MAX_INLINE);
-    limit.or_else(|| word.wrong("takes a number of bytes up to 65536", "`inline_below = 4096`", errors))
+    INLINE_BELOW.read(word, errors)
 }
 
 /// The names of the length and of the checksum.

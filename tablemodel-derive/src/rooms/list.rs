@@ -6,13 +6,12 @@ use std::rc::Rc;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::LitInt;
 
 use super::index::{Cover, Index, IndexWords, not_held};
 use crate::{
     errors::Errors,
     meant::{entity::Entity, field::Field},
-    written::{Slot, Word, unknown_word},
+    written::{InlineBelow, Slot, Word, unknown_word},
 };
 
 /// The words of a list, as written.
@@ -29,8 +28,9 @@ pub(crate) enum Store {
     Blob(usize, Span),
 }
 
-/// A list in a blob stands in its row while its keys are fewer characters, unless told otherwise: what a row takes.
-const INLINE_BELOW: usize = 16_000;
+/// A list in a blob stands in its row while its keys are fewer characters: at most what a row takes.
+const INLINE_BELOW: InlineBelow =
+    InlineBelow { usual: 16_000, most: 16_000, unit: "characters", example: "`inline_below = 1000`" };
 
 const LEGAL: [&str; 6] = ["row", "partition", "table", "when", "each", "store"];
 
@@ -64,29 +64,9 @@ fn store(word: &Word, errors: &mut Errors) -> Option<Store> {
     let text = value.as_ref().map(Word::text);
     match (value, text.as_deref()) {
         (Some(value), Some("rows")) if value.is_alone() => Some(Store::Rows),
-        (Some(value), Some("blob")) if value.is_alone() => Some(Store::Blob(INLINE_BELOW, word.span())),
-        (Some(value), Some("blob")) => {
-            let mut limit = Slot::Absent;
-            for inner in value.words(errors)? {
-                match inner.text().as_str() {
-                    "inline_below" => limit.fill(&inner, inline_below(&inner, errors), errors),
-                    _ => {
-                        limit.spoil();
-                        unknown_word(&inner, "in `blob(..)`", &["inline_below"], errors);
-                    }
-                }
-            }
-            let limit = if limit.is_absent() { Some(INLINE_BELOW) } else { limit.get().copied() };
-            limit.map(|limit| Store::Blob(limit, word.span()))
-        }
+        (Some(value), Some("blob")) => INLINE_BELOW.read(&value, errors).map(|limit| Store::Blob(limit, word.span())),
         _ => word.wrong("says where the keys are kept", "`store = rows` or `store = blob`", errors),
     }
-}
-
-fn inline_below(word: &Word, errors: &mut Errors) -> Option<usize> {
-    let literal: Option<LitInt> = word.value().and_then(|value| syn::parse2(value).ok());
-    let limit = literal.and_then(|literal| literal.base10_parse().ok()).filter(|limit| *limit <= INLINE_BELOW);
-    limit.or_else(|| word.wrong("takes a number of characters up to 16000", "`inline_below = 1000`", errors))
 }
 
 /// `_tm::Store::Rows`, or a call that is there only with the cargo feature `blob`.

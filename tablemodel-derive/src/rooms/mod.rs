@@ -1,5 +1,6 @@
 //! One file per room that has words of its own.
-//! A room never looks into another; a list alone is a kind of index.
+//! A room looks into no other, but that a list is a kind of index, an aggregate says `when` as an index does, and a wide entity asks
+//! what its indexes hold.
 
 pub(crate) mod aggregate;
 pub(crate) mod blob;

@@ -5,6 +5,7 @@ mod container;
 mod entity;
 mod field;
 mod input;
+mod limit;
 mod slot;
 mod word;
 
@@ -13,6 +14,7 @@ pub(crate) use self::{
     entity::EntityWords,
     field::{DefaultWord, FieldWords},
     input::{Container, Input, Variant, VariantWords, parameter_name, refuse_words},
+    limit::InlineBelow,
     slot::Slot,
     word::{Word, attribute_words, unknown_word},
 };

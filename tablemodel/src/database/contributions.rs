@@ -93,7 +93,7 @@ impl Database {
     /// Takes away a contribution that is as it was read, and what it adds. `false`: the row is none, or adds nothing.
     pub(super) async fn uncount(&self, row: &Row) -> Result<bool> {
         let RowKind::Derived { entity, name, .. } = system::kind(&row.properties) else { return Ok(false) };
-        let source = self.model().iter().copied().find(|schema| schema.entity_type == entity);
+        let source = self.entity_of(entity);
         let position = source.and_then(|schema| schema.derived_position(name));
         let aggregate = source
             .zip(position)

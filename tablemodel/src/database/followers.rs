@@ -356,7 +356,7 @@ impl Run<'_> {
         let mut seen = HashSet::new(); // two changes of one batch may be of one source
         let left = followers.sources.iter().filter(|source| seen.insert(*source)).filter_map(|(entity, row)| {
             let left = plan.row_after(row)?;
-            let schema = self.db.model().iter().copied().find(|schema| schema.entity_type == *entity)?;
+            let schema = self.db.entity_of(entity)?;
             let key = RowKey::new(self.partition, row.clone());
             let row = left.map(|properties| change::planned_row(key.clone(), properties.clone()));
             Some((Source { schema, key }, row))

@@ -1,6 +1,6 @@
 //! The database: a store, the model kept in it, and every operation on them.
 //!
-//! Only this module and `read` await; what a write must touch is decided in `plan`.
+//! Only this module and `read` call the store; what a write must touch is decided in `plan`.
 
 mod batch;
 mod beside;
@@ -11,6 +11,7 @@ mod calls;
 mod claims;
 mod contributions;
 mod copies;
+mod deletion;
 mod execute;
 mod followers;
 #[cfg(feature = "testing")]
@@ -175,6 +176,11 @@ impl Database {
     /// The entities of the model, each in the form that the store keeps it in.
     pub(crate) fn model(&self) -> Arc<[&'static EntitySchema]> {
         self.0.registry.model()
+    }
+
+    /// The entity of this name in the model.
+    pub(crate) fn entity_of(&self, name: &str) -> Option<&'static EntitySchema> {
+        self.model().iter().copied().find(|schema| schema.entity_type == name)
     }
 
     /// The table and index states of an entity of the opened model.

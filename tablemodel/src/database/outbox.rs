@@ -37,8 +37,6 @@ use crate::{
 pub(super) const DIRTY_TABLE: &str = "tmdirty";
 /// Partitions of that table.
 pub(super) const MARKER_SHARDS: u64 = 16;
-/// What stands in a marker.
-pub(super) const EXPIRES: &str = "_expires";
 /// How long relays leave an intent to its writer.
 const WRITERS_TIME: Duration = Duration::from_secs(10);
 /// Rows of one intent that are written at the same time.
@@ -179,7 +177,7 @@ impl Database {
         let (since, now) = (self.since(), clock.now());
         let mut properties = Properties::new();
         system::stamp(&mut properties, "~dirty@1", now.ticks(), None);
-        properties.insert(EXPIRES, later(now, self.0.fence));
+        properties.insert(system::EXPIRES, later(now, self.0.fence));
         let batch = Batch::new(self.dirty_table(), marker.partition.clone())
             .with(marker.row.clone(), Action::InsertOrReplace(properties));
         let written = self.commit_surely(batch).await?;
@@ -256,7 +254,8 @@ impl Database {
             ),
             false => Action::Delete(Condition::Match(outgoing.etag.clone())),
         };
-        let written = self.write_outbox(outgoing, action).await;
+        let batch = Batch::new(&outgoing.table, outgoing.row.partition.clone()).with(outgoing.row.row.clone(), action);
+        let written = self.commit_unless_raced(batch).await;
         drop(states);
         written.map(|()| true)
     }
@@ -344,29 +343,22 @@ impl Database {
         Err(Error::new(ErrorKind::Unavailable, "delivery took half the fence and was given up; it begins again"))
     }
 
-    /// Writes the outbox row, unless another has written it meanwhile.
-    pub(super) async fn write_outbox(&self, outgoing: &Outgoing, action: Action) -> Result<()> {
-        let batch = Batch::new(&outgoing.table, outgoing.row.partition.clone()).with(outgoing.row.row.clone(), action);
-        match self.commit_store(&[batch], 0).await {
-            Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(outgoing.row.clone())),
-            _ => Ok(()),
-        }
-    }
-
     /// Takes a row away if it is still as it was read.
     pub(super) async fn remove_row(&self, table: &str, row: &Row) -> Result<()> {
         let action = Action::Delete(Condition::Match(row.etag.clone()));
-        self.remove(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
+        self.commit_unless_raced(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
     }
 
     /// The same of a row and its parts, in one batch.
     pub(super) async fn remove_rows(&self, table: &str, rows: &Group) -> Result<()> {
         let removal = |row: &Row| (row.key.row.clone(), Action::Delete(Condition::Match(row.etag.clone())));
         let batch = Batch::new(table, rows.key().partition.clone());
-        self.remove(rows.iter().map(removal).fold(batch, |batch, (row, action)| batch.with(row, action))).await
+        self.commit_unless_raced(rows.iter().map(removal).fold(batch, |batch, (row, action)| batch.with(row, action)))
+            .await
     }
 
-    async fn remove(&self, batch: Batch) -> Result<()> {
+    /// Nothing is done where another was faster.
+    async fn commit_unless_raced(&self, batch: Batch) -> Result<()> {
         let key = RowKey::new(batch.partition.clone(), batch.operations.first().map_or("", |first| &first.row));
         match self.commit_store(&[batch], 0).await {
             Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(key)),

@@ -7,7 +7,7 @@ use tablemodel_store::{Row, RowKey};
 use crate::{
     database::{Registered, copies::holder, execute::Run},
     error::Result,
-    plan::change::Change,
+    plan::{change::Change, system},
     rooms::{copy, rekey::is_reserved},
     schema::{EntitySchema, OnDelete},
 };
@@ -42,7 +42,7 @@ impl Run<'_> {
                 for row in page.rows {
                     let Some(holder) = holder(&row, *by)? else { continue };
                     let found = self.settled_holder(change.schema(), by.holder, &holder).await?;
-                    let holds = copy::holds(*by, copy::is_pending(&row.properties), found.as_ref(), &key)?;
+                    let holds = copy::holds(*by, system::is_pending(&row.properties), found.as_ref(), &key)?;
                     self.known.references.entry(source.to_owned()).or_default().push(row);
                     if holds && !self.known.contains_key(&holder.row) {
                         break 'pages;

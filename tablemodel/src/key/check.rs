@@ -71,7 +71,7 @@ impl Template {
         while let [head, tail @ ..] = rest {
             if let Segment::Part(part) = head
                 && !part.codec.is_lossy()
-                && is_same(part.property, property)
+                && same_text(part.property, property)
             {
                 return true;
             }
@@ -193,7 +193,7 @@ const fn is_legal(literal: &str) -> bool {
     true
 }
 
-const fn is_same(a: &str, b: &str) -> bool {
+const fn same_text(a: &str, b: &str) -> bool {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     while let ([x, a_tail @ ..], [y, b_tail @ ..]) = (a, b) {
         if *x != *y {

@@ -35,13 +35,12 @@ pub use self::{
 use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
-    error::{Error, ErrorKind, Result},
+    error::Result,
     path::{
         found::Found,
         state::{Complete, LacksLast, PathKind, PathState, Ranged, SelectFrom},
     },
-    plan::{change::Change, group::Group},
-    read::{Reader, load_limit},
+    read::Reader,
 };
 use futures_core::Stream;
 
@@ -262,14 +261,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Ranged,
     {
         let (query, db) = (self.into_query().whole(), db.clone());
-        Box::pin(async move {
-            let mut deleted = 0;
-            let mut reader = Reader::new(&db, query).await?;
-            while let Some(row) = reader.next_row().await? {
-                deleted += u64::from(delete_found::<<Self::Found as Found>::Entity>(&db, &reader, &row).await?);
-            }
-            Ok(deleted)
-        })
+        Box::pin(async move { db.delete_all::<<Self::Found as Found>::Entity>(query).await })
     }
 
     /// Only the properties of projection `P`, from the path's own rows: at the cost of the terminal, but for rows of another version, each of
@@ -307,29 +299,4 @@ pub trait Path: Sized + Send + 'static {
     fn explain(&self) -> Explain {
         self.query().explain()
     }
-}
-
-/// Deletes the entity of a row that `reader` gave; false if it is gone, or has left the range.
-async fn delete_found<E: crate::TableEntity>(db: &Database, reader: &Reader, row: &Group) -> Result<bool> {
-    let registered = db.writable(E::SCHEMA).await?;
-    let (mut found, mut missed) = (reader.entity_in_range::<E>(row).await?, None);
-    for _ in 0..load_limit() {
-        let Some(entity) = found else { return Ok(false) };
-        let state = (entity.key().clone(), entity.etag().clone());
-        match missed.take() {
-            Some((before, error)) if before == state => return Err(error), // it is not the entity that is not there
-            _ => {}
-        }
-        let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
-        match db.write_one(&registered, change).await {
-            Ok(_) => return Ok(true),
-            Err(error) if *error.kind() == ErrorKind::NotFound && !reader.is_over_index() => return Ok(false),
-            Err(error) if *error.kind() == ErrorKind::NotFound => missed = Some((state, error)), // gone, or under another key
-            Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        found = reader.entity_now(row).await?;
-    }
-    let detail = "the entity keeps changing while it is to be deleted; try again";
-    Err(Error::new(ErrorKind::Unavailable, detail).of(E::SCHEMA.entity_type).at_key(row.key().clone()))
 }

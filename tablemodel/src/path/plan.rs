@@ -30,6 +30,11 @@ pub(crate) fn row_type(schema: &'static EntitySchema, index: Option<usize>) -> &
     index.map_or(schema.discriminator, |index| index.discriminator)
 }
 
+/// Whether what is read by this index, or without one, is right only as long as the states of the entity are as they were.
+pub(super) fn rests_on_states(schema: &EntitySchema, index: Option<usize>) -> bool {
+    index.is_some() || schema.moves()
+}
+
 /// Whether a row, read by its key or without a condition, is one of the entity's, or of its index's.
 pub(crate) fn owns(schema: &'static EntitySchema, index: Option<usize>, row: &Row) -> bool {
     match schema.adopt && index.is_none() {
@@ -104,7 +109,7 @@ impl ReadPlan {
 
     /// Whether what it finds is complete only as long as the states are as they were.
     pub(crate) fn rests_on_states(&self) -> bool {
-        self.index.is_some() || self.schema.moves()
+        rests_on_states(self.schema, self.index)
     }
 
     /// Whether each row of the plan is an entity, all of it, and is known to be by what it says.

@@ -9,7 +9,13 @@ use tablemodel_store::{KeyRange, RowKey, RowRange, Value, ValueRef};
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyArg, KeyPart, Next, Part, Template, is_same},
-    path::{explain::Explain, given::Given, list::ListKind, plan::ReadPlan, state::PathKind},
+    path::{
+        explain::Explain,
+        given::Given,
+        list::ListKind,
+        plan::{ReadPlan, rests_on_states},
+        state::PathKind,
+    },
     plan::{
         image::key_error,
         part,
@@ -309,7 +315,7 @@ impl PathQuery {
     /// Whether it is read right only as long as the states of the entity are as they were seen: by an index, or of an entity that
     /// moves.
     pub(crate) fn rests_on_states(&self) -> bool {
-        self.index.is_some() || self.schema.moves()
+        rests_on_states(self.schema, self.index)
     }
 
     /// That the path's index is complete.

@@ -19,6 +19,7 @@ pub(crate) mod join;
 pub(crate) mod known;
 pub(crate) mod left_out;
 pub(crate) mod outbox;
+pub(crate) mod owner;
 pub(crate) mod part;
 pub(crate) mod patch;
 pub(crate) mod shadow;

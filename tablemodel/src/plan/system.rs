@@ -1,6 +1,6 @@
 //! The framework's own properties, as FORMAT.md draws them, and what a row's `EntityType` says.
 //!
-//! The one place that knows their names.
+//! Here are the names that more than one kind of row has; a room's own are the room's.
 
 use tablemodel_store::{Changed, Comparison, Filter, Properties, PropertyName, Row, RowKey, ValueRef};
 
@@ -16,13 +16,13 @@ pub(crate) const OPERATIONS: &str = "_ops";
 pub(crate) const OWNER_PARTITION: &str = "_pk";
 /// On what was an index row in another partition: that it is none any more.
 pub(crate) const DEAD: &str = "_dead";
-/// On claims: `pending` or `confirmed`.
+/// On claims: `pending` or `confirmed`. On back-references put before their holder, and on reservations: `pending`.
 pub(crate) const CLAIM: &str = "_claim";
 /// What a claim says once its entity has the value.
 pub(crate) const CONFIRMED: &str = "confirmed";
 /// What a claim says before.
 pub(crate) const PENDING: &str = "pending";
-/// On pending claims: until when they are another's to wait for.
+/// On what is pending: until when it is another's to wait for. On dirty markers: for the eye.
 pub(crate) const EXPIRES: &str = "_expires";
 /// On derived rows: the row key of the entity's primary row (its partition is the derived row's own).
 pub(crate) const OWNER_ROW: &str = "_rk";
@@ -200,7 +200,7 @@ pub(crate) fn is_dead(properties: &Properties) -> bool {
     matches!(properties.get_constant(DEAD), Some(ValueRef::Boolean(true)))
 }
 
-/// Whether the row is a claim whose entity has not been seen with the value yet.
+/// Whether the row was put before its entity was seen to want it: a claim, a back-reference, a reservation.
 pub(crate) fn is_pending(properties: &Properties) -> bool {
     matches!(properties.get_constant(CLAIM), Some(ValueRef::String(PENDING)))
 }

@@ -6,6 +6,7 @@ pub(crate) mod columns;
 pub(crate) mod fields;
 mod groups;
 pub(crate) mod list;
+mod model;
 mod one;
 mod rows;
 mod shown;
@@ -18,6 +19,7 @@ use tablemodel_store::{Row, RowKey};
 
 pub(crate) use self::{
     groups::{Assembly, Groups},
+    model::RunningRows,
     one::{many, one},
     rows::Rows,
 };

@@ -23,10 +23,6 @@ use crate::{
 const REFERENCE: &str = "~~ref|";
 /// On a back-reference: the table of the holder.
 const TABLE: &str = "_table";
-/// On a back-reference that was put before its holder: `pending`.
-const CLAIM: &str = "_claim";
-/// Until when a pending back-reference holds.
-const EXPIRES: &str = "_expires";
 
 /// Where a source stands.
 #[derive(Debug, Clone)]
@@ -132,11 +128,8 @@ pub(crate) fn read(row: &Row, copied: &[CopiedBy]) -> Option<Reference> {
     if by.holder.is_of_other_form(version) {
         return None;
     }
-    let pending = match (is_pending(&row.properties), row.properties.get(EXPIRES)) {
-        (true, Some(ValueRef::DateTime(expires))) => Some(expires),
-        _ => None,
-    };
-    Some(Reference { by, holder: system::owner(row)?, is_dead: system::is_dead(&row.properties), pending })
+    let (is_dead, pending) = (system::is_dead(&row.properties), expires(&row.properties));
+    Some(Reference { by, holder: system::owner(row)?, is_dead, pending })
 }
 
 /// Whether the back-reference is of a holder that has left the form in which this program takes it to be kept, for a newer one.
@@ -149,15 +142,10 @@ pub(crate) fn is_ahead(row: &Row, by: CopiedBy) -> bool {
         && !system::is_dead(&row.properties)
 }
 
-/// Whether the back-reference was put before its holder was written.
-pub(crate) fn is_pending(properties: &Properties) -> bool {
-    matches!(properties.get(CLAIM), Some(ValueRef::String("pending")))
-}
-
 /// Until when the holder of a back-reference that was put before it may still be written.
 pub(crate) fn expires(properties: &Properties) -> Option<DateTime> {
-    match properties.get(EXPIRES) {
-        Some(ValueRef::DateTime(expires)) if is_pending(properties) => Some(expires),
+    match properties.get(system::EXPIRES) {
+        Some(ValueRef::DateTime(expires)) if system::is_pending(properties) => Some(expires),
         _ => None,
     }
 }
@@ -202,7 +190,7 @@ pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> R
 
 /// Whether the back-reference stands for a holder that was written.
 pub(crate) fn is_settled(row: &Row) -> bool {
-    !system::is_dead(&row.properties) && !is_pending(&row.properties)
+    !system::is_dead(&row.properties) && !system::is_pending(&row.properties)
 }
 
 /// The back-reference as it is put before its holder is written: over what is there, at its number.
@@ -210,8 +198,8 @@ pub(crate) fn pending(entry: &Entry, schema: &EntitySchema, there: Option<&Row>,
     let mut properties = entry.properties.clone();
     let discriminator = schema.derived(entry.index).map(|kind| kind.discriminator).unwrap_or_default();
     system::stamp(&mut properties, discriminator, there.map_or(0, |row| system::sequence(&row.properties)), None);
-    properties.insert(CLAIM, "pending");
-    properties.insert(EXPIRES, expires);
+    properties.insert(system::CLAIM, system::PENDING);
+    properties.insert(system::EXPIRES, expires);
     properties
 }
 

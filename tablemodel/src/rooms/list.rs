@@ -22,19 +22,9 @@ use self::stored::{Head, texts_in};
 pub(crate) use self::stored::{count, cut_of, fault, keys, keys_as};
 use crate::{
     error::{Error, ErrorKind, Result},
-    key::{Codec, KeyType, Part},
     plan::{known::Known, system},
     schema::{IndexSchema, Store},
 };
-
-/// The last components of a key in a list of another partition: whose it is.
-pub const OWNER_PARTITION: Part = owner("partition key", system::OWNER_PARTITION);
-/// See [`OWNER_PARTITION`].
-pub const OWNER_ROW: Part = owner("row key", system::OWNER_ROW);
-
-const fn owner(field: &'static str, property: &'static str) -> Part {
-    Part { field, property, key_type: KeyType::Text, optional: false, codec: Codec::Plain }
-}
 
 /// The keys in a row, ascending, as JSON.
 const KEYS: &str = "_keys";

@@ -77,22 +77,6 @@ impl EntitySchema {
         }
         None
     }
-
-    /// Whether two paths of this entity could produce the same key.
-    pub const fn has_overlapping_paths(&self) -> bool {
-        let mut i = 0;
-        while i < self.indexes.len() {
-            let mut j = 0;
-            while j <= i {
-                if self.place(i + 1).may_meet(&self.place(j)) {
-                    return true;
-                }
-                j += 1;
-            }
-            i += 1;
-        }
-        false
-    }
 }
 
 impl IndexSchema {

@@ -96,10 +96,7 @@ fn visit(id: u32) -> Visit {
 
 /// With the buyers 0 to 5: the seventh is not there.
 async fn database(mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<Model>(mode).await;
     for number in 0..6 {
         db.insert(&Buyer { number, name: format!("buyer {number}") }).await.unwrap();
     }

@@ -5,17 +5,17 @@
 use std::sync::{Arc, Mutex};
 
 use tablemodel::{
-    Row, RowKey,
-    store::{Batch, Capabilities, Operation, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore},
+    store::{Batch, Capabilities, Operation, Receipts, StoreError, StoreErrorKind, TableStore},
     testing::TestDatabase,
 };
+
+use crate::between::{Around, Between};
 
 /// Whether a commit with this operation in this table is held.
 type IsHeld = Box<dyn Fn(&str, &Operation) -> bool + Send + Sync>;
 
 /// Holds the first commit that it is to, and answers nothing to it.
 pub(crate) struct Held {
-    inner: Arc<dyn TableStore>,
     is_held: IsHeld,
     held: Mutex<Way>,
     /// Whether others like it are refused, or carried out.
@@ -34,19 +34,12 @@ impl Held {
         db: &TestDatabase,
         refuses: bool,
         is_held: impl Fn(&str, &Operation) -> bool + Send + Sync + 'static,
-    ) -> Arc<Self> {
-        Arc::new(Self { inner: db.store(), is_held: Box::new(is_held), held: Mutex::new(Way::Before), refuses })
+    ) -> Arc<Around<Self>> {
+        Around::over(db.store(), Self { is_held: Box::new(is_held), held: Mutex::new(Way::Before), refuses })
     }
 
     pub(crate) fn is_on_its_way(&self) -> bool {
         matches!(*self.held.lock().unwrap(), Way::OnIt(_))
-    }
-
-    /// Carries it out, if that can be done by now.
-    pub(crate) async fn land(&self) {
-        let held = std::mem::replace(&mut *self.held.lock().unwrap(), Way::Landed);
-        let Way::OnIt(batches) = held else { panic!("nothing is on its way") };
-        let _refused_by_now = self.inner.commit(&batches).await;
     }
 
     /// The error for a commit that is not carried out now.
@@ -67,36 +60,25 @@ impl Held {
     }
 }
 
+impl Around<Held> {
+    /// Carries it out, if that can be done by now.
+    pub(crate) async fn land(&self) {
+        let held = std::mem::replace(&mut *self.held.lock().unwrap(), Way::Landed);
+        let Way::OnIt(batches) = held else { panic!("nothing is on its way") };
+        let _refused_by_now = self.inner.commit(&batches).await;
+    }
+}
+
 #[async_trait::async_trait]
-impl TableStore for Held {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { may_lose_reply: true, ..self.inner.capabilities() }
+impl Between for Held {
+    fn capabilities(&self, inner: Capabilities) -> Capabilities {
+        Capabilities { may_lose_reply: true, ..inner }
     }
 
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
-        self.inner.query(query).await
-    }
-
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         match self.stopped(batches) {
             Some(error) => Err(error),
-            None => self.inner.commit(batches).await,
+            None => inner.commit(batches).await,
         }
     }
 }

@@ -17,6 +17,7 @@
 mod aggregate;
 mod backup;
 mod bad_input;
+mod between;
 mod blob;
 mod bulk;
 mod bulk_lanes;
@@ -42,6 +43,7 @@ mod reads;
 mod rekey;
 mod sabotage;
 mod stall;
+mod tools;
 mod transfer;
 mod ui;
 mod unreadable;

@@ -14,21 +14,22 @@ use std::{
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tablemodel::{
-    Consistency, DateTime, Row, RowKey,
+    Consistency, DateTime, RowKey,
     prelude::*,
     store::{
-        Batch, Capabilities, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore,
+        Batch, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore,
         clock::{Clock, ManualClock, Sleep},
     },
     testing::TestDatabase,
 };
+
+use crate::between::{Around, Between};
 
 /// What happens meanwhile.
 pub(crate) type Meanwhile = BoxFuture<'static, ()>;
 
 /// A store whose caller stalls before one of its calls.
 struct Stalling {
-    inner: Arc<dyn TableStore>,
     calls: AtomicUsize,
     at: AtomicUsize,
     meanwhile: Mutex<Option<Meanwhile>>,
@@ -41,19 +42,15 @@ struct Stalling {
 const LONGEST_REQUEST: Duration = Duration::from_secs(120);
 
 impl Stalling {
-    fn over(db: &TestDatabase, meanwhile: Meanwhile) -> Arc<Self> {
-        Arc::new(Self::new(db, meanwhile, false))
-    }
-
-    fn new(db: &TestDatabase, meanwhile: Meanwhile, before: bool) -> Self {
-        Self {
-            inner: db.store(),
+    fn over(db: &TestDatabase, meanwhile: Meanwhile, before: bool) -> Arc<Around<Self>> {
+        let between = Self {
             calls: AtomicUsize::new(0),
             at: AtomicUsize::new(usize::MAX),
             meanwhile: Mutex::new(Some(meanwhile)),
             clock: db.clock().clone(),
             before,
-        }
+        };
+        Around::over(db.store(), between)
     }
 
     /// Whether a write that is made now still reaches the store: one that stalls for longer than a request lives does not.
@@ -71,38 +68,22 @@ impl Stalling {
 }
 
 #[async_trait]
-impl TableStore for Stalling {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+impl Between for Stalling {
+    async fn get(&self, inner: &dyn TableStore, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
         self.call().await;
-        self.inner.get(table, key).await
+        inner.get(table, key).await
     }
 
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         self.call().await;
-        self.inner.query(query).await
+        inner.query(query).await
     }
 
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         if !self.call().await {
             return Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "no reply within the deadline"));
         }
-        self.inner.commit(batches).await
+        inner.commit(batches).await
     }
 }
 
@@ -146,11 +127,26 @@ impl Sleep for NoSleep {
     }
 }
 
+/// Whether a race may end so for one of two programs.
+pub(crate) fn is_fair(result: &tablemodel::Result<()>) -> bool {
+    use ErrorKind::{AlreadyExists, Conflict, NotFound, OutcomeUnknown, Unavailable, UniqueViolation};
+    // Who stalls for long over a marker takes its own clock for wrong.
+    let stalled = result.as_ref().is_err_and(|error| error.to_string().contains("clock"));
+    let kind = result.as_ref().err().map(|error| error.kind().clone()).filter(|_| !stalled);
+    kind.is_none_or(|kind| {
+        // `OutcomeUnknown`: decided, and finished by the other.
+        matches!(
+            kind,
+            AlreadyExists | Conflict { .. } | NotFound | OutcomeUnknown | Unavailable | UniqueViolation { .. }
+        )
+    })
+}
+
 /// Another program over the same store, in Azure's mode unless told otherwise, which stalls before its call number `at` until `meanwhile` has
 /// happened.
 pub(crate) struct Program {
     pub(crate) db: Database,
-    store: Arc<Stalling>,
+    store: Arc<Around<Stalling>>,
     at: usize,
 }
 
@@ -165,26 +161,26 @@ impl Program {
         at: usize,
         meanwhile: Meanwhile,
     ) -> Self {
-        let store = Stalling::over(db, meanwhile);
+        let store = Stalling::over(db, meanwhile, false);
         let program = open::<M>(mode, db, store.clone()).await;
         Self::begin(program, store, at)
     }
 
     /// The same, but whatever it was about to ask is sent only then, and reaches the store however long that took.
     pub(crate) async fn standing_still<M: TableModel>(db: &TestDatabase, at: usize, meanwhile: Meanwhile) -> Self {
-        let store = Arc::new(Stalling::new(db, meanwhile, true));
+        let store = Stalling::over(db, meanwhile, true);
         let program = open::<M>(Consistency::Azure, db, store.clone()).await;
         Self::begin(program, store, at)
     }
 
     /// The same, for whom time passes while it sleeps.
     pub(crate) async fn sleeping<M: TableModel>(db: &TestDatabase, at: usize, meanwhile: Meanwhile) -> Self {
-        let store = Stalling::over(db, meanwhile);
+        let store = Stalling::over(db, meanwhile, false);
         let program = crate::migrate::program_over::<M>(db, store.clone()).await;
         Self::begin(program, store, at)
     }
 
-    fn begin(program: Database, store: Arc<Stalling>, at: usize) -> Self {
+    fn begin(program: Database, store: Arc<Around<Stalling>>, at: usize) -> Self {
         store.calls.store(0, Ordering::Relaxed); // opening makes calls too
         store.at.store(at, Ordering::Relaxed);
         Self { db: program, store, at }

@@ -16,7 +16,6 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     rooms::rekey::{Reservation, intents_of},
-    schema::EntitySchema,
 };
 
 /// The members of the record of a blob's keys.
@@ -215,16 +214,11 @@ impl Database {
         }
     }
 
-    /// The entity whose blob this is.
-    pub(super) fn entity_of(&self, owner: &Owner) -> Option<&'static EntitySchema> {
-        self.model().iter().copied().find(|schema| schema.entity_type == owner.entity)
-    }
-
     /// The error for a blob, told of the entity that owns it.
     pub(super) fn about(&self, blob: &str, error: Error) -> Error {
         let Some(Named::Blob(owner)) = name::parse(blob) else { return error };
         let error = owner.key.clone().into_iter().fold(error, Error::at_key);
-        self.entity_of(&owner).map(|schema| schema.entity_type).into_iter().fold(error, Error::of)
+        self.entity_of(&owner.entity).map(|schema| schema.entity_type).into_iter().fold(error, Error::of)
     }
 
     /// The error for a blob that is not there: lost, or linked no longer.

@@ -50,7 +50,7 @@ fn beside(source: &'static EntitySchema, name: &str) -> Option<(&'static Aggrega
 /// Those of these steps.
 pub(super) fn counted(db: &Database, steps: &[(String, String)]) -> Vec<Counted> {
     let of_step = |(entity, name): &(String, String)| {
-        let source = db.model().iter().copied().find(|schema| schema.entity_type == entity)?;
+        let source = db.entity_of(entity)?;
         let (aggregate, position) = beside(source, name)?;
         Some(Counted { source, aggregate, position })
     };
@@ -253,7 +253,7 @@ fn cells_of(aggregate: &AggregateSchema) -> Filter {
 pub(super) fn cells_named(db: &Database, name: &str) -> Option<Filter> {
     let (target, into) = place_of(name)?;
     let all = rows_of(&format!("{target}.~{into}"));
-    let schema = db.model().iter().copied().find(|schema| schema.entity_type == target);
+    let schema = db.entity_of(target);
     let is_held = schema.and_then(|schema| schema.property(into)).is_some_and(|property| property.aggregate);
     Some(if is_held { all.and(aggregate::told_only()) } else { all })
 }
@@ -263,9 +263,9 @@ pub(super) fn cells_named(db: &Database, name: &str) -> Option<Filter> {
 pub(super) async fn clear(owned: &Owned, states: &Arc<Generation>, entity: &str, name: &str) -> Result<()> {
     let mut states = Arc::clone(states);
     let db = &owned.db;
-    let source = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+    let source = db.entity_of(entity);
     let aggregate = source.and_then(|schema| schema.aggregate(schema.derived_position(name)?));
-    let target = aggregate.and_then(|of| db.model().iter().copied().find(|s| s.entity_type == of.target.entity_type));
+    let target = aggregate.and_then(|of| db.entity_of(of.target.entity_type));
     let aggregate = aggregate.filter(|of| !of.is_sharded()); // of those in parts the target holds nothing
     let (Some(aggregate), Some(target)) = (aggregate, target) else { return Ok(()) };
     let mut query = Query::new(db.table_name(target.table), KeyRange::table());

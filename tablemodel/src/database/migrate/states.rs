@@ -356,7 +356,7 @@ fn operations(db: &Database, rows: &Rows, moves: &[(String, String, IndexState)]
         };
         let mut properties = there.properties.clone();
         properties.insert("State", state.word());
-        let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity.as_str());
+        let schema = db.entity_of(entity);
         let begins = rows.state(entity, index)? == IndexState::Absent;
         if let Some(schema) = schema.filter(|schema| begins && schema.derived_position(index).is_some()) {
             registry::record_for(schema, index, &mut properties);

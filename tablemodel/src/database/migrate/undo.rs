@@ -69,7 +69,7 @@ fn takes_back(db: &Database, record: &Record) -> Result<()> {
 /// Rows of a form that entities move to are known to programs that know of the move.
 fn check_moves(db: &Database, steps: &[(String, String)]) -> Result<()> {
     let is_known = |entity: &str, name: &str| {
-        let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+        let schema = db.entity_of(entity);
         schema.is_some_and(|schema| schema.moves_to.as_ref().is_some_and(|moved| moved.name() == name))
     };
     match steps.iter().find(|(entity, name)| is_move(name) && !is_known(entity, name)) {
@@ -84,7 +84,7 @@ fn check_moves(db: &Database, steps: &[(String, String)]) -> Result<()> {
 /// Of what is taken away, that which the program's model does not have: then no live program may have it.
 pub(super) fn dropped(db: &Database, record: &Record) -> Vec<(String, String)> {
     let is_dropped = |(entity, index): &&(String, String)| {
-        let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+        let schema = db.entity_of(entity);
         let is_rewrite = rewrites::version(index).is_some();
         !is_rewrite && schema.is_none_or(|schema| schema.derived_position(index).is_none())
     };
@@ -189,7 +189,7 @@ impl Undo {
 async fn remove_rows(owned: &Owned, states: &Generation, entity: &str, index: &str) -> Result<u64> {
     let db = &owned.db;
     let rows = Rows::read(db).await?;
-    let schema = db.model().iter().copied().find(|schema| schema.entity_type == entity);
+    let schema = db.entity_of(entity);
     if let Some((old, moved)) = schema.and_then(|schema| Some((schema, schema.moves_to.as_ref()?)))
         && moved.name() == index
     {

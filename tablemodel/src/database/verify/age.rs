@@ -19,9 +19,9 @@ impl Database {
         outbox::later(row.timestamp, self.0.fence.saturating_mul(fences)) < self.environment().clock.now()
     }
 
-    /// What takes away the row, written at its timestamp, once so many fences have passed.
-    pub(super) fn removal_after_fences(&self, row: &Row, fences: u32) -> Mend {
-        Mend::RemoveAfter(row.etag.clone(), outbox::later(row.timestamp, self.0.fence.saturating_mul(fences)))
+    /// What takes away the row, written at its timestamp, once two fences have passed.
+    pub(super) fn removal_after_fences(&self, row: &Row) -> Mend {
+        Mend::RemoveAfter(row.etag.clone(), outbox::later(row.timestamp, self.0.fence.saturating_mul(2)))
     }
 
     /// Takes the row away if the store's clock is past `time`.

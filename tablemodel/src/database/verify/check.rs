@@ -32,7 +32,7 @@ use crate::{
     },
     rooms::{
         aggregate::{self, Totals},
-        copy, list,
+        list,
         rekey::{INTENT, Reservation, is_held},
     },
     schema::{Cover, EntitySchema},
@@ -101,7 +101,7 @@ impl Check {
         for row in rows {
             let Some(row) = check.shadow(db, row, &mut parts)? else { continue };
             let kind = system::kind(&row.properties);
-            let schema = kind.entity().and_then(|entity| db.model().iter().copied().find(|s| s.entity_type == entity));
+            let schema = kind.entity().and_then(|entity| db.entity_of(entity));
             if schema.is_some_and(|schema| forms::is_of_other(schema, &row.properties)) {
                 check.foreign += 1; // left by a form that the entity is kept in no more: a switch on its way takes it
                 continue;
@@ -321,7 +321,7 @@ impl Check {
     fn derived_row(&mut self, row: Row) {
         let Some(wanted) = self.wanted.remove(&row.key.row) else {
             let owner = system::owner_row(&row.properties).unwrap_or("no entity").to_owned();
-            let is_held = (is_held(&row) || copy::is_pending(&row.properties)) && self.held.contains(&row.key.row);
+            let is_held = (is_held(&row) || system::is_pending(&row.properties)) && self.held.contains(&row.key.row);
             if is_held || self.unreadable.contains(&owner) {
                 return;
             }

@@ -217,7 +217,7 @@ impl Database {
             (true, false, _) => report(
                 ViolationKind::Leftover,
                 format!("a tombstone of {owner} that nothing sweeps"),
-                self.removal_after_fences(row, 2),
+                self.removal_after_fences(row),
             ),
             (false, _, Some(expires)) => report(
                 ViolationKind::Dangling,
@@ -318,7 +318,7 @@ impl Database {
             key: row.key.clone(),
             kind: ViolationKind::Leftover,
             detail: "the tombstone of an entity that nothing sweeps".to_owned(),
-            mend: self.removal_after_fences(row, 2),
+            mend: self.removal_after_fences(row),
         }))
     }
 

@@ -29,7 +29,7 @@ impl Database {
     /// Writes the list as it should be. One commit; of a list of more rows than a batch takes, on a store that commits one
     /// batch at a time, its rows are taken away and its entities written once more, one by one.
     pub(super) async fn relist(&self, violation: &Violation, relist: &Relist) -> Result<()> {
-        let of = self.model().iter().copied().find(|schema| schema.entity_type == relist.entity);
+        let of = self.entity_of(relist.entity);
         let of = of.and_then(|schema| schema.index_at(relist.index)).filter(|_| !relist.members.is_empty());
         let Some(index) = of else { return self.unlist(violation, relist).await };
         let mut batches = Vec::new();

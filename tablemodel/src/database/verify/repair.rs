@@ -245,7 +245,7 @@ impl Database {
     }
 
     pub(super) fn known(&self, entity: &'static str) -> Result<&'static EntitySchema> {
-        let schema = self.model().iter().copied().find(|schema| schema.entity_type == entity);
+        let schema = self.entity_of(entity);
         schema.ok_or_else(|| Error::unsupported("the opened model does not list this entity").of(entity))
     }
 

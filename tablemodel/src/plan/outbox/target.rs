@@ -14,7 +14,6 @@ use crate::{
         states::{IndexState, Setting},
         system::{self, RowKind},
     },
-    rooms::copy,
     schema::{EntitySchema, is_move},
 };
 
@@ -126,7 +125,7 @@ impl Target {
             return Ok(None);
         }
         let mut properties = self.properties.clone();
-        if !self.is_live && copy::is_pending(&there.properties) {
+        if !self.is_live && system::is_pending(&there.properties) {
             // Put before its entity is written, which may still come: it stays, but nothing older may settle it.
             properties = there.properties.clone();
             properties.insert(PropertyName::from_static(system::SEQUENCE), self.sequence);

@@ -6,13 +6,14 @@ use tablemodel_store::{Action, Condition, ETag, Properties, PropertyName, Row, R
 use super::{CELL, Edit, Into, Rank, Term, VALUE, check_length, rank::is_code, term};
 use crate::{
     error::{Error, Result},
-    key::{Codec, KeyType, Part, Segment, Template, text_code, text_of_code},
+    key::{Part, Segment, Template, text_code, text_of_code},
     plan::{
         change::Need,
         entries::{Away, Entry},
         image::{Image, key_error},
         known::Known,
         outbox::Target,
+        owner::{OWNER_PARTITION, OWNER_ROW},
         system::{self, RowKind},
     },
     schema::{AggregateSchema, Function},
@@ -21,12 +22,8 @@ use crate::{
 /// Whose the contribution is, at the end of its key: an entity of the same partition, or of another.
 const OWNER: Template = Template(&[Segment::Literal("!"), ROW]);
 const OWNER_ELSEWHERE: Template = Template(&[Segment::Literal("!"), PARTITION, Segment::Literal("!"), ROW]);
-const PARTITION: Segment = Segment::Part(owner("partition key", system::OWNER_PARTITION));
-const ROW: Segment = Segment::Part(owner("row key", system::OWNER_ROW));
-
-const fn owner(field: &'static str, property: &'static str) -> Part {
-    Part { field, property, key_type: KeyType::Text, optional: false, codec: Codec::Plain }
-}
+const PARTITION: Segment = Segment::Part(OWNER_PARTITION);
+const ROW: Segment = Segment::Part(OWNER_ROW);
 
 /// What follows the prefix in the keys of all contributions that are in the order of values: a digit. No property has a
 /// name that begins so.

@@ -14,15 +14,18 @@ mod stalls;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it as enumerate;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use tablemodel::{
     Consistency, Properties, Value, ValueRef,
     prelude::*,
-    store::{Durability, EmbeddedStore, KeyRange, Query, TableStore},
+    store::{Durability, EmbeddedStore, TableStore},
     testing::TestDatabase,
 };
 use tempfile::TempDir;
+
+use crate::tools::rows_of;
+pub(super) use crate::tools::settle;
 
 const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
@@ -109,10 +112,7 @@ pub(super) fn team(number: u8) -> Team {
 }
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 /// Over a file, with the outbox.
@@ -139,15 +139,7 @@ pub(super) async fn teams(db: &TestDatabase) -> Vec<Team> {
 }
 
 pub(super) async fn rows_in(db: &TestDatabase, table: &str) -> BTreeMap<(String, String), Properties> {
-    let (mut query, mut rows) = (Query::new(table, KeyRange::table()), BTreeMap::new());
-    loop {
-        let page = db.store().query(&query).await.expect("the table is read");
-        rows.extend(page.rows.into_iter().map(|row| ((row.key.partition, row.key.row), row.properties)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    rows_of(&*db.store(), table).await.into_iter().map(|(key, row)| (key, row.properties)).collect()
 }
 
 /// What a team should hold, by the people that are there: each value with the number of its sources.
@@ -279,15 +271,4 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
         assert_eq!(row.get("Members"), Some(ValueRef::Int64(team.members)), "{told}");
         assert_eq!(row.get("Payroll"), Some(ValueRef::Int64(team.payroll)), "{told}");
     }
-}
-
-/// Past the time that relays leave to writers, and past every pause after a failure.
-pub(super) async fn settle(db: &TestDatabase) {
-    for _ in 0..20 {
-        db.clock().advance(Duration::from_secs(60));
-        if db.relay().run_once().await.expect("the relay runs").is_settled() {
-            return;
-        }
-    }
-    panic!("the relay does not settle");
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tablemodel::{Consistency, prelude::*, testing::TestDatabase};
 
 use super::{Employee, Team, assert_exact, contractor, database, employee, employees, on_disk, settle, team, teams};
+use crate::tools::block_on;
 
 #[derive(Debug, Clone)]
 enum One {
@@ -117,10 +118,6 @@ async fn check(db: TestDatabase, steps: &[Step]) {
     for team in teams(&db).await {
         assert_ne!(team.members, -7);
     }
-}
-
-fn block_on(future: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future);
 }
 
 proptest! {

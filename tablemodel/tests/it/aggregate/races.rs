@@ -5,15 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tablemodel::{
-    Consistency, Path as _, Row, RowKey, ValueRef,
-    store::{
-        Action, Batch, Capabilities, Condition, MemoryStore, Page, Query, Receipts, StoreError, StoreErrorKind,
-        TableStore,
-    },
+    Consistency, Path as _, RowKey, ValueRef,
+    store::{Action, Batch, Condition, MemoryStore, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore},
     testing::TestDatabase,
 };
 
 use super::{Employee, Model, assert_exact, employee, settle, team};
+use crate::between::{Around, Between};
 
 type Hook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
@@ -21,8 +19,8 @@ type Hook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 const PAGE: usize = 3;
 
 /// A store of short pages, in which another program acts once before a commit, and once after a page that has more behind it.
+#[derive(Default)]
 struct Raced {
-    inner: Arc<dyn TableStore>,
     before_commit: Mutex<Option<Hook>>,
     /// After a commit whose reply is lost.
     after_lost: Mutex<Option<Hook>>,
@@ -46,41 +44,21 @@ fn set(hook: &Mutex<Option<Hook>>, act: impl FnOnce() -> BoxFuture<'static, ()> 
 }
 
 #[async_trait]
-impl TableStore for Raced {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+impl Between for Raced {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         let limit = if query.table == "Company" { query.limit.min(PAGE) } else { query.limit };
-        let page = self.inner.query(&Query { limit, ..query.clone() }).await?;
+        let page = inner.query(&Query { limit, ..query.clone() }).await?;
         if query.table == "Company" && page.continuation.is_some() {
             act(&self.after_page).await;
         }
         Ok(page)
     }
 
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         if batches.iter().any(|batch| batch.table == "Company") {
             act(&self.before_commit).await;
         }
-        let receipts = self.inner.commit(batches).await;
+        let receipts = inner.commit(batches).await;
         if batches.iter().any(|batch| batch.table == "Company") && act(&self.after_lost).await {
             return Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "the reply was lost"));
         }
@@ -89,20 +67,14 @@ impl TableStore for Raced {
 }
 
 /// A program whose calls are raced, and the one that races it.
-async fn pair() -> (TestDatabase, Arc<Raced>, TestDatabase) {
+async fn pair() -> (TestDatabase, Arc<Around<Raced>>, TestDatabase) {
     let mut kept = None;
     let other = TestDatabase::over::<Model>(|clock| {
         let store: Arc<dyn TableStore> = Arc::new(MemoryStore::builder().clock(clock).build());
         kept.insert(store).clone()
     });
     let other = other.await.expect("a database");
-    let raced = Raced {
-        inner: kept.unwrap(),
-        before_commit: Mutex::default(),
-        after_lost: Mutex::default(),
-        after_page: Mutex::default(),
-    };
-    let raced = Arc::new(raced);
+    let raced = Around::over(kept.unwrap(), Raced::default());
     let db = TestDatabase::over::<Model>(|_| raced.clone()).await.expect("a database");
     (db, raced, other)
 }
@@ -200,7 +172,7 @@ async fn a_target_comes_and_goes_among_writers_of_its_sources() {
 }
 
 /// After each page the source that was read longest ago moves behind all others.
-fn keep_moving(raced: Arc<Raced>, other: TestDatabase, id: u32) {
+fn keep_moving(raced: Arc<Around<Raced>>, other: TestDatabase, id: u32) {
     let hook = raced.clone();
     set(&hook.after_page, move || {
         Box::pin(async move {

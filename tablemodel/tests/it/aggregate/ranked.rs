@@ -1,13 +1,11 @@
 //! The least and greatest of texts, dates and `u64`, beside their sources and elsewhere; of targets whose keys hold what
 //! separates the pieces of the framework's own.
 
-use std::time::Duration;
-
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use tablemodel::{Consistency, ErrorKind, prelude::*, store::key, testing::TestDatabase};
 
-use super::MODES;
+use super::{MODES, settle};
 use crate::crashes::enumerate;
 
 /// A note in a book. Its key is raw, and may end in anything.
@@ -87,24 +85,11 @@ fn reader(name: &str) -> Reader {
 }
 
 async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 async fn notes(db: &Database) -> Vec<Note> {
     Note::find().shelf("A").all(db).await.unwrap().into_iter().map(Stored::into_inner).collect()
-}
-
-async fn settle(db: &TestDatabase) {
-    for _ in 0..20 {
-        db.clock().advance(Duration::from_secs(60));
-        if db.relay().run_once().await.unwrap().is_settled() {
-            return;
-        }
-    }
-    panic!("the relay does not settle: {:?}", db.relay().poisoned().await);
 }
 
 /// What the notes come to, by hand: texts in the order of UTF-16 code units.

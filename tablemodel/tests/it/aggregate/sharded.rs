@@ -56,10 +56,7 @@ fn next(after: u32, same_part: bool) -> u32 {
 }
 
 async fn database(mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<Model>(mode).await;
     db.insert(&Page { site: "A".into(), id: 1, title: "Home".into() }).await.unwrap();
     db
 }

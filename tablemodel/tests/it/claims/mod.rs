@@ -9,12 +9,10 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use tablemodel::{
-    Consistency, Properties, Value, ValueRef,
-    prelude::*,
-    store::{KeyRange, Query},
-    testing::TestDatabase,
-};
+use tablemodel::{Consistency, Properties, Value, ValueRef, prelude::*, testing::TestDatabase};
+
+pub(super) use crate::tools::Rows;
+use crate::tools::rows_in;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Club", entity_type = "Member")]
@@ -48,10 +46,7 @@ pub(super) fn member(club: &str, id: u32) -> Member {
 }
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 pub(super) async fn find(db: &Database, club: &str, id: u32) -> Option<Stored<Member>> {
@@ -68,23 +63,10 @@ pub(super) async fn members(db: &Database) -> Vec<Member> {
     members
 }
 
-/// Rows by table, partition and row key.
-pub(super) type Rows = BTreeMap<(String, String, String), Properties>;
-
 pub(super) async fn all_rows(db: &TestDatabase) -> Rows {
     let mut rows = Rows::new();
     for table in TABLES {
-        let mut query = Query::new(table, KeyRange::table());
-        loop {
-            let page = db.store().query(&query).await.expect("the table is read");
-            rows.extend(
-                page.rows.into_iter().map(|row| ((table.into(), row.key.partition, row.key.row), row.properties)),
-            );
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => break,
-            }
-        }
+        rows.extend(rows_in(&*db.store(), table).await);
     }
     rows
 }

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use tablemodel::{Consistency, ErrorKind, Result, prelude::*, testing::TestDatabase};
 
 use super::{Member, Model, assert_exact, database, find, member, settle};
-use crate::stall::Program;
+use crate::stall::{Program, is_fair};
 
 /// What a program does to the members 1 and 2 of club A and 3 of club B. `V` is the value that all are after.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,19 +85,6 @@ async fn prepared(holder: Option<u32>) -> TestDatabase {
         db.insert(&with(id, V)).await.unwrap();
     }
     db
-}
-
-fn is_fair(result: &Result<()>) -> bool {
-    use ErrorKind::{AlreadyExists, Conflict, NotFound, OutcomeUnknown, Unavailable, UniqueViolation};
-    // Who stalls for long over a marker takes its own clock for wrong.
-    let stalled = result.as_ref().is_err_and(|error| error.to_string().contains("clock"));
-    let kind = result.as_ref().err().map(|error| error.kind().clone()).filter(|_| !stalled);
-    kind.is_none_or(|kind| {
-        matches!(
-            kind,
-            AlreadyExists | Conflict { .. } | NotFound | OutcomeUnknown | Unavailable | UniqueViolation { .. }
-        )
-    })
 }
 
 #[tokio::test]

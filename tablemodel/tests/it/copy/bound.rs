@@ -48,10 +48,7 @@ enum Kind {
 const KINDS: [Kind; 3] = [Kind::Badge, Kind::Lead, Kind::Stamp];
 
 async fn prepared(mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Bound>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Bound>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<Bound>(mode).await;
     for department in ["A", "B"] {
         db.insert(&employee(department, 1)).await.unwrap();
     }

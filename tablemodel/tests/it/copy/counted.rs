@@ -112,10 +112,7 @@ async fn run(db: &TestDatabase, step: usize) -> Result<()> {
 }
 
 async fn prepared(mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<Model>(mode).await;
     db.insert(&team("first")).await.unwrap();
     db.insert(&worker(1)).await.unwrap();
     db.insert(&worker(2)).await.unwrap();

@@ -10,7 +10,7 @@ use futures_util::stream;
 use tablemodel::{
     Consistency,
     prelude::*,
-    store::{Action, Batch, Capabilities, Condition, Page, Query, Receipts, RowKey, StoreError, TableStore},
+    store::{Action, Batch, Condition, Receipts, RowKey, StoreError, TableStore},
     testing::{CallKind, TestDatabase},
 };
 
@@ -18,6 +18,7 @@ use super::{
     Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk, employee,
     note, rows_in, settle,
 };
+use crate::between::{Around, Between};
 
 const DESKS: u32 = 330;
 
@@ -81,53 +82,28 @@ async fn a_change_that_no_copy_shows_writes_no_holder() {
 
 /// Writes a desk anew, as it is, right before some of the commits in which it follows.
 struct Busy {
-    store: Arc<dyn TableStore>,
     left: AtomicU32,
 }
 
 impl Busy {
-    async fn meddle(&self, batches: &[Batch]) -> std::result::Result<(), StoreError> {
+    async fn meddle(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<(), StoreError> {
         let is_desk = |batch: &Batch| batch.operations.iter().any(|operation| operation.row == "desk_0004");
         let follows = batches.iter().any(|batch| batch.table == "Desks" && is_desk(batch));
         if !follows || self.left.load(Ordering::Relaxed) == 0 {
             return Ok(());
         }
         self.left.fetch_sub(1, Ordering::Relaxed);
-        let Some(desk) = self.store.get("Desks", &RowKey::new("r1", "desk_0004")).await? else { return Ok(()) };
+        let Some(desk) = inner.get("Desks", &RowKey::new("r1", "desk_0004")).await? else { return Ok(()) };
         let same = Action::Replace(desk.properties, Condition::Exists);
-        self.store.commit(&[Batch::new("Desks", "r1").with("desk_0004", same)]).await.map(drop)
+        inner.commit(&[Batch::new("Desks", "r1").with("desk_0004", same)]).await.map(drop)
     }
 }
 
 #[async_trait]
-impl TableStore for Busy {
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> std::result::Result<(), StoreError> {
-        self.store.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> std::result::Result<(), StoreError> {
-        self.store.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> std::result::Result<Vec<String>, StoreError> {
-        self.store.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> std::result::Result<Option<Row>, StoreError> {
-        self.store.get(table, key).await
-    }
-
-    async fn query(&self, query: &Query) -> std::result::Result<Page, StoreError> {
-        self.store.query(query).await
-    }
-
-    async fn commit(&self, batches: &[Batch]) -> std::result::Result<Vec<Receipts>, StoreError> {
-        self.meddle(batches).await?;
-        self.store.commit(batches).await
+impl Between for Busy {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.meddle(inner, batches).await?;
+        inner.commit(batches).await
     }
 }
 
@@ -135,7 +111,7 @@ impl TableStore for Busy {
 async fn a_holder_that_changes_meanwhile_holds_none_up() {
     for mode in MODES {
         let db = crowded(mode).await;
-        let busy = Arc::new(Busy { store: db.store(), left: AtomicU32::new(3) });
+        let busy = Around::over(db.store(), Busy { left: AtomicU32::new(3) });
         let builder = Database::builder().consistency(mode).clock(Arc::new(db.clock().clone()));
         let other = builder.with_store::<Model>(busy.clone()).await.unwrap();
         other.update(at!("A", 1), |e| Ok(e.first_name = "Ann".into())).await.unwrap();

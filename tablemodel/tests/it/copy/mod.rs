@@ -19,14 +19,9 @@ mod several;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_every_copy_as_its_source_is as enumerate;
 
-use std::collections::BTreeMap;
+use tablemodel::{Consistency, Properties, Value, ValueRef, prelude::*, store::TableStore, testing::TestDatabase};
 
-use tablemodel::{
-    Consistency, Properties, Value, ValueRef,
-    prelude::*,
-    store::{KeyRange, Query, TableStore},
-    testing::TestDatabase,
-};
+pub(super) use crate::tools::{Rows, rows_in, settle};
 
 /// The source: copied by departments in its own partition, by desks elsewhere, by badges that restrict, by notes that keep.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -147,28 +142,7 @@ pub(super) use at;
 pub(super) const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
-}
-
-/// A table's rows by table, partition and row key.
-pub(super) type Rows = BTreeMap<(String, String, String), Properties>;
-
-pub(super) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = Rows::new();
-    loop {
-        let page = store.query(&query).await.expect("the table is read");
-        rows.extend(
-            page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)),
-        );
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 pub(super) async fn all_rows(store: &dyn TableStore) -> Rows {
@@ -253,15 +227,4 @@ fn kind_of(properties: &Properties) -> String {
 
 pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
     assert_eq!(faults(&*db.store()).await, Vec::<String>::new(), "{told}");
-}
-
-/// Past the time that relays leave to writers, and past every pause after a failure.
-pub(super) async fn settle(db: &TestDatabase) {
-    for _ in 0..20 {
-        db.clock().advance(std::time::Duration::from_secs(60));
-        if db.relay().run_once().await.expect("the relay runs").is_settled() {
-            return;
-        }
-    }
-    panic!("the relay does not settle");
 }

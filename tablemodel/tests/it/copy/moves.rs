@@ -258,10 +258,7 @@ enum Projects {
 #[tokio::test]
 async fn any_number_of_holders_may_stand_where_their_source_goes() {
     for (holders, mode) in [(98, Consistency::Atomic), (200, Consistency::Atomic), (200, Consistency::Azure)] {
-        let db = match mode {
-            Consistency::Azure => TestDatabase::new::<Projects>().await.unwrap(),
-            Consistency::Atomic => TestDatabase::atomic::<Projects>().await.unwrap(),
-        };
+        let db = crate::migrate::store_of::<Projects>(mode).await;
         db.insert(&employee("A", 1)).await.unwrap();
         let all = (0..holders).map(|id| Project { home: "B".into(), id, of: "A".into(), lead_id: 1, lead: None });
         assert!(db.bulk().insert_all(futures_util::stream::iter(all)).await.unwrap().failed.is_empty());

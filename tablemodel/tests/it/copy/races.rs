@@ -16,13 +16,17 @@ use tablemodel::{
     prelude::*,
     store::{
         Batch, Capabilities, MemoryStore, Page, Query, Receipts, RowKey, StoreError, TableStore,
-        clock::{ManualClock, Sleep},
+        clock::ManualClock,
         fault::{Call, Request},
     },
     testing::Fault,
 };
 
 use super::{Badge, Department, Desk, Employee, MODES, Model, at, badge, department, desk, employee, faults, note};
+use crate::{
+    between::{Around, Between},
+    stall::NoSleep,
+};
 
 /// Crashes at the first read of an outbox row: delivery begins with it.
 pub(super) fn die_in_delivery(call: &Call<'_>) -> Option<Fault> {
@@ -33,7 +37,7 @@ pub(super) fn die_in_delivery(call: &Call<'_>) -> Option<Fault> {
 }
 
 /// Lets others go first before every call.
-struct Yielding(Arc<dyn TableStore>);
+struct Yielding;
 
 /// Ready when it is polled for the second time.
 struct Once(bool);
@@ -51,47 +55,24 @@ impl Future for Once {
 }
 
 #[async_trait]
-impl TableStore for Yielding {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { may_lose_reply: true, ..self.0.capabilities() }
+impl Between for Yielding {
+    fn capabilities(&self, inner: Capabilities) -> Capabilities {
+        Capabilities { may_lose_reply: true, ..inner }
     }
 
-    async fn create_table(&self, name: &str) -> std::result::Result<(), StoreError> {
-        self.0.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> std::result::Result<(), StoreError> {
-        self.0.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> std::result::Result<Vec<String>, StoreError> {
-        self.0.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> std::result::Result<Option<Row>, StoreError> {
+    async fn get(&self, inner: &dyn TableStore, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
         Once(false).await;
-        self.0.get(table, key).await
+        inner.get(table, key).await
     }
 
-    async fn query(&self, query: &Query) -> std::result::Result<Page, StoreError> {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         Once(false).await;
-        self.0.query(query).await
+        inner.query(query).await
     }
 
-    async fn commit(&self, batches: &[Batch]) -> std::result::Result<Vec<Receipts>, StoreError> {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         Once(false).await;
-        self.0.commit(batches).await
-    }
-}
-
-struct Never;
-
-#[async_trait]
-impl Sleep for Never {
-    async fn sleep(&self, time: Duration) {
-        if time == Duration::MAX {
-            std::future::pending().await
-        }
+        inner.commit(batches).await
     }
 }
 
@@ -104,7 +85,7 @@ struct Field {
 }
 
 async fn open(store: Arc<dyn TableStore>, clock: &ManualClock, mode: Consistency) -> Database {
-    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Never)).deadline(Duration::MAX);
+    let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(NoSleep)).deadline(Duration::MAX);
     builder.consistency(mode).with_store::<Model>(store).await.unwrap()
 }
 
@@ -124,7 +105,7 @@ async fn field(mode: Consistency, racers: usize) -> Field {
     calm.insert(&note(1, 1)).await.unwrap();
     let mut all = Vec::new();
     for _ in 0..racers {
-        all.push(open(Arc::new(Yielding(store.clone())), &clock, mode).await);
+        all.push(open(Around::over(store.clone(), Yielding), &clock, mode).await);
     }
     Field { store, clock, calm, racers: all }
 }

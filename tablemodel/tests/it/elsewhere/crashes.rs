@@ -36,10 +36,7 @@ const KINDS: [Kind; 9] = [
 ];
 
 async fn prepared(mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<Model>(mode).await;
     for id in [1, 2] {
         db.insert(&worker("A", id)).await.unwrap();
     }

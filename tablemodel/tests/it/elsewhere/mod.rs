@@ -10,14 +10,9 @@ mod relays;
 mod rows;
 mod sabotage;
 
-use std::collections::BTreeMap;
+use tablemodel::{Value, ValueRef, prelude::*, testing::TestDatabase};
 
-use tablemodel::{
-    Properties, Value, ValueRef,
-    prelude::*,
-    store::{KeyRange, Query, TableStore},
-    testing::TestDatabase,
-};
+pub(super) use crate::tools::{Rows, rows_in, settle};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", entity_type = "Worker")]
@@ -62,24 +57,6 @@ macro_rules! at {
     };
 }
 pub(super) use at;
-
-/// A table's rows by table, partition and row key.
-pub(super) type Rows = BTreeMap<(String, String, String), Properties>;
-
-pub(super) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = Rows::new();
-    loop {
-        let page = store.query(&query).await.expect("the table is read");
-        rows.extend(
-            page.rows.into_iter().map(|row| ((table.to_owned(), row.key.partition, row.key.row), row.properties)),
-        );
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
-}
 
 /// The rows of the three tables: live ones, by what they are, without tombstones and the outbox.
 pub(super) async fn live_rows(db: &TestDatabase) -> Rows {
@@ -154,15 +131,4 @@ pub(super) async fn workers(db: &TestDatabase) -> Vec<Worker> {
         workers.extend(found.into_iter().map(Stored::into_inner));
     }
     workers
-}
-
-/// Past the time that relays leave to writers, and past every pause after a failure.
-pub(super) async fn settle(db: &TestDatabase) {
-    for _ in 0..20 {
-        db.clock().advance(std::time::Duration::from_secs(60));
-        if db.relay().run_once().await.expect("the relay runs").is_settled() {
-            return;
-        }
-    }
-    panic!("the relay does not settle");
 }

@@ -32,10 +32,7 @@ enum Model {
 const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
 async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 /// A book without a topic, of so many more letters than 16 pages have.

@@ -15,10 +15,7 @@ const ENTITIES: u32 = 10_000;
 const PLANTED: usize = 20;
 
 async fn healthy(mode: Consistency, entities: u32) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<Model>(mode).await;
     let all = (0..entities).map(|id| Worker {
         city: format!("c{}", id % 90),
         badge: (id % 3 != 0).then_some(id % 40),

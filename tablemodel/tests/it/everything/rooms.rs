@@ -146,10 +146,7 @@ pub(super) fn doc(id: u32, body: usize) -> Doc {
 }
 
 pub(super) async fn empty(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 pub(super) async fn prepared(mode: Consistency) -> TestDatabase {

@@ -11,7 +11,6 @@ use tablemodel::{
     blob::{MemoryBlobs, ObjectStore},
     prelude::*,
     store::{Durability, EmbeddedStore, clock::ManualClock},
-    testing::TestDatabase,
 };
 
 use super::{
@@ -26,11 +25,7 @@ const STEPS: usize = 50;
 
 /// A stage, and what has to live as long.
 async fn in_memory(mode: Consistency) -> (Stage, ()) {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await,
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await,
-    };
-    let db = db.expect("a database");
+    let db = crate::migrate::store_of::<Model>(mode).await;
     (super::rooms::stage(&db), ())
 }
 

@@ -7,15 +7,18 @@ mod long;
 mod oracle;
 mod rows;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use tablemodel::{
     Consistency, Properties, RowKey, ValueRef,
     prelude::*,
-    store::{Durability, EmbeddedStore, KeyRange, Query, TableStore},
+    store::{Durability, EmbeddedStore, TableStore},
     testing::TestDatabase,
 };
 use tempfile::TempDir;
+
+use crate::tools::rows_of;
+pub(super) use crate::tools::settle;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", entity_type = "Worker")]
@@ -66,10 +69,7 @@ macro_rules! at {
 pub(super) use at;
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 /// Over a file, with the outbox.
@@ -151,16 +151,7 @@ pub(super) async fn workers(db: &TestDatabase) -> Vec<Worker> {
 }
 
 pub(super) async fn rows_in(store: &dyn TableStore, table: &str) -> BTreeMap<(String, String), Properties> {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = BTreeMap::new();
-    loop {
-        let page = store.query(&query).await.expect("the table is read");
-        rows.extend(page.rows.into_iter().map(|row| ((row.key.partition, row.key.row), row.properties)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    rows_of(store, table).await.into_iter().map(|(key, row)| (key, row.properties)).collect()
 }
 
 fn is_of(properties: &Properties, kind: &str) -> bool {
@@ -193,15 +184,4 @@ pub(super) async fn assert_exact(db: &TestDatabase, told: &str) {
     let cities: Vec<_> =
         rows_in(&*db.store(), "Cities").await.into_iter().filter(|(_, p)| p.get("_dead").is_none()).collect();
     assert_eq!(cities.len(), workers.len(), "{told}");
-}
-
-/// Past the time that relays leave to writers, and past every pause after a failure.
-pub(super) async fn settle(db: &TestDatabase) {
-    for _ in 0..20 {
-        db.clock().advance(Duration::from_secs(60));
-        if db.relay().run_once().await.expect("the relay runs").is_settled() {
-            return;
-        }
-    }
-    panic!("the relay does not settle");
 }

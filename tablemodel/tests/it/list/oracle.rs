@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
 
 use super::{Worker, assert_exact, at, database, on_disk, settle, worker, workers};
+use crate::tools::block_on;
 
 #[derive(Debug, Clone)]
 struct Put {
@@ -126,10 +127,6 @@ async fn check(db: TestDatabase, steps: &[Step]) {
     wanted.sort_by_key(|worker| (worker.tag.clone(), worker.id));
     assert_eq!(workers(&db).await, wanted);
     assert_exact(&db, &format!("{steps:?}")).await;
-}
-
-fn block_on(future: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future);
 }
 
 proptest! {

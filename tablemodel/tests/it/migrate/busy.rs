@@ -9,69 +9,47 @@ use std::{
 };
 
 use tablemodel::{
-    Consistency, ErrorKind, Properties, Row, RowKey, Value, ViolationKind,
+    Consistency, ErrorKind, Properties, RowKey, Value, ViolationKind,
     prelude::*,
-    store::{Action, Batch, Capabilities, Condition, Page, Query, Receipts, StoreError, TableStore},
+    store::{Action, Batch, Condition, Page, Query, StoreError, TableStore},
     testing::TestDatabase,
 };
 
-use crate::writes::tombstone;
+use crate::{
+    between::{Around, Between},
+    writes::tombstone,
+};
 
 use super::{Club, MODES, Person, all_rows, assert_clean, filled, next, program_over};
 
 /// A store in which somebody writes a row before each of the next so many queries of its table.
 struct Busy {
-    inner: Arc<dyn TableStore>,
     key: RowKey,
     left: AtomicUsize,
 }
 
 impl Busy {
-    fn over(db: &TestDatabase, left: usize) -> Arc<Self> {
-        Arc::new(Self { inner: db.store(), key: stray(), left: AtomicUsize::new(left) })
+    fn over(db: &TestDatabase, left: usize) -> Arc<Around<Self>> {
+        Around::over(db.store(), Self { key: stray(), left: AtomicUsize::new(left) })
     }
 
-    async fn write(&self) {
+    async fn write(&self, inner: &dyn TableStore) {
         let is_left = |left: usize| left.checked_sub(1);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_left).is_ok() {
             let again = Action::Merge(Properties::new(), Condition::Exists);
             let batch = Batch::new("Club", self.key.partition.clone()).with(self.key.row.clone(), again);
-            let _gone = self.inner.commit(&[batch]).await;
+            let _gone = inner.commit(&[batch]).await;
         }
     }
 }
 
 #[async_trait::async_trait]
-impl TableStore for Busy {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+impl Between for Busy {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         if query.table == "Club" {
-            self.write().await;
+            self.write(inner).await;
         }
-        self.inner.query(query).await
-    }
-
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.inner.commit(batches).await
+        inner.query(query).await
     }
 }
 
@@ -149,43 +127,18 @@ async fn what_is_wrong_in_a_partition_that_is_written_is_reported_once_two_reads
 
 /// A store that gives short pages, before each of which a program writes an entity.
 struct Hot {
-    inner: Arc<dyn TableStore>,
     writer: Database,
 }
 
 #[async_trait::async_trait]
-impl TableStore for Hot {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+impl Between for Hot {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         if query.table != "Club" {
-            return self.inner.query(query).await;
+            return inner.query(query).await;
         }
         let path = Person::find().club("c0").id(1);
         self.writer.update(path, |person| Ok(person.visits += 1)).await.expect("written");
-        self.inner.query(&Query { limit: query.limit.min(40), ..query.clone() }).await
-    }
-
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.inner.commit(batches).await
+        inner.query(&Query { limit: query.limit.min(40), ..query.clone() }).await
     }
 }
 
@@ -194,7 +147,7 @@ impl TableStore for Hot {
 async fn a_migration_ends_however_often_an_entity_is_written() {
     let db = filled(Consistency::Azure, 2, 120).await;
     let writer = next::<Club>(&db).await;
-    let program = program_over::<Club>(&db, Arc::new(Hot { inner: db.store(), writer })).await;
+    let program = program_over::<Club>(&db, Around::over(db.store(), Hot { writer })).await;
     let applied = program.migrations().apply().await.expect("applied");
     assert!(applied.is_complete(), "{applied:?}");
     drop(program);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tablemodel::{Consistency, IndexState, prelude::*, testing::TestDatabase};
 
-use super::{MODES, all_rows, assert_clean, crashes::at_every_call, next, program};
+use super::{MODES, all_rows, assert_clean, crashes::at_every_call, next, program, store_of};
 
 mod before {
     use tablemodel::prelude::*;
@@ -90,11 +90,7 @@ const PLAYERS: u32 = 5;
 
 /// A store of the first release; that program has ended.
 async fn filled(mode: Consistency, each: u32) -> TestDatabase {
-    let made = match mode {
-        Consistency::Azure => TestDatabase::new::<before::Model>().await,
-        Consistency::Atomic => TestDatabase::atomic::<before::Model>().await,
-    };
-    let db = made.expect("a database in memory");
+    let db = store_of::<before::Model>(mode).await;
     let club = || "c0".to_owned();
     let players = (0..PLAYERS).map(|id| before::Player { club: club(), id, name: format!("n{id}") });
     let teams = (0..each).map(|number| {

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -14,13 +14,16 @@ use tablemodel::{
     format::Fingerprint,
     prelude::*,
     store::{
-        Action, Batch, Capabilities, KeyRange, Operation, Page, Query, Receipts, RowRange, StoreError, TableStore,
-        clock::ManualClock,
+        Action, Batch, KeyRange, Operation, Page, Query, Receipts, RowRange, StoreError, TableStore, clock::ManualClock,
     },
 };
 
 use super::{Club, Person, assert_built, filled, first, named, next, program, program_over, store_of};
-use crate::{held::Held, stall::Program};
+use crate::{
+    between::{Around, Between},
+    held::Held,
+    stall::Program,
+};
 
 const OLD: &str = "old";
 /// Longer than a lease that is not refreshed lives.
@@ -28,7 +31,6 @@ const LONG: Duration = Duration::from_secs(125);
 
 /// A store that answers one look at the states late, with what is there by then; a program of the first release writes all the while.
 struct Slow {
-    inner: Arc<dyn TableStore>,
     old: Database,
     clock: ManualClock,
     looks: AtomicUsize,
@@ -40,36 +42,16 @@ struct Slow {
 }
 
 #[async_trait::async_trait]
-impl TableStore for Slow {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+impl Between for Slow {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         if query.table != "tmschema" || query.range != KeyRange::rows("s", RowRange::all()) {
-            return self.inner.query(query).await;
+            return inner.query(query).await;
         }
         if self.looks.fetch_add(1, Ordering::Relaxed) == self.slow {
             self.clock.advance(LONG);
         }
         touch(&self.old).await;
-        let page = self.inner.query(query).await?;
+        let page = inner.query(query).await?;
         let is_old = |row: &&Row| row.properties.get("Name") == Some(ValueRef::String(OLD));
         if let Some(row) = page.rows.iter().find(is_old) {
             self.lease.get_or_init(|| row.key.clone());
@@ -77,11 +59,11 @@ impl TableStore for Slow {
         Ok(page)
     }
 
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let mut operations = batches.iter().flat_map(|batch| &batch.operations);
         let is_lease = |of: &Operation| self.lease.get().is_some_and(|lease| lease.row == of.row);
         self.taken.fetch_add(usize::from(operations.any(is_lease)), Ordering::Relaxed);
-        self.inner.commit(batches).await
+        inner.commit(batches).await
     }
 }
 
@@ -102,9 +84,9 @@ async fn nobody_who_lives_is_taken_for_gone_since_the_store_was_slow() {
         next::<Club>(&store).await;
         let old = named::<first::Club>(&store, store.store(), OLD).await;
         touch(&old).await;
-        let (inner, clock, looks) = (store.store(), store.clock().clone(), AtomicUsize::new(0));
-        let late =
-            Arc::new(Slow { inner, old, clock, looks, slow, lease: OnceLock::new(), taken: AtomicUsize::new(0) });
+        let (clock, looks, taken) = (store.clock().clone(), AtomicUsize::new(0), AtomicUsize::new(0));
+        let late = Slow { old, clock, looks, slow, lease: OnceLock::new(), taken };
+        let late = Around::over(store.store(), late);
         let db = program_over::<Club>(&store, late.clone()).await;
         late.looks.store(0, Ordering::Relaxed);
         let applied = db.migrations().apply().wait(Duration::from_secs(200)).await;

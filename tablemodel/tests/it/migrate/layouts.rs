@@ -13,7 +13,7 @@ use tablemodel::{
 };
 
 use self::releases::*;
-use super::{MODES, all_rows, assert_clean, first, next, program};
+use super::{MODES, all_rows, assert_clean, first, next, program, store_of};
 
 fn body(id: u32, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at as u32).wrapping_mul(7).wrapping_add(id) as u8).collect()
@@ -23,11 +23,7 @@ const LENGTHS: [usize; 6] = [5_000, 0, 300_000, 10, 60_000, 4_000];
 
 /// A store of a release that has ended, with notes of all lengths up to the longest.
 async fn kept<R: Release>(mode: Consistency, notes: u32, longest: usize) -> TestDatabase {
-    let made = match mode {
-        Consistency::Azure => TestDatabase::new::<R::Model>().await,
-        Consistency::Atomic => TestDatabase::atomic::<R::Model>().await,
-    };
-    let db = made.expect("a database in memory");
+    let db = store_of::<R::Model>(mode).await;
     for id in 0..notes {
         R::put(&db, id, body(id, LENGTHS[id as usize % LENGTHS.len()].min(longest))).await;
     }

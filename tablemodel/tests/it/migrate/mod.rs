@@ -265,7 +265,7 @@ pub(crate) async fn assert_built(db: &Database, told: &str) {
 }
 
 pub(crate) async fn all_rows(db: &Database, table: &str) -> Vec<Row> {
-    crate::writes::rows_of(db.store(), table).await.into_values().collect()
+    crate::tools::rows_of(&**db.store(), table).await.into_values().collect()
 }
 
 pub(crate) async fn states(db: &Database) -> Vec<IndexState> {

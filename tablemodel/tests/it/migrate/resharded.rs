@@ -1,8 +1,8 @@
 //! Another number of shards: the entity moves to another table, as with any other change of its keys.
 
-use tablemodel::{Consistency, Upgrade, UpgradeError, prelude::*, testing::TestDatabase};
+use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
-use super::{MODES, all_rows, assert_clean, next};
+use super::{MODES, all_rows, assert_clean, next, store_of};
 
 mod four {
     use super::*;
@@ -48,11 +48,7 @@ mod eight {
 #[tokio::test]
 async fn the_number_of_shards_changes_by_a_move_to_another_table() {
     for mode in MODES {
-        let store = match mode {
-            Consistency::Azure => TestDatabase::new::<four::Hits>().await,
-            Consistency::Atomic => TestDatabase::atomic::<four::Hits>().await,
-        }
-        .expect("a database in memory");
+        let store = store_of::<four::Hits>(mode).await;
         let hit = |id| four::Hit { day: "monday".into(), id, page: format!("/{id}") };
         let report = store.bulk().insert_all(futures_util::stream::iter((0..250).map(hit))).await.expect("written");
         assert!(report.failed.is_empty(), "{report:?}");

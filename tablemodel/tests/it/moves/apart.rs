@@ -193,11 +193,7 @@ const TEAMS: [&str; 4] = ["Bears", "Cubs", "Doves", "Emus"];
 const MEMBERS: u32 = 140;
 
 async fn filled(mode: Consistency) -> TestDatabase {
-    let made = match mode {
-        Consistency::Azure => TestDatabase::new::<tied::Model>().await,
-        Consistency::Atomic => TestDatabase::atomic::<tied::Model>().await,
-    };
-    let db = made.expect("a database in memory");
+    let db = crate::migrate::store_of::<tied::Model>(mode).await;
     for name in TEAMS {
         let (league, name, colour) = ("north".to_owned(), name.to_owned(), "red".to_owned());
         db.insert(&tied::Team { league, name, colour, members: 0 }).await.expect("inserted");

@@ -10,11 +10,7 @@ use super::{ORIGINS, before, first, second};
 
 /// So many flights of so many carriers, as the first program wrote them, which has ended.
 pub(crate) async fn filled(mode: Consistency, carriers: u32, flights: u32) -> TestDatabase {
-    let made = match mode {
-        Consistency::Azure => TestDatabase::new::<before::Model>().await,
-        Consistency::Atomic => TestDatabase::atomic::<before::Model>().await,
-    };
-    let db = made.expect("a database in memory");
+    let db = crate::migrate::store_of::<before::Model>(mode).await;
     let all = (0..carriers).flat_map(|of| (0..flights).map(move |number| before::flight(&format!("C{of}"), number)));
     let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.expect("written");
     assert!(report.failed.is_empty(), "{report:?}");

@@ -6,21 +6,24 @@ use std::sync::{
 };
 
 use tablemodel::{
-    ErrorKind, Row, RowKey,
-    store::{Batch, Capabilities, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore},
+    ErrorKind,
+    store::{Batch, Page, Query, Receipts, StoreError, StoreErrorKind, TableStore},
     testing::TestDatabase,
 };
 
 use super::{MODES, assert_clean, filled, new_flights, next, old_rows, second};
-use crate::migrate::program_over;
+use crate::{
+    between::{Around, Between},
+    migrate::program_over,
+};
 
 /// How often a batch is tried.
 const ATTEMPTS: usize = 8;
 
 /// A store that answers nothing to a switch, and carries the first request of it out before the so-manieth look at the states after
 /// the last.
+#[derive(Default)]
 struct Late {
-    inner: Arc<dyn TableStore>,
     held: Mutex<Option<Vec<Batch>>>,
     attempts: AtomicUsize,
     looks: AtomicUsize,
@@ -28,55 +31,34 @@ struct Late {
 }
 
 impl Late {
-    fn over(db: &TestDatabase, lands_before: usize) -> Arc<Self> {
-        let (held, [attempts, looks]) = (Mutex::default(), [const { AtomicUsize::new(0) }; 2]);
-        Arc::new(Self { inner: db.store(), held, attempts, looks, lands_before })
+    fn over(db: &TestDatabase, lands_before: usize) -> Arc<Around<Self>> {
+        Around::over(db.store(), Self { lands_before, ..Self::default() })
     }
 
-    async fn look(&self) {
+    async fn look(&self, inner: &dyn TableStore) {
         if self.attempts.load(Ordering::Relaxed) < ATTEMPTS {
             return;
         }
         if self.looks.fetch_add(1, Ordering::Relaxed) == self.lands_before {
             let held = self.held.lock().unwrap().take();
-            let _other_by_now = self.inner.commit(&held.expect("it was held")).await;
+            let _other_by_now = inner.commit(&held.expect("it was held")).await;
         }
     }
 }
 
 #[async_trait::async_trait]
-impl TableStore for Late {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+impl Between for Late {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         if query.table == "tmschema" {
-            self.look().await;
+            self.look(inner).await;
         }
-        self.inner.query(query).await
+        inner.query(query).await
     }
 
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let mut operations = batches.iter().flat_map(|batch| &batch.operations);
         if !operations.any(|operation| operation.row == "entity|Flight") {
-            return self.inner.commit(batches).await;
+            return inner.commit(batches).await;
         }
         if self.attempts.fetch_add(1, Ordering::Relaxed) == 0 {
             *self.held.lock().unwrap() = Some(batches.to_vec());

@@ -9,9 +9,7 @@ use async_trait::async_trait;
 use tablemodel::{
     DateTime, ErrorKind, Properties, Value,
     prelude::*,
-    store::{
-        Action, Batch, Capabilities, Condition, MemoryStore, Page, Query, Receipts, RowKey, StoreError, TableStore,
-    },
+    store::{Action, Batch, Condition, MemoryStore, Receipts, RowKey, StoreError, TableStore},
     testing::{
         CallKind, TestDatabase,
         example::{Company, Employee, employee},
@@ -19,6 +17,7 @@ use tablemodel::{
 };
 
 use super::fixture::{Event, Model, database, plain};
+use crate::between::{Around, Between};
 
 fn event(id: u32) -> Event {
     Event {
@@ -86,7 +85,7 @@ async fn delete_all_over_an_index_spares_an_entity_that_leaves_the_range_meanwhi
             .await
             .unwrap();
     });
-    let late = tablemodel::Database::builder().with_store::<Model>(Arc::new(racing)).await.unwrap();
+    let late = tablemodel::Database::builder().with_store::<Model>(racing).await.unwrap();
     assert_eq!(Event::by_level().room("r").level(1).delete_all(&late).await.unwrap(), 0);
     let left = Event::find().room("r").name("n").id(1).one(&db).await.unwrap();
     assert_eq!(left.map(|event| event.level), Some(100));
@@ -103,7 +102,7 @@ async fn delete_all_over_an_index_finds_an_entity_that_goes_to_another_place_in_
             other.update(path, |event| Ok(event.level = level)).await.unwrap();
         }
     });
-    let late = tablemodel::Database::builder().with_store::<Model>(Arc::new(racing)).await.unwrap();
+    let late = tablemodel::Database::builder().with_store::<Model>(racing).await.unwrap();
     assert_eq!(Event::by_level().room("r").level_between(0..200).delete_all(&late).await.unwrap(), 2);
     assert_eq!(Event::find().room("r").count(&db).await.unwrap(), 0);
     assert!(db.verify().await.unwrap().is_clean());
@@ -119,7 +118,7 @@ async fn renumbered() -> (TestDatabase, tablemodel::Database) {
         found.id = 9;
         other.save(&mut found).await.unwrap();
     });
-    let late = tablemodel::Database::builder().with_store::<Company>(Arc::new(racing)).await.unwrap();
+    let late = tablemodel::Database::builder().with_store::<Company>(racing).await.unwrap();
     (db, late)
 }
 
@@ -169,7 +168,7 @@ async fn no_more_than_sixteen_point_reads_are_in_flight() {
     let gauge = Gauge::default();
     let inner = gauge.clone();
     let db = TestDatabase::over::<Model>(move |clock| {
-        Arc::new(Gauged { inner: MemoryStore::builder().clock(clock).build(), gauge: inner })
+        Around::over(Arc::new(MemoryStore::builder().clock(clock).build()), inner)
     });
     let db = db.await.unwrap();
     for id in 0..64 {
@@ -210,7 +209,7 @@ async fn a_stream_reads_a_page_when_it_is_asked_for_and_none_ahead() {
     }
 }
 
-/// How many point reads are in flight, and the most that were.
+/// How many point reads are in flight, which take their time, and the most that were.
 #[derive(Clone, Default)]
 struct Gauge(Arc<Levels>);
 
@@ -220,81 +219,38 @@ struct Levels {
     most: AtomicUsize,
 }
 
-/// A store whose point reads take their time.
-struct Gauged {
-    inner: MemoryStore,
-    gauge: Gauge,
-}
-
 #[async_trait]
-impl TableStore for Gauged {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        let now = self.gauge.0.now.fetch_add(1, Ordering::SeqCst) + 1;
-        self.gauge.0.most.fetch_max(now, Ordering::SeqCst);
+impl Between for Gauge {
+    async fn get(&self, inner: &dyn TableStore, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        let now = self.0.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.0.most.fetch_max(now, Ordering::SeqCst);
         for _ in 0..20 {
             tokio::task::yield_now().await;
         }
-        let row = self.inner.get(table, key).await;
-        self.gauge.0.now.fetch_sub(1, Ordering::SeqCst);
+        let row = inner.get(table, key).await;
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
         row
-    }
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
-        self.inner.query(query).await
-    }
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.inner.commit(batches).await
     }
 }
 
 /// A store in which another program acts once, right before the first commit.
 struct Racing {
-    inner: Arc<dyn TableStore>,
     act: tokio::sync::Mutex<Option<std::pin::Pin<Box<dyn Future<Output = ()> + Send>>>>,
 }
 
 impl Racing {
-    fn around(db: &TestDatabase, act: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { inner: db.store(), act: tokio::sync::Mutex::new(Some(Box::pin(act))) }
+    fn around(db: &TestDatabase, act: impl Future<Output = ()> + Send + 'static) -> Arc<Around<Self>> {
+        Around::over(db.store(), Self { act: tokio::sync::Mutex::new(Some(Box::pin(act))) })
     }
 }
 
 #[async_trait]
-impl TableStore for Racing {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
-        self.inner.query(query).await
-    }
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+impl Between for Racing {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         let act = self.act.lock().await.take();
         if let Some(act) = act {
             act.await;
         }
-        self.inner.commit(batches).await
+        inner.commit(batches).await
     }
 }

@@ -8,14 +8,11 @@ mod races;
 mod several;
 mod steps;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use tablemodel::{
-    Consistency, Properties, ValueRef,
-    prelude::*,
-    store::{KeyRange, Query},
-    testing::TestDatabase,
-};
+use tablemodel::{Consistency, Properties, ValueRef, prelude::*, testing::TestDatabase};
+
+use crate::tools::{Rows, rows_in};
 
 /// With rows of every kind: of its own partition, unique in it, elsewhere, unique elsewhere, unique under a scope.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -70,10 +67,7 @@ pub(super) fn member(club: &str, id: u32) -> Member {
 }
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 pub(super) async fn find(db: &Database, club: &str, id: u32) -> Option<Stored<Member>> {
@@ -98,20 +92,10 @@ pub(super) async fn guests(db: &Database) -> Vec<Guest> {
 
 type Key = (String, String, String);
 
-pub(super) async fn all_rows(db: &TestDatabase) -> BTreeMap<Key, Properties> {
-    let mut rows = BTreeMap::new();
+pub(super) async fn all_rows(db: &TestDatabase) -> Rows {
+    let mut rows = Rows::new();
     for table in TABLES {
-        let mut query = Query::new(table, KeyRange::table());
-        loop {
-            let page = db.store().query(&query).await.expect("the table is read");
-            rows.extend(
-                page.rows.into_iter().map(|row| ((table.into(), row.key.partition, row.key.row), row.properties)),
-            );
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => break,
-            }
-        }
+        rows.extend(rows_in(&*db.store(), table).await);
     }
     rows
 }

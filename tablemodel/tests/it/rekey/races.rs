@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use tablemodel::{Consistency, ErrorKind, Result, prelude::*, testing::TestDatabase};
 
 use super::{Guest, Member, Model, assert_exact, database, guests, member, members, settle};
-use crate::stall::Program;
+use crate::stall::{Program, is_fair};
 
 /// What a program does to member 1 of club A, and guest 1 of club A.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,20 +106,6 @@ async fn prepared() -> TestDatabase {
     db.insert(&Member { seat: Some(60), ..member("C", 2) }).await.unwrap();
     db.insert(&Guest { club: "A".into(), id: 1, pass: 7 }).await.unwrap();
     db
-}
-
-fn is_fair(result: &Result<()>) -> bool {
-    use ErrorKind::{AlreadyExists, Conflict, NotFound, OutcomeUnknown, Unavailable, UniqueViolation};
-    // Who stalls for long over a marker takes its own clock for wrong.
-    let stalled = result.as_ref().is_err_and(|error| error.to_string().contains("clock"));
-    let kind = result.as_ref().err().map(|error| error.kind().clone()).filter(|_| !stalled);
-    kind.is_none_or(|kind| {
-        // `OutcomeUnknown`: decided, and finished by the other.
-        matches!(
-            kind,
-            AlreadyExists | Conflict { .. } | NotFound | OutcomeUnknown | Unavailable | UniqueViolation { .. }
-        )
-    })
 }
 
 /// How many there must be of those that began as member 1, the other member, and the guest; `None` where it depends.

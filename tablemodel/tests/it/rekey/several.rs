@@ -5,12 +5,12 @@ use std::time::Duration;
 use tablemodel::{
     Consistency, ErrorKind, Result, Row, ViolationKind,
     prelude::*,
-    store::{Action, Batch, Condition, KeyRange, Query},
+    store::{Action, Batch, Condition},
     testing::{Fault, Script, TestDatabase},
 };
 
 use super::{MODES, crashes::left};
-use crate::crashes::enumerate;
+use crate::{crashes::enumerate, tools::rows_of};
 
 /// With a text of any length, and rows of every kind.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -45,10 +45,7 @@ fn book(shelf: &str, text: usize) -> Book {
 }
 
 async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Library>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Library>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Library>(mode).await
 }
 
 async fn prepared(mode: Consistency, text: usize) -> TestDatabase {
@@ -69,16 +66,7 @@ async fn run(db: &Database, text: usize) -> Result<()> {
 }
 
 async fn rows(db: &TestDatabase) -> Vec<Row> {
-    let mut query = Query::new("Shelves", KeyRange::table());
-    let mut rows = Vec::new();
-    loop {
-        let page = db.store().query(&query).await.expect("the table is read");
-        rows.extend(page.rows);
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    rows_of(&*db.store(), "Shelves").await.into_values().collect()
 }
 
 /// Until relays have nothing to do, and what an interrupted write left is old enough to be taken away.

@@ -101,10 +101,7 @@ async fn healthy(entities: u32) -> TestDatabase {
 
 /// The same rows and blobs in a database of its own.
 async fn copied(rows: &Rows, objects: &BTreeMap<String, Vec<u8>>, mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<Model>(mode).await;
     let mut batches: Vec<Batch> = Vec::new();
     for ((table, partition, row), properties) in rows {
         let fits = |batch: &&mut Batch| {

@@ -17,9 +17,12 @@ use std::collections::BTreeMap;
 
 use tablemodel::{
     Consistency, Database, Properties, Row, RowKey, Value,
-    store::{Action, Batch, KeyRange, Query},
+    store::{Action, Batch},
     testing::TestDatabase,
 };
+
+use crate::tools::rows_of;
+pub(crate) use crate::tools::settle;
 
 /// A person, whatever the version: what a test means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,10 +271,7 @@ pub(crate) struct Programs {
 }
 
 pub(crate) async fn programs(mode: Consistency) -> Programs {
-    let first = match mode {
-        Consistency::Azure => TestDatabase::new::<v1::Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<v1::Model>().await.unwrap(),
-    };
+    let first = crate::migrate::store_of::<v1::Model>(mode).await;
     first.reopen::<v2::Model>().await.unwrap().ensure_tables().await.unwrap();
     first.reopen::<v3::Model>().await.unwrap().ensure_tables().await.unwrap();
     let built = ["by_last_name", "by_mail", "ids_by_town"].map(|index| (index, "readable"));
@@ -301,16 +301,7 @@ pub(crate) async fn tell(db: &TestDatabase, states: impl IntoIterator<Item = (&s
 pub(crate) const MODES: [Consistency; 2] = [Consistency::Azure, Consistency::Atomic];
 
 pub(crate) async fn rows(db: &TestDatabase, table: &str) -> BTreeMap<(String, String), Row> {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = BTreeMap::new();
-    loop {
-        let page = db.store().query(&query).await.unwrap();
-        rows.extend(page.rows.into_iter().map(|row| ((row.key.partition.clone(), row.key.row.clone()), row)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    rows_of(&*db.store(), table).await
 }
 
 /// The row of the partition "Sales".
@@ -323,16 +314,6 @@ pub(crate) fn text(row: &Row, property: &str) -> Option<String> {
         Value::String(text) => Some(text),
         other => Some(format!("{other:?}")),
     }
-}
-
-pub(crate) async fn settle(db: &TestDatabase) {
-    for _ in 0..20 {
-        db.clock().advance(std::time::Duration::from_secs(60));
-        if db.relay().run_once().await.unwrap().is_settled() {
-            return;
-        }
-    }
-    panic!("the relay does not settle");
 }
 
 pub(crate) async fn assert_clean(db: &Database, told: &str) {

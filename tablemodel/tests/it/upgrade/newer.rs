@@ -85,10 +85,7 @@ pub(super) fn newer(id: u32) -> new::Note {
 }
 
 pub(super) async fn two(mode: Consistency) -> (TestDatabase, TestDatabase) {
-    let first = match mode {
-        Consistency::Azure => TestDatabase::new::<old::Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<old::Model>().await.unwrap(),
-    };
+    let first = crate::migrate::store_of::<old::Model>(mode).await;
     let second = first.reopen::<new::Model>().await.unwrap();
     (first, second)
 }

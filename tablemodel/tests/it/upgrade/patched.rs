@@ -90,10 +90,7 @@ enum Model {
 
 /// A store of the release before, of which so many entities are there that nothing is built unasked.
 async fn older(mode: Consistency) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<before::Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<before::Model>().await.unwrap(),
-    };
+    let db = crate::migrate::store_of::<before::Model>(mode).await;
     let players = (0..210).map(|id| before::Player { club: "c".into(), id, name: format!("n{id}") });
     let report = db.bulk().insert_all(futures_util::stream::iter(players)).await.unwrap();
     assert!(report.failed.is_empty());

@@ -1,6 +1,6 @@
 //! Totals of entities whose rows are of a version that did not hold any.
 
-use tablemodel::{Consistency, Upgrade, UpgradeError, prelude::*, testing::TestDatabase};
+use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
 use super::{super::migrate::next, MODES, assert_clean};
 
@@ -51,10 +51,7 @@ enum Forum {
 #[tokio::test]
 async fn the_last_source_of_a_target_of_a_version_without_totals_leaves_nothing() {
     for mode in MODES {
-        let old = match mode {
-            Consistency::Azure => TestDatabase::new::<before::Forum>().await.unwrap(),
-            Consistency::Atomic => TestDatabase::atomic::<before::Forum>().await.unwrap(),
-        };
+        let old = crate::migrate::store_of::<before::Forum>(mode).await;
         old.insert(&before::Board { board: "b".into(), motto: "On".into() }).await.unwrap();
         let db = next::<Forum>(&old).await;
         let post = db.insert(&Post { board: "b".into(), id: 1 }).await.unwrap();

@@ -9,19 +9,19 @@ use std::sync::{
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tablemodel::{
-    ErrorKind, Properties, RowKey, Value, ViolationKind,
+    ErrorKind, Properties, Value, ViolationKind,
     prelude::*,
-    store::{Action, Batch, Capabilities, Condition, MemoryStore, Page, Query, Receipts, StoreError, TableStore},
+    store::{Action, Batch, Condition, MemoryStore, Page, Query, StoreError, TableStore},
     testing::TestDatabase,
 };
 
 use super::{Document, Model, Stats, TABLE, assert_clean, database, document, keys, remove, rows, stats};
+use crate::between::{Around, Between};
 
 type Hook = Box<dyn FnMut(usize) -> BoxFuture<'static, ()> + Send>;
 
 /// A store that gives short pages, and lets another program act after each that has more behind it.
 struct Interleaved {
-    inner: Arc<dyn TableStore>,
     page: AtomicUsize,
     pages: AtomicUsize,
     hook: Mutex<Option<Hook>>,
@@ -37,25 +37,10 @@ impl Interleaved {
 }
 
 #[async_trait]
-impl TableStore for Interleaved {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.inner.get(table, key).await
-    }
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+impl Between for Interleaved {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         let limit = query.limit.min(self.page.load(Ordering::Relaxed));
-        let page = self.inner.query(&Query { limit, ..query.clone() }).await?;
+        let page = inner.query(&Query { limit, ..query.clone() }).await?;
         if page.continuation.is_some() {
             let call = self
                 .hook
@@ -69,20 +54,13 @@ impl TableStore for Interleaved {
         }
         Ok(page)
     }
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.inner.commit(batches).await
-    }
 }
 
 /// A reader whose pages are short, and a writer of the same store.
-async fn pair() -> (Database, Arc<Interleaved>, TestDatabase) {
+async fn pair() -> (Database, Arc<Around<Interleaved>>, TestDatabase) {
     let memory: Arc<dyn TableStore> = Arc::new(MemoryStore::new());
-    let store = Arc::new(Interleaved {
-        inner: memory.clone(),
-        page: AtomicUsize::new(1_000),
-        pages: AtomicUsize::new(0),
-        hook: Mutex::new(None),
-    });
+    let between = Interleaved { page: AtomicUsize::new(1_000), pages: AtomicUsize::new(0), hook: Mutex::new(None) };
+    let store = Around::over(memory.clone(), between);
     let writer = TestDatabase::over::<Model>(|_| memory).await.expect("a database");
     let reader = TestDatabase::over::<Model>(|_| store.clone()).await.expect("a database");
     (reader.database().clone(), store, writer)

@@ -81,7 +81,7 @@ fn cases() -> impl Iterator<Item = (Kind, &'static str, fn(&mut Member))> {
 type Image = BTreeMap<(String, String), Properties>;
 
 async fn image(db: &TestDatabase) -> Image {
-    let rows = rows_of(&db.store(), super::TABLE).await.into_iter();
+    let rows = rows_of(&*db.store(), super::TABLE).await.into_iter();
     rows.map(|(key, mut row)| {
         row.properties.remove("_ops");
         (key, row.properties)

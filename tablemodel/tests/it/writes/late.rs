@@ -16,7 +16,10 @@ use tablemodel::{
     testing::example::{Company, Employee, employee},
 };
 
-use crate::migrate::Passing;
+use crate::{
+    between::{Around, Between},
+    migrate::Passing,
+};
 
 /// Whether a call that is never answered is carried out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,10 +36,9 @@ enum Call {
 }
 
 /// Silences by the calls from now on, the first of them last.
-#[derive(Clone)]
+#[derive(Default)]
 struct Silent {
-    inner: MemoryStore,
-    plan: Arc<Mutex<Vec<(Call, Silence)>>>,
+    plan: Mutex<Vec<(Call, Silence)>>,
 }
 
 impl Silent {
@@ -54,45 +56,31 @@ impl Silent {
 }
 
 #[async_trait]
-impl TableStore for Silent {
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = self.inner.capabilities();
-        capabilities.may_lose_reply = true;
-        capabilities
+impl Between for Silent {
+    fn capabilities(&self, inner: Capabilities) -> Capabilities {
+        Capabilities { may_lose_reply: true, ..inner }
     }
 
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
+    async fn get(&self, inner: &dyn TableStore, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        self.call(Call::Read, inner.get(table, key)).await
     }
 
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
+        self.call(Call::Read, inner.query(query)).await
     }
 
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
-        self.call(Call::Read, self.inner.get(table, key)).await
-    }
-
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
-        self.call(Call::Read, self.inner.query(query)).await
-    }
-
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        self.call(Call::Write, self.inner.commit(batches)).await
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        self.call(Call::Write, inner.commit(batches)).await
     }
 }
 
 /// A database over such a store, which is asked no more than a minute for anything, and its clock.
-async fn opened() -> (Database, Silent, ManualClock) {
+async fn opened() -> (Database, Arc<Around<Silent>>, ManualClock) {
     let clock = ManualClock::new(DateTime::from_unix_seconds(1_600_000_000).unwrap());
     let inner = MemoryStore::builder().clock(Arc::new(clock.clone())).build();
-    let store = Silent { inner, plan: Arc::default() };
+    let store = Around::over(Arc::new(inner), Silent::default());
     let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(Passing(clock.clone())));
-    let db = builder.deadline(DEADLINE).with_store::<Company>(Arc::new(store.clone())).await.unwrap();
+    let db = builder.deadline(DEADLINE).with_store::<Company>(store.clone()).await.unwrap();
     db.ensure_tables().await.unwrap();
     (db, store, clock)
 }

@@ -2,14 +2,16 @@
 //!
 //! No test stands here.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use tablemodel::{
     ETag, Properties, Row, RowKey, Value,
     prelude::*,
-    store::{Action, Batch, Condition, KeyRange, Query, TableStore},
+    store::{Action, Batch, Condition},
     testing::TestDatabase,
 };
+
+use crate::tools::rows_of;
 
 mod adopted;
 mod adopted_keys;
@@ -127,20 +129,6 @@ pub(crate) async fn stored_account(db: &Database, club: &str, id: u32) -> Stored
     Account::find().club(club).id(id).one(db).await.expect("readable").expect("there")
 }
 
-/// The physical rows of a table, as the port gives them.
-pub(crate) async fn rows_of(store: &Arc<dyn TableStore>, table: &str) -> BTreeMap<(String, String), Row> {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = BTreeMap::new();
-    loop {
-        let page = store.query(&query).await.expect("a page");
-        rows.extend(page.rows.into_iter().map(|row| ((row.key.partition.clone(), row.key.row.clone()), row)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
-}
-
 pub(crate) async fn row(db: &TestDatabase, partition: &str, row: &str) -> Option<Row> {
     db.store().get(TABLE, &RowKey::new(partition, row)).await.expect("a read")
 }
@@ -179,6 +167,6 @@ pub(crate) async fn assert_clean(db: &Database) {
 
 /// Keys and properties alone: what a refused write must leave as it was.
 pub(crate) async fn image(db: &TestDatabase) -> BTreeMap<(String, String), (ETag, Properties)> {
-    let rows = rows_of(&db.store(), TABLE).await;
+    let rows = rows_of(&*db.store(), TABLE).await;
     rows.into_iter().map(|(key, row)| (key, (row.etag, row.properties))).collect()
 }

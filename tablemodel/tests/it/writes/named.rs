@@ -125,10 +125,7 @@ async fn who_has_left_a_seat_is_not_changed_by_it() {
         for patches in [false, true] {
             let mut calls = 0;
             loop {
-                let db = match mode {
-                    Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-                    Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-                };
+                let db = crate::migrate::store_of::<Model>(mode).await;
                 db.insert(&guest(1)).await.unwrap();
                 db.insert(&guest(2)).await.unwrap();
                 let drunk = Arc::new(Mutex::new(None));

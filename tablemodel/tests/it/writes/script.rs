@@ -253,7 +253,7 @@ impl Run {
 
     /// Where the table and the model differ.
     pub(crate) async fn differences(&self, rule: Rule) -> Vec<String> {
-        let stored = rows_of(&self.db.store(), super::TABLE).await;
+        let stored = rows_of(&*self.db.store(), super::TABLE).await;
         let (physical, sequences) = oracle::physical(&stored);
         let expected = oracle::rows(self.lives.values(), rule);
         let mut differences = Vec::new();

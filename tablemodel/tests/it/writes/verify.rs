@@ -87,7 +87,7 @@ async fn every_planted_violation_is_found_and_none_is_invented() {
     let before = db.verify().await.expect("verify runs");
     assert!(before.is_clean());
     assert_eq!((before.entities, before.foreign), (u64::from(ENTITIES), 0));
-    let rows: Vec<_> = rows_of(&db.store(), TABLE).await.into_values().collect();
+    let rows: Vec<_> = rows_of(&*db.store(), TABLE).await.into_values().collect();
     let is_primary = |row: &&Row| row.key.row.starts_with("m_");
     let derived: Vec<_> = rows.iter().filter(|row| row.properties.get("_rk").is_some()).collect();
     let primary: Vec<_> = rows.iter().filter(is_primary).collect();

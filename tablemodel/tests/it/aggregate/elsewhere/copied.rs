@@ -48,10 +48,7 @@ fn player(id: u32, team: &str) -> Player {
 }
 
 async fn database<M: tablemodel::TableModel>(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<M>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<M>().await.unwrap(),
-    }
+    crate::migrate::store_of::<M>(mode).await
 }
 
 async fn check(db: &TestDatabase, told: &str) {

@@ -104,10 +104,7 @@ pub(super) fn club(name: &str) -> Club {
 }
 
 pub(super) async fn database(mode: Consistency) -> TestDatabase {
-    match mode {
-        Consistency::Azure => TestDatabase::new::<Model>().await.unwrap(),
-        Consistency::Atomic => TestDatabase::atomic::<Model>().await.unwrap(),
-    }
+    crate::migrate::store_of::<Model>(mode).await
 }
 
 pub(super) async fn orders(db: &TestDatabase) -> Vec<Order> {

@@ -13,23 +13,23 @@ use async_trait::async_trait;
 use tablemodel::{
     Consistency, ErrorKind, Row, RowKey,
     prelude::*,
-    store::{Batch, Capabilities, Page, Query, Receipts, StoreError, TableStore},
+    store::{Batch, Page, Query, Receipts, StoreError, TableStore},
 };
 
 use super::{
     super::{next, program_over},
     CITIES, Club, Person, Team, assert_counted, before, filled, person, team, town,
 };
+use crate::between::{Around, Between};
 
 /// A store each call of which waits for others a few times, by numbers from a seed.
 struct Shuffled {
-    inner: Arc<dyn TableStore>,
     dice: AtomicU64,
 }
 
 impl Shuffled {
-    fn over(inner: Arc<dyn TableStore>, seed: u64) -> Arc<Self> {
-        Arc::new(Self { inner, dice: AtomicU64::new(seed * 0x9E37_79B9 + 1) })
+    fn over(inner: Arc<dyn TableStore>, seed: u64) -> Arc<Around<Self>> {
+        Around::over(inner, Self { dice: AtomicU64::new(seed * 0x9E37_79B9 + 1) })
     }
 
     async fn wait(&self) {
@@ -49,36 +49,20 @@ fn roll(dice: &AtomicU64, sides: u64) -> u64 {
 }
 
 #[async_trait]
-impl TableStore for Shuffled {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn create_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.create_table(name).await
-    }
-
-    async fn delete_table(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete_table(name).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.list_tables().await
-    }
-
-    async fn get(&self, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+impl Between for Shuffled {
+    async fn get(&self, inner: &dyn TableStore, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
         self.wait().await;
-        self.inner.get(table, key).await
+        inner.get(table, key).await
     }
 
-    async fn query(&self, query: &Query) -> Result<Page, StoreError> {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
         self.wait().await;
-        self.inner.query(query).await
+        inner.query(query).await
     }
 
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         self.wait().await;
-        self.inner.commit(batches).await
+        inner.commit(batches).await
     }
 }
 

@@ -57,11 +57,7 @@ fn person(club: &str, id: u32) -> before::Person {
 
 /// A database whose new list and index wait in the state write-only, since one entity can be in neither.
 async fn waiting(mode: Consistency) -> (TestDatabase, Database) {
-    let store = match mode {
-        Consistency::Azure => TestDatabase::new::<before::Club>().await,
-        Consistency::Atomic => TestDatabase::atomic::<before::Club>().await,
-    };
-    let store = store.expect("a database in memory");
+    let store = crate::migrate::store_of::<before::Club>(mode).await;
     for (club, motto) in [("bad", "m".repeat(1_025)), ("good", "m".into())] {
         store.insert(&before::Team { club: club.into(), name: "t".into(), motto, members: 0 }).await.expect("inserted");
         store.insert(&person(club, 0)).await.expect("inserted");

@@ -131,11 +131,7 @@ pub(super) fn town(name: &str, mayor: &str) -> Town {
 /// So many persons in so many clubs, of which the last has no team, and all towns but one, as the first release wrote them; that
 /// program has ended.
 pub(super) async fn filled(mode: Consistency, clubs: u32, persons: u32) -> TestDatabase {
-    let db = match mode {
-        Consistency::Azure => TestDatabase::new::<before::Club>().await,
-        Consistency::Atomic => TestDatabase::atomic::<before::Club>().await,
-    };
-    let db = db.expect("a database in memory");
+    let db = crate::migrate::store_of::<before::Club>(mode).await;
     let all = (0..clubs).flat_map(|club| (0..persons).map(move |id| old_person(&format!("c{club}"), id)));
     let report = db.bulk().insert_all(futures_util::stream::iter(all)).await.expect("written");
     assert!(report.failed.is_empty(), "{report:?}");

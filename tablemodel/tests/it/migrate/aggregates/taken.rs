@@ -1,7 +1,7 @@
 //! Sources that are counted where others were, and many cells in one partition.
 
 use tablemodel::{
-    Consistency, ErrorKind,
+    ErrorKind,
     prelude::*,
     testing::{CallKind, CallRecord, TestDatabase},
 };
@@ -73,11 +73,7 @@ mod second {
 #[tokio::test]
 async fn a_new_entity_is_not_counted_in_the_cells_of_another() {
     for mode in MODES {
-        let db = match mode {
-            Consistency::Azure => TestDatabase::new::<first::Club>().await,
-            Consistency::Atomic => TestDatabase::atomic::<first::Club>().await,
-        };
-        let store = db.expect("a database in memory");
+        let store = crate::migrate::store_of::<first::Club>(mode).await;
         store.insert(&first::Team { club: "c".into(), members: 0 }).await.expect("inserted");
         for id in 0..3 {
             store.insert(&first::Person { club: "c".into(), id }).await.expect("inserted");

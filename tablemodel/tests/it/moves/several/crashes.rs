@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use tablemodel::{Consistency, ErrorKind, IndexState, prelude::*, testing::TestDatabase};
+use tablemodel::{Consistency, IndexState, prelude::*, testing::TestDatabase};
 
 use super::{Before, Kept, Notes, assert_clean, filled, kept::notes, next, of_all, orphans, program, rows};
-use crate::moves::{crashes::at_calls, states};
+use crate::moves::{crashes::at_calls, states, told_or_unknown};
 
 /// The ways of moving that the module above has.
 const WAYS: [&str; 7] = [
@@ -88,14 +88,6 @@ impl Operation {
             }
             Self::Delete => drop(notes.remove(&key("S0", 1))),
         }
-    }
-}
-
-/// What is gone from its key has nothing to be recognised by.
-fn told_or_unknown(result: tablemodel::Result<()>) -> tablemodel::Result<()> {
-    match result {
-        Err(error) if *error.kind() == ErrorKind::OutcomeUnknown => Ok(()),
-        other => other,
     }
 }
 

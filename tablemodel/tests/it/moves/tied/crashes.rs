@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
-use tablemodel::{Consistency, ErrorKind, IndexState, prelude::*, testing::TestDatabase};
+use tablemodel::{Consistency, IndexState, prelude::*, testing::TestDatabase};
 
 use super::{
     City, Club, MODES, Sponsor, assert_clean, assert_follow, before, filled, first, new_people, next, old_people,
     program, rows_of, second,
 };
-use crate::moves::{crashes::at_calls, states};
+use crate::moves::{crashes::at_calls, states, told_or_unknown};
 
 /// What is written of a store whose people have both forms.
 #[derive(Debug, Clone, Copy)]
@@ -74,14 +74,6 @@ impl Write {
                 told_or_unknown(db.delete(city).await)
             }
         }
-    }
-}
-
-/// What is gone from its key has nothing to be recognised by.
-fn told_or_unknown(result: tablemodel::Result<()>) -> tablemodel::Result<()> {
-    match result {
-        Err(error) if *error.kind() == ErrorKind::OutcomeUnknown => Ok(()),
-        other => other,
     }
 }
 

@@ -219,11 +219,7 @@ pub(crate) fn sponsor(name: &str, logo: i64) -> Sponsor {
 
 /// Sources, and so many persons of each city, as the first program wrote them, which has ended.
 pub(crate) async fn filled(mode: Consistency, persons: u32) -> TestDatabase {
-    let made = match mode {
-        Consistency::Azure => TestDatabase::new::<before::Model>().await,
-        Consistency::Atomic => TestDatabase::atomic::<before::Model>().await,
-    };
-    let db = made.expect("a database in memory");
+    let db = crate::migrate::store_of::<before::Model>(mode).await;
     for name in CITIES {
         db.insert(&city(name, &format!("of {name}"))).await.expect("inserted");
     }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tablemodel::{Consistency, Properties, prelude::*, testing::TestDatabase};
+use tablemodel::{Properties, prelude::*, testing::TestDatabase};
 
 use super::{
     CITIES, City, Club, MODES, Sponsor, assert_clean, assert_follow, assert_switches, filled, first, new_people, next,
     old_people, program, rows_of, second,
 };
-use crate::migrate::all_rows;
+use crate::migrate::{all_rows, store_of};
 
 /// The rows of a store, but for what differs from one way to the other: numbers, and what the move left on them.
 async fn rows(db: &Database) -> BTreeMap<String, Properties> {
@@ -27,11 +27,7 @@ async fn rows(db: &Database) -> BTreeMap<String, Properties> {
 }
 
 async fn loaded_anew(store: &TestDatabase, people: &super::People, db: &Database) -> TestDatabase {
-    let fresh = match store.consistency() {
-        Consistency::Azure => TestDatabase::new::<second::Model>().await,
-        Consistency::Atomic => TestDatabase::atomic::<second::Model>().await,
-    };
-    let fresh = fresh.expect("a database in memory");
+    let fresh = store_of::<second::Model>(store.consistency()).await;
     for name in CITIES {
         fresh.insert(&*City::find().name(name).one(db).await.unwrap().unwrap()).await.expect("inserted");
     }

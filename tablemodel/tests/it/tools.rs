@@ -1,0 +1,51 @@
+//! What tests of several areas need: the rows of a store, a relay that has nothing left to do, a runtime.
+//!
+//! No test stands here.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tablemodel::{
+    Properties, Row,
+    store::{KeyRange, Query, TableStore},
+    testing::TestDatabase,
+};
+
+/// The physical rows of a table by partition and row key, as the port gives them.
+pub(crate) async fn rows_of(store: &dyn TableStore, table: &str) -> BTreeMap<(String, String), Row> {
+    let mut query = Query::new(table, KeyRange::table());
+    let mut rows = BTreeMap::new();
+    loop {
+        let page = store.query(&query).await.expect("the table is read");
+        rows.extend(page.rows.into_iter().map(|row| ((row.key.partition.clone(), row.key.row.clone()), row)));
+        match page.continuation {
+            Some(next) => query.continuation = Some(next),
+            None => return rows,
+        }
+    }
+}
+
+/// Rows by table, partition and row key.
+pub(crate) type Rows = BTreeMap<(String, String, String), Properties>;
+
+/// Those of a table.
+pub(crate) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
+    let named =
+        |((partition, row), found): ((String, String), Row)| ((table.to_owned(), partition, row), found.properties);
+    rows_of(store, table).await.into_iter().map(named).collect()
+}
+
+/// Past the time that relays leave to writers, and past every pause after a failure.
+pub(crate) async fn settle(db: &TestDatabase) {
+    for _ in 0..20 {
+        db.clock().advance(Duration::from_secs(60));
+        if db.relay().run_once().await.expect("the relay runs").is_settled() {
+            return;
+        }
+    }
+    panic!("the relay does not settle: {:?}", db.relay().poisoned().await);
+}
+
+/// For tests that are no futures, in which time does not pass by itself.
+pub(crate) fn block_on(future: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future);
+}
