@@ -14,7 +14,7 @@ use crate::{
 
 /// One aggregate, as written.
 pub(crate) struct ShardedWord {
-    name: Ident,
+    pub(crate) name: Ident,
     ty: Ident,
 }
 
@@ -39,10 +39,10 @@ impl ShardedWord {
 
 /// A resolved one.
 pub(crate) struct Sharded {
-    name: Ident,
+    pub(crate) name: Ident,
     ty: Ident,
     /// The stored name.
-    property: String,
+    pub(crate) property: String,
 }
 
 /// Those that the words ask for, under names of this convention.
