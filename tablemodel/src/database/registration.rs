@@ -105,8 +105,7 @@ impl Run<'_> {
                     }
                     return Ok(());
                 }
-                Err(error) if is_transient(&error) => self.db.pause(attempt).await,
-                Err(error) if is_race(error.kind()) => {}
+                Err(error) if is_transient(&error) || is_race(error.kind()) => self.db.pause(attempt).await,
                 Err(error) => return Err(Error::from(error).of(source.schema.entity_type).at_key(source.key.clone())),
             }
         }

@@ -33,7 +33,7 @@ pub(super) fn die_in_delivery(call: &Call<'_>) -> Option<Fault> {
 }
 
 /// Lets others go first before every call.
-struct Yielding(Arc<dyn TableStore>);
+pub(super) struct Yielding(pub(super) Arc<dyn TableStore>);
 
 /// Ready when it is polled for the second time.
 struct Once(bool);
