@@ -143,10 +143,12 @@ enum Step {
     Patch,
     Delete,
     Reborn,
+    MoveBeside,
+    InsertSource,
     Relay,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 15] = [
     Step::InsertDesk,
     Step::InsertBeside,
     Step::InsertBadge,
@@ -159,11 +161,13 @@ const STEPS: [Step; 13] = [
     Step::Patch,
     Step::Delete,
     Step::Reborn,
+    Step::MoveBeside,
+    Step::InsertSource,
     Step::Relay,
 ];
 
 /// One of each kind: what another does at once.
-const COMING_BETWEEN: [Step; 8] = [
+const COMING_BETWEEN: [Step; 9] = [
     Step::InsertDesk,
     Step::InsertBeside,
     Step::InsertBadge,
@@ -171,6 +175,7 @@ const COMING_BETWEEN: [Step; 8] = [
     Step::Save,
     Step::Delete,
     Step::Reborn,
+    Step::InsertSource,
     Step::Relay,
 ];
 
@@ -204,6 +209,12 @@ async fn take(db: &Database, step: Step, who: u32) -> Result<()> {
             }
             db.insert(&Employee { first_name: name, ..employee("A", 1) }).await.map(drop)
         }
+        // To another key, and to one who is not there.
+        Step::MoveBeside => {
+            let change = |d: &mut Department| Ok((d.number, d.manager_id) = (12, Some(7)));
+            db.update(Department::find().name("A").number(2), change).await.map(drop)
+        }
+        Step::InsertSource => db.insert(&employee("A", 7)).await.map(drop),
         Step::Relay => db.relay().run_once().await.map(drop),
     }
 }
