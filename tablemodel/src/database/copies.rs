@@ -182,7 +182,11 @@ impl Database {
             let changes: Vec<_> = keys.into_iter().map(|key| Change::Recopy { schema, key, repair: false }).collect();
             let (mut rest, mut failed) = (vec![changes.as_slice()], Ok(()));
             while let Some(changes) = rest.pop() {
-                match self.write(&registered, &partition, changes).await {
+                let written = match self.renew_copied(changes.iter()).await {
+                    Ok(()) => self.write(&registered, &partition, changes).await,
+                    Err(error) => Err(error),
+                };
+                match written {
                     Err(_) if changes.len() > 1 => {
                         let (first, second) = changes.split_at(changes.len() / 2);
                         rest.extend([second, first]);

@@ -222,7 +222,7 @@ impl Run<'_> {
         if followers.sources.is_empty() {
             return Ok(followers);
         }
-        self.renew_copied(followers.beside.iter().chain(followers.apart.values().flatten())).await?;
+        self.db.renew_copied(followers.beside.iter().chain(followers.apart.values().flatten())).await?;
         self.mates(changes, &mut followers)?;
         let rows_of = |change: &Change| rows_each(change.schema()) + 1;
         let rows = changes.iter().chain(&followers.beside).map(rows_of).sum::<usize>();
