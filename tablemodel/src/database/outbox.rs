@@ -356,17 +356,24 @@ impl Database {
     /// Takes a row away if it is still as it was read.
     pub(super) async fn remove_row(&self, table: &str, row: &Row) -> Result<()> {
         let action = Action::Delete(Condition::Match(row.etag.clone()));
-        self.remove(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
+        self.commit_if_current(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
+    }
+
+    /// Puts back what stood where the row stands now, unless that has changed.
+    pub(super) async fn put_back(&self, table: &str, row: &Row, before: Properties) -> Result<()> {
+        let action = Action::Replace(before, Condition::Match(row.etag.clone()));
+        self.commit_if_current(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
     }
 
     /// The same of a row and its parts, in one batch.
     pub(super) async fn remove_rows(&self, table: &str, rows: &Group) -> Result<()> {
         let removal = |row: &Row| (row.key.row.clone(), Action::Delete(Condition::Match(row.etag.clone())));
         let batch = Batch::new(table, rows.key().partition.clone());
-        self.remove(rows.iter().map(removal).fold(batch, |batch, (row, action)| batch.with(row, action))).await
+        self.commit_if_current(rows.iter().map(removal).fold(batch, |batch, (row, action)| batch.with(row, action)))
+            .await
     }
 
-    async fn remove(&self, batch: Batch) -> Result<()> {
+    async fn commit_if_current(&self, batch: Batch) -> Result<()> {
         let key = RowKey::new(batch.partition.clone(), batch.operations.first().map_or("", |first| &first.row));
         match self.commit_store(&[batch], 0).await {
             Err(error) if !is_race(error.kind()) => Err(Error::from(error).at_key(key)),
