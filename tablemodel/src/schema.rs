@@ -142,6 +142,11 @@ impl EntitySchema {
         self.copies.iter().find(|copy| copy.holds(property))
     }
 
+    /// Whether a copy of such a source restricts that it is deleted.
+    pub(crate) fn restricts(&self, source_type: &str) -> bool {
+        self.copies.iter().any(|copy| copy.source_type == source_type && copy.on_delete == OnDelete::Restrict)
+    }
+
     /// Whether the property can be read back from the entity's own keys, and is therefore not stored beside them.
     pub fn in_key(&self, property: &str) -> bool {
         let is_it = |part: &'static Part| part.property == property && !part.codec.is_lossy();

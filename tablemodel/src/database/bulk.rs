@@ -318,8 +318,12 @@ impl Writing<'_> {
 
     /// Hashes of the sources whose copies the change takes, where it writes them too: one flight at a time does.
     fn guarded(&self, change: &Change) -> Vec<u64> {
-        let is_guarded =
-            |source: &Source| self.bulk.db.is_atomic() || source.is_beside(change.schema(), &change.key().partition);
+        let schema = change.schema();
+        let is_guarded = |source: &Source| {
+            self.bulk.db.is_atomic()
+                || source.is_beside(schema, &change.key().partition)
+                || schema.restricts(source.schema.entity_type)
+        };
         let sources = sources(change, &self.registered.setting, &Known::new(), false).unwrap_or_default();
         let hash = |source: Source| self.hasher.hash_one((source.schema.table, source.key));
         sources.into_iter().filter(is_guarded).map(hash).collect()

@@ -9,7 +9,9 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tablemodel_store::{Continuation, KeyRange, Page, Query, Row, RowKey, Shown, limits};
 
 use crate::{
-    database::{Database, Registered, bulk::rows_each, followers::Copying, outbox::Outgoing},
+    database::{
+        Database, Registered, bulk::rows_each, followers::Copying, outbox::Outgoing, registration::Registration,
+    },
     error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{change::Change, follow, states::CopiedBy, system},
@@ -112,8 +114,12 @@ impl Database {
 
     /// Takes back what was registered for a write that did not happen. What stays is found out when it has expired.
     pub(super) async fn withdraw(&self, copying: Copying) {
-        for (table, row) in copying.registered {
-            if let Err(error) = self.remove_row(&table, &row).await {
+        for Registration { table, row, over } in copying.registered {
+            let taken_back = match over {
+                Some(tombstone) => self.put_back(&table, &row, tombstone).await,
+                None => self.remove_row(&table, &row).await,
+            };
+            if let Err(error) = taken_back {
                 tracing::warn!(key = %row.key, %error, "a back-reference without a holder is left until it has expired");
             }
         }
@@ -182,7 +188,11 @@ impl Database {
             let changes: Vec<_> = keys.into_iter().map(|key| Change::Recopy { schema, key, repair: false }).collect();
             let (mut rest, mut failed) = (vec![changes.as_slice()], Ok(()));
             while let Some(changes) = rest.pop() {
-                match self.write(&registered, &partition, changes).await {
+                let written = match self.renew_copied(changes.iter()).await {
+                    Ok(()) => self.write(&registered, &partition, changes).await,
+                    Err(error) => Err(error),
+                };
+                match written {
                     Err(_) if changes.len() > 1 => {
                         let (first, second) = changes.split_at(changes.len() / 2);
                         rest.extend([second, first]);

@@ -14,6 +14,7 @@ use crate::{
         execute::{Run, has_moving_blobs},
         holders::{Holders, join},
         older::Copies,
+        registration::Registration,
         since::Since,
     },
     error::{Error, ErrorKind, Result},
@@ -42,7 +43,7 @@ pub(super) struct Copying {
     /// Sources that the batch itself writes, by row key: their holders see what it makes of them.
     own: Vec<String>,
     /// Back-references put before their holder, and since when.
-    pub(super) registered: Vec<(String, Row)>,
+    pub(super) registered: Vec<Registration>,
     pub(super) since: Option<Since>,
     /// How often it was waited until holders are kept in another form.
     pub(super) waited: u32,
@@ -222,7 +223,7 @@ impl Run<'_> {
         if followers.sources.is_empty() {
             return Ok(followers);
         }
-        self.renew_copied(followers.beside.iter().chain(followers.apart.values().flatten())).await?;
+        self.db.renew_copied(followers.beside.iter().chain(followers.apart.values().flatten())).await?;
         self.mates(changes, &mut followers)?;
         let rows_of = |change: &Change| rows_each(change.schema()) + 1;
         let rows = changes.iter().chain(&followers.beside).map(rows_of).sum::<usize>();

@@ -9,12 +9,7 @@ use std::collections::BTreeMap;
 use tablemodel_store::{Row, RowKey};
 
 use crate::{
-    database::{
-        Database,
-        calls::ATTEMPTS,
-        execute::{Run, has_moving_blobs},
-        write::no_row,
-    },
+    database::{Database, calls::ATTEMPTS, execute::has_moving_blobs, write::no_row},
     error::{Error, ErrorKind, Result},
     plan::{
         change::{Change, is_primary},
@@ -71,9 +66,7 @@ impl Database {
         }
         Err(restless("it is written as this version has it", schema, key))
     }
-}
 
-impl Run<'_> {
     /// Writes holders that are to follow as new, where an older version wrote them and others copy them: what their upgrade makes of
     /// them is new to those, who follow in that commit, and would not in one of their source.
     pub(super) async fn renew_copied<'c>(&self, holders: impl Iterator<Item = &'c Change> + Send) -> Result<()> {
@@ -81,18 +74,18 @@ impl Run<'_> {
         for holder in holders {
             let (schema, key) = (holder.schema(), holder.key());
             if schema.has_ancestors()
-                && self.db.is_atomic()
+                && self.is_atomic()
                 && !has_moving_blobs(schema)
-                && !self.db.registered(schema)?.setting.copied.is_empty()
+                && !self.registered(schema)?.setting.copied.is_empty()
             {
                 let place = places.entry((schema.entity_type, &key.partition)).or_insert((schema, Vec::new()));
                 place.1.push(&key.row);
             }
         }
         for ((_, partition), (schema, rows)) in places {
-            for (_, row) in self.db.rows_at(&self.db.table_name(schema.table), partition, rows).await? {
+            for (_, row) in self.rows_at(&self.table_name(schema.table), partition, rows).await? {
                 if let Some(row) = row.filter(|row| version::is_older(schema, row)) {
-                    self.db.renew(schema, &row.key).await?;
+                    self.renew(schema, &row.key).await?;
                 }
             }
         }

@@ -349,6 +349,12 @@ impl Database {
         self.commit_unless_raced(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
     }
 
+    /// Puts back what stood where the row stands now, unless that has changed.
+    pub(super) async fn put_back(&self, table: &str, row: &Row, before: Properties) -> Result<()> {
+        let action = Action::Replace(before, Condition::Match(row.etag.clone()));
+        self.commit_unless_raced(Batch::new(table, row.key.partition.clone()).with(row.key.row.clone(), action)).await
+    }
+
     /// The same of a row and its parts, in one batch.
     pub(super) async fn remove_rows(&self, table: &str, rows: &Group) -> Result<()> {
         let removal = |row: &Row| (row.key.row.clone(), Action::Delete(Condition::Match(row.etag.clone())));

@@ -20,12 +20,21 @@ use crate::{
         copies::sources,
         entries::{Entry, entries},
         image::Image,
-        outbox::is_tombstone,
         states::IndexState,
+        system,
     },
     rooms::copy::{self, Source},
     schema::OnDelete,
 };
+
+/// A back-reference that was put before its holder.
+#[derive(Debug)]
+pub(super) struct Registration {
+    pub(super) table: String,
+    pub(super) row: Row,
+    /// The tombstone that it was put over, which fences off what is delivered late.
+    pub(super) over: Option<Properties>,
+}
 
 impl Run<'_> {
     /// Puts the back-references that must be there before their holder is: of copies that restrict the deletion of a
@@ -91,6 +100,7 @@ impl Run<'_> {
                 later(clock.now(), self.db.0.fence.saturating_mul(2)),
             );
             let is_ours = there.as_ref().is_none_or(|there| self.may_take_back(there));
+            let over = there.as_ref().and_then(|there| self.tombstone_under(there));
             let reference = match there {
                 Some(there) => Action::Replace(properties.clone(), Condition::Match(there.etag)),
                 None => Action::Insert(properties.clone()),
@@ -101,12 +111,11 @@ impl Run<'_> {
             match self.db.commit_store(&[batch], attempt).await {
                 Ok(receipts) => {
                     if is_ours {
-                        self.remember(&table, place, properties, &receipts);
+                        self.remember(&table, (place, properties), over, &receipts);
                     }
                     return Ok(());
                 }
-                Err(error) if is_transient(&error) => self.db.pause(attempt).await,
-                Err(error) if is_race(error.kind()) => {}
+                Err(error) if is_transient(&error) || is_race(error.kind()) => self.db.pause(attempt).await,
                 Err(error) => return Err(Error::from(error).of(source.schema.entity_type).at_key(source.key.clone())),
             }
         }
@@ -129,14 +138,33 @@ impl Run<'_> {
     /// Whether what replaces the row may be taken back: not where another writer may count on it, who put it there for the same
     /// entity and has not written that yet.
     fn may_take_back(&self, there: &Row) -> bool {
-        let is_own = |(_, row): &(String, Row)| row.key == there.key && row.etag == there.etag;
-        copy::is_settled(there) || is_tombstone(there) || self.copying.registered.iter().any(is_own)
+        copy::is_settled(there) || system::is_dead(&there.properties) || self.own(there).is_some()
     }
 
-    fn remember(&mut self, table: &str, key: RowKey, properties: Properties, receipts: &[Receipts]) {
+    /// What this run put there before, and is there still.
+    fn own(&self, there: &Row) -> Option<&Registration> {
+        self.copying.registered.iter().find(|own| own.row.key == there.key && own.row.etag == there.etag)
+    }
+
+    /// The tombstone that is there, or was before this run.
+    fn tombstone_under(&self, there: &Row) -> Option<Properties> {
+        match system::is_dead(&there.properties) {
+            true => Some(there.properties.clone()),
+            false => self.own(there).and_then(|own| own.over.clone()),
+        }
+    }
+
+    fn remember(
+        &mut self,
+        table: &str,
+        (key, properties): (RowKey, Properties),
+        over: Option<Properties>,
+        receipts: &[Receipts],
+    ) {
         let written = receipts.first().and_then(|batch| batch.first());
         if let Some((etag, timestamp)) = written.and_then(|row| Some((row.etag.clone()?, row.timestamp))) {
-            self.copying.registered.push((table.to_owned(), Row { key, etag, timestamp, properties }));
+            let (table, row) = (table.to_owned(), Row { key, etag, timestamp, properties });
+            self.copying.registered.push(Registration { table, row, over });
         }
     }
 

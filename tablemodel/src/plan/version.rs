@@ -278,9 +278,12 @@ fn carry(from: &Image, to: &'static EntitySchema, fields: &mut Properties) {
                 is_copied(to, text) || (is_total(text) && from.schema.property(text).is_some_and(|own| own.aggregate))
             }
             false => {
-                // A copy that a frozen struct leaves out goes along as it is stored.
-                let copy = to.copies.iter().find(|copy| copy.holds(text));
-                to.property(text).is_none() && copy.is_none_or(|copy| leaves_out(from.schema, copy))
+                // A copy that a frozen struct leaves out goes along as it is stored, as far as it is copied still.
+                let goes_along = match to.copies.iter().find(|copy| copy.holds(text)) {
+                    Some(copy) => leaves_out(from.schema, copy),
+                    None => !is_copied_no_more(from.schema, to, text),
+                };
+                to.property(text).is_none() && goes_along
             }
         };
         if goes_along {
@@ -288,6 +291,19 @@ fn carry(from: &Image, to: &'static EntitySchema, fields: &mut Properties) {
         }
     }
     to.copies.iter().for_each(|copy| find_renamed(copy, from, fields));
+}
+
+/// Whether a copy that the older struct leaves out held the property, which the newer one does not copy: it would follow its source no more.
+fn is_copied_no_more(from: &EntitySchema, to: &EntitySchema, name: &str) -> bool {
+    let is_of_source = |copy: &CopySchema, tail: &str| {
+        let mut of = (copy.source)().lineage().flat_map(EntitySchema::properties);
+        of.any(|property| property.property == tail || property.was == Some(tail))
+    };
+    let is_of = |copy: &CopySchema| {
+        let tail = name.strip_prefix(copy.property).and_then(|tail| tail.strip_prefix('_'));
+        tail.is_some_and(|tail| is_of_source(copy, tail))
+    };
+    to.copies.iter().any(|copy| leaves_out(from, copy) && is_of(copy))
 }
 
 /// What is copied, and was called otherwise when it was taken, is found where the source says what it was called.

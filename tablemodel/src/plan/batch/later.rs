@@ -32,8 +32,9 @@ impl Later {
     /// What this plan of a change says.
     pub(super) fn of(planned: &Planned) -> Self {
         let looks_again = planned.guards.iter().any(|guard| matches!(guard, Guard::Again));
-        let primary = || planned.rows.iter().find(|row| row.role == Role::Primary && is_live(row));
-        let owner = if looks_again { primary().map(|row| row.row.clone()) } else { None };
+        // Where the entity leaves its key, the tombstone there is a primary row too.
+        let is_owner = |row: &&PlannedRow| row.role == Role::Primary && is_live(row) && buried(row).is_none();
+        let owner = planned.rows.iter().find(is_owner).filter(|_| looks_again).map(|row| row.row.clone());
         let looks_again = owner.zip(planned.after.as_ref().map(system::sequence));
         Self { buried: planned.rows.iter().find_map(buried), looks_again }
     }

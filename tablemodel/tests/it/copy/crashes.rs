@@ -246,3 +246,29 @@ async fn a_claim_left_behind_holds_its_source_until_it_expires() {
     assert!(matches!(db.insert(&badge(9, 1)).await.unwrap_err().kind(), ErrorKind::AlreadyExists));
     db.delete(at!("A", 1).one(&db).await.unwrap().unwrap()).await.unwrap(); // the claim of the insert was taken back
 }
+
+/// A badge was read before others gave it back and away again.
+#[tokio::test]
+async fn a_refused_write_takes_its_claim_back_where_the_holder_had_let_the_source_go_before() {
+    let db = prepared(Consistency::Azure).await;
+    let path = || Badge::find().number(3);
+    db.update(path(), |badge| Ok(badge.id = 2)).await.unwrap();
+    let mut stale = path().one(&db).await.unwrap().unwrap();
+    db.update(path(), |badge| Ok(badge.id = 1)).await.unwrap();
+    let of_three = || async {
+        let rows = super::all_rows(&*db.store()).await.into_iter();
+        let rows = rows.filter(|((_, _, row), _)| row.starts_with("~~ref|6|e_0003|bearer|"));
+        rows.map(|(_, properties)| properties).collect::<Vec<_>>()
+    };
+    let before = of_three().await;
+    assert!(before.len() == 1 && before[0].get("_dead").is_some(), "{before:?}");
+    stale.id = 3;
+    assert!(matches!(db.save(&mut stale).await.unwrap_err().kind(), ErrorKind::Conflict { .. }));
+    assert_eq!(of_three().await, before, "what fences off late deliveries is there again");
+    db.delete(at!("A", 3).one(&db).await.unwrap().unwrap()).await.unwrap();
+    settle(&db).await;
+    assert_exact(&db, "deleted").await;
+    db.clock().advance(Duration::from_secs(1_200));
+    settle(&db).await;
+    assert_eq!(of_three().await, [], "swept");
+}

@@ -5,6 +5,7 @@ mod chain;
 mod claiming;
 mod counted;
 mod crashes;
+mod crowds;
 mod defaulted;
 mod delivery;
 mod headed;

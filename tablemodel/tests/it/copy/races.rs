@@ -37,7 +37,7 @@ pub(super) fn die_in_delivery(call: &Call<'_>) -> Option<Fault> {
 }
 
 /// Lets others go first before every call.
-struct Yielding;
+pub(super) struct Yielding;
 
 /// Ready when it is polled for the second time.
 struct Once(bool);
@@ -124,10 +124,12 @@ enum Step {
     Patch,
     Delete,
     Reborn,
+    MoveBeside,
+    InsertSource,
     Relay,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 15] = [
     Step::InsertDesk,
     Step::InsertBeside,
     Step::InsertBadge,
@@ -140,11 +142,13 @@ const STEPS: [Step; 13] = [
     Step::Patch,
     Step::Delete,
     Step::Reborn,
+    Step::MoveBeside,
+    Step::InsertSource,
     Step::Relay,
 ];
 
 /// One of each kind: what another does at once.
-const COMING_BETWEEN: [Step; 8] = [
+const COMING_BETWEEN: [Step; 9] = [
     Step::InsertDesk,
     Step::InsertBeside,
     Step::InsertBadge,
@@ -152,6 +156,7 @@ const COMING_BETWEEN: [Step; 8] = [
     Step::Save,
     Step::Delete,
     Step::Reborn,
+    Step::InsertSource,
     Step::Relay,
 ];
 
@@ -185,6 +190,12 @@ async fn take(db: &Database, step: Step, who: u32) -> Result<()> {
             }
             db.insert(&Employee { first_name: name, ..employee("A", 1) }).await.map(drop)
         }
+        // To another key, and to one who is not there.
+        Step::MoveBeside => {
+            let change = |d: &mut Department| Ok((d.number, d.manager_id) = (12, Some(7)));
+            db.update(Department::find().name("A").number(2), change).await.map(drop)
+        }
+        Step::InsertSource => db.insert(&employee("A", 7)).await.map(drop),
         Step::Relay => db.relay().run_once().await.map(drop),
     }
 }

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
+use tablemodel::{
+    Consistency, ErrorKind, Properties,
+    prelude::*,
+    store::{Action, Batch, Condition},
+    testing::TestDatabase,
+};
 
 use super::{MODES, assert_clean, next, store_of};
 
@@ -243,6 +248,23 @@ async fn who_copies_an_older_holder_follows_what_its_upgrade_makes_of_it() {
             let badge = after::Badge::find().number(id).one(&db).await.expect("read").expect("there");
             assert_eq!(badge.bearer, Some(after::Nick { nick: format!("N{id}") }), "{mode:?}: {id}");
         }
+    }
+}
+
+#[tokio::test]
+async fn who_copies_an_older_holder_that_is_repaired_follows_it_too() {
+    for mode in MODES {
+        let store = filled::<before::Model>(mode, true).await;
+        let mut stale = Properties::new();
+        stale.insert("Of_Title", "Blues");
+        let damage = Batch::new("Members", "c10").with("m_0010", Action::Merge(stale, Condition::Exists));
+        store.store().commit(&[damage]).await.expect("damaged");
+        let db = next::<after::Model>(&store).await;
+        let repaired = db.repair().await.expect("repaired");
+        assert_eq!((repaired.repaired, repaired.left), (1, Vec::new()), "{mode:?}");
+        assert_clean(&db, &format!("{mode:?}")).await;
+        let badge = after::Badge::find().number(10).one(&db).await.expect("read").expect("there");
+        assert_eq!(badge.bearer, Some(after::Nick { nick: "N10".into() }), "{mode:?}");
     }
 }
 

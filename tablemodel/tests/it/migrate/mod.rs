@@ -17,6 +17,7 @@ mod lapsed;
 mod layouts;
 mod leases;
 mod many;
+mod narrowed;
 mod recopied;
 mod redefined;
 mod replaced;

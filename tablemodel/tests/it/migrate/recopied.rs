@@ -141,6 +141,8 @@ async fn a_copy_of_another_form_names_the_migration_that_fills_it_and_nothing_el
         db.migrations().apply().await.expect("applied").into_result().expect("over");
         let member = member().one(&db).await.expect("readable").expect("there");
         assert_eq!(member.shirt, after::Shirt { shade: "BLUE".into(), city: "Oslo".into() }, "{mode:?}");
+        let has_old = |row: &Row| row.properties.get("Shirt_Colour").is_some();
+        assert!(!all_rows(&db, "Members").await.iter().any(has_old), "{mode:?}: nothing is left under the old name");
         assert_clean(&db, "applied").await;
     }
 }
