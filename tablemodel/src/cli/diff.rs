@@ -6,6 +6,7 @@ mod asked;
 mod bound;
 mod copied;
 mod entities;
+mod named;
 mod structs;
 mod written;
 
