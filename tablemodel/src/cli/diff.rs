@@ -6,6 +6,7 @@ mod asked;
 mod bound;
 mod copied;
 mod entities;
+mod named;
 mod structs;
 mod written;
 
@@ -88,7 +89,7 @@ fn amend(
         Err(why) => return Ok(refused(&why)),
     };
     if let Some(plan) = newest.filter(|_| arguments.place.is_named())
-        && let Some(why) = store::has_taken(models, &arguments.place, &plan.id, &taken.entities)?
+        && let Some(why) = store::has_taken(models, &arguments.place, &plan.id, &taken.made)?
     {
         return Ok(refused(&why));
     }

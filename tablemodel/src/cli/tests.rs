@@ -24,6 +24,7 @@ mod releases;
 mod renames;
 mod returned;
 mod store;
+mod taken;
 mod tied;
 mod together;
 mod users_own;

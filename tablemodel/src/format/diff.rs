@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tablemodel_store::EdmType;
 
-use super::{Change, Code, Format, IndexFormat, PropertyFormat, WrongRename};
+use super::{Change, Code, Format, IndexFormat, PropertyFormat, WhenFormat, WrongRename};
 
 /// What the two formats alone do not tell.
 #[derive(Debug, Clone, Default)]
@@ -163,7 +163,7 @@ impl Found<'_> {
             }
             now = next;
         }
-        if was.when == is.when && is.when.as_ref().is_some_and(|when| asks_otherwise(&when.property, a, b)) {
+        if was.when == is.when && asks_otherwise(is.when.as_ref(), a, b) {
             let (name, from, to) = (name.to_owned(), is.clone(), is.clone());
             self.changes.push(Change::IndexChanged { name, code: Code::TM407, from, to });
         }
@@ -189,7 +189,7 @@ impl Found<'_> {
             self.changes.extend(match pair {
                 (Some(was), None) => Some(Change::AggregateRemoved { name, aggregate: was.clone() }),
                 (None, Some(is)) => Some(Change::AggregateAdded { name, aggregate: is.clone() }),
-                (Some(was), Some(is)) if was != is => {
+                (Some(was), Some(is)) if was != is || asks_otherwise(is.when.as_ref(), a, b) => {
                     Some(Change::AggregateChanged { name, from: was.clone(), to: is.clone() })
                 }
                 _ => None,
@@ -209,8 +209,9 @@ fn stopped_by(
     kept.find(|(_, aggregate)| !aggregate.function.goes_on(property, from, to)).map(|(name, _)| name.clone())
 }
 
-/// Whether a condition on the property may hold where it did not, or the other way round, without being another one.
-fn asks_otherwise(property: &str, a: &Format, b: &Format) -> bool {
+/// Whether a condition may hold where it did not, or the other way round, without being another one.
+fn asks_otherwise(when: Option<&WhenFormat>, a: &Format, b: &Format) -> bool {
+    let Some(WhenFormat { property, .. }) = when else { return false };
     let (Some(was), Some(is)) = (a.properties.get(property), b.properties.get(property)) else { return false };
     let is_flag = |of: &PropertyFormat| of.edm == EdmType::Boolean;
     is_flag(was) != is_flag(is) || (was.nullable && !is.nullable)

@@ -3,7 +3,10 @@
 
 use std::cmp::Ordering;
 
-use super::facts::{Lines, write_facts};
+use super::{
+    facts::{Lines, write_facts},
+    tie::{Side, is_renamed},
+};
 use crate::schema::{AggregateSchema, EntitySchema, at, order};
 
 /// Whether formats are compared. A feature of this crate switches it off, so that generated code stays the same.
@@ -53,14 +56,19 @@ pub const fn gate<const N: usize>(
 /// that it does not declare. (One that the newest version keeps is missed there: see `check_previous`.)
 #[derive(Clone, Copy)]
 struct Passed<'s> {
+    is_frozen: bool,
     copies: bool,
-    aggregates: bool,
     declared: &'s [AggregateSchema],
 }
 
 impl<'s> Passed<'s> {
     const fn of(schema: &'s EntitySchema, is_frozen: bool) -> Self {
-        Self { copies: is_frozen && schema.copies.is_empty(), aggregates: is_frozen, declared: schema.aggregates }
+        Self { is_frozen, copies: is_frozen && schema.copies.is_empty(), declared: schema.aggregates }
+    }
+
+    /// Whether the line stands on the other side by what another entity calls its property now.
+    const fn is_renamed(&self, line: &[u8], here: Side<'_>, there: Side<'_>) -> bool {
+        self.is_frozen && is_renamed(line, here, there)
     }
 
     /// Whether the line, `aggregate Team.Members keeps count`, is of one that is not declared.
@@ -124,7 +132,7 @@ const fn is_remark(line: &[u8], passed: Passed<'_>) -> bool {
     match line {
         [b'r', ..] => true,
         [b'c', ..] => passed.copies,
-        [b'a', b'g', ..] => passed.aggregates && passed.is_of_another(line),
+        [b'a', b'g', ..] => passed.is_frozen && passed.is_of_another(line),
         _ => false,
     }
 }
@@ -139,7 +147,7 @@ const fn is_same(facts: &[u8], locked: &[&str], passed: Passed<'_>) -> bool {
     let (mut found, mut rest) = (0, facts);
     while let Some((line, tail)) = first_line(rest) {
         if !is_remark(line, passed) {
-            if !is_among(line, locked) {
+            if !is_among(line, locked) && !passed.is_renamed(line, Side::Facts(facts), Side::Locked(locked)) {
                 return false;
             }
             found += 1;
@@ -164,7 +172,7 @@ const fn is_among(line: &[u8], sorted: &[&str]) -> bool {
 }
 
 #[expect(clippy::indexing_slicing, reason = "below the length")]
-const fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) const fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut end = 0;
     while end < text.len() {
         if text[end] == b'\n' {
@@ -243,7 +251,7 @@ impl Compared<'_> {
                 is_there |= matches!(order(own, line), Ordering::Equal);
                 rest = tail;
             }
-            if !is_there {
+            if !is_there && !self.passed.is_renamed(line, Side::Locked(self.locked), Side::Facts(self.facts)) {
                 show("  - ", line, shown, message);
                 shown += 1;
             }
@@ -256,7 +264,8 @@ impl Compared<'_> {
     const fn come(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
         let mut rest = self.facts;
         while let Some((line, tail)) = first_line(rest) {
-            if !is_remark(line, self.passed) && !is_among(line, self.locked) {
+            let is_there = is_remark(line, self.passed) || is_among(line, self.locked);
+            if !is_there && !self.passed.is_renamed(line, Side::Facts(self.facts), Side::Locked(self.locked)) {
                 show("  + ", line, shown, message);
                 shown += 1;
             }
@@ -290,8 +299,8 @@ const fn fail(room: &[u8], length: usize) -> ! {
 mod tests {
     use super::*;
 
-    const NONE: Passed<'static> = Passed { copies: false, aggregates: false, declared: &[] };
-    const TIES: Passed<'static> = Passed { copies: true, aggregates: true, declared: &[] };
+    const NONE: Passed<'static> = Passed { is_frozen: false, copies: false, declared: &[] };
+    const TIES: Passed<'static> = Passed { is_frozen: true, copies: true, declared: &[] };
 
     fn lines(texts: &[&str]) -> Vec<u8> {
         texts.iter().flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect()

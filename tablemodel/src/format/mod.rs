@@ -15,6 +15,7 @@ mod lock;
 mod parse;
 mod rename;
 mod text;
+mod tie;
 
 #[cfg(test)]
 mod arbitrary;

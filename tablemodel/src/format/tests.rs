@@ -63,7 +63,13 @@ proptest! {
 
     #[test]
     fn a_change_fits_only_what_it_was_found_in(a in arbitrary::format(), b in arbitrary::format()) {
-        for change in diff(&a, &b, &Renames::default()).unwrap() {
+        // What only asks otherwise, since its property is another, is as it was.
+        let is_as_it_was = |change: &Change| match change {
+            Change::IndexChanged { from, to, .. } => from == to,
+            Change::AggregateChanged { from, to, .. } => from == to,
+            _ => false,
+        };
+        for change in diff(&a, &b, &Renames::default()).unwrap().into_iter().filter(|change| !is_as_it_was(change)) {
             prop_assert!(change.apply(b.clone()).is_err(), "{}", change);
         }
     }

@@ -23,6 +23,8 @@ pub(super) struct TakenBack {
     pub(super) apart: Vec<(String, String)>,
     /// The entities that it changes, each with the version that it gives it.
     pub(super) entities: Vec<(String, u32)>,
+    /// The formats that it makes, of new entities too.
+    pub(super) made: Vec<Format>,
 }
 
 /// How to go on where a plan cannot be amended.
@@ -51,13 +53,15 @@ pub(super) fn take_back(
     if let Some([entity, ..]) = plan.steps.iter().find(|[_, code, _]| code == "TM206") {
         return Ok(Err(format!("plan {id} takes `{entity}` out of the lock, where it would be needed: {RESTORE}")));
     }
-    let mut entities = Vec::new();
+    let (mut entities, mut made) = (Vec::new(), Vec::new());
     for (from, to) in &plan.entities {
+        let newest = to.split_once('@').and_then(|(name, _)| Some(lock.newest(name)?.format.clone()));
         let Some((name, version)) = undo(&mut lock, &plan, from.as_deref(), to) else {
             return Ok(Err(format!("plan {id}: tablemodel.lock does not have what `{to}` was before: {RESTORE}")));
         };
-        let is_raised = from.as_ref().is_some_and(|from| !from.starts_with(&format!("{name}@{version} ")));
-        entities.extend(is_raised.then_some((name, version)));
+        let is_made = from.as_ref().is_none_or(|from| !from.starts_with(&format!("{name}@{version} ")));
+        made.extend(newest.filter(|_| is_made));
+        entities.extend((is_made && from.is_some()).then_some((name, version)));
     }
     let arguments = Diff {
         name: Some(name.to_owned()),
@@ -68,7 +72,7 @@ pub(super) fn take_back(
         ..Diff::default()
     };
     let apart = plan.apart().map(|(entity, from, to)| (format!("{entity}.{from}"), to.to_owned())).collect();
-    Ok(Ok(TakenBack { lock, chain: chain.before(&text), arguments, apart, entities }))
+    Ok(Ok(TakenBack { lock, chain: chain.before(&text), arguments, apart, entities, made }))
 }
 
 /// Takes a version out of the lock whose predecessor is in it; or what the plan changed of one that stayed. Gives the entity and the

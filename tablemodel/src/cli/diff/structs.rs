@@ -11,6 +11,7 @@ use super::{
     },
     Evolution,
     bound::bound,
+    named::unwritten,
     written::{Told, own_list},
 };
 use crate::format::{Class, Format, Lock};
@@ -33,6 +34,7 @@ pub(super) fn freeze(
     write_struct(project, old, before.as_deref(), told)?;
     write_upgrade(project, evolution, old, told)?;
     let is_move = evolution.changes.iter().any(|change| change.class() == Class::Rekey);
+    told.next.extend(unwritten(evolution, old).filter(|_| !is_move));
     tell(entity, old, &evolution.new, is_move, told);
     told.next.extend(bound(project, entity).filter(|_| is_move));
     Ok(())

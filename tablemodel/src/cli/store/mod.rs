@@ -38,6 +38,9 @@ use crate::{
     Database, Error, ErrorKind, Result, cli::Model, format::Fingerprint, migrations::Migrations, schema::EntitySchema,
 };
 
+/// Of a store that knows no entity of the program.
+const UNKNOWN: &str = "the store has none of this program's entities: is it another's, or has no program run yet?";
+
 /// What a command over a store works with.
 pub(super) struct Tool {
     pub(super) db: Database,
@@ -102,8 +105,7 @@ pub(super) async fn execute_for_tests(tool: &Tool, words: &[&str]) -> Outcome {
 
 async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
     if !tool.db.is_registered() && !matches!(command, StoreCommand::Backup(_)) {
-        let detail = "the store has none of this program's entities: is it another's, or has no program run yet?";
-        return Err(Error::unsupported(detail));
+        return Err(Error::unsupported(UNKNOWN));
     }
     match command {
         StoreCommand::Plan(words) => report::plan(tool, words.check).await,

@@ -1,10 +1,10 @@
 //! Whether a store has taken a plan already: on record, or by rows of the versions that it makes. Nothing is written.
 
-use super::{super::outcome::Failure, address::Address, entities, words::Place};
-use crate::{Database, Result, cli::Model};
+use super::{super::outcome::Failure, UNKNOWN, address::Address, entities, words::Place};
+use crate::{Database, Result, cli::Model, format::Format};
 
-/// Why the plan may not change any more, as far as this store goes; none if it may.
-/// Cost: a few requests, and one per 1,000 rows of the entities' tables.
+/// Why the plan may not change any more, as far as this store goes; none if it may. `made` are the formats that it makes.
+/// Cost: a few requests, and one per 1,000 rows of the tables that these are kept in.
 ///
 /// # Errors
 ///
@@ -13,31 +13,33 @@ pub(in crate::cli) fn has_taken(
     models: &[Model],
     place: &Place,
     plan: &str,
-    versions: &[(String, u32)],
+    made: &[Format],
 ) -> std::result::Result<Option<String>, Failure> {
     let address = Address::of(place)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let found = runtime.block_on(async {
         let db = address.open(place, entities(models), true).await?;
-        let found = taken(&db, plan, versions).await;
+        let found = match db.is_registered() {
+            true => taken(&db, plan, made).await,
+            false => Ok(Some(UNKNOWN.to_owned())),
+        };
         let closed = db.close().await;
         found.and_then(|found| closed.map(|()| found))
     });
-    let how = "a further change is a plan of its own: run `cargo tablemodel diff` without `--amend`";
-    Ok(found?.map(|what| format!("{what}: {how}")))
+    Ok(found?)
 }
 
-async fn taken(db: &Database, plan: &str, versions: &[(String, u32)]) -> Result<Option<String>> {
+async fn taken(db: &Database, plan: &str, made: &[Format]) -> Result<Option<String>> {
+    let how = "a further change is a plan of its own: run `cargo tablemodel diff` without `--amend`";
     if let Some(applied) = db.migrations().plans().await?.into_iter().find(|applied| applied.id == plan) {
         let is = if applied.finished.is_some() { "was applied" } else { "is being applied" };
-        return Ok(Some(format!("plan {plan} {is} to this store, which keeps its fingerprint")));
+        return Ok(Some(format!("plan {plan} {is} to this store, which keeps its fingerprint: {how}")));
     }
-    for schema in db.model().iter().copied() {
-        for (entity, version) in versions.iter().filter(|(entity, _)| entity == schema.entity_type) {
-            let discriminator = format!("{entity}@{version}");
-            if db.sample(schema, 1).await?.contains_key(&discriminator) {
-                return Ok(Some(format!("this store has rows of `{discriminator}`, which plan {plan} makes")));
-            }
+    // By the lock, not by the model: rows of a form that an entity moves to stand in its table before the store keeps the entity there.
+    for format in made {
+        let discriminator = format.discriminator();
+        if db.has_rows_of(&format.table, &discriminator).await? {
+            return Ok(Some(format!("this store has rows of `{discriminator}`, which plan {plan} makes: {how}")));
         }
     }
     Ok(None)

@@ -66,6 +66,24 @@ fn a_source_that_is_stored_otherwise_gives_its_holders_a_version() {
     assert_eq!(folder.files(), before);
 }
 
+release!(maybe, Option<u8>, 1);
+
+#[test]
+fn a_source_whose_copied_property_must_be_there_now_gives_its_holders_a_version() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<maybe::Model>("init"), 0);
+    let outcome = folder.answer::<numbered::Model>(&["diff"]);
+    let told = outcome.lines.join("\n");
+    assert_eq!(outcome.code, 0, "{told}");
+    assert!(told.contains("entity Member 1 -> 2") && told.contains("it copies Team.Colours"), "{told}");
+
+    let folder = Folder::new();
+    assert_eq!(folder.run::<numbered::Model>("init"), 0);
+    let outcome = folder.answer::<maybe::Model>(&["diff"]);
+    let told = outcome.lines.join("\n");
+    assert!(outcome.code == 0 && told.contains("entity Team 1 -> 2") && !told.contains("entity Member"), "{told}");
+}
+
 /// The members at other keys.
 mod moved {
     use super::numbered::{Card, Team};

@@ -1,9 +1,9 @@
 //! A changed key: `diff` names the way, and what it writes is what a move takes.
 
-use super::{Folder, first};
+use super::{Folder, first, store::within};
 use crate::{
     cli::{
-        outcome::{DONE, Outcome},
+        outcome::{DONE, DRIFTED, Outcome},
         store::{Tool, execute_for_tests},
     },
     prelude::*,
@@ -96,6 +96,33 @@ mod staying {
     pub(super) enum Model {
         Thing(Thing),
     }
+}
+
+/// Its rows are shadows yet: the store keeps the entity in its old form, in another table.
+#[test]
+fn a_plan_of_a_move_that_a_store_has_begun_is_left_as_it_is() {
+    type Moved = super::golden::moved::Model;
+    let folder = Folder::new();
+    assert_eq!(folder.run::<staying::Model>("init"), 0);
+    assert_eq!(folder.run::<Moved>("diff --name keys"), 0);
+    let path = folder.path("things.tablemodel");
+    let amend = || folder.answer::<Moved>(&["diff", "--amend", "--store", path.to_str().unwrap()]);
+    within(async {
+        let db = Database::open::<staying::Model>(&path).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.insert(&staying::Thing { p: "a".into(), id: 1 }).await.unwrap();
+        db.close().await.unwrap();
+    });
+    let outcome = amend();
+    assert_eq!(outcome.code, DONE, "{:?}", outcome.lines);
+    within(async {
+        let db = Database::open::<Moved>(&path).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.migrations().apply().await.unwrap();
+        db.close().await.unwrap();
+    });
+    let outcome = amend();
+    assert!(outcome.code == DRIFTED && outcome.lines[0].contains("rows of `Thing@2`"), "{:?}", outcome.lines);
 }
 
 #[tokio::test]

@@ -51,6 +51,52 @@ fn a_field_that_says_what_it_was_needs_neither_a_flag_nor_an_answer() {
     assert!(!folder.path("tablemodel/migrations/0002_change.toml").exists());
 }
 
+/// A release whose index and list are of a property of this name, which may say what it was, beside these.
+macro_rules! mailed {
+    ($name:ident, $mail:ident $(was $was:literal)?, $row:literal, $list:literal $(, $more:ident)*) => {
+        mod $name {
+            use crate::prelude::*;
+
+            #[derive(TableEntity)]
+            #[table(name = "Stock", entity_type = "Item", partition = "{shelf}", row = "{id:06}", crate = "crate")]
+            #[table(index(by_mail, row = $row), index(by_shelf, row = "shelf_{shelf}_{id:06}"), list(mails, row = $list))]
+            pub(super) struct Item {
+                shelf: String,
+                id: u32,
+                $(#[table(was = $was)])?
+                $mail: String,
+                $($more: Option<String>),*
+            }
+
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(super) enum Model {
+                Item(Item),
+            }
+        }
+    };
+}
+
+mailed!(mail, mail, "mail_{mail}_{id:06}", "mails_{mail}");
+mailed!(email, email, "mail_{email}_{id:06}", "mails_{email}", phone);
+mailed!(said, email was "Mail", "mail_{email}_{id:06}", "mails_{email}", phone);
+
+#[test]
+fn a_rename_that_an_index_is_made_of_is_to_be_written_on_the_field() {
+    let begun = || {
+        let folder = Folder::new();
+        assert_eq!(folder.run::<mail::Model>("init"), 0);
+        folder
+    };
+    let told = begun().answer::<email::Model>(&["diff", "--rename", "Mail=Email"]).lines.join("\n");
+    assert!(told.contains("next: write `was = \"Mail\"` on `") && told.contains("::email::Item::email`"), "{told}");
+    assert!(told.contains("rows of version 1 ") && told.contains("without it `by_mail`, `mails` may be"), "{told}");
+    let outcome = begun().answer::<said::Model>(&["diff"]);
+    assert!(outcome.code == 0 && !outcome.lines.iter().any(|line| line.contains("was =")), "{:?}", outcome.lines);
+    let other = Folder::begun().answer::<super::second::Model>(&["diff", "--rename", "Qty=Quantity"]);
+    assert!(other.code == 0 && !other.lines.iter().any(|line| line.contains("was =")), "{:?}", other.lines);
+}
+
 #[test]
 fn a_flag_may_say_the_same_once_more_and_nothing_else() {
     let folder = Folder::begun();

@@ -44,6 +44,7 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         let index = index("i_{Id:u32}", &["cover keys", "when B"]);
         format!("property B Edm.Boolean {how}as bool\n{index}")
     };
+    let counted = |how: &str| format!("property B Edm.Boolean {how}as bool\n{aggregate}\naggregate Dep.N when B");
     let made = |of: &str, to: &str, there| {
         let aggregate = aggregate.replace("count", of);
         let [from, to] = ["Int32 as u8", to].map(|stored| format!("property A Edm.{stored}\n{aggregate}"));
@@ -96,6 +97,13 @@ fn cases() -> Vec<(String, String, Found, Found)> {
         case(INDEX, &keys(&["cover keys", "unique"]), vec![(TM406, Backfill)], vec![(TM406, LazySafe)]),
         case(INDEX, &keys(&["cover keys", "when A"]), vec![(TM407, Backfill)], vec![(TM407, Backfill)]),
         case(&asked("nullable "), &asked(""), vec![(TM106, Rewrite), (TM407, Backfill)], vec![(TM105, LazySafe)]),
+        case(&counted("nullable "), &counted(""), vec![(TM106, Rewrite), (TM403, Backfill)], vec![(TM105, LazySafe)]),
+        case(
+            &counted("nullable "),
+            &counted("default "),
+            vec![(TM105, LazySafe), (TM403, Backfill)],
+            vec![(TM105, LazySafe)],
+        ),
         case("", "wide", vec![(TM501, LazySafe)], vec![(TM501, Rewrite)]),
         case("", "property A Edm.Int32 chunked as u8", vec![(TM501, LazySafe)], vec![(TM501, Rewrite)]),
         case("", "property A Edm.String as blob", vec![(TM502, Rewrite)], vec![(TM502, Rewrite)]),

@@ -190,3 +190,29 @@ fn a_frozen_struct_says_what_ties_it_whole_or_not_at_all() {
         assert!(alone(&less), "{tie}");
     }
 }
+
+/// Its own property stays what it was; what the target calls the one that it tells is the target's to change.
+#[test]
+fn a_frozen_struct_names_the_keys_of_others_as_they_are_called_now() {
+    const LENGTH: usize = facts_length(tied::Member::SCHEMA);
+    let now = Format::of(tied::Member::SCHEMA).unwrap().lines();
+    let locked = |from: &str, to: &str| {
+        let mut lines: Vec<String> = now.iter().map(|line| line.replace(from, to)).collect();
+        lines.sort_unstable();
+        assert_ne!(lines, now);
+        lines
+    };
+    let gate = |is_frozen: bool, lines: &[String]| {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let gate = || gate::<LENGTH>(tied::Member::SCHEMA, is_frozen, 1, Some(&lines), 0);
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(gate));
+        panic.map_err(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
+    };
+    for of in ["aggregate Team.Members key ", "copy shirt key "] {
+        let called = locked(&format!("{of}Name"), &format!("{of}Called"));
+        assert_eq!(gate(true, &called), Ok(()), "{of}");
+        assert!(gate(false, &called).unwrap_err().contains(&format!("  - {of}Called = Team\n  + {of}Name = Team\n")));
+        let others = locked(&format!("{of}Name = Team"), &format!("{of}Called = City"));
+        assert!(gate(true, &others).is_err(), "{of}");
+    }
+}
