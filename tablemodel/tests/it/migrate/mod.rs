@@ -18,6 +18,7 @@ mod layouts;
 mod leases;
 mod many;
 mod recopied;
+mod recounted;
 mod redefined;
 mod replaced;
 mod resharded;
