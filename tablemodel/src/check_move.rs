@@ -90,7 +90,7 @@ const fn check_aggregates(old: &EntitySchema, new: &EntitySchema) {
     let mut rest = new.aggregates;
     while let [aggregate, tail @ ..] = rest {
         if let Some(before) = aggregate_of(old.aggregates, aggregate)
-            && !before.function.is_as(aggregate.function)
+            && (!before.function.is_as(aggregate.function) || aggregate.otherwise_in(new, old).is_some())
         {
             let remedy = "` is another in its new form: a move takes it along as it is";
             fail(&["what `", new.entity_type, "` adds to `", aggregate.name, remedy])

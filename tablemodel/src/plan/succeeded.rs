@@ -6,6 +6,14 @@ use tablemodel_store::EdmType;
 
 use crate::schema::{AggregateSchema, EntitySchema, FieldSchema, Function, PropertySchema, same};
 
+/// What the cell of an aggregate says. One cell serves all that is kept under one name: whoever reads it must find what it looks for.
+enum Outcome {
+    Whole,
+    Float,
+    /// The least or greatest value.
+    First,
+}
+
 impl AggregateSchema {
     /// What the older version keeps otherwise, if its rows would be taken for others than they are: in words.
     pub(crate) const fn otherwise_in(&self, own: &EntitySchema, older: &EntitySchema) -> Option<&'static str> {
@@ -23,16 +31,29 @@ impl AggregateSchema {
         if self.is_sharded() != other.is_sharded() {
             return Some("in another number of cells");
         }
-        // Where only one of them ranks its sources, they are two aggregates, each with rows of its own.
-        if self.is_extreme() && other.is_extreme() && !self.function.is_as(other.function) {
+        if self.outcome(own) as u8 != other.outcome(older) as u8 {
+            return Some("with values of another type");
+        }
+        if !self.is_extreme() {
+            return None;
+        }
+        if !self.function.is_as(other.function) {
             return Some("from the other end of the order");
         }
         let (Some(now), Some(before)) = (value_of(own, self.function), value_of(older, other.function)) else {
             return None;
         };
-        let is_ranked = self.is_extreme() && other.is_extreme();
-        let is_alike = are_values_alike(is_ranked, (now.edm, now.codec), (before.edm, before.codec));
+        let is_alike = are_values_alike(true, (now.edm, now.codec), (before.edm, before.codec));
         if is_alike { None } else { Some("with values of another type") }
+    }
+
+    /// What its cell says.
+    const fn outcome(&self, schema: &EntitySchema) -> Outcome {
+        match value_of(schema, self.function) {
+            _ if self.is_extreme() => Outcome::First,
+            Some(value) if is_float(value.edm) => Outcome::Float,
+            _ => Outcome::Whole,
+        }
     }
 }
 

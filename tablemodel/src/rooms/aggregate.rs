@@ -82,14 +82,14 @@ enum Sum {
 }
 
 impl Term {
-    /// What this value of this codec adds; none of what cannot be added.
+    /// What this value of this codec adds; none of what cannot be added. Where sources are counted, it is what one of them is kept
+    /// with: 1, or what it added as of an older version that summed.
     fn of(function: Function, value: ValueRef<'_>, codec: &str) -> Option<Self> {
         match (function, value) {
-            (Function::Count, _) => Some(Self::Int(1)),
-            (Function::Sum(_), ValueRef::Int32(value)) => Some(Self::Int(value.into())),
-            (Function::Sum(_), ValueRef::Int64(value)) => Some(Self::Int(value)),
+            (Function::Count | Function::Sum(_), ValueRef::Int32(value)) => Some(Self::Int(value.into())),
+            (Function::Count | Function::Sum(_), ValueRef::Int64(value)) => Some(Self::Int(value)),
             (Function::Sum(_), ValueRef::Double(value)) => Some(Self::Float(value)).filter(|_| value.is_finite()),
-            (Function::Sum(_), _) => None,
+            (Function::Count | Function::Sum(_), _) => None,
             (Function::Min(_), value) => Rank::of(value, codec, false).map(Self::Rank),
             (Function::Max(_), value) => Rank::of(value, codec, true).map(Self::Rank),
         }

@@ -202,7 +202,8 @@ impl BatchPlan {
         let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
         let live = live.into_iter().map(|(code, _)| code).min();
         if !known.contains_key(&prefix) {
-            if cell.as_ref().is_some_and(|cell| gone.iter().any(|(code, _)| *code == cell.code)) {
+            let is_behind = |cell: &Rank| live.as_ref().is_none_or(|live| *live > cell.code);
+            if cell.as_ref().is_some_and(|cell| is_behind(cell) && gone.iter().any(|(code, _)| *code == cell.code)) {
                 let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
                 return Err(Error::new(ErrorKind::Unavailable, detail));
             }

@@ -43,7 +43,8 @@ impl Edit {
             return Ok(None);
         }
         let first = self.into.total(cell.as_ref())?.rank(lost);
-        Ok((first.as_ref() == Some(lost)).then(|| self.into.prefix()))
+        let stays = self.loss == self.gain;
+        Ok((first.as_ref() == Some(lost) && !stays).then(|| self.into.prefix()))
     }
 }
 
@@ -60,7 +61,8 @@ fn beside(image: &Image) -> impl Iterator<Item = (usize, &'static AggregateSchem
 
 /// What changes in aggregates beside an entity when it was `old` and is `new`; `state` tells of an aggregate, by its number
 /// in the latest schema, how far it is built. One that is not complete is told of a source that only moves in its partition too: who
-/// counts the sources meanwhile may have met it at both keys, or at neither.
+/// counts the sources meanwhile may have met it at both keys, or at neither. So is one that ranks them: who reads, page by page, which
+/// comes next may meet it at neither.
 pub(crate) fn edits(
     old: Option<&Image>,
     new: Option<&Image>,
@@ -73,7 +75,7 @@ pub(crate) fn edits(
     let (earlier, later) = (kept(old), kept(new));
     let only_earlier = earlier.iter().filter(|(at, _)| later.iter().all(|(other, _)| at != other));
     let mut edits = Vec::new();
-    for (position, _) in later.iter().chain(only_earlier) {
+    for (position, aggregate) in later.iter().chain(only_earlier) {
         let of = |all: &[(usize, &'static AggregateSchema)], image: Option<&Image>| {
             let own = all.iter().find(|(at, _)| at == position).zip(image);
             own.map(|((_, aggregate), image)| term(image, aggregate)).transpose().map(Option::flatten)
@@ -85,7 +87,7 @@ pub(crate) fn edits(
         let before = if is_aside { None } else { before? };
         let spoils = state(*position) == IndexState::DeleteOnly;
         let is_counted = state(*position) == IndexState::Readable;
-        let is_read = moves && !is_counted;
+        let is_read = moves && (!is_counted || aggregate.is_extreme());
         match (before, after) {
             (None, None) => {}
             (Some((into, loss)), Some((other, gain))) if into.is(&other) => {

@@ -19,6 +19,7 @@ mod leases;
 mod many;
 mod narrowed;
 mod recopied;
+mod recounted;
 mod redefined;
 mod replaced;
 mod resharded;

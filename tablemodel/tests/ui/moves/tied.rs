@@ -27,6 +27,8 @@ struct Group {
     text: String,
     #[table(aggregate)]
     things: i64,
+    #[table(aggregate)]
+    sizes: f64,
 }
 
 #[derive(Projection)]
@@ -142,6 +144,28 @@ struct Summed {
     size: i64,
 }
 upgrade!(OldCounted => Summed);
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Thing", frozen, partition = "{p}", row = "{id}")]
+#[table(sum(Group, key(name = name), of = size, into = sizes))]
+struct OldWhole {
+    p: String,
+    id: u32,
+    name: String,
+    size: i64,
+}
+
+/// The same total, of floats.
+#[derive(TableEntity)]
+#[table(name = "Others", entity_type = "Thing", version = 2, moved_from = OldWhole, partition = "{p}", row = "t_{id}")]
+#[table(sum(Group, key(name = name), of = size, into = sizes))]
+struct Broken {
+    p: String,
+    id: u32,
+    name: String,
+    size: f64,
+}
+upgrade!(OldWhole => Broken);
 
 #[derive(TableEntity)]
 #[table(name = "Others", entity_type = "Thing", version = 2, moved_from = Old, partition = "{p}", row = "t_{id}")]

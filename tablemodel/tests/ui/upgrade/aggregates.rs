@@ -12,6 +12,8 @@ struct Shop {
     largest: Option<u64>,
     #[table(aggregate)]
     total: f64,
+    #[table(aggregate)]
+    sales: i64,
 }
 
 /// The shop as it was.
@@ -68,6 +70,24 @@ versions!(
     Broken(table(sum(Shop, key(name = shop), of = price, into = total))),
     i32,
     f64
+);
+versions!(
+    Counted(table(count(Shop, key(name = shop), into = total))),
+    Summed(table(sum(Shop, key(name = shop), of = price, into = total))),
+    f64,
+    f64
+);
+versions!(
+    Ranked(table(max(Shop, key(name = shop), of = price, into = sales))),
+    Added(table(sum(Shop, key(name = shop), of = price, into = sales))),
+    u32,
+    u32
+);
+versions!(
+    Many(table(count(Shop, key(name = shop), into = best))),
+    First(table(min(Shop, key(name = shop), of = price, into = best))),
+    u32,
+    u32
 );
 versions!(
     InOne(table(count(OldShop, key(name = shop), into = count))),
