@@ -261,9 +261,9 @@ pub(crate) fn carry(image: &mut Image, copy: &CopySchema, old: &Image) -> Result
     Ok(())
 }
 
-/// Whether the copy says something: of a source that there is, or was.
+/// Whether the copy says something: of a source that there is, or was and is kept. The number of a tombstone says nothing.
 pub(crate) fn is_filled(image: &Image, copy: &CopySchema) -> bool {
-    image.fields.get(copy.stored(COPIED_SEQUENCE).as_str()).is_some()
+    matches!(image.fields.get(copy.stored(COPIED_SEQUENCE).as_str()), Some(ValueRef::Int64(1..)))
 }
 
 fn clear(image: &mut Image, copy: &CopySchema) {

@@ -129,6 +129,7 @@ async fn touch_one(db: &Database, id: &str, target: Target, key: &RowKey, worker
 async fn write_again(db: &Database, target: Target, key: &RowKey, workers: &Workers) -> Result<bool> {
     let schema = target.schema;
     let registered = db.registered(schema)?;
+    let mut lacking = None;
     for attempt in 0..ATTEMPTS {
         // Across a network the others would wait for all that it waits for.
         let turn = workers.turn(attempt >= BESIDE && !db.0.capabilities.may_lose_reply).await;
@@ -139,14 +140,16 @@ async fn write_again(db: &Database, target: Target, key: &RowKey, workers: &Work
         match written {
             Ok(()) => return Ok(true),
             Err(error) => match error.kind() {
-                ErrorKind::Conflict { .. } | ErrorKind::NotFound | ErrorKind::OutcomeUnknown => {}
+                // It has gone, as is seen next; or it is there, and a source that it must copy is not.
+                ErrorKind::NotFound => lacking = Some(error),
+                ErrorKind::Conflict { .. } | ErrorKind::OutcomeUnknown => lacking = None,
                 ErrorKind::Unavailable if attempt + 1 < ATTEMPTS => db.pause(attempt).await,
                 _ => return Err(error),
             },
         }
     }
-    let detail = "the entity keeps changing, or the store is busy";
-    Err(Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone()))
+    let restless = || Error::new(ErrorKind::Unavailable, "the entity keeps changing, or the store is busy");
+    Err(lacking.unwrap_or_else(|| restless().of(schema.entity_type).at_key(key.clone())))
 }
 
 async fn write_as_new(db: &Database, schema: &'static EntitySchema, old: Group) -> Result<()> {

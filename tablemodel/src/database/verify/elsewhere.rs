@@ -31,7 +31,7 @@ use crate::{
         system,
     },
     rooms::{copy, rekey::is_reserved, unique},
-    schema::EntitySchema,
+    schema::{CopySchema, EntitySchema},
 };
 
 /// Rows of other partitions read at the same time.
@@ -278,9 +278,19 @@ impl Database {
             if setting.of(holder.schema.indexes.len() + at) < least {
                 continue;
             }
-            let Some(source) = copy::source(holder, copy)? else { continue };
+            // While it is built, what has none is told by the migration.
+            let is_unfilled = setting.copies(holder.schema, at) && !copy.optional && !copy::is_filled(holder, copy);
+            let Some(source) = copy::source(holder, copy)? else {
+                match is_unfilled {
+                    true => return Ok(Some(unfilled(holder, copy))),
+                    false => continue,
+                }
+            };
             let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
             let of_source = row.clone().filter(|row| is_primary(source.schema, row));
+            if is_unfilled && of_source.is_none() {
+                return Ok(Some(unfilled(holder, copy)));
+            }
             if of_source.is_some_and(|row| readable(source.schema, &row.into()).is_err()) {
                 continue; // reported where it stands
             }
@@ -356,5 +366,19 @@ impl Database {
                 None => return Ok(false),
             }
         }
+    }
+}
+
+/// That a copy which must be says nothing, and there is no source that would fill it: the entity cannot be read.
+fn unfilled(holder: &Image, copy: &CopySchema) -> Violation {
+    Violation {
+        table: holder.schema.table.to_owned(),
+        key: holder.key.clone(),
+        kind: ViolationKind::Corrupt,
+        detail: format!(
+            "it must have its copy `{}`, which is empty, and its {} is not there",
+            copy.name, copy.source_type
+        ),
+        mend: Mend::No,
     }
 }

@@ -1,8 +1,9 @@
-//! Copies that a release has otherwise than the one before: what it copies no more is not kept.
+//! Copies that a release has otherwise than the one before: what it copies no more is not kept, and what it must have is there, or is
+//! missed.
 
 use std::time::Duration;
 
-use tablemodel::{Consistency, prelude::*, testing::TestDatabase};
+use tablemodel::{Consistency, ErrorKind, ViolationKind, prelude::*, testing::TestDatabase};
 
 use super::{MODES, all_rows, assert_clean, next, store_of};
 
@@ -132,6 +133,36 @@ mod third {
     }
 }
 
+/// The copy is a must.
+mod must {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::MemberV1;
+    pub(super) use super::first::{Shirt, Team};
+
+    #[derive(TableEntity)]
+    #[table(name = "Members", version = 2, previous = MemberV1, partition = "{club}", row = "m_{id:04}")]
+    pub(super) struct Member {
+        pub(super) club: String,
+        pub(super) id: u32,
+        pub(super) team: String,
+        #[table(copy_of(Team, key(name = team)))]
+        pub(super) shirt: Shirt,
+    }
+
+    impl Upgrade<MemberV1> for Member {
+        fn upgrade(MemberV1 { club, id, team }: MemberV1) -> Result<Self, UpgradeError> {
+            Ok(Self { club, id, team, shirt: Shirt { colour: String::new(), city: String::new() } })
+        }
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Team(Team),
+        Member(Member),
+    }
+}
+
 fn team(name: &str) -> first::Team {
     first::Team { name: name.into(), colour: name.to_uppercase(), city: "Oslo".into() }
 }
@@ -174,5 +205,32 @@ async fn what_a_release_copied_no_more_is_not_taken_for_what_the_source_says_by_
         let whole = first::Shirt { colour: "RED".into(), city: "Rome".into() };
         assert_eq!(shirt().await, Some(whole), "{mode:?}");
         assert_clean(&db, &format!("{mode:?}: with cities again")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_copy_that_becomes_a_must_is_missed_where_its_source_is_gone_until_that_is_there() {
+    for mode in MODES {
+        let store = filled(mode).await;
+        let blue = first::Team::find().name("blue").one(&*store).await.expect("read").expect("there");
+        store.delete(blue).await.expect("it is let go of");
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<must::Model>(&store).await;
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(!applied.is_complete() && applied.failed == 1, "{mode:?}: {applied:?}");
+        let failures = db.migrations().failures().await.expect("told");
+        assert!(failures[0].error.contains("there is no Team"), "{mode:?}: {failures:?}");
+        let unread = must::Member::find().club("c").id(7).one(&db).await.err().expect("it has no shirt");
+        assert_eq!(unread.kind(), &ErrorKind::Corrupt, "{mode:?}: {unread}");
+        let found = db.verify().await.expect("verify runs").violations;
+        assert!(found.len() == 1 && found[0].kind == ViolationKind::Corrupt, "{mode:?}: {found:?}");
+        assert_eq!(found[0].key.row, "m_0007", "{mode:?}");
+
+        db.insert(&team("blue")).await.expect("written");
+        assert_eq!(db.migrations().retry_failures().await.expect("tried again"), 0, "{mode:?}");
+        assert!(db.migrations().apply().await.expect("applied").is_complete(), "{mode:?}");
+        let member = must::Member::find().club("c").id(7).one(&db).await.expect("read").expect("there");
+        assert_eq!(member.shirt, first::Shirt { colour: "BLUE".into(), city: "Oslo".into() }, "{mode:?}");
+        assert_clean(&db, &format!("{mode:?}")).await;
     }
 }
