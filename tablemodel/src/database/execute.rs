@@ -240,9 +240,7 @@ impl<'a> Run<'a> {
             self.put_lists(std::iter::once(&*plan).chain(&*follows)).await?;
             #[cfg(feature = "blob")]
             self.check_uploaded().await?;
-            if !plan.outgoing.is_empty() {
-                self.db.mark_dirty(self.registered.schema, self.partition).await?;
-            }
+            self.mark(changes, plan).await?;
             if let Some(next) = self.take_claims(plan).await? {
                 self.held.clear();
                 match next {
@@ -278,6 +276,14 @@ impl<'a> Run<'a> {
             return Ok(outcomes.into_iter().take(changes.len()).collect());
         }
         Err(self.exhausted())
+    }
+
+    /// Sees to it that relays find what the batch leaves to them: outbox rows, or the intent of an entity that leaves.
+    async fn mark(&self, changes: &[Change], plan: &BatchPlan) -> Result<()> {
+        if plan.outgoing.is_empty() && !changes.iter().any(|change| matches!(change, Change::Leave { .. })) {
+            return Ok(());
+        }
+        self.db.mark_dirty(self.registered.schema, self.partition).await
     }
 
     /// The states of indexes that an attempt is planned on, held until it is over.

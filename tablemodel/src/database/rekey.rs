@@ -58,7 +58,7 @@ impl Database {
     /// # Errors
     ///
     /// `AlreadyExists` if an entity has the new key, `UniqueViolation`, `Conflict` if another wrote it meanwhile,
-    /// `NotFound` if it is gone, `Restricted` while another entity keeps a copy which forbids it, `Unsupported` where one entity follows both
+    /// `NotFound` if it is gone, `KeyTooLong` where the keys have no room for what a move notes, `Restricted` while another entity keeps a copy which forbids it, `Unsupported` where one entity follows both
     /// keys, or where a blob that the program does not know would be left behind, `Unavailable` if another entity is on its way to the key: it is then at its old key and
     /// `entity` as the caller left it. `OutcomeUnknown` where it is decided that it moves, and a relay finishes it, or
     /// where a reply was lost.
@@ -164,7 +164,7 @@ impl Database {
     }
 
     /// As [`Database::mark_dirty`], also for a model that has no rows elsewhere, and therefore no table of markers yet.
-    async fn mark_moving(&self, schema: &'static EntitySchema, partition: &str) -> Result<()> {
+    pub(super) async fn mark_moving(&self, schema: &'static EntitySchema, partition: &str) -> Result<()> {
         match self.mark_dirty(schema, partition).await {
             Err(error) if *error.kind() == ErrorKind::NotFound => {
                 self.create_missing(&self.dirty_table()).await?;

@@ -10,10 +10,10 @@ mod target;
 use std::borrow::Cow;
 
 use serde_json::Value as Json;
-use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, ValueRef};
+use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, ValueRef, limits, size};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     plan::{
         entries::{Away, Entry},
         image::Image,
@@ -223,6 +223,20 @@ pub(crate) fn look_again(intents: &mut Vec<Intent>, owner: String, sequence: i64
 /// The row key of the marker of a partition whose outbox holds rows.
 pub(crate) fn marker_row(table: &str, partition: &str) -> String {
     format!("{table}|{partition}")
+}
+
+/// That what is noted of an entity, at this row key beside it, and the marker that leads there, have keys that a store takes.
+pub(crate) fn check_keys(schema: &EntitySchema, (partition, row): (&str, &str), noted: &str, what: &str) -> Result<()> {
+    let too_long = |key: &str| size::utf16_len(key).checked_sub(limits::MAX_KEY_CHARS).filter(|over| *over > 0);
+    let (over, which) = match (too_long(&marker_row(schema.table, partition)), too_long(noted)) {
+        (Some(over), _) => (over, "partition"),
+        (_, Some(over)) => (over, "row"),
+        (None, None) => return Ok(()),
+    };
+    let detail = format!(
+        "{what} is noted under its keys, and its {which} key is {over} characters too long for that: shorten it"
+    );
+    Err(Error::new(ErrorKind::KeyTooLong, detail).of(schema.entity_type).at_key(RowKey::new(partition, row)))
 }
 
 impl Intent {

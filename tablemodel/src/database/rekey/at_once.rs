@@ -13,7 +13,7 @@ use crate::{
         since::Since,
         write::no_row,
     },
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     plan::{batch::BatchPlan, change::Change, group::Group, image::Image, join::join},
 };
 
@@ -92,6 +92,8 @@ impl Database {
                     let arrived = arriving.after_failure(error, &second, &then).await;
                     match (left, arrived) {
                         (Err(_), arrived) => arrived,
+                        // Only who arrives claims values: that another has one is no guess.
+                        (_, Err(error)) if matches!(error.kind(), ErrorKind::UniqueViolation { .. }) => Err(error),
                         (left, Err(_)) => left,
                         (left, arrived) => left.and_then(|left| Ok(left.or(arrived?))),
                     }

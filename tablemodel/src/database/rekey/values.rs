@@ -1,6 +1,6 @@
 //! The unique values of an entity that moves: their claims name the old key, and go over to the new one.
 
-use tablemodel_store::{Action, Batch, Condition, RowKey};
+use tablemodel_store::{Action, Batch, Condition, Row, RowKey};
 
 use crate::{
     database::{Database, calls::ATTEMPTS, claims::CLAIM_TIME, outbox::later, since::Since},
@@ -12,7 +12,7 @@ use crate::{
         outbox::{AwayKey, AwayRow},
     },
     rooms::{rekey::Move, unique},
-    schema::IndexSchema,
+    schema::{EntitySchema, IndexSchema},
 };
 
 impl Database {
@@ -41,8 +41,13 @@ impl Database {
         let table = self.table_name(away.row.away.table);
         for attempt in 0..ATTEMPTS {
             let Some(row) = self.get_row(&table, key).await? else { return Ok(true) };
-            if unique::read(index, &row).is_none_or(|claim| claim.owner != moving.from) {
-                return Ok(true);
+            let owner = unique::read(index, &row).map(|claim| claim.owner);
+            let Some(owner) = owner.filter(|owner| *owner != moving.to.key) else { return Ok(true) };
+            if owner != moving.from {
+                match self.is_on_its_way(moving.to.schema, &table, &row, &owner).await? {
+                    true => continue,
+                    false => return Ok(true),
+                }
             }
             // Read after the claim: once the intent is gone, the old key may have another life, and its claim is that one's.
             if self.intent(moving.to.schema, &moving.intent_key()).await?.is_none() {
@@ -58,6 +63,23 @@ impl Database {
             }
         }
         Err(Error::new(ErrorKind::Unavailable, "the claim of a unique value keeps changing").at_key(key.clone()))
+    }
+
+    /// Whether the claim, which was this owner's, may be another's by now: that of an entity that moves on before its first move is
+    /// over still names the first key. Such a move is finished here.
+    async fn is_on_its_way(
+        &self,
+        schema: &'static EntitySchema,
+        table: &str,
+        claim: &Row,
+        owner: &RowKey,
+    ) -> Result<bool> {
+        if self.finish_moves_of(schema, owner).await? {
+            return Ok(true);
+        }
+        // Read after the intents: another may have finished the move since the claim was read.
+        let there = self.get_row(table, &claim.key).await?;
+        Ok(there.is_some_and(|there| there.etag != claim.etag))
     }
 }
 

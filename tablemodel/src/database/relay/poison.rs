@@ -19,7 +19,7 @@ pub struct Poisoned {
     pub table: String,
     /// The outbox row.
     pub row: RowKey,
-    /// The entity that changed.
+    /// The entity that changed; of one that has left its key and could not arrive, the key to which it moves.
     pub entity: RowKey,
     /// How often it was tried.
     pub attempts: i32,
@@ -45,10 +45,9 @@ impl Relay {
             for row in dirty.rows {
                 let progress = Progress::of(&row);
                 let Some(error) = progress.poison else { continue };
-                let owner = system::owner_row(&row.properties).unwrap_or_default();
                 poisoned.push(Poisoned {
                     table: dirty.table.clone(),
-                    entity: RowKey::new(dirty.partition.clone(), owner),
+                    entity: entity(&row),
                     row: row.key,
                     attempts: progress.attempts,
                     error,
@@ -100,4 +99,13 @@ impl Relay {
             }
         }
     }
+}
+
+/// The entity of an outbox row, which stands in its partition; or of an intent, which names the new key.
+fn entity(row: &Row) -> RowKey {
+    let moved = system::owner(row).filter(|_| row.key.row.starts_with(INTENT));
+    moved.unwrap_or_else(|| {
+        let owner = system::owner_row(&row.properties).unwrap_or_default();
+        RowKey::new(row.key.partition.clone(), owner)
+    })
 }

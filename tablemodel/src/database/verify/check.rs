@@ -61,7 +61,7 @@ pub(super) struct Check {
     pub(super) guests: Vec<Guest>,
     /// Entities that have copies.
     pub(super) holders: Vec<(Image, i64)>,
-    /// Outbox rows.
+    /// Outbox rows, and the intents of moves.
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
     pub(super) dead: Vec<(&'static EntitySchema, Row)>,
@@ -129,8 +129,8 @@ impl Check {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }
-                (RowKind::Derived { .. }, Some(_), _) if row.key.row.starts_with(INTENT) => {
-                    check.intent(parts.with(row));
+                (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(INTENT) => {
+                    check.intent(schema, parts.with(row));
                 }
                 (RowKind::Derived { name, version, .. }, _, Some(schema)) => {
                     let index = schema.derived_position_by(name, version);
@@ -247,10 +247,13 @@ impl Check {
     }
 
     /// The intent of a move: until it is over, its entity stands there alone.
-    fn intent(&mut self, rows: Group) {
-        self.pending += 1;
-        if let Err(torn) = part::settled(rows) {
-            self.report(torn.key, ViolationKind::Corrupt, torn.detail.into_owned(), Mend::No);
+    fn intent(&mut self, schema: &'static EntitySchema, rows: Group) {
+        match part::settled(rows) {
+            Ok(rows) => self.outbox.push((schema, rows.head)),
+            Err(torn) => {
+                self.pending += 1;
+                self.report(torn.key, ViolationKind::Corrupt, torn.detail.into_owned(), Mend::No);
+            }
         }
     }
 

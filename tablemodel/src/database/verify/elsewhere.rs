@@ -38,6 +38,8 @@ use crate::{
 const CONCURRENT_READS: usize = 16;
 /// Rows collected before they are looked at: an index partition may be of any size.
 const CHUNK: usize = 1_024;
+/// Moves that one entity may have made, one after the other, before the first of them is over.
+const MOVES: usize = 8;
 
 impl Database {
     /// Checks what the partition wants of others, and what it holds for others.
@@ -85,7 +87,11 @@ impl Database {
             }
             check.pending += 1;
             let marker = outbox::marker(schema.table, &row.key.partition);
-            let is_marked = self.get_row(&self.dirty_table(), &marker).await?.is_some();
+            let is_marked = match self.get_row(&self.dirty_table(), &marker).await {
+                // A model without rows elsewhere has that table once an entity has moved.
+                Err(error) if *error.kind() == ErrorKind::NotFound => false,
+                marked => marked?.is_some(),
+            };
             let detail = match (is_marked, self.is_older_than_fences(&row, 1)) {
                 (true, false) => continue,
                 (true, true) => "its work was not done for longer than the fence",
@@ -144,16 +150,24 @@ impl Database {
         Ok(Some(Violation { table, key: torn.key, kind, detail, mend: wanted.touch() }))
     }
 
-    /// Whether the row is the claim that the entity has at the key from which it has just come, and is about to take over; or
-    /// has taken over, and is about to confirm.
+    /// Whether the row is the claim that the entity has at a key from which it has just come, in one move or several, and is about to
+    /// take over; or has taken over, and is about to confirm.
     async fn is_brought(&self, wanted: &Wanted, row: Option<&Row>) -> Result<bool> {
         let Some(row) = row.filter(|_| wanted.kind.unique) else { return Ok(false) };
         let Some(owner) = system::owner(row) else { return Ok(false) };
         if owner == wanted.owner {
             return Ok(unique::expires(&row.properties).is_some_and(|expires| self.environment().clock.now() < expires));
         }
-        let moves = self.moves_of(wanted.schema, &owner).await?;
-        Ok(moves.iter().any(|moving| moving.to.key == wanted.owner))
+        let mut place = owner;
+        for _ in 0..MOVES {
+            let moves = self.moves_of(wanted.schema, &place).await?;
+            let Some(moving) = moves.into_iter().next() else { return Ok(false) };
+            place = moving.to.key;
+            if place == wanted.owner {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the row is the claim of another entity, which has the value.

@@ -29,7 +29,7 @@ pub(super) enum Mend {
     Relist(Relist),
     /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
     Recount(Box<Recount>),
-    /// The outbox row is delivered.
+    /// The outbox row is delivered, or the move finished.
     Deliver(&'static str),
 }
 

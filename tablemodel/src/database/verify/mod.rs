@@ -115,7 +115,7 @@ pub enum ViolationKind {
     MissingBlob,
     /// A blob that an entity links has another length, or is named as another row's.
     DamagedBlob,
-    /// An outbox row was not delivered for longer than the fence, or no relay will find it.
+    /// An outbox row was not delivered, or a move not finished, for longer than the fence; or no relay will find it.
     Undelivered,
     /// A tombstone stands for longer than the fence, and nothing will sweep it.
     Leftover,

@@ -26,7 +26,10 @@ use crate::{
         part,
         shadow::{self, owner_as},
     },
-    rooms::aggregate::{self, Recount, kept_in},
+    rooms::{
+        aggregate::{self, Recount, kept_in},
+        rekey::INTENT,
+    },
     schema::EntitySchema,
 };
 
@@ -57,7 +60,8 @@ impl Database {
     /// Walks as [`Database::verify`] does, and puts right what it finds.
     ///
     /// An entity that lacks rows, or has stale ones, is written once more as it is (its sequence number goes up); rows that
-    /// nobody wants are taken away; overdue outbox rows are delivered. Rows that cannot be read are left, and reported.
+    /// nobody wants are taken away; overdue outbox rows are delivered, and overdue moves finished. Rows that cannot be read are
+    /// left, and reported.
     /// What cannot be put right at first is looked at again once all else is, up to three times.
     /// What is taken away for its age is so by the clock of the store, not by this machine's.
     /// Cost: that of the walk, up to three writes a violation, and a read of each partition that is looked at again. Can run while the store is in use.
@@ -345,7 +349,7 @@ impl Database {
         Err(Error::new(ErrorKind::Overflow, "there is no sequence number left").at_key(owner.clone()))
     }
 
-    /// Delivers an outbox row, poisoned or not, and sees to it that relays find what is left of it.
+    /// Delivers an outbox row, or finishes the move of an intent, poisoned or not, and sees to it that relays find what is left.
     async fn deliver_overdue(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
         let table = self.table_name(schema.table);
         let Some(row) = self.get_row(&table, key).await? else { return Ok(()) };
@@ -353,7 +357,13 @@ impl Database {
             let detail = "a newer version of the entity left this to be done: repair with that program";
             return Err(Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(key.clone()));
         }
-        self.mark_dirty(schema, &key.partition).await?;
+        self.mark_moving(schema, &key.partition).await?;
+        if key.row.starts_with(INTENT) {
+            return match self.intent(schema, key).await? {
+                Some(moving) => self.finish_move(&moving).await.map(drop),
+                None => Ok(()),
+            };
+        }
         let since = self.since();
         let intent = Intent::read(&row)?;
         let registered = self.registered(schema)?;

@@ -4,16 +4,16 @@
 
 use std::borrow::Cow;
 
-use tablemodel_store::{Action, RowKey, limits, size, validate};
+use tablemodel_store::{Action, RowKey, validate};
 
 use super::{BatchAway, BatchPlan, BatchRow, is_live};
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, Result},
     plan::{
         change::{Context, Planned, PlannedRow, Role},
         copies::Guard,
         known::Known,
-        outbox::{AwayRow, Intent, intents, look_again, marker_row},
+        outbox::{AwayRow, Intent, check_keys, intents, look_again},
         shadow,
         system::{self, RowKind},
     },
@@ -77,7 +77,9 @@ impl BatchPlan {
             intents.push(Intent { owner, sequence, ..Intent::default() });
         }
         for intent in intents {
-            check_keys(schema, partition, &intent).map_err(|error| error.in_operation(change))?;
+            let entity = (partition, intent.owner.as_str());
+            check_keys(schema, entity, &intent.row(), "what follows it elsewhere")
+                .map_err(|error| error.in_operation(change))?;
             let action = Action::Insert(intent.properties(schema, context.due));
             let planned = PlannedRow { row: intent.row(), action, role: Role::Outbox };
             self.outgoing.push((intent.row(), schema));
@@ -88,21 +90,6 @@ impl BatchPlan {
         self.claims.extend(away.into_iter().filter(|away| away.claimed().is_some()));
         Ok(())
     }
-}
-
-/// That what stands in the outbox, and the marker that leads there, have keys that a store takes.
-fn check_keys(schema: &EntitySchema, partition: &str, intent: &Intent) -> Result<()> {
-    let too_long = |key: &str| size::utf16_len(key).checked_sub(limits::MAX_KEY_CHARS).filter(|over| *over > 0);
-    let (over, which) = match (too_long(&marker_row(schema.table, partition)), too_long(&intent.row())) {
-        (Some(over), _) => (over, "partition"),
-        (_, Some(over)) => (over, "row"),
-        (None, None) => return Ok(()),
-    };
-    let detail = format!(
-        "what follows it elsewhere is noted under its keys, and its {which} key is {over} characters too long for that: shorten it"
-    );
-    let key = RowKey::new(partition, intent.owner.clone());
-    Err(Error::new(ErrorKind::KeyTooLong, detail).of(schema.entity_type).at_key(key))
 }
 
 /// Where the row is the tombstone of an entity: its row key and sequence number.

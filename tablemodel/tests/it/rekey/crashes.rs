@@ -2,6 +2,7 @@
 
 use std::{cmp::Ordering, time::Duration};
 
+use futures_util::FutureExt;
 use tablemodel::{
     Consistency, ErrorKind, Result,
     prelude::*,
@@ -10,7 +11,7 @@ use tablemodel::{
 };
 
 use super::{Guest, MODES, Member, Model, assert_exact, database, guests, member, members, settle};
-use crate::crashes::enumerate;
+use crate::{crashes::enumerate, stall::Program};
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -145,7 +146,7 @@ pub(super) fn left() -> impl tablemodel::testing::FaultPlan {
 }
 
 /// Dies before the commit with this number after the one that carries the intent.
-fn after_leaving(commits: usize) -> impl tablemodel::testing::FaultPlan {
+pub(super) fn after_leaving(commits: usize) -> impl tablemodel::testing::FaultPlan {
     use tablemodel::store::fault::{Call, Request};
     let mut since = None;
     move |call: &Call<'_>| match call.request {
@@ -156,6 +157,37 @@ fn after_leaving(commits: usize) -> impl tablemodel::testing::FaultPlan {
             None
         }
         _ => None,
+    }
+}
+
+/// Meanwhile a relay has taken away what leads to the partition, in which it found nothing to do.
+#[tokio::test]
+async fn an_entity_that_leaves_long_after_its_move_began_is_found_by_relays() {
+    for at in 0.. {
+        let db = database(Consistency::Azure).await;
+        db.insert(&Guest { club: "A".into(), id: 1, pass: 7 }).await.unwrap();
+        let other = db.clone();
+        let meanwhile = async move {
+            other.clock().advance(Duration::from_secs(601));
+            for _ in 0..2 {
+                let _ = other.relay().run_once().await; // the store may have died
+            }
+        };
+        let program = Program::stalling::<Model>(&db, at, meanwhile.boxed()).await;
+        let mut guest = Guest::find().club("A").id(1).one(&program.db).await.unwrap().unwrap();
+        guest.club = "B".into();
+        db.fail(left());
+        let _ = program.db.rekey(&mut guest).await;
+        db.fail(Script::new());
+        let db = db.reopen::<Model>().await.unwrap();
+        settle(&db).await;
+        let told = format!("it stood still before call {at}");
+        assert_eq!(guests(&db).await.len(), 1, "{told}");
+        assert_exact(&db, &told).await;
+        if !program.has_stalled() {
+            assert!(at > 5, "{at} calls");
+            break;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod crashes;
 mod moves;
+mod onward;
 mod outlived;
 mod races;
 mod several;

@@ -247,3 +247,68 @@ async fn the_markers_of_a_first_move_go_with_the_tables() {
     db.drop_tables().await.unwrap();
     assert_eq!(db.list_tables().await.unwrap(), Vec::<String>::new());
 }
+
+/// A move whose markers are gone with their table.
+#[tokio::test]
+async fn a_first_move_that_no_relay_finds_is_finished_by_a_repair() {
+    let db = TestDatabase::new::<Rooms>().await.unwrap();
+    let mut room = db.insert(&Room { house: "A".into(), id: 1 }).await.unwrap();
+    room.house = "B".into();
+    db.fail(super::crashes::left());
+    assert!(db.rekey(&mut room).await.is_err());
+    db.fail(tablemodel::testing::Script::new());
+    let db = db.reopen::<Rooms>().await.unwrap();
+    db.store().delete_table("tmdirty").await.unwrap();
+    assert_eq!(db.verify().await.unwrap().violations.len(), 1);
+    let repaired = db.repair().await.unwrap();
+    assert_eq!((repaired.repaired, repaired.left.len()), (1, 0), "{:?}", repaired.left);
+    assert!(Room::find().house("B").id(1).exists(&db).await.unwrap());
+}
+
+/// Counted in another partition.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Pupils", partition = "{class}", row = "p_{id:02}")]
+#[table(index(by_email, table = "Mails", partition = "{email}", row = "email", unique, keys_only))]
+#[table(count(School, key(name = school), into = pupils))]
+struct Pupil {
+    class: String,
+    id: u32,
+    email: String,
+    school: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Schools", partition = "{name}", row = "school")]
+struct School {
+    name: String,
+    #[table(aggregate)]
+    pupils: i64,
+}
+
+#[derive(TableModel)]
+enum Schools {
+    Pupil(Pupil),
+    School(School),
+}
+
+#[tokio::test]
+async fn a_taken_value_is_told_of_an_entity_that_counts_elsewhere() {
+    for mode in MODES {
+        let db = match mode {
+            Consistency::Azure => TestDatabase::new::<Schools>().await.unwrap(),
+            Consistency::Atomic => TestDatabase::atomic::<Schools>().await.unwrap(),
+        };
+        db.insert(&School { name: "S".into(), pupils: 0 }).await.unwrap();
+        let pupil = |id: u32| Pupil { class: "A".into(), id, email: format!("e{id}@x"), school: "S".into() };
+        let mut moved = db.insert(&pupil(1)).await.unwrap();
+        db.insert(&pupil(2)).await.unwrap();
+        (moved.class, moved.email) = ("B".into(), "e2@x".into());
+        let error = db.rekey(&mut moved).await.unwrap_err();
+        let taken = ErrorKind::UniqueViolation { index: "by_email", owner: Some(RowKey::new("A", "p_02")) };
+        assert_eq!((error.kind(), error.entity()), (&taken, Some("Pupil")), "{mode:?}: {error}");
+        let pupils = Pupil::find().class("A").all(&db).await.unwrap();
+        assert_eq!(pupils.into_iter().map(Stored::into_inner).collect::<Vec<_>>(), [pupil(1), pupil(2)], "{mode:?}");
+        assert_eq!(School::find().name("S").one(&db).await.unwrap().unwrap().pupils, 2, "{mode:?}");
+        assert!(db.verify().await.unwrap().is_clean(), "{mode:?}");
+    }
+}

@@ -3,17 +3,24 @@
 use std::time::Duration;
 
 use tablemodel::{
-    Consistency, ErrorKind, ValueRef,
+    Consistency, ErrorKind, RowKey, ValueRef, ViolationKind,
     prelude::*,
+    store::{Action, Batch, Condition, KeyRange, Query},
     testing::{Fault, FaultPlan, Script, TestDatabase},
 };
 
-use super::{Guest, Member, Model, all_rows, assert_exact, crashes::left, database, find, member, members, settle};
+use super::{
+    Guest, Member, Model, all_rows, assert_exact, crashes::left, database, find, guests, member, members, settle,
+};
 
-async fn moving(plan: impl FaultPlan) -> TestDatabase {
+pub(super) async fn moving(plan: impl FaultPlan) -> TestDatabase {
+    moving_to(member("B", 1), plan).await
+}
+
+async fn moving_to(to: Member, plan: impl FaultPlan) -> TestDatabase {
     let db = database(Consistency::Azure).await;
     let mut moved = db.insert(&member("A", 1)).await.unwrap();
-    moved.club = "B".into();
+    *moved = to;
     db.fail(plan);
     let _ = db.rekey(&mut moved).await;
     db.fail(Script::new());
@@ -136,8 +143,9 @@ async fn opening_in_the_atomic_mode_lets_arrive_what_has_left() {
 }
 
 #[tokio::test]
-async fn an_arrival_that_is_set_aside_cannot_be_discarded() {
-    let db = moving(left()).await;
+async fn an_arrival_that_is_set_aside_names_its_new_key_and_cannot_be_discarded() {
+    let to = Member { id: 4, ..member("B", 1) };
+    let db = moving_to(to.clone(), left()).await;
     for _ in 0..12 {
         db.clock().advance(Duration::from_secs(600));
         db.fail(|call: &tablemodel::store::fault::Call<'_>| match call.request {
@@ -151,17 +159,65 @@ async fn an_arrival_that_is_set_aside_cannot_be_discarded() {
     }
     let poisoned = db.relay().poisoned().await.unwrap();
     let poisoned = poisoned.iter().find(|row| row.row.row.starts_with("~~move|")).expect("the intent is set aside");
+    assert_eq!((&poisoned.entity, poisoned.row.partition.as_str()), (&RowKey::new("B", "m_0004"), "A"));
     assert_eq!(db.relay().discard(poisoned).await.unwrap_err().kind(), &ErrorKind::Unsupported);
     db.relay().retry(poisoned).await.unwrap();
     settle(&db).await;
-    assert_eq!(members(&db).await, [member("B", 1)]);
+    assert_eq!(members(&db).await, [to]);
     assert_exact(&db, "retried").await;
+}
+
+/// Takes away what leads relays to the partition.
+async fn lose_marker(db: &TestDatabase, partition: &str) {
+    let markers = db.store().query(&Query::new("tmdirty", KeyRange::table())).await.unwrap().rows;
+    let marker = markers.into_iter().find(|marker| marker.key.row == format!("Club|{partition}")).expect("a marker");
+    let batch = Batch::new("tmdirty", marker.key.partition).with(marker.key.row, Action::Delete(Condition::Exists));
+    db.store().commit(&[batch]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_move_that_no_relay_finds_or_finishes_is_reported_and_finished_by_a_repair() {
+    for is_lost in [true, false] {
+        let told = if is_lost { "lost" } else { "overdue" };
+        let db = database(Consistency::Azure).await;
+        let mut guest = db.insert(&Guest { club: "A".into(), id: 1, pass: 7 }).await.unwrap();
+        guest.club = "B".into();
+        db.fail(left());
+        let _ = db.rekey(&mut guest).await;
+        db.fail(Script::new());
+        let db = db.reopen::<Model>().await.unwrap();
+        let verified = db.verify().await.unwrap();
+        assert!(verified.is_clean() && verified.pending == 1, "{told}: {verified:#?}");
+        match is_lost {
+            true => lose_marker(&db, "A").await,
+            false => db.clock().advance(Duration::from_secs(601)),
+        }
+        let repaired = db.repair().await.unwrap();
+        let found: Vec<_> = repaired.found.violations.iter().map(|of| (of.kind, of.key.row.get(..14))).collect();
+        assert_eq!(found, [(ViolationKind::Undelivered, Some("~~move|g_0001|"))], "{told}");
+        assert_eq!((repaired.repaired, repaired.left.len()), (1, 0), "{told}: {:?}", repaired.left);
+        assert_eq!(guests(&db).await, [Guest { club: "B".into(), id: 1, pass: 7 }], "{told}");
+        assert!(db.verify().await.unwrap().is_clean(), "{told}");
+        assert_exact(&db, told).await;
+    }
+}
+
+/// Its outbox row is in the same partition.
+#[tokio::test]
+async fn a_lost_move_of_an_entity_with_rows_elsewhere_is_finished_by_a_repair() {
+    let db = moving(left()).await;
+    lose_marker(&db, "A").await;
+    let repaired = db.repair().await.unwrap();
+    assert!(repaired.found.violations.iter().all(|of| of.kind == ViolationKind::Undelivered), "{:#?}", repaired.found);
+    assert_eq!((repaired.repaired, repaired.left.len()), (2, 0), "{:?}", repaired.left);
+    assert_eq!(members(&db).await, [member("B", 1)]);
+    settle(&db).await;
+    assert_exact(&db, "repaired").await;
 }
 
 /// The checker of these tests is one that can fail.
 #[tokio::test]
 async fn an_entity_at_both_keys_is_found() {
-    use tablemodel::store::{Action, Batch};
     let db = database(Consistency::Azure).await;
     db.insert(&Guest { club: "A".into(), id: 1, pass: 7 }).await.unwrap();
     let row = all_rows(&db).await.remove(&("Club".into(), "A".into(), "g_0001".into())).unwrap();
@@ -213,4 +269,36 @@ async fn what_a_move_adds_to_a_full_row_is_refused_before_anything_is_written() 
     stored.shelf = "B".into();
     db.rekey(&mut stored).await.unwrap();
     assert_eq!(Scan::find().shelf("B").id(1).one(&db).await.unwrap().unwrap().p.len(), 10_000);
+}
+
+/// Whose keys may be as long as a store takes.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Notes", partition = "{shelf}", row = "{title}")]
+struct Note {
+    shelf: String,
+    title: String,
+}
+
+#[derive(TableModel)]
+enum Notes {
+    Note(Note),
+}
+
+#[tokio::test]
+async fn keys_that_are_too_long_to_move_are_told_before_anything_is_written() {
+    let db = TestDatabase::new::<Notes>().await.unwrap();
+    let text = |length| "x".repeat(length);
+    for (shelf, title, to) in [(1, 985, 2), (1_019, 3, 2), (1, 4, 1_019)] {
+        let mut note = db.insert(&Note { shelf: text(shelf), title: text(title) }).await.unwrap();
+        note.shelf = text(to);
+        db.forget_calls();
+        let error = db.rekey(&mut note).await.unwrap_err();
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::KeyTooLong, Some("Note")), "{error}");
+        assert!(error.to_string().contains("1 characters too long"), "{error}");
+        assert_eq!(db.tally().commits, 0);
+    }
+    let mut note = db.insert(&Note { shelf: text(1_018), title: text(984) }).await.unwrap();
+    note.shelf = "y".repeat(1_018);
+    db.rekey(&mut note).await.unwrap();
+    assert!(Note::find().shelf(note.shelf.as_str()).title(note.title.as_str()).exists(&db).await.unwrap());
 }
