@@ -89,7 +89,6 @@ struct Round {
 struct Dirty {
     marker: Row,
     table: String,
-    partition: String,
     rows: Vec<Row>,
     /// When they were read.
     read: Since,
@@ -195,15 +194,15 @@ impl Relay {
     /// The dirty partition of a marker, which is read before it, so that a row written meanwhile is seen or the marker has changed.
     async fn read(&self, marker: Row) -> Result<Option<Dirty>> {
         let Some((table, partition)) = marker.key.row.split_once('|') else { return Ok(None) };
-        let (table, partition) = (table.to_owned(), partition.to_owned());
+        let table = table.to_owned();
         if validate::table_name(&table).is_err() {
             return Ok(None); // no marker of ours
         }
         let read = self.db.since();
-        let range = KeyRange::rows(partition.clone(), intents_and_outbox());
+        let range = KeyRange::rows(partition, intents_and_outbox());
         let mut rows = self.rows(&self.db.table_name(&table), range).await?;
         rows.retain(|row| !matches!(system::kind(&row.properties), RowKind::Part { .. })); // of an intent
-        Ok(Some(Dirty { marker, table, partition, rows, read }))
+        Ok(Some(Dirty { marker, table, rows, read }))
     }
 
     /// Every row of a range; none where the table is not there.

@@ -212,7 +212,7 @@ async fn what_a_release_copied_no_more_is_not_taken_for_what_the_source_says_by_
 async fn a_copy_that_becomes_a_must_is_missed_where_its_source_is_gone_until_that_is_there() {
     for mode in MODES {
         let store = filled(mode).await;
-        let blue = first::Team::find().name("blue").one(&*store).await.expect("read").expect("there");
+        let blue = first::Team::find().name("blue").one(&store).await.expect("read").expect("there");
         store.delete(blue).await.expect("it is let go of");
         store.clock().advance(Duration::from_secs(130));
         let db = next::<must::Model>(&store).await;
