@@ -105,13 +105,14 @@ fn read(text: &str, entity_type: &str, version: u32, crate_name: Option<&str>) -
             if is_own && let Some(facts) = &mut locked.facts {
                 facts.push(fact.to_owned());
             }
-        } else if let Some(head) = line.strip_prefix("entity ") {
+        } else if let Some((word @ ("entity" | "coming"), head)) = line.split_once(' ') {
             let (found, of_crate) = head_of(head)?;
             let is_meant = of_crate == ANY_CRATE || crate_name.is_none_or(|own| own == of_crate);
             let number = found.strip_prefix(entity_type).and_then(|rest| rest.strip_prefix('@')).filter(|_| is_meant);
             let number: Option<u32> = number.and_then(|number| number.parse().ok());
             is_own = number == Some(version);
-            locked.newest = locked.newest.max(number);
+            // A form that the entity moves to is none of its versions yet, and its struct is held to it.
+            locked.newest = locked.newest.max(number.filter(|_| word == "entity"));
             if is_own && locked.facts.replace(Vec::new()).is_some() {
                 return None;
             }
@@ -137,7 +138,8 @@ mod tests {
 
     const LOCK: &str = "# tablemodel.lock, format 1\n# more\n\nplan 0001_a 12\n\n\
         entity Employee@1 company 12\n  table A\n\nentity Employee@2 company 13\n  table B\n  adopt\n\n\
-        entity EmployeeCard@7 company 14\n  table C\n\nentity Shared@1 * 16\n  table E\n\nentity Employee@9 tests 15\n  table D\n";
+        entity EmployeeCard@7 company 14\n  table C\n\nentity Shared@1 * 16\n  table E\n\nentity Employee@9 tests 15\n  table D\n\n\
+        coming Employee@4 company 17\n  table F\n";
 
     #[test]
     fn the_lines_of_the_own_version_are_found_and_sorted() {
@@ -145,6 +147,13 @@ mod tests {
         assert_eq!(of(2), Locked { newest: Some(2), facts: Some(vec!["adopt".into(), "table B".into()]) });
         assert_eq!(of(1).facts, Some(vec!["table A".into()]));
         assert_eq!(of(3), Locked { newest: Some(2), facts: None });
+    }
+
+    #[test]
+    fn the_form_that_an_entity_moves_to_is_found_and_is_not_the_newest_version() {
+        let of = |version| read(LOCK, "Employee", version, Some("company")).unwrap();
+        assert_eq!(of(4), Locked { newest: Some(2), facts: Some(vec!["table F".into()]) });
+        assert_eq!(read(LOCK, "Employee", 4, Some("tests")).unwrap().facts, None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{
+    coming,
     diff::retired,
     golden,
     outcome::{DONE, DRIFTED, Failure, Outcome},
@@ -50,6 +51,7 @@ fn told(golden: &Golden) -> String {
 pub(super) fn compare(project: &Project) -> Result<Result<usize, Vec<String>>, Failure> {
     let lock = project.lock()?;
     let mut found: Vec<String> = project.entities.iter().flat_map(|entity| drift(entity, &lock)).collect();
+    found.extend(coming::changes(project, &lock)?.into_iter().map(|(name, what)| format!("{name}: {what}")));
     for name in removed(project, &lock) {
         found.push(format!("{name}: it is in the lock, and the model does not list it"));
     }

@@ -18,6 +18,7 @@ use self::asked::Asked;
 use super::{
     args::Diff,
     check::removed,
+    coming,
     outcome::{DONE, DRIFTED, Failure, Outcome, with},
     plan::{self, Chain, Step},
     project::{Current, Project},
@@ -71,6 +72,9 @@ pub(super) fn run(project: &Project, models: &[Model], arguments: &Diff, asks: b
     }
     let asked = Asked { renames: &arguments.rename, no_more: arguments.no_rename, apart: &[], asks };
     let evolutions = evolutions(project, &lock, &asked)?;
+    if let Some(why) = coming::broken(&lock, evolutions.iter().map(|evolution| &evolution.new))? {
+        return Ok(refused(&why));
+    }
     finish(project, lock, &chain, arguments, &evolutions)
 }
 
@@ -113,13 +117,15 @@ fn finish(
     let name = arguments.name.as_deref().unwrap_or("change");
     check_name(name)?;
     let gone: Vec<String> = removed(project, &lock).map(str::to_owned).collect();
-    if evolutions.is_empty() && gone.is_empty() {
+    let forms = coming::changes(project, &lock)?;
+    if evolutions.is_empty() && gone.is_empty() && forms.is_empty() {
         let (lines, data) = (vec!["nothing changed".to_owned()], json!({ "steps": [], "did": [] }));
         return Ok(Outcome { code: DONE, lines, data });
     }
     let new = evolutions.iter().filter(|evolution| evolution.old.is_none()).map(|evolution| &evolution.new);
     let returned = plan::returned(project, new)?;
     let mut lines = told(evolutions);
+    lines.extend(forms.iter().map(|(name, what)| format!("entity {name}\n  {what}")));
     let unsaid: Vec<String> = evolutions.iter().flat_map(unsaid).collect();
     if !unsaid.is_empty() {
         lines.extend(unsaid.iter().cloned());

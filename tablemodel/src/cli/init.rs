@@ -24,6 +24,7 @@ pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
         for entity in &project.entities {
             entity.earlier.iter().for_each(|earlier| lock.set(earlier.section()));
             lock.set(Section { format: entity.format.clone(), crate_name: entity.crate_name.clone() });
+            lock.set_coming(&entity.format.entity_type, entity.coming.clone());
         }
         files::write(&path, &lock.to_string())?;
         lines.push(format!("wrote {} ({} entities): commit it", path.display(), project.entities.len()));

@@ -5,6 +5,7 @@
 
 mod args;
 mod check;
+mod coming;
 mod diff;
 mod files;
 mod frozen;

@@ -8,7 +8,7 @@ use std::{
 use super::{Package, files, outcome::Failure};
 use crate::{
     format::{Format, Lock, Section},
-    schema::EntitySchema,
+    schema::{EntitySchema, Moved},
 };
 
 pub(super) struct Project {
@@ -35,6 +35,8 @@ pub(super) struct Current {
     pub(super) readable_by: Option<u32>,
     /// The versions before it that the program reads, and those of the form that it moves from.
     pub(super) earlier: Vec<Earlier>,
+    /// The form that it moves to.
+    pub(super) coming: Option<Section>,
 }
 
 /// A version of an entity that the program only reads.
@@ -81,6 +83,9 @@ impl Current {
         let earlier = schema.lineage().skip(1).chain(from);
         let earlier =
             earlier.map(|schema| Ok(Earlier { format: Format::of(schema)?, path: schema.path, frozen: schema.frozen }));
+        let coming = schema.moves_to.as_ref().map(Moved::form);
+        let coming =
+            coming.map(|form| Format::of(form).map(|format| Section { format, crate_name: crate_of(form.path) }));
         Ok(Self {
             format: Format::of(schema)?,
             crate_name: crate_of(schema.path),
@@ -90,6 +95,7 @@ impl Current {
             aggregates: own().filter(|own| own.aggregate).map(|own| own.property).collect(),
             readable_by: schema.readable_by,
             earlier: earlier.collect::<Result<_, Failure>>()?,
+            coming: coming.transpose()?,
         })
     }
 

@@ -6,6 +6,7 @@ mod backup;
 mod chain;
 mod chapter;
 mod clubs;
+mod coming;
 mod copies;
 mod cut_off;
 mod everything_v1;

@@ -12,7 +12,7 @@ use super::{Fingerprint, Format};
 /// The number of the lock's own format.
 const FORMAT: u32 = 1;
 
-/// The formats that a program's rows may have: of each entity the newest, and the frozen ones before it.
+/// The formats that a program's rows may have: of each entity the newest, the frozen ones before it, and the one that it moves to.
 ///
 /// Its text is one section for each version, sorted by name and version, and one line for each fact, sorted; so that two
 /// branches that change different entities merge, but for the line of the last plan, in which they are meant to conflict.
@@ -39,6 +39,8 @@ pub struct Lock {
     /// The last plan of a change.
     pub plan: Option<LockedPlan>,
     sections: BTreeMap<String, BTreeMap<u32, Section>>,
+    /// By entity, the form that it is on its way to.
+    coming: BTreeMap<String, Section>,
 }
 
 /// The last plan: what makes two branches that both planned a change conflict.
@@ -81,9 +83,24 @@ impl Lock {
         self.sections.values().flat_map(BTreeMap::values)
     }
 
-    /// Adds a version, or takes it for what the lock has of that version.
+    /// The form that an entity [moves to](crate::moves), as a release says it that keeps the entity in its old form. It is no version of it
+    /// yet: a store may have its rows, and the program is held to it.
+    pub fn coming(&self, entity_type: &str) -> Option<&Section> {
+        self.coming.get(entity_type)
+    }
+
+    /// Says which form an entity moves to; none if it moves to none.
+    pub fn set_coming(&mut self, entity_type: &str, form: Option<Section>) {
+        match form {
+            Some(form) => drop(self.coming.insert(entity_type.to_owned(), form)),
+            None => drop(self.coming.remove(entity_type)),
+        }
+    }
+
+    /// Adds a version, or takes it for what the lock has of that version. A form that the entity was to move to has come with it.
     pub fn set(&mut self, section: Section) {
         let Format { entity_type, version, .. } = &section.format;
+        self.coming.retain(|name, form| name != entity_type || form.format.version > *version);
         self.sections.entry(entity_type.clone()).or_default().insert(*version, section);
     }
 
@@ -91,7 +108,8 @@ impl Lock {
     #[cfg(feature = "cli")]
     pub(crate) fn move_to(&mut self, entity_type: &str, crate_name: &str) {
         let versions = self.sections.get_mut(entity_type).into_iter().flat_map(BTreeMap::values_mut);
-        versions.for_each(|section| crate_name.clone_into(&mut section.crate_name));
+        let all = versions.chain(self.coming.get_mut(entity_type));
+        all.for_each(|section| crate_name.clone_into(&mut section.crate_name));
     }
 
     /// Drops one version of an entity: what a plan that is made anew had added.
@@ -107,6 +125,7 @@ impl Lock {
     /// Drops all versions of an entity; frozen structs of it then have no lock either.
     pub fn remove(&mut self, entity_type: &str) {
         self.sections.remove(entity_type);
+        self.coming.remove(entity_type);
     }
 }
 
@@ -117,12 +136,15 @@ impl fmt::Display for Lock {
         if let Some(plan) = &self.plan {
             writeln!(f, "\nplan {} {}", plan.id, plan.fingerprint)?;
         }
-        for Section { format, crate_name } in self.sections() {
-            writeln!(f, "\nentity {} {crate_name} {}", format.discriminator(), format.fingerprint())?;
-            for line in format.lines() {
-                writeln!(f, "  {line}")?;
-            }
-        }
-        Ok(())
+        self.sections().try_for_each(|section| section.write("entity", f))?;
+        self.coming.values().try_for_each(|section| section.write("coming", f))
+    }
+}
+
+impl Section {
+    fn write(&self, word: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { format, crate_name } = self;
+        writeln!(f, "\n{word} {} {crate_name} {}", format.discriminator(), format.fingerprint())?;
+        format.lines().iter().try_for_each(|line| writeln!(f, "  {line}"))
     }
 }

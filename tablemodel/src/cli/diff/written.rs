@@ -50,6 +50,9 @@ pub(super) fn write(
             told.next.insert(0, format!("next: write `version = {}` on `{}`", new.version, entity.path));
         }
     }
+    for entity in &project.entities {
+        lock.set_coming(&entity.format.entity_type, entity.coming.clone());
+    }
     told.write_last(project.lock_path(), lock.to_string());
     told.files.put()?;
     told.lines.extend(told.next);

@@ -8,6 +8,8 @@ use super::{
 /// A section on its way.
 struct Open<'a> {
     line: usize,
+    /// Whether it is of a form that the entity moves to.
+    is_coming: bool,
     discriminator: &'a str,
     entity_type: &'a str,
     version: u32,
@@ -57,13 +59,14 @@ impl Lock {
                     return Ok(None);
                 }
             }
-            ["entity", discriminator, crate_name, fingerprint] => {
+            [word @ ("entity" | "coming"), discriminator, crate_name, fingerprint] => {
                 let parts =
                     discriminator.split_once('@').and_then(|(name, version)| Some((name, version.parse().ok()?)));
                 if let (Some((entity_type, version)), Ok(fingerprint)) = (parts, fingerprint.parse()) {
                     let (line, facts) = (number, Vec::new());
                     return Ok(Some(Open {
                         line,
+                        is_coming: *word == "coming",
                         discriminator,
                         entity_type,
                         version,
@@ -80,20 +83,24 @@ impl Lock {
     }
 
     fn close(&mut self, open: Option<Open<'_>>) -> Result<(), LockError> {
-        let Some(Open { line, discriminator, entity_type, version, crate_name, fingerprint: said, facts }) = open
-        else {
-            return Ok(());
-        };
+        let Some(open) = open else { return Ok(()) };
+        let Open { line, is_coming, discriminator, entity_type, version, crate_name, fingerprint: said, facts } = open;
         let problem = |problem| error(line, Some(discriminator), problem);
         let format = Format::parse(entity_type, version, facts).map_err(|error| problem(LockProblem::Format(error)))?;
         let found = format.fingerprint();
         if found != said {
             return Err(problem(LockProblem::Edited { said, found }));
         }
-        if self.versions(entity_type).any(|section| section.format.version == version) {
+        let is_it = |section: &Section| section.format.version == version;
+        let is_there = self.versions(entity_type).chain(self.coming(entity_type)).any(is_it);
+        if is_there || (is_coming && self.coming(entity_type).is_some()) {
             return Err(problem(LockProblem::Twice));
         }
-        self.set(Section { format, crate_name: crate_name.to_owned() });
+        let section = Section { format, crate_name: crate_name.to_owned() };
+        match is_coming {
+            true => self.set_coming(entity_type, Some(section)),
+            false => self.set(section),
+        }
         Ok(())
     }
 }

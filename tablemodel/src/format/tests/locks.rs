@@ -64,6 +64,26 @@ fn each_kind_of_damage_is_named_with_its_line_and_remedy() {
 }
 
 #[test]
+fn the_form_that_an_entity_moves_to_stands_beside_its_versions_until_it_is_one() {
+    let mut lock = Lock::parse(&text()).unwrap();
+    let section = lock.newest("Employee").unwrap().clone();
+    let form = Section { format: super::Format { version: 4, ..section.format.clone() }, ..section };
+    lock.set_coming("Employee", Some(form.clone()));
+    let text = lock.to_string();
+    assert!(text.contains("\n\ncoming Employee@4 company "), "{text}");
+    assert_eq!(Lock::parse(&text), Ok(lock.clone()));
+    assert_eq!((lock.newest("Employee").unwrap().format.version, lock.versions("Employee").count()), (2, 1));
+    for twice in [
+        text.replace("coming", "entity") + &text[text.find("coming").unwrap()..],
+        text.clone() + &text[text.find("coming").unwrap()..],
+    ] {
+        assert_eq!(Lock::parse(&twice).unwrap_err().problem, LockProblem::Twice, "{twice}");
+    }
+    lock.set(form);
+    assert_eq!((lock.coming("Employee"), lock.versions("Employee").count()), (None, 2));
+}
+
+#[test]
 fn an_edited_section_tells_both_fingerprints() {
     let error = Lock::parse(&text().replace("Company", "Firm")).unwrap_err();
     let LockProblem::Edited { said, found } = error.problem else { panic!("{error}") };
