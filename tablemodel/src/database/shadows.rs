@@ -165,7 +165,6 @@ impl Database {
     }
 
     #[cfg(not(feature = "blob"))]
-    #[expect(clippy::unused_async, reason = "with the feature it waits")]
     async fn record_links(&self, guarded: &[Guarded<'_>]) -> Result<()> {
         check_known(guarded)
     }
