@@ -2,7 +2,7 @@
 //!
 //! Nothing is read or written here, and nothing known of a place for blobs.
 
-use tablemodel_store::{PropertyName, ValueRef};
+use tablemodel_store::{Properties, PropertyName, RowKey, ValueRef};
 
 use crate::{
     blob::name::{self, Named},
@@ -14,8 +14,15 @@ use crate::{
 /// The properties by which an entity that is saved at another key takes links along, and the names of the blobs.
 pub(super) fn carried<'g>(old: &'g Group, new: &Image) -> impl Iterator<Item = (&'g PropertyName, &'g str)> {
     let (schema, moves) = (new.schema, *old.key() != new.key);
-    let properties = old.iter().filter(move |_| moves).flat_map(|row| row.properties.iter());
-    properties.filter_map(move |(name, value)| unknown_link(schema, name, value))
+    old.iter().filter(move |_| moves).flat_map(move |row| unknown(schema, &row.properties))
+}
+
+/// The properties of a row that link blobs and that the struct does not have, and the names of the blobs.
+pub(super) fn unknown<'p>(
+    schema: &'static EntitySchema,
+    row: &'p Properties,
+) -> impl Iterator<Item = (&'p PropertyName, &'p str)> {
+    row.iter().filter_map(move |(name, value)| unknown_link(schema, name, value))
 }
 
 fn unknown_link<'p>(
@@ -31,12 +38,19 @@ fn unknown_link<'p>(
 
 /// That none is, in a program that cannot record where they go: the blobs would be taken for nobody's.
 pub(super) fn check_none(old: &Group, new: &Image) -> Result<()> {
-    let Some((property, _)) = carried(old, new).next() else { return Ok(()) };
+    match carried(old, new).next() {
+        Some((property, _)) => Err(refused(new.schema, old.key(), property)),
+        None => Ok(()),
+    }
+}
+
+/// That this property of the entity would be taken along by such a program.
+pub(super) fn refused(schema: &EntitySchema, key: &RowKey, property: &PropertyName) -> Error {
     let detail = format!(
         "property `{property}`, which this program does not know, links a blob, and the program has none: let the release that keeps \
          it there move the entity"
     );
-    Err(Error::unsupported(detail).of(new.schema.entity_type).at_key(old.key().clone()))
+    Error::unsupported(detail).of(schema.entity_type).at_key(key.clone())
 }
 
 /// The same, of several changes.

@@ -7,13 +7,13 @@ mod parts;
 
 #[cfg(feature = "blob")]
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{Action, Batch, Condition, Row, RowKey};
+use tablemodel_store::{Action, Batch, Condition, Properties, PropertyName, Row, RowKey};
 
 #[cfg(feature = "blob")]
 use super::blobs::{LinkPlace, links_of};
 
 use crate::{
-    database::Database,
+    database::{Database, links},
     error::{Error, ErrorKind, Result},
     plan::{
         batch::BatchPlan,
@@ -44,6 +44,8 @@ pub(super) struct Guarded<'p> {
     /// The blobs that it is to link, each with who links it.
     #[cfg(feature = "blob")]
     links: Vec<(RowKey, String)>,
+    /// A property that the form does not have and that links one of them, with who has it.
+    unknown: Option<(RowKey, PropertyName)>,
 }
 
 impl<'p> Guarded<'p> {
@@ -57,21 +59,33 @@ impl<'p> Guarded<'p> {
             wants: Vec::new(),
             #[cfg(feature = "blob")]
             links: Vec::new(),
+            unknown: None,
         }
     }
 
     fn add(&mut self, owner: RowKey, row: &'p AwayRow) {
-        #[cfg(feature = "blob")]
         if let Some(moved) = &self.schema.moves_to {
             let rows = row.want.iter().chain(row.parts.iter().map(|(_, part)| part));
-            let links = rows.flat_map(|row| links_of(moved.form(), &owner, row)).map(|link| link.blob);
-            self.links.extend(links.map(|blob| (owner.clone(), blob)));
+            rows.for_each(|row| self.link(moved.form(), &owner, row));
         }
         self.wants.extend(Some(row).filter(|row| row.want.is_some()));
         match row.want {
             None => self.left.push(owner),
             Some(_) if self.takers.contains(&owner) => {}
             Some(_) => self.takers.push(owner),
+        }
+    }
+
+    /// Takes note of what a row of it is to link: also by properties of another release, which go along as they are.
+    fn link(&mut self, form: &'static EntitySchema, owner: &RowKey, row: &Properties) {
+        #[cfg(feature = "blob")]
+        {
+            let own = links_of(form, owner, row).into_iter().map(|link| link.blob);
+            let others = links::unknown(form, row).map(|(_, blob)| blob.to_owned());
+            self.links.extend(own.chain(others).map(|blob| (owner.clone(), blob)));
+        }
+        if self.unknown.is_none() {
+            self.unknown = links::unknown(form, row).next().map(|(property, _)| (owner.clone(), property.clone()));
         }
     }
 }
@@ -100,7 +114,6 @@ impl Database {
     /// Cost: while such a form is written, a point read for each of its primary rows that is written; in one commit, a range read
     /// where the form may be several rows.
     pub(super) async fn guard_shadows(&self, guarded: Vec<Guarded<'_>>, batches: &mut Vec<Batch>) -> Result<()> {
-        #[cfg(feature = "blob")]
         self.record_links(&guarded).await?;
         for Guarded { schema, away, row, mut takers, left, wants, .. } in guarded {
             let table = self.table_name(away.table);
@@ -138,6 +151,9 @@ impl Database {
     /// Records where links to blobs will be once their entities have moved. Before there are any.
     #[cfg(feature = "blob")]
     async fn record_links(&self, guarded: &[Guarded<'_>]) -> Result<()> {
+        if self.0.blobs.is_none() {
+            return check_known(guarded);
+        }
         let places = guarded.iter().flat_map(|of| {
             let to = LinkPlace::new(&self.table_name(of.away.table), RowKey::new(of.away.partition.clone(), &*of.row));
             let from = self.table_name(of.schema.table);
@@ -146,6 +162,11 @@ impl Database {
         let records = places.map(|(link, from, to)| async move { self.record_shadow(link, &from, &to).await });
         let records: Vec<_> = records.collect();
         stream::iter(records).buffer_unordered(CONCURRENT_LINKS).try_collect().await
+    }
+
+    #[cfg(not(feature = "blob"))]
+    async fn record_links(&self, guarded: &[Guarded<'_>]) -> Result<()> {
+        check_known(guarded)
     }
 
     /// That the row there, of the form that the entity moves to, may be written for it: it is its own, or of one that has left it.
@@ -195,6 +216,14 @@ impl Database {
             return Ok(Some(Action::Replace(target.properties.clone(), Condition::Match(there.etag.clone()))));
         }
         target.over(Some(there))
+    }
+}
+
+/// That no blob goes along unknown, in a program that cannot record where to.
+fn check_known(guarded: &[Guarded<'_>]) -> Result<()> {
+    match guarded.iter().find_map(|of| Some((of.schema, of.unknown.as_ref()?))) {
+        Some((schema, (owner, property))) => Err(links::refused(schema, owner, property)),
+        None => Ok(()),
     }
 }
 

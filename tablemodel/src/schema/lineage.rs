@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, iter::successors};
 
 use tablemodel_store::Properties;
 
-use super::{BLOB, CopySchema, Derived, EntitySchema, FieldSchema, IndexSchema, Store, same};
+use super::{BLOB, CopySchema, Derived, EntitySchema, FieldSchema, IndexSchema, same};
 use crate::{entity::FieldWriter, schema::AggregateSchema, upgrade::Fault};
 
 /// How the fields of one version become those of another: all of them under their stored names, those of keys too.
@@ -90,8 +90,9 @@ impl EntitySchema {
     }
 
     /// Whether this version, or one before it, keeps blobs, or lists in them.
+    #[cfg(feature = "blob")]
     pub(crate) fn keeps_blobs(&self) -> bool {
-        let in_blob = |schema: &EntitySchema| schema.indexes.iter().any(|index| index.store != Store::Rows);
+        let in_blob = |schema: &EntitySchema| schema.indexes.iter().any(|index| index.store != super::Store::Rows);
         self.has_blobs() || self.had_blobs() || in_blob(self) || self.ancestors().any(in_blob)
     }
 

@@ -25,7 +25,7 @@ pub(in crate::database) const CLOSED: &str = "Closed";
 /// On the record of an entity: the version since which it stands where it does. Older ones are another form of it.
 pub(in crate::database) const SINCE: &str = "Since";
 
-/// On the record of an entity: a JSON list of the tables that it has left, and that its blobs are named by.
+/// On the record of an entity: a JSON list of the tables that it has left, and that its blobs may be named by.
 const LEFT: &str = "Left";
 
 /// On the state of a move: a JSON list of the names of what follows the new form, as it was when its rows began to be built.
@@ -66,9 +66,10 @@ fn states(to: &'static EntitySchema, row: Option<&Row>) -> Result<Vec<IndexState
     Ok(followers(to).take(to.declared()).map(state).collect())
 }
 
-/// Adds to the record of an entity that it leaves the table of `old`, where blobs may be named by that.
+/// Adds to the record of an entity that it leaves the table of `old`: blobs may be named by that, also those of fields that this program
+/// does not have.
 pub(in crate::database) fn leave(row: &Row, old: &EntitySchema, new: &EntitySchema, to: &mut Properties) -> Result<()> {
-    if !old.keeps_blobs() || old.table.eq_ignore_ascii_case(new.table) {
+    if old.table.eq_ignore_ascii_case(new.table) {
         return Ok(());
     }
     let mut tables = left(row)?;

@@ -7,6 +7,7 @@ mod people;
 mod releases;
 mod to_several;
 mod together;
+mod unknown;
 mod upgrades;
 mod whole;
 
