@@ -100,6 +100,7 @@ impl Database {
         let (key, mut row) = (row.key.clone(), row);
         for _ in 0..ATTEMPTS {
             let Some(link) = list::link(&row)? else { return Ok(Some(row)) };
+            let name = link.name.clone();
             match self.fetch_whole(link).await {
                 Ok(bytes) => {
                     let keys = String::from_utf8(bytes.into()).map_err(|_| unreadable(&key))?;
@@ -107,6 +108,10 @@ impl Database {
                 }
                 Err(error) if *error.kind() != ErrorKind::NotFound => return Err(error),
                 Err(_) => match self.get_row(table, &key).await? {
+                    // It was put before the row, and goes only once no row links it.
+                    Some(now) if list::link(&now)?.is_some_and(|now| now.name == name) => {
+                        return Err(lost(&key, &name));
+                    }
                     Some(now) => row = now,
                     None => return Ok(None),
                 },
@@ -178,4 +183,9 @@ impl Database {
 #[cfg(feature = "blob")]
 fn unreadable(key: &RowKey) -> Error {
     Error::corrupt("the keys of a list cannot be read").at_key(key.clone())
+}
+
+#[cfg(feature = "blob")]
+fn lost(key: &RowKey, name: &str) -> Error {
+    Error::corrupt(format!("the keys of the list stand in blob `{name}`, which is not there")).at_key(key.clone())
 }

@@ -4,13 +4,13 @@
 //! stays so; a writer commits within half the grace period after an upload, or after it saw the link, or not at all; and
 //! a blob is deleted only after it was found unlinked twice, a grace period apart. All times are the object store's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStoreExt};
 
-use super::{Blobs, failed, path, sweep::sweep};
+use super::{Blobs, failed, owner::Tables, path, sweep::sweep};
 use crate::{
     blob::{
         Place,
@@ -53,8 +53,7 @@ struct Walk<'a> {
     place: &'a Place,
     now: DateTime<Utc>,
     deletes: bool,
-    /// Whether the folder is of a table that entities have left, and that may have been dropped since.
-    has_left: bool,
+    tables: &'a Tables,
 }
 
 /// What became of an object.
@@ -119,10 +118,10 @@ impl Blobs {
         let place = self.db.place()?;
         let now = self.now(place).await?;
         let mut collected = Collected::default();
-        let left = self.db.left_tables().await?;
-        for (folder, has_left) in self.folders(&left) {
+        let tables = self.db.blob_tables().await?;
+        let walk = Walk { place, now, deletes, tables: &tables };
+        for folder in self.folders(&tables) {
             let objects = place.store.list(Some(&path(&folder)?)).map_err(failed);
-            let walk = Walk { place, now, deletes, has_left };
             let looks = objects.map(|meta| async { self.look(walk, meta?).await });
             let mut looks = std::pin::pin!(looks.buffer_unordered(CONCURRENT));
             while let Some(look) = looks.try_next().await? {
@@ -140,13 +139,11 @@ impl Blobs {
         Ok(collected)
     }
 
-    /// The folders of the model's tables, and of those that its entities have left: which are told.
-    fn folders(&self, left: &BTreeSet<String>) -> BTreeMap<String, bool> {
-        let folder = |table: &str| name::folder(&format!("{}{table}", self.db.0.prefix));
-        let left = left.iter().map(|table| (folder(table), true));
+    /// The folders of the model's tables, and of those that its entities have left.
+    fn folders(&self, tables: &Tables) -> BTreeSet<String> {
         let model = self.db.model();
-        let model = model.iter().map(|schema| (folder(schema.table), false));
-        left.chain(model).collect() // one of the model's is that
+        let model = model.iter().map(|schema| self.db.table_name(schema.table));
+        model.chain(tables.left.iter().cloned()).map(|table| name::folder(&table)).collect()
     }
 
     /// The time by the clock that dates blobs; by one's own where nothing may be written.
@@ -161,7 +158,7 @@ impl Blobs {
     }
 
     async fn look(&self, walk: Walk<'_>, meta: ObjectMeta) -> Result<Look> {
-        let Walk { place, now, deletes, has_left } = walk;
+        let Walk { place, now, deletes, tables } = walk;
         let name = meta.location.as_ref();
         let owner = match name::parse(name) {
             Some(Named::Blob(owner)) => owner,
@@ -177,7 +174,7 @@ impl Blobs {
             true => head(place, &name::mark_of(name)).await?,
             false => None,
         };
-        if self.db.is_linked(name, &owner, has_left).await? {
+        if self.db.is_linked(name, &owner, tables).await? {
             return Ok(Look::Linked);
         }
         match mark {
@@ -199,10 +196,10 @@ impl Blobs {
     }
 
     /// Takes a mark away whose blob is not there, or linked after all.
-    async fn clear_mark(&self, Walk { place, has_left, .. }: Walk<'_>, blob: &str) -> Result<Look> {
+    async fn clear_mark(&self, Walk { place, tables, .. }: Walk<'_>, blob: &str) -> Result<Look> {
         let is_there = head(place, blob).await?.is_some();
         let waits = match name::parse(blob) {
-            Some(Named::Blob(owner)) if is_there => !self.db.is_linked(blob, &owner, has_left).await?,
+            Some(Named::Blob(owner)) if is_there => !self.db.is_linked(blob, &owner, tables).await?,
             _ => false,
         };
         if !is_there {

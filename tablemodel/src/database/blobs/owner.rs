@@ -2,6 +2,8 @@
 //!
 //! Nothing is written here but the records of where it moves.
 
+use std::collections::BTreeSet;
+
 use object_store::{ObjectStoreExt, PutMode, PutOptions};
 use serde_json::{Map, Value as Json};
 use tablemodel_store::{KeyRange, Query, Row, RowKey, ValueRef};
@@ -67,26 +69,50 @@ fn read_record(bytes: &[u8], table: &str) -> Option<LinkPlace> {
     Some(LinkPlace::new(table, RowKey::new(partition?, row?)))
 }
 
+/// The tables that blobs of this database may be named by: their full names, in lower case.
+pub(super) struct Tables {
+    model: BTreeSet<String>,
+    /// Those that entities have left, and that may have been dropped since.
+    pub(super) left: BTreeSet<String>,
+}
+
+impl Tables {
+    /// Whether this one may be lacking, and has no rows then: the database is not the wrong one, since entities have left that table,
+    /// or since the one in the blob's name is there.
+    fn may_lack(&self, table: &str, is_named_there: bool) -> bool {
+        !self.model.contains(table) && (self.left.contains(table) || is_named_there)
+    }
+}
+
 /// Whether the row names the blob, under whatever property.
 fn names(row: &Row, blob: &str) -> bool {
     row.properties.iter().any(|(_, value)| matches!(value, ValueRef::String(text) if text == blob))
 }
 
 impl Database {
+    /// The tables that blobs may be named by. One request.
+    pub(super) async fn blob_tables(&self) -> Result<Tables> {
+        let full = |table: &str| self.table_name(table).to_ascii_lowercase();
+        let left = self.left_tables().await?.iter().map(|table| full(table)).collect();
+        Ok(Tables { model: self.entity_tables().into_iter().map(full).collect(), left })
+    }
+
     /// Whether a row of the entity that owns the blob links it now, wherever that has moved to. One request, and a fetch where
     /// the keys are long; of one that is not linked where it was put, another fetch, a query, and those of each move.
     ///
     /// An entity only goes on along these keys, and each is recorded before it gets there: so it is met if they are looked at
     /// in this order, up to the one after the last.
     ///
-    /// The table must be there, unless it is one that entities have left: else the database may be the wrong one.
-    pub(super) async fn is_linked(&self, blob: &str, owner: &Owner, has_left: bool) -> Result<bool> {
+    /// The tables must be there, unless they may be lacking.
+    pub(super) async fn is_linked(&self, blob: &str, owner: &Owner, tables: &Tables) -> Result<bool> {
         let Some(mut place) = self.first_place(blob, owner).await? else { return Ok(false) };
+        let mut is_named_there = false;
         for number in 1.. {
+            let may_lack = tables.may_lack(&place.table, is_named_there);
             match self.is_linked_at(&place.table, &place.key, blob).await {
                 Ok(true) => return Ok(true),
-                Ok(false) => {}
-                Err(error) if has_left && *error.kind() == ErrorKind::NotFound => {} // and its table has been dropped
+                Ok(false) => is_named_there |= number == 1,
+                Err(error) if may_lack && *error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
             match self.place_in(&name::moved_of(blob, number), owner).await? {
@@ -227,14 +253,22 @@ impl Database {
         self.entity_of(&owner).map(|schema| schema.entity_type).into_iter().fold(error, Error::of)
     }
 
+    /// Whether a blob that is not there is linked all the same. One that is named by another database's table came from there, without
+    /// its content: nobody here has ever deleted it.
+    async fn is_lost(&self, blob: &str, owner: &Owner) -> Result<bool> {
+        let tables = self.blob_tables().await?;
+        let is_own = tables.model.contains(&owner.table) || tables.left.contains(&owner.table);
+        Ok(!is_own || self.is_linked(blob, owner, &tables).await?)
+    }
+
     /// The error for a blob that is not there: lost, or linked no longer.
     pub(super) async fn missing(&self, link: &Link) -> Error {
         let blob = &link.name;
-        let linked = match name::parse(blob) {
-            Some(Named::Blob(owner)) => self.is_linked(blob, &owner, true).await,
+        let lost = match name::parse(blob) {
+            Some(Named::Blob(owner)) => self.is_lost(blob, &owner).await,
             _ => Ok(true),
         };
-        let error = match linked {
+        let error = match lost {
             Ok(true) => Error::corrupt(format!("the row links blob `{blob}`, which is not there")),
             Ok(false) => {
                 let detail = "is gone: its entity was changed or deleted after it was read; read the entity again";

@@ -102,3 +102,15 @@ async fn half_a_link_is_a_corrupt_row() {
     assert_eq!(error.kind(), &ErrorKind::Corrupt);
     assert!(error.to_string().contains("Portrait_sum"), "{error}");
 }
+
+#[tokio::test]
+async fn a_link_that_was_imported_under_another_prefix_is_corrupt() {
+    let db = database().await;
+    let stored = db.insert(&person("a", &large(1))).await.unwrap();
+    let mut lines = Vec::new();
+    db.export(&mut lines).await.unwrap();
+    let other = Database::builder().prefix("t1").in_memory::<People>().await.unwrap();
+    other.import(lines.as_slice()).await.unwrap();
+    other.ensure_tables().await.unwrap();
+    told(&read(&other, "a").await.portrait.bytes(&other).await.unwrap_err(), &stored);
+}

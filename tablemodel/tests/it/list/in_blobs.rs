@@ -2,6 +2,7 @@
 //! the keys of its entities, and no blob is left that no row links.
 
 mod crashes;
+mod places;
 mod sequences;
 
 use std::{

@@ -159,3 +159,28 @@ async fn a_record_that_is_missing_is_found_before_the_switch_and_after_it() {
         assert!(store.blob_store().head(&Path::parse(blob).unwrap()).await.is_err(), "it is what holds the blob");
     }
 }
+
+/// As after an export and an import by a release that knows of no move: a table without rows does not come along.
+#[tokio::test]
+async fn a_record_that_names_a_table_which_is_not_there_stops_no_collection() {
+    if NEW == "People" {
+        return; // there is no other
+    }
+    for mode in MODES {
+        let (store, _) = filled(mode).await;
+        let db = next::<first::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        db.migrations().rollback().await.expect("taken back");
+        drop(db);
+        store.clock().advance(std::time::Duration::from_secs(130));
+        store.store().delete_table(NEW).await.expect("dropped");
+        let db = program::<before::Model>(&store).await;
+        let mut lee = before::Person::find().team("A").name("lee").one(&db).await.expect("read").expect("there");
+        lee.film = None;
+        db.save(&mut lee).await.expect("saved");
+        assert_no_litter(&db, &store, "without the table").await;
+        assert_eq!(linked(&db).await.len(), 4, "{mode:?}");
+        store.store().delete_table("People").await.expect("dropped");
+        assert_eq!(db.blobs().collect().await.unwrap_err().kind(), &ErrorKind::NotFound, "it may be the wrong store");
+    }
+}

@@ -1,0 +1,34 @@
+//! Lists whose blobs are in another place than the program's.
+
+use super::*;
+
+async fn filled(db: &Database, name: &str) {
+    for id in 0..6 {
+        db.insert(&Member { name: name.into(), ..member(id) }).await.unwrap();
+    }
+}
+
+/// The rows of a list come with an import, the blob does not.
+#[tokio::test]
+async fn a_list_that_was_imported_without_its_blob_is_corrupt_and_made_anew_by_repair() {
+    let long = "J".repeat(600);
+    for (name, prefix) in [("Jones", ""), ("Jones", "t1"), (long.as_str(), ""), (long.as_str(), "t1")] {
+        let from = database(Consistency::Azure).await;
+        filled(&from, name).await;
+        let mut lines = Vec::new();
+        from.export(&mut lines).await.unwrap();
+        let db = Database::builder().prefix(prefix).in_memory::<Model>().await.unwrap();
+        db.import(lines.as_slice()).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        let told = format!("{} letters, prefix `{prefix}`", name.len());
+        let error = Member::called().team("A").name(name).keys(&db).await.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Corrupt, "{told}: {error}");
+        let error = db.insert(&Member { name: name.into(), ..member(9) }).await.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Corrupt, "{told}: {error}");
+        assert_eq!(db.verify().await.unwrap().violations.len(), 1, "{told}");
+        let repaired = db.repair().await.unwrap();
+        assert_eq!((repaired.repaired, repaired.left.len()), (1, 0), "{told}: {:?}", repaired.left);
+        assert_eq!(called(&db, name).await.len(), 6, "{told}");
+        assert!(db.verify().await.unwrap().is_clean(), "{told}");
+    }
+}
