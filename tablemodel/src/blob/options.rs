@@ -115,7 +115,8 @@ impl Options {
         self.wanted.get_or_insert(Wanted::Memory);
     }
 
-    /// Opens the place, if the model has blobs or one was asked for.
+    /// Opens the place, if the model has blobs or one was asked for; or if there is a folder that others have made: what lies there may be
+    /// linked, by lists that were kept in blobs before.
     pub(crate) fn open(
         self,
         model: &'static [&'static EntitySchema],
@@ -128,7 +129,8 @@ impl Options {
         let memory = || -> Arc<dyn ObjectStore> { Arc::new(MemoryBlobs::new(environment.clock.clone())) };
         let (store, folder) = match (self.wanted, holder) {
             (None, Some(holder)) => return Err(no_place().of(holder.entity_type)),
-            (None, None) | (Some(Wanted::Folder(_) | Wanted::Memory), None) => return Ok(None),
+            (None, None) | (Some(Wanted::Memory), None) => return Ok(None),
+            (Some(Wanted::Folder(folder)), None) if !folder.is_dir() => return Ok(None),
             (Some(Wanted::Store(store)), _) => (store, None),
             (Some(Wanted::Url(url)), _) if url.starts_with("memory:") => (memory(), None),
             (Some(Wanted::Url(url)), _) => at_url(&url, read_only)?,
