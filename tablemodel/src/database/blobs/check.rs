@@ -10,7 +10,7 @@ use super::{failed, owner::LinkPlace, path};
 use crate::{
     blob::name::{self, Named},
     database::{Database, Violation, ViolationKind},
-    error::Result,
+    error::{ErrorKind, Result},
     plan::image::Image,
     schema::{BLOB, EntitySchema, FieldSchema},
 };
@@ -65,24 +65,7 @@ impl Database {
 
     async fn check_link(&self, table: &'static str, link: LinkAt) -> Result<Option<Violation>> {
         let full = format!("{}{table}", self.0.prefix);
-        let found = match self.place()?.store.head(&path(&link.blob)?).await {
-            Ok(meta) if Some(meta.size) != link.length => {
-                Some((ViolationKind::DamagedBlob, format!("has {} bytes", meta.size)))
-            }
-            Ok(_) => match name::parse(&link.blob) {
-                Some(Named::Blob(owner))
-                    if self.is_owner(&link.blob, &owner, &LinkPlace::new(&full, link.key.clone())).await? =>
-                {
-                    None
-                }
-                _ => {
-                    Some((ViolationKind::DamagedBlob, "is named as another row's, and is collected as that".to_owned()))
-                }
-            },
-            Err(object_store::Error::NotFound { .. }) => Some((ViolationKind::MissingBlob, "is not there".to_owned())),
-            Err(error) => return Err(failed(error)),
-        };
-        let Some((kind, detail)) = found else { return Ok(None) };
+        let Some((kind, detail)) = self.look_at_link(&full, &link).await? else { return Ok(None) };
         // The row may have been changed, and the blob collected, since the row was read.
         if !self.links_now(&full, &link.key, &link.blob).await? {
             return Ok(None);
@@ -90,5 +73,30 @@ impl Database {
         let LinkAt { key, property, blob, .. } = link;
         let detail = format!("property `{property}`: the blob `{blob}` {detail}");
         Ok(Some(Violation::unmendable(table, key, kind, detail)))
+    }
+
+    /// What seems to be wrong with a link of a row in the table of this full name.
+    async fn look_at_link(&self, table: &str, link: &LinkAt) -> Result<Option<(ViolationKind, String)>> {
+        let damaged = |detail: String| Ok(Some((ViolationKind::DamagedBlob, detail)));
+        // Of another program's name nobody knows whether the object store takes it.
+        let Some(Named::Blob(owner)) = name::parse(&link.blob) else {
+            return damaged("has a name that is no blob's, and is not looked for".to_owned());
+        };
+        match self.place()?.store.head(&path(&link.blob)?).await {
+            Ok(meta) if Some(meta.size) != link.length => return damaged(format!("has {} bytes", meta.size)),
+            Ok(_) => {}
+            Err(object_store::Error::NotFound { .. }) => {
+                return Ok(Some((ViolationKind::MissingBlob, "is not there".to_owned())));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        match self.is_owner(&link.blob, &owner, &LinkPlace::new(table, link.key.clone())).await {
+            Ok(true) => Ok(None),
+            Ok(false) => damaged("is named as another row's, and is collected as that".to_owned()),
+            Err(error) if *error.kind() == ErrorKind::Corrupt => {
+                damaged(format!("has moved to where cannot be told: {}", error.detail()))
+            }
+            Err(error) => Err(error),
+        }
     }
 }

@@ -103,6 +103,49 @@ async fn half_a_link_is_a_corrupt_row() {
     assert!(error.to_string().contains("Portrait_sum"), "{error}");
 }
 
+/// Puts another text where the row links its portrait, past the framework.
+async fn plant(db: &TestDatabase, stored: &Stored<Person>, link: &str) {
+    use tablemodel::store::{Action, Batch, Condition};
+    let mut properties = stored.row().properties.clone();
+    properties.insert("Portrait", link);
+    let replace = Action::Replace(properties, Condition::Exists);
+    let batch = Batch::new("People", stored.key().partition.clone()).with(stored.key().row.clone(), replace);
+    db.store().commit(&[batch]).await.unwrap();
+}
+
+async fn assert_damaged(db: &TestDatabase, told: &str) {
+    let violations = db.verify().await.unwrap().violations;
+    let found: Vec<_> = violations.iter().map(|violation| (violation.kind, violation.key.row.as_str())).collect();
+    assert_eq!(found, [(ViolationKind::DamagedBlob, "p_a")], "{told}: {violations:?}");
+    let repaired = db.repair().await.unwrap();
+    assert_eq!((repaired.repaired, repaired.left.len()), (0, 1), "{told}");
+}
+
+#[tokio::test]
+async fn a_link_that_is_no_name_of_a_blob_is_told_of_its_row_and_stops_no_walk() {
+    for link in ["a//b", "", "x#1", "people/_person/_a/p__a/x#1", "photos/a.jpg"] {
+        let (db, blobs) = faulty().await;
+        db.insert(&person("b", &large(2))).await.unwrap();
+        let stored = db.insert(&person("a", &large(1))).await.unwrap();
+        plant(&db, &stored, link).await;
+        blobs.heal();
+        assert_damaged(&db, link).await;
+        assert_eq!(blobs.calls(), 2, "{link}: that of the other row alone, twice");
+    }
+}
+
+#[tokio::test]
+async fn a_record_of_a_move_that_cannot_be_read_is_told_of_its_row_and_stops_no_walk() {
+    let db = database().await;
+    db.insert(&person("b", &large(2))).await.unwrap();
+    let mut stored = db.insert(&Person { team: "B".into(), ..person("a", &large(1)) }).await.unwrap();
+    stored.team = "A".into();
+    db.rekey(&mut stored).await.unwrap();
+    let blob = stored.portrait.name().unwrap();
+    spoil(&db, &format!("{blob}.moved1"), Some(b"{".to_vec())).await;
+    assert_damaged(&db, "a record").await;
+}
+
 #[tokio::test]
 async fn a_link_that_was_imported_under_another_prefix_is_corrupt() {
     let db = database().await;

@@ -160,6 +160,27 @@ async fn a_record_that_is_missing_is_found_before_the_switch_and_after_it() {
     }
 }
 
+/// What the pages say of cost.
+#[tokio::test]
+async fn verify_asks_for_every_link_and_a_switch_for_none() {
+    for mode in MODES {
+        let (store, blobs) = filled(mode).await;
+        let db = next::<second::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        assert_eq!(blobs.calls(), 10, "{mode:?}: two a link, as each shadow is written");
+        blobs.heal();
+        assert_clean(&db, "applied").await;
+        assert_eq!(
+            blobs.calls(),
+            15,
+            "{mode:?}: one for each link of each form, and one more for the record of where it is to be"
+        );
+        blobs.heal();
+        db.migrations().contract().await.expect("switched");
+        assert_eq!(blobs.calls(), 0, "{mode:?}");
+    }
+}
+
 /// As after an export and an import by a release that knows of no move: a table without rows does not come along.
 #[tokio::test]
 async fn a_record_that_names_a_table_which_is_not_there_stops_no_collection() {
