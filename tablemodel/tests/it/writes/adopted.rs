@@ -192,7 +192,9 @@ enum Trade {
 async fn a_float_that_another_program_stored_as_an_integer_is_added_and_ranked_as_it_is_read() {
     for mode in MODES {
         let (store, told) = (store_of::<Legacy>(mode).await, format!("{mode:?}"));
-        store.store().create_table("Sales").await.expect("created");
+        for table in ["Sales", "Cities"] {
+            store.store().create_table(table).await.expect("created");
+        }
         for (row, price) in [("s_0001", Value::Int32(4)), ("s_0002", 4.5.into()), ("s_0003", Value::Int64(5))] {
             let theirs = properties([("City", "Rome".into()), ("Price", price)]);
             plant(&store, "Sales", "A", row, Action::Insert(theirs)).await;
