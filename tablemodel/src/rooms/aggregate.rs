@@ -21,6 +21,7 @@ use crate::{
         image::{Image, key_error},
         system,
     },
+    property::float,
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
 };
 
@@ -343,9 +344,14 @@ fn number(image: &Image, function: Function) -> Result<Option<Term>> {
         Function::Min(property) | Function::Max(property) => (property, "compared, and has no order"),
     };
     let Some(value) = image.fields.get(property) else { return Ok(None) };
-    let codec = image.schema.property(property).map_or("", |property| property.codec);
-    let term = Term::of(function, value, codec).ok_or_else(|| {
-        let field = image.schema.property(property).map_or(property, |property| property.field);
+    let own = image.schema.property(property);
+    let (field, codec) = own.map_or((property, ""), |own| (own.field, own.codec));
+    // What reads as a float is one, although another program, or a narrower type before, stored an integer.
+    let value = match own.is_some_and(|own| own.edm == EdmType::Double) {
+        true => float::read(value).map(ValueRef::Double),
+        false => Some(value),
+    };
+    let term = value.and_then(|value| Term::of(function, value, codec)).ok_or_else(|| {
         let error = Error::new(ErrorKind::Invalid, format!("field `{field}` is {how}"));
         error.of(image.schema.entity_type).at_key(image.key.clone())
     })?;

@@ -2,9 +2,10 @@
 //!
 //! Their indexes have to be built first.
 
-use tablemodel::{ErrorKind, RowKey, ValueRef, prelude::*, store::Action, testing::TestDatabase};
+use tablemodel::{ErrorKind, RowKey, Value, ValueRef, prelude::*, store::Action, testing::TestDatabase};
 
 use super::{assert_clean, plant, properties, ticks};
+use crate::migrate::{MODES, assert_clean as settled, next, store_of};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Legacy", entity_type = "Customer", adopt)]
@@ -144,5 +145,78 @@ async fn a_row_of_another_program_takes_its_totals_from_their_cells() {
         let team = Team::find().name("A").one(&db).await.expect("read").expect("there");
         let members = if is_upserted { 2 } else { 0 }; // what it says is taken for told
         assert_eq!((team.title.as_str(), team.members, team.hours), ("y", members, 14), "{is_upserted}");
+    }
+}
+
+/// Sales of another program, which stores a price without cents as an integer.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Sales", adopt, partition = "{shop}", row = "s_{id:04}")]
+#[table(sum(Shop, key(name = shop), of = price, into = total), min(Shop, key(name = shop), of = price, into = least))]
+#[table(sum(City, key(name = city), of = price, into = total), max(City, key(name = city), of = price, into = most))]
+struct Sale {
+    shop: String,
+    id: u32,
+    city: String,
+    price: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Sales", partition = "{name}", row = "shop")]
+struct Shop {
+    name: String,
+    #[table(aggregate)]
+    total: f64,
+    #[table(aggregate)]
+    least: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Cities", partition = "{name}", row = "city")]
+struct City {
+    name: String,
+    #[table(aggregate)]
+    total: f64,
+    #[table(aggregate)]
+    most: Option<f64>,
+}
+
+#[derive(Debug, TableModel)]
+#[allow(dead_code, reason = "the tests read by path")]
+enum Trade {
+    Sale(Sale),
+    Shop(Shop),
+    City(City),
+}
+
+#[tokio::test]
+async fn a_float_that_another_program_stored_as_an_integer_is_added_and_ranked_as_it_is_read() {
+    for mode in MODES {
+        let (store, told) = (store_of::<Legacy>(mode).await, format!("{mode:?}"));
+        for table in ["Sales", "Cities"] {
+            store.store().create_table(table).await.expect("created");
+        }
+        for (row, price) in [("s_0001", Value::Int32(4)), ("s_0002", 4.5.into()), ("s_0003", Value::Int64(5))] {
+            let theirs = properties([("City", "Rome".into()), ("Price", price)]);
+            plant(&store, "Sales", "A", row, Action::Insert(theirs)).await;
+        }
+        store.clock().advance(std::time::Duration::from_secs(130));
+        let db = next::<Trade>(&store).await;
+        let applied = db.migrations().apply().await.expect("applied");
+        assert!(applied.is_complete(), "{told}: {applied:?}");
+        let shop = db.insert(&Shop { name: "A".into(), total: 0.0, least: None }).await.expect("inserted");
+        assert_eq!((shop.total, shop.least), (13.5, Some(4.0)), "{told}");
+        let rome = || City::find().name("Rome");
+        assert_eq!(db.total(rome(), City::TOTAL).await.expect("built"), 13.5, "{told}");
+        assert_eq!(db.total(rome(), City::MOST).await.expect("built"), Some(5.0), "{told}");
+        settled(&db, &told).await;
+
+        db.update(Sale::find().shop("A").id(1), |sale| Ok(sale.price = 6.25)).await.expect("updated");
+        let gone = Sale::find().shop("A").id(3).one(&db).await.expect("read").expect("there");
+        db.delete(gone).await.expect("deleted");
+        settled(&db, &told).await;
+        let shop = Shop::find().name("A").one(&db).await.expect("read").expect("there");
+        assert_eq!((shop.total, shop.least), (10.75, Some(4.5)), "{told}");
+        assert_eq!(db.total(rome(), City::TOTAL).await.expect("built"), 10.75, "{told}");
+        assert_eq!(db.total(rome(), City::MOST).await.expect("built"), Some(6.25), "{told}");
     }
 }
