@@ -163,7 +163,7 @@ use proc_macro::TokenStream;
 /// |---|---|
 /// | `aggregate` | the field holds a `count` (`i64`), `sum` (`i64` or `f64`), `min` or `max` (an `Option`) of other entities; what is written to it is ignored |
 /// | `rename = "EMail"` | the stored name of the property |
-/// | `was = "Mail"` | the stored name that it had before: `cargo tablemodel diff` takes the two for one property. It may stay, or go once the change is planned |
+/// | `was = "Mail"` | the stored name that it had before: `cargo tablemodel diff` takes the two for one property. It may go once the change is planned; where an index, a list or an aggregate is made of the property, once no rows of the version before are left |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
 /// | `chunked` | a text or bytes over 64 KiB, cut into several properties and, where one row does not hold them, into several rows |

@@ -2,6 +2,7 @@
 //! Nothing is written here.
 
 use super::{
+    diff::Evolution,
     outcome::Failure,
     project::{Current, Project},
 };
@@ -41,8 +42,29 @@ fn changes_of(entity: &Current, lock: &Lock) -> Result<Vec<String>, Failure> {
     })
 }
 
-/// Why these may not be the formats of the program: one is of the version that an entity was to move to, and not as that was.
-pub(super) fn broken<'f>(lock: &Lock, formats: impl Iterator<Item = &'f Format>) -> Result<Option<String>, Failure> {
+/// Why the program may not be locked as it is now, as far as forms to come go.
+pub(super) fn refused(lock: &Lock, evolutions: &[Evolution<'_>]) -> Result<Option<String>, Failure> {
+    match evolutions.iter().find_map(overtaken) {
+        Some(why) => Ok(Some(why)),
+        None => broken(lock, evolutions.iter().map(|evolution| &evolution.new)),
+    }
+}
+
+/// That an entity comes to the version of the form that it moves to: two formats would have one name.
+fn overtaken(Evolution { entity, new, .. }: &Evolution<'_>) -> Option<String> {
+    let to = entity.coming.as_ref().map(|to| &to.format).filter(|to| to.version <= new.version)?;
+    Some(format!(
+        "`{}` becomes version {}, and the form that it moves to is `{}`: write `version = {}` on that form, or make the change in a \
+         release of its own",
+        new.entity_type,
+        new.version,
+        to.discriminator(),
+        new.version + 1
+    ))
+}
+
+/// Whether one of these formats is of the version that an entity was to move to, and not as that was.
+fn broken<'f>(lock: &Lock, formats: impl Iterator<Item = &'f Format>) -> Result<Option<String>, Failure> {
     for is in formats {
         let was = lock.coming(&is.entity_type).map(|was| &was.format).filter(|was| was.version == is.version);
         let Some(was) = was else { continue };

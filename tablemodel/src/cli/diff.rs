@@ -30,12 +30,12 @@ use crate::{
 };
 
 /// An entity that changed.
-struct Evolution<'a> {
-    entity: &'a Current,
+pub(super) struct Evolution<'a> {
+    pub(super) entity: &'a Current,
     /// What it was; none if it is new.
     old: Option<Format>,
     /// What it is to be, its version raised where the struct's is not yet.
-    new: Format,
+    pub(super) new: Format,
     changes: Vec<Change>,
     /// What it copies that its source stores otherwise now.
     copied: Vec<String>,
@@ -72,7 +72,7 @@ pub(super) fn run(project: &Project, models: &[Model], arguments: &Diff, asks: b
     }
     let asked = Asked { renames: &arguments.rename, no_more: arguments.no_rename, apart: &[], asks };
     let evolutions = evolutions(project, &lock, &asked)?;
-    if let Some(why) = coming::broken(&lock, evolutions.iter().map(|evolution| &evolution.new))? {
+    if let Some(why) = coming::refused(&lock, &evolutions)? {
         return Ok(refused(&why));
     }
     finish(project, lock, &chain, arguments, &evolutions)
@@ -101,6 +101,9 @@ fn amend(
     let asked = Asked { renames: rename, no_more: *no_rename, apart: &taken.apart, asks };
     let evolutions = evolutions(project, &taken.lock, &asked)?;
     if let Some(why) = taken.misfit(&evolutions) {
+        return Ok(refused(&why));
+    }
+    if let Some(why) = coming::refused(&taken.lock, &evolutions)? {
         return Ok(refused(&why));
     }
     finish(project, taken.lock, &taken.chain, &taken.arguments, &evolutions)

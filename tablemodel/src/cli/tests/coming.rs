@@ -79,6 +79,67 @@ mod alone {
     }
 }
 
+/// The release that keeps both forms, and changes the old one in the same step.
+mod grown {
+    use crate::{Upgrade, UpgradeError, prelude::*};
+
+    #[derive(TableEntity)]
+    #[table(name = "Others", entity_type = "Thing", version = 2, partition = "{id}", row = "t_{p}", crate = "crate")]
+    pub(super) struct ThingV2 {
+        id: u32,
+        p: String,
+        size: u32,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "Things", moves_to = ThingV2, partition = "{p}", row = "{id}", crate = "crate")]
+    pub(super) struct Thing {
+        p: String,
+        id: u32,
+        size: u32,
+    }
+
+    impl Upgrade<Thing> for ThingV2 {
+        fn upgrade(Thing { p, id, size }: Thing) -> Result<Self, UpgradeError> {
+            Ok(Self { id, p, size })
+        }
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(super) enum Model {
+        Thing(Thing),
+    }
+}
+
+/// A model with another entity beside a thing.
+macro_rules! beside {
+    ($name:ident, $thing:path $(, $field:ident: $type:ty)*) => {
+        mod $name {
+            use crate::prelude::*;
+
+            #[derive(TableEntity)]
+            #[table(name = "Racks", partition = "{room}", row = "{number}", crate = "crate")]
+            pub(super) struct Rack {
+                room: String,
+                number: u32,
+                $($field: $type),*
+            }
+
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(super) enum Model {
+                Thing($thing),
+                Rack(Rack),
+            }
+        }
+    };
+}
+
+beside!(racks, super::both::Thing);
+beside!(higher, super::both::Thing, height: Option<u32>);
+beside!(higher_and_taken, super::taken_changed::Thing, height: Option<u32>);
+
 const LOCK: &str = "tablemodel.lock";
 
 fn begun() -> Folder {
@@ -138,4 +199,32 @@ fn the_release_after_takes_the_form_as_it_is_and_freezes_the_old_one() {
     assert!(folder.read("tablemodel/frozen/thing_v1.rs").contains("pub struct ThingV1 {"));
     assert!(folder.read("tablemodel/migrations/0001_keys.toml").contains("to = \"Thing@2 "));
     assert_eq!(folder.run::<taken::Model>("check"), DONE);
+}
+
+/// Two formats would have one name, and the lock could be read no more.
+#[test]
+fn an_entity_does_not_come_to_the_version_of_the_form_that_it_moves_to() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<alone::Model>("init"), DONE);
+    let before = folder.files();
+    let told = folder.answer::<grown::Model>(&["diff"]);
+    assert_eq!(told.code, DRIFTED, "{:?}", told.lines);
+    assert!(
+        told.lines[0].contains("becomes version 2, and the form that it moves to is `Thing@2`"),
+        "{:?}",
+        told.lines
+    );
+    assert_eq!(folder.files(), before);
+}
+
+#[test]
+fn a_plan_that_is_written_anew_takes_the_form_as_it_is_too() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<racks::Model>("init"), DONE);
+    assert_eq!(folder.run::<higher::Model>("diff --name racks"), DONE);
+    let before = folder.files();
+    let told = folder.answer::<higher_and_taken::Model>(&["diff", "--amend"]);
+    assert_eq!(told.code, DRIFTED, "{:?}", told.lines);
+    assert!(told.lines[0].contains("`Thing@2` is stored otherwise than the release said"), "{:?}", told.lines);
+    assert_eq!(folder.files(), before);
 }
