@@ -220,7 +220,6 @@ impl Database {
             .copied()
             .flat_map(|schema| names(schema).map(|name| index_row(schema.entity_type, &name)))
             .chain(self.0.model.iter().copied().filter_map(moved::taker_row))
-            .chain(self.0.registry.lacking_rows())
             .map(Json::from);
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());
         properties.insert("Epoch", epoch);

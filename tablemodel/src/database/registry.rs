@@ -185,15 +185,20 @@ fn lacked(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<
         Some(newest) if newest > schema.version => Ok(Vec::new()),
         _ => {
             let mut lacked = unnamed(schema, rows)?;
-            if let Some(moved) = &schema.moves_to {
-                let row = rows.get(&index_row(schema.entity_type, &moved.name()));
-                if row.map_or(Ok(false), |row| moved::is_form_lacking(moved, row))? {
-                    lacked.push(moved.name());
-                }
+            if let Some((moved, row)) = move_of(schema, rows)
+                && moved::narrowed(moved, row)?.is_some()
+            {
+                lacked.push(moved.name());
             }
             Ok(lacked)
         }
     }
+}
+
+/// The move of the entity, and the row of its state.
+fn move_of<'r>(schema: &'static EntitySchema, rows: &'r HashMap<String, Row>) -> Option<(&'static Moved, &'r Row)> {
+    let moved = schema.moves_to.as_ref()?;
+    Some((moved, rows.get(&index_row(schema.entity_type, &moved.name()))?))
 }
 
 /// The indexes of the entity that are kept, or were, and that its own version does not name.

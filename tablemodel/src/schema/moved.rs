@@ -86,11 +86,6 @@ pub(crate) fn taken(name: &str) -> Option<&str> {
     name.strip_suffix('!').filter(|name| is_move(name))
 }
 
-/// What a program says that it knows if its new form lacks some of what follows the one that is built.
-pub(crate) fn lacking(name: &str) -> String {
-    format!("{name}?")
-}
-
 impl EntitySchema {
     /// The old form `Old` as one that moves to `New`. For generated code.
     #[doc(hidden)]

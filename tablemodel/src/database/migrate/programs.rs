@@ -4,7 +4,7 @@
 
 use tablemodel_store::{DateTime, Row, ValueRef};
 
-use super::{Migrations, Step, record::Record, rows::Rows, switch::is_switch, undo::dropped, waiting::has};
+use super::{Migrations, Step, record::Record, rows::Rows, switch::is_switch, undo::dropped};
 use crate::{
     database::{
         Database,
@@ -79,8 +79,9 @@ impl Program {
         };
         let knows: Vec<String> = text("Knows").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let known = registry::epoch_of(row);
-        let those = |steps: &[(String, Step)], are: &dyn Fn(&String) -> bool| {
-            steps.iter().filter(|(name, _)| are(name)).map(|(_, step)| step.clone()).collect()
+        let those = |steps: &[(String, Step)], known: bool| {
+            let are = steps.iter().filter(|(name, _)| knows.contains(name) == known);
+            are.map(|(_, step)| step.clone()).collect()
         };
         Self {
             id: id.to_owned(),
@@ -89,8 +90,8 @@ impl Program {
             epoch: known,
             is_current: known >= epoch,
             versions: versions(&knows),
-            lacks: those(&awaited.had, &|name| !has(&knows, name)),
-            keeps: those(&awaited.gone, &|name| knows.contains(name)),
+            lacks: those(&awaited.had, false),
+            keeps: those(&awaited.gone, true),
         }
     }
 }

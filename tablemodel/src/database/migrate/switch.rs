@@ -64,7 +64,7 @@ fn waiting(rows: &Rows, db: &Database) -> Vec<Move> {
 pub(super) fn ready(rows: &Rows, db: &Database) -> Result<Vec<(String, String)>> {
     let mut ready = Vec::new();
     for of in waiting(rows, db) {
-        if rows.complete(of.new.entity_type, &of.name)? == IndexState::Readable {
+        if rows.state(of.new.entity_type, &of.name)? == IndexState::Readable {
             ready.push((of.new.entity_type.to_owned(), of.name));
         }
     }
@@ -117,7 +117,7 @@ fn gone(moves: &[Move]) -> Vec<Step> {
 /// That no move is still to be applied: it is not passed over.
 fn check_complete(rows: &Rows, db: &Database) -> Result<()> {
     for of in waiting(rows, db) {
-        let state = rows.complete(of.new.entity_type, &of.name)?;
+        let state = rows.state(of.new.entity_type, &of.name)?;
         if state != IndexState::Readable {
             let detail = format!(
                 "the move to version {} is {}, and only one that is complete can be switched: call `apply` first",
@@ -218,7 +218,7 @@ async fn close(owned: &Owned, moves: &[Move], closed: bool) -> Result<()> {
 async fn change_form(owned: &Owned, moves: &[Move]) -> Result<()> {
     let (rows, _) = owned.rows().await?;
     for of in moves.iter().filter(|of| !of.is_switched(&rows)) {
-        if rows.complete(of.new.entity_type, &of.name)? != IndexState::Readable {
+        if rows.state(of.new.entity_type, &of.name)? != IndexState::Readable {
             return Err(Error::unsupported("the move is not complete: call `apply` first").of(of.new.entity_type));
         }
     }

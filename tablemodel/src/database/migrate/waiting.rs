@@ -14,7 +14,6 @@ use crate::{
         registry::{self, index_row},
     },
     error::{Error, ErrorKind, Result},
-    schema::lacking,
 };
 
 /// For whom a change of states waits, beside those who do not know the last one.
@@ -37,13 +36,8 @@ impl Waiting<'_> {
             _ => Vec::new(),
         };
         let mut rows = self.indexes.iter().map(|(entity, index)| index_row(entity, index));
-        rows.all(|row| if wanted { has(&known, &row) } else { !known.contains(&row) })
+        rows.all(|row| known.contains(&row) == wanted)
     }
-}
-
-/// Whether a program that knows these has the index, or the move with all that follows the form that is built.
-pub(super) fn has(known: &[String], row: &str) -> bool {
-    known.iter().any(|name| name == row) && !known.contains(&lacking(row))
 }
 
 impl Owned {

@@ -11,11 +11,8 @@ use std::{
     },
 };
 
-use super::{Closed, Registered, index_row};
-use crate::{
-    error::Result,
-    schema::{EntitySchema, is_move, lacking},
-};
+use super::{Closed, Registered};
+use crate::{error::Result, schema::EntitySchema};
 
 /// The states of indexes as of one epoch. Who plans a write holds it until the write is over.
 #[derive(Debug, Default)]
@@ -136,13 +133,6 @@ impl Registry {
     pub(in crate::database) fn is_any_lacked(&self) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.entities.values().any(|kept| !kept.lacked.is_empty())
-    }
-
-    /// What a program says that it knows of moves to forms of which its own lacks something.
-    pub(in crate::database) fn lacking_rows(&self) -> Vec<String> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let names = known.lacked().into_iter().filter(|(_, name)| is_move(name));
-        names.map(|(entity, name)| index_row(entity, &lacking(name))).collect()
     }
 
     /// The states as they are now, to be held while a write is planned and made.

@@ -1,5 +1,5 @@
 //! Indexes that lapse: which a program wrote without, whose model does not have them. Until a migration has built them anew, what they
-//! hold is not complete.
+//! hold is not complete. Of the form that an entity moves to they are taken out of what is built, and are complete with the switch.
 //!
 //! Whether one did is a property of the row of the index's state. A program says so after it has its lease: whoever clears it waits
 //! for those who lack the index and have one, and then builds; one that comes later says so anew.
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, ValueRef};
 
-use super::{MOST_CHANGES, PARTITION, entity_row, index_row, lacked, next_epoch, state};
+use super::{MOST_CHANGES, PARTITION, entity_row, index_row, lacked, move_of, moved, next_epoch, state};
 use crate::{
     database::{
         Database,
@@ -17,6 +17,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
+    schema::is_move,
 };
 
 /// One where a program without the index has begun to write beside it since it was built.
@@ -100,14 +101,22 @@ impl Database {
 
     fn lapses(&self, rows: &HashMap<String, Row>) -> Result<Vec<Operation>> {
         let mut operations = Vec::new();
+        let mut replace = |row: &Row, properties| {
+            let action = Action::Replace(properties, Condition::Match(row.etag.clone()));
+            operations.push(Operation { row: row.key.row.clone(), action });
+        };
         for schema in self.model().iter().copied().filter(|schema| rows.contains_key(&entity_row(schema))) {
             for name in lacked(schema, rows)? {
-                let row = index_row(schema.entity_type, &name);
-                let Some(there) = rows.get(&row).filter(|there| !is_lapsed(there)) else { continue };
+                let row = rows.get(&index_row(schema.entity_type, &name));
+                let Some(there) = row.filter(|there| !is_move(&name) && !is_lapsed(there)) else { continue };
                 let mut properties = there.properties.clone();
                 properties.insert(LAPSED, 1_i64);
-                let action = Action::Replace(properties, Condition::Match(there.etag.clone()));
-                operations.push(Operation { row, action });
+                replace(there, properties);
+            }
+            if let Some((moved, there)) = move_of(schema, rows)
+                && let Some(properties) = moved::narrowed(moved, there)?
+            {
+                replace(there, properties);
             }
         }
         Ok(operations)

@@ -28,7 +28,8 @@ pub(in crate::database) const SINCE: &str = "Since";
 /// On the record of an entity: a JSON list of the tables that it has left, and that its blobs may be named by.
 const LEFT: &str = "Left";
 
-/// On the state of a move: a JSON list of the names of what follows the new form, as it was when its rows began to be built.
+/// On the state of a move: a JSON list of the names of what follows the new form and is built with it: which the program that began to
+/// build it had, and every one that has written since.
 const FORM: &str = "Form";
 
 /// The tables that the record of an entity says it has left.
@@ -49,16 +50,21 @@ pub(super) fn record_form(moved: &Moved, properties: &mut Properties) {
     properties.insert(FORM, Json::from(followers(moved.form()).collect::<Vec<_>>()).to_string());
 }
 
-/// Whether the rows of the new form have, or had, what this program's form lacks.
-pub(super) fn is_form_lacking(moved: &Moved, row: &Row) -> Result<bool> {
+/// What the state of a move says of its new form without what this program's form lacks, and does not write; nothing where it lacks
+/// nothing.
+pub(super) fn narrowed(moved: &Moved, row: &Row) -> Result<Option<Properties>> {
     if super::state(row)? == IndexState::Absent {
-        return Ok(false);
+        return Ok(None);
     }
-    let built = names(row, FORM)?.unwrap_or_default();
-    Ok(built.iter().any(|name| !followers(moved.form()).any(|own| own == *name)))
+    let Some(mut built) = names(row, FORM)? else { return Ok(None) };
+    let all = built.len();
+    built.retain(|name| followers(moved.form()).any(|own| own == *name));
+    let mut properties = row.properties.clone();
+    properties.insert(FORM, Json::from(built.clone()).to_string());
+    Ok((built.len() < all).then_some(properties))
 }
 
-/// How far what follows the new form is, once the form is built: one that it gained since is not in the rows that were there.
+/// How far what follows the new form is, once the form is built: what it gained since, or what a program writes without, is not complete.
 fn states(to: &'static EntitySchema, row: Option<&Row>) -> Result<Vec<IndexState>> {
     let built = row.map_or(Ok(None), |row| names(row, FORM))?; // none: of a release that did not say
     let is_built = |name: String| built.as_ref().is_none_or(|built| built.contains(&name));

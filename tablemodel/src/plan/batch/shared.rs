@@ -2,7 +2,7 @@
 //!
 //! They are closed after all changes were added.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use tablemodel_store::{Action, Row, RowKey, Value};
 
@@ -273,13 +273,14 @@ impl BatchPlan {
                 lists.push(edit);
             }
         }
+        // A chunk that needs no change was read with its head, and is true no longer than that.
+        let heads: HashSet<&str> = lists.iter().map(|list| list.edit.row.as_str()).collect();
+        self.shared.extend(known.keys().filter(|row| heads.contains(list::head_of(row))).cloned());
         for BatchEdit { index, edit, change, schema } in lists {
             let Some(of) = schema.index_at(*index) else { continue };
             let list = List { index: of, partition, row: &edit.row, now: context.now };
             let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
             let writes = list.writes(own, known);
-            // A chunk that needs no change was read with its head, and is true no longer than that.
-            self.shared.extend(known.keys().filter(|row| list::head_of(row) == edit.row).cloned());
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
                 let action = self.outgrown(of, &RowKey::new(partition, row.clone()), action, |key| fresh(schema, key));
                 self.shared.insert(row.clone());
