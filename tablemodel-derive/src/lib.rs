@@ -59,7 +59,7 @@ use proc_macro::TokenStream;
 /// What is generated: `impl TableEntity`; a constant for each property (`Employee::AGE`, a
 /// [`Field`](../tablemodel/struct.Field.html)); `Employee::find()` and a function for
 /// each index (`Employee::by_email()`), which begin a path; `Employee::in_partition(..)` and
-/// `Employee::scan_partition(..)`. Handles have the field's visibility, all else the struct's.
+/// `Employee::scan_partition(..)` (neither where the partition key has a `shard`). Handles have the field's visibility, all else the struct's.
 ///
 /// # On the struct
 ///
@@ -170,7 +170,7 @@ use proc_macro::TokenStream;
 /// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
 /// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the type's default, or as its `default` says |
-/// | `copy_of(Employee, key(id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy`. When that is deleted, the copy becomes `None` (`clear`, for an `Option` unless told otherwise) or stays (`keep`), or it cannot be deleted (`restrict`, else) |
+/// | `copy_of(Employee, key(department = name, id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy`. `key` names every field of that one's key. When that is deleted, the copy becomes `None` (`clear`, for an `Option` unless told otherwise) or stays (`keep`), or it cannot be deleted (`restrict`, else) |
 /// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`). An absent `Option` is `None`, and takes no such value |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
 /// | `constant = "NUMBER"` | its handle is called so |
@@ -311,8 +311,8 @@ pub fn projection(item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// A text that no variant has is an error when it is read, never a default. An enum takes `rename_all` and `crate`; a
-/// variant `rename`; a group `rename_all` and `crate`, and its fields `rename`, `was`, `json`, `skip` and `default`.
+/// A text that no variant has is an error when it is read, never a default. An enum takes `rename_all` (`kebab-case` too; without it
+/// variants are stored as they are written) and `crate`; a variant `rename`; a group `rename_all` and `crate`, and its fields `rename`, `was`, `json`, `skip` and `default`.
 #[proc_macro_derive(Property, attributes(table))]
 pub fn property(item: TokenStream) -> TokenStream {
     emit::value::derive_property(item.into()).into()

@@ -1,5 +1,5 @@
-//! Wide entity: how many messages an employee sent on each of 365 days, as one struct. A row holds at most 252 properties, so
-//! that the entity is two rows with adjacent keys, written in one batch and read by one range query.
+//! Wide entity: how many messages an employee sent on each of 365 days, as one struct. A row holds at most 249
+//! properties of an entity, so that it is two rows with adjacent keys, written in one batch and read by one range query.
 //! Cost: one range read; a write sends the head and the parts that changed, a patch only the days that it sets.
 
 use tablemodel::{CostClass, prelude::*};

@@ -134,7 +134,7 @@ impl Relay {
         self.round(false, true).await
     }
 
-    /// Rounds for ever. Give it a task of its own, and drop the task to end it: nothing is lost at any point.
+    /// Rounds for ever. Give it a task of its own; to end it drop the future, or `abort` the task: nothing is lost at any point.
     ///
     /// # Errors
     ///

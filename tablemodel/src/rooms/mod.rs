@@ -9,7 +9,7 @@
 //! | [outbox] of what is to follow elsewhere | `db.relay()` |
 //! | [unique] values | `index(.., unique)` |
 //! | [sparse] indexes | `when = active`, `Option` in an index key |
-//! | [copy] of another entity's properties | `copy_of(Employee, key(id = manager_id))` |
+//! | [copy] of another entity's properties | `copy_of(Employee, key(department = name, id = manager_id))` |
 //! | [list] of keys | `list(ids_by_name, row = "ids_{name}")` |
 //! | [aggregate]: count, sum, least, greatest | `count(Department, key(name = department), into = employees)` |
 //! | [wide] entities, [chunked] values | `#[table(wide)]`, `#[table(chunked)]` |
