@@ -20,7 +20,7 @@ use self::constant::compare;
 pub(crate) use self::constant::{at, order, same, same_bytes};
 pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
-pub(crate) use self::moved::{is_move, moved_to, taken, taker};
+pub(crate) use self::moved::{is_move, move_to, moved_to, taken, taker};
 pub(crate) use self::place::{colliding, rows_may_collide};
 use self::property::{repeated, shared};
 pub use self::{

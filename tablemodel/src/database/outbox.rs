@@ -234,7 +234,7 @@ impl Database {
     }
 
     /// Brings every row that the intent names to what its entity wants now, and takes the outbox row away. Tells whether that is all: rows
-    /// of indexes that the program does not have, and copies, are left to one that has them, and with them the outbox row.
+    /// of indexes and forms that the program does not have, and copies, are left to one that has them, and with them the outbox row.
     ///
     /// By the states that are known as it begins, held until it is over: what they say is not written once they have moved on too far.
     pub(super) async fn deliver(&self, outgoing: &Outgoing) -> Result<bool> {

@@ -131,7 +131,12 @@ impl Database {
 }
 
 pub(super) fn entity_row(schema: &EntitySchema) -> String {
-    format!("{ENTITY}{}", schema.entity_type)
+    entity_row_of(schema.entity_type)
+}
+
+/// The same, of one that the model may lack.
+pub(super) fn entity_row_of(entity: &str) -> String {
+    format!("{ENTITY}{entity}")
 }
 
 pub(super) fn index_row(entity: &str, index: &str) -> String {

@@ -301,11 +301,12 @@ impl Relay {
         Ok(())
     }
 
-    /// Whether the row names an index or a copy that this program does not have: what is wanted of it only a newer one knows. `None` where the
-    /// entity is none of this program's any more: it has moved.
+    /// Whether the row names an index, a form or a copy that this program does not have: what is wanted of it only a newer one knows. `None`
+    /// where the entity is none of this program's any more: it has moved.
     fn is_beyond(&self, schema: &'static EntitySchema, row: &Row) -> Option<bool> {
         let registered = self.db.registered(schema).ok()?;
-        if (registered.beyond.is_empty() && !registered.copied_beyond) || row.key.row.starts_with(INTENT) {
+        let is_any = !registered.beyond.is_empty() || registered.coming.is_some() || registered.copied_beyond;
+        if !is_any || row.key.row.starts_with(INTENT) {
             return Some(false);
         }
         Some(Intent::read(row).is_ok_and(|intent| registered.leaves(&intent)))

@@ -58,12 +58,17 @@ impl Moved {
 
     /// What the move is called among the indexes of its entity.
     pub(crate) fn name(&self) -> String {
-        format!("{NAME}{}", self.form().version)
+        move_to(self.form().version)
     }
 }
 
 fn schema_of<E: TableEntity>() -> &'static EntitySchema {
     E::SCHEMA
+}
+
+/// What a move to this version is called among the indexes of its entity.
+pub(crate) fn move_to(version: u32) -> String {
+    format!("{NAME}{version}")
 }
 
 /// Whether this is what a move is called, or a row of one.

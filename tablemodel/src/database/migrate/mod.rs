@@ -14,6 +14,7 @@ mod plans;
 mod programs;
 mod recopied;
 mod record;
+mod recorded;
 mod rows;
 mod settle;
 mod small;

@@ -182,15 +182,24 @@ impl Rows {
 
     /// The table that the rows of an index stand in, where it says so.
     pub(super) fn table(&self, entity: &str, index: &str) -> Option<&str> {
-        match self.0.get(&index_row(entity, index))?.properties.get("Table") {
-            Some(ValueRef::String(table)) => Some(table),
-            _ => None,
-        }
+        table_on(self.0.get(&index_row(entity, index))?)
+    }
+
+    /// The table that the entity itself stands in.
+    pub(super) fn home(&self, entity: &str) -> Option<&str> {
+        table_on(self.0.get(&registry::entity_row_of(entity))?)
     }
 
     pub(super) fn record(&self, id: &str) -> Result<Option<(Record, &Row)>> {
         let Some(row) = self.0.get(&format!("{MIGRATION}{id}")) else { return Ok(None) };
         Ok(Some((Record::read(row)?, row)))
+    }
+}
+
+fn table_on(row: &Row) -> Option<&str> {
+    match row.properties.get("Table") {
+        Some(ValueRef::String(table)) => Some(table),
+        _ => None,
     }
 }
 

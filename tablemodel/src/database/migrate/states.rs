@@ -1,7 +1,8 @@
 //! Who may move the states of indexes: one migration at a time, by one owner, one state after the other, each once every live
 //! program knows of the one before.
 //!
-//! States, their epoch and the record change in one batch, or in several where there are many; how they are read is told in `rows`.
+//! States, their epoch and the record change in one batch, or in several where there are many; how they are read is told in `rows`, what their
+//! rows come to say in `recorded`.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,6 +14,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row}
 use super::{
     counts::anew,
     record::{self, Record, Work},
+    recorded::{operations, record_rewritten},
     rows::{self, Rows},
     running,
     stop::Stop,
@@ -23,7 +25,7 @@ use crate::{
         calls::{ATTEMPTS, is_transient},
         leases::LEASE,
         outbox::{is_race, later},
-        registry::{self, Generation, PARTITION, index_row, lapsed},
+        registry::{self, Generation, PARTITION, lapsed},
     },
     error::{Error, ErrorKind, Result},
     plan::states::IndexState,
@@ -248,7 +250,7 @@ impl Owned {
     }
 
     /// Ends the migration, and with it makes its indexes readable, unless a program wrote without one meanwhile: then all is to be
-    /// written once more. Whether it ended.
+    /// written once more. What follows entities that were rewritten stands from then on where this version has it. Whether it ended.
     pub(super) async fn complete(&self) -> Result<bool> {
         let next = |rows: &Rows, record: &mut Record| {
             if rows.lapsed(record).next().is_some() {
@@ -257,9 +259,12 @@ impl Owned {
             }
             record.finished = Some(self.db.environment().clock.now());
             let steps = rows.steps(record)?.into_iter().filter(|step| step.state == IndexState::WriteOnly);
-            Ok(steps.map(|step| (step.entity, step.index, IndexState::Readable)).collect())
+            let moves: Vec<_> = steps.map(|step| (step.entity, step.index, IndexState::Readable)).collect();
+            let mut operations = operations(&self.db, rows, &moves)?;
+            record_rewritten(&self.db, rows, record, &mut operations);
+            Ok(operations)
         };
-        Ok(self.advance(next).await?.finished.is_some())
+        Ok(self.rewrite(next).await?.finished.is_some())
     }
 
     /// Takes indexes that programs wrote without for such as are not read, and have all to be written once more.
@@ -343,27 +348,6 @@ impl Owned {
     pub(super) fn now(&self) -> DateTime {
         self.db.environment().clock.now()
     }
-}
-
-/// The rows of states that move on. One that begins to be written is recorded as this program writes it: another may have recorded it, and
-/// taken it away, with rows in another table.
-fn operations(db: &Database, rows: &Rows, moves: &[(String, String, IndexState)]) -> Result<Vec<Operation>> {
-    let operation = |(entity, index, state): &(String, String, IndexState)| {
-        let row = index_row(entity, index);
-        let Some(there) = rows.0.get(&row) else {
-            let detail = format!("index `{index}` is not recorded; call `db.ensure_tables()`");
-            return Err(Error::unsupported(detail));
-        };
-        let mut properties = there.properties.clone();
-        properties.insert("State", state.word());
-        let schema = db.entity_of(entity);
-        let begins = rows.state(entity, index)? == IndexState::Absent;
-        if let Some(schema) = schema.filter(|schema| begins && schema.derived_position(index).is_some()) {
-            registry::record_for(schema, index, &mut properties);
-        }
-        Ok(Operation { row, action: Action::Replace(properties, Condition::Match(there.etag.clone())) })
-    };
-    moves.iter().map(operation).collect()
 }
 
 /// Whether the call that says it is at work on a migration cannot be any more: in the atomic mode one program owns the store,

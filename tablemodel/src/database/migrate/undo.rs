@@ -25,7 +25,7 @@ use crate::{
         Database,
         calls::{ATTEMPTS, Haste, is_transient},
         outbox::is_race,
-        registry::{Generation, place},
+        registry::{Generation, moved, place},
         rewrites,
     },
     error::{Error, ErrorKind, Result},
@@ -40,8 +40,10 @@ const ROUNDS: u32 = 8;
 
 /// Only one that takes something away may be gone on with.
 fn undoes(db: &Database, record: &Record) -> Result<()> {
-    if record.undo {
-        return Ok(());
+    match (record.undo, &record.taken_back) {
+        (true, Some(_)) => return check_moves(db, &record.steps),
+        (true, None) => return Ok(()), // of what is switched, the switch looks at its moves
+        (false, _) => {}
     }
     let now = db.environment().clock.now();
     if record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner)) && record.lease > now {
@@ -55,9 +57,8 @@ fn undoes(db: &Database, record: &Record) -> Result<()> {
 
 /// What takes away what the model dropped is another matter, also where it was begun.
 fn takes_back(db: &Database, record: &Record) -> Result<()> {
-    check_moves(db, &record.steps)?;
     if !record.undo || record.taken_back.is_some() {
-        return Ok(());
+        return check_moves(db, &record.steps);
     }
     let what = match switch::is_switch(record) {
         true => "the move is being switched to the new form".to_owned(),
@@ -195,12 +196,15 @@ async fn remove_rows(owned: &Owned, states: &Generation, entity: &str, index: &s
     {
         return forms::remove(owned, states, moved.form(), old).await;
     }
-    // The other form of an entity that moves may have an index of this name.
-    let is_its = |row: &Row| !schema.is_some_and(|schema| plan::forms::is_of_other(schema, &row.properties));
+    let is_its = is_kept(db, &rows, entity);
     let place =
         schema.and_then(|schema| Some(schema.derived(schema.derived_position(index)?)?.table.unwrap_or(schema.table)));
     let tables: BTreeSet<&str> = rows.table(entity, index).into_iter().chain(place).collect();
-    let tables = if tables.is_empty() { db.entity_tables() } else { tables };
+    let tables = match schema {
+        _ if !tables.is_empty() => tables,
+        Some(_) => db.entity_tables(),
+        None => rows.home(entity).into_iter().collect(),
+    };
     // The cells in which other sources are counted by now are theirs.
     let cells = if rows.is_taken(entity, index)? { None } else { cells_named(db, index) };
     let filters: Vec<_> = [Some(rows_of(&format!("{entity}.{index}"))), cells].into_iter().flatten().collect();
@@ -220,6 +224,16 @@ async fn remove_rows(owned: &Owned, states: &Generation, entity: &str, index: &s
     Err(Error::new(ErrorKind::Unavailable, format!("rows of index `{index}` keep coming; a program writes it still")))
 }
 
+/// Whether a row is none of the other form of the entity, which may have an index of the same name, where it moves: the program may not know.
+fn is_kept(db: &Database, rows: &Rows, entity: &str) -> impl Fn(&Row) -> bool + Send + Sync {
+    let (schema, coming) = (db.entity_of(entity), moved::coming(entity, rows.all()));
+    move |row| {
+        let is_of_other = schema.is_some_and(|schema| plan::forms::is_of_other(schema, &row.properties));
+        let is_coming = coming.is_some_and(|coming| system::version(&row.properties) >= Some(coming));
+        system::kind(&row.properties).entity() != Some(entity) || !(is_of_other || is_coming)
+    }
+}
+
 /// Deletes the rows of indexes that lapsed from tables in which this program does not have them: they are built elsewhere.
 pub(super) async fn leave_tables(owned: &Owned) -> Result<()> {
     let states = owned.hold().await?;
@@ -230,7 +244,7 @@ pub(super) async fn leave_tables(owned: &Owned) -> Result<()> {
         let left = recorded.filter(|table| place(schema, name).is_none_or(|own| !own.eq_ignore_ascii_case(table)));
         let Some(table) = left.map(|table| owned.db.table_name(table)) else { continue };
         let filter = rows_of(&format!("{}.{name}", schema.entity_type));
-        remove_once(owned, &states, &table, filter, &|_| true).await?;
+        remove_once(owned, &states, &table, filter, &is_kept(&owned.db, &rows, schema.entity_type)).await?;
     }
     Ok(())
 }

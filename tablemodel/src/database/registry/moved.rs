@@ -9,14 +9,14 @@ use std::{collections::HashMap, sync::Arc};
 use serde_json::Value as Json;
 use tablemodel_store::{Properties, Row, ValueRef};
 
-use super::{Closed, Other, Registered, entity_row, followers, index_row};
+use super::{Closed, Other, Registered, entity_row, entity_row_of, followers, index_row};
 #[cfg(feature = "blob")]
 use crate::database::Database;
 use crate::{
     error::{Error, Result},
     plan::states::{IndexState, IndexStates, Setting},
     read::columns::Columns,
-    schema::{EntitySchema, Moved, moved_to, taker},
+    schema::{EntitySchema, Moved, move_to, moved_to, taker},
 };
 
 /// On the state of a move: whether the old form is written no more.
@@ -126,43 +126,58 @@ pub(super) fn model(
 
 /// That the entity has left this form, for one that the program knows of, or for one that it does not.
 pub(super) fn gone(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
-    let since = kept_since(schema, rows);
+    let since = kept_since(schema.entity_type, rows);
     if since > schema.version {
         return Some(Closed::Moved { to: since });
     }
     if let Some(of) = unknown(schema, rows).find(|to| *to <= schema.version) {
-        return Some(Closed::NotSwitched { from: of.saturating_sub(1).max(kept_since(schema, rows)) });
+        return Some(Closed::NotSwitched { from: of.saturating_sub(1).max(since) });
     }
     let to = schema.moves_to.as_ref()?.form();
     is_kept_as(to, schema, rows).then_some(Closed::Moved { to: to.version })
 }
 
-/// The versions of forms that the entity is on its way to, for other programs: this one's model has neither end of the move.
-fn unknown(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> impl Iterator<Item = u32> {
-    let own = index_row(schema.entity_type, "");
-    let since = i64::from(kept_since(schema, rows));
-    let known = [schema.moves_to.as_ref(), schema.moved_from.and_then(|old| old.moves_to.as_ref())];
-    let known: Vec<_> = known.into_iter().flatten().map(|moved| moved.form().version).collect();
+/// The versions of forms that the entity is on its way to, whether the program knows of it or not.
+fn open(entity: &str, rows: &HashMap<String, Row>) -> impl Iterator<Item = u32> {
+    let (own, since) = (index_row(entity, ""), kept_since(entity, rows));
     rows.iter().filter_map(move |(key, row)| {
         let to = moved_to(key.strip_prefix(&own)?)?;
-        let is_open = super::state(row).is_ok_and(|state| state != IndexState::Absent) && i64::from(to) > since;
-        (is_open && !known.contains(&to)).then_some(to)
+        let is_open = super::state(row).is_ok_and(|state| state != IndexState::Absent) && to > since;
+        is_open.then_some(to)
     })
 }
 
+/// The same, for other programs alone: this one's model has neither end of the move.
+fn unknown(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> impl Iterator<Item = u32> {
+    let known = [schema.moves_to.as_ref(), schema.moved_from.and_then(|old| old.moves_to.as_ref())];
+    let known: Vec<_> = known.into_iter().flatten().map(|moved| moved.form().version).collect();
+    open(schema.entity_type, rows).filter(move |to| !known.contains(to))
+}
+
+/// The version from which on rows of the entity are of a form that it is on its way to.
+pub(in crate::database) fn coming(entity: &str, rows: &HashMap<String, Row>) -> Option<u32> {
+    open(entity, rows).min()
+}
+
+/// The same, of a form that the program's model does not have.
+pub(super) fn coming_unknown(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<u32> {
+    unknown(schema, rows).min()
+}
+
 /// The version since which the entity stands where it does.
-fn kept_since(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> u32 {
-    let since = rows.get(&entity_row(schema)).and_then(|row| number(row, SINCE));
+fn kept_since(entity: &str, rows: &HashMap<String, Row>) -> u32 {
+    let since = rows.get(&entity_row_of(entity)).and_then(|row| number(row, SINCE));
     since.and_then(|since| u32::try_from(since).ok()).unwrap_or(0)
 }
 
 /// That the entity is about to leave this form.
 pub(super) fn closed(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Option<Closed> {
-    if let Some(to) = unknown(schema, rows).max() {
-        return Some(Closed::Moving { to }); // what it writes would not be there
+    let unknown = unknown(schema, rows).max();
+    let to = unknown.or_else(|| Some(schema.moves_to.as_ref()?.form().version))?;
+    match is_closed(schema, &move_to(to), rows) {
+        true => Some(Closed::Switching { to }),
+        false => unknown.map(|to| Closed::Moving { to }), // what it writes would not be there
     }
-    let moved = schema.moves_to.as_ref()?;
-    is_closed(schema, &moved.name(), rows).then(|| Closed::Moving { to: moved.form().version })
 }
 
 /// Whether the old form is written no more, by the state of its move.

@@ -13,13 +13,13 @@ use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
     plan::{
-        outbox::Intent,
+        outbox::{AwayKey, Intent},
         states::{CopiedBy, IndexState, IndexStates, Setting},
         table::TableName,
     },
     read::columns::Columns,
     rooms::wide,
-    schema::{Adding, AggregateSchema, EntitySchema, Versioned},
+    schema::{Adding, AggregateSchema, EntitySchema, Versioned, is_move},
 };
 
 /// What the store knows of an entity.
@@ -40,6 +40,8 @@ pub(crate) struct Registered {
     /// The same, and those that only older versions of it have, where rows of its version are still written: what this program writes
     /// is not in them.
     pub(crate) lacked: Vec<String>,
+    /// The version from which on its rows are of a form that it moves to, and that this program's model does not have.
+    pub(crate) coming: Option<u32>,
     /// Whether it may be copied by entities of programs whose copies this one's model does not name.
     pub(crate) copied_beyond: bool,
     /// Its properties in which others count, by aggregates that the program's model does not name: what they come to cannot be told.
@@ -69,6 +71,8 @@ pub(crate) enum Closed {
     Moved { to: u32 },
     /// It is on its way, for programs that know of the move.
     Moving { to: u32 },
+    /// It is about to be kept in the new form alone.
+    Switching { to: u32 },
     /// The store keeps it elsewhere, and nothing says that it moves.
     Elsewhere(Arc<str>),
 }
@@ -95,6 +99,13 @@ impl Closed {
                      knows of it, or take it back by its `rollback`"
                 ),
             ),
+            &Self::Switching { to } => (
+                ErrorKind::Moved { to },
+                format!(
+                    "the entity is being switched to where version {to} keeps it: deploy the program of that version, and where its \
+                     `contract` was interrupted, call `contract` again"
+                ),
+            ),
         };
         Error::new(kind, detail).of(schema.entity_type)
     }
@@ -111,10 +122,16 @@ impl Registered {
         }
     }
 
-    /// Whether what is to be done in other partitions is, in part, for a program that has an index or a copy which this one lacks.
+    /// Whether what is to be done in other partitions is, in part, for a program that has an index, a form or a copy which this one lacks.
     pub(in crate::database) fn leaves(&self, intent: &Intent) -> bool {
         let is_anothers = intent.copied && self.setting.copied.is_empty() && self.copied_beyond;
-        is_anothers || intent.entries.iter().any(|entry| self.beyond.contains(&entry.index))
+        is_anothers || intent.entries.iter().any(|entry| self.lacks(entry))
+    }
+
+    /// Whether the row is of an index, or of a form that the entity moves to, which the store keeps and this program does not have.
+    fn lacks(&self, entry: &AwayKey) -> bool {
+        self.beyond.contains(&entry.index)
+            || (self.coming.is_some() && is_move(&entry.index) && entry.position(self.schema).is_none())
     }
 
     /// That the entity may be written in this form.
@@ -157,6 +174,7 @@ pub(super) fn registered(
         },
         beyond: beyond(schema, rows)?,
         lacked: lacked(schema, rows)?,
+        coming: moved::coming_unknown(schema, rows),
         copied_beyond: copied_beyond(model, schema, rows),
         counted_beyond: counted_beyond(model, schema, rows),
         rewritten: rewrites::newest(schema.entity_type, rows)?,

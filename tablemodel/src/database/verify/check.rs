@@ -21,7 +21,6 @@ use crate::{
     plan::{
         change::adopter,
         entries::{Entry, Told, told},
-        forms,
         group::Group,
         image::Image,
         outbox::OUTBOX,
@@ -79,6 +78,8 @@ pub(super) struct Check {
     totals: Totals,
     /// Whether what sources come to cannot be told, since one of them cannot be read.
     untold: bool,
+    /// Entities on their way to forms that this program does not have, each with the version from which on rows are of that.
+    coming: Vec<(&'static str, u32)>,
     /// Primary rows that cannot be read: what they want cannot be told.
     unreadable: BTreeSet<String>,
     pub(super) violations: Vec<Violation>,
@@ -89,7 +90,8 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn of(db: &Database, table: &'static str, rows: Vec<Row>, strict: bool) -> Result<Self> {
         let partition = rows.first().map(|row| row.key.partition.clone()).unwrap_or_default();
-        let mut check = Self { table, partition, strict, rows: rows.len() as u64, ..Self::default() };
+        let coming = shadows::coming(db);
+        let mut check = Self { table, partition, strict, rows: rows.len() as u64, coming, ..Self::default() };
         let mut derived = Vec::new();
         let is_part = |row: &Row| match system::kind(&row.properties) {
             RowKind::Part { entity, .. } => {
@@ -102,8 +104,8 @@ impl Check {
             let Some(row) = check.shadow(db, row, &mut parts)? else { continue };
             let kind = system::kind(&row.properties);
             let schema = kind.entity().and_then(|entity| db.entity_of(entity));
-            if schema.is_some_and(|schema| forms::is_of_other(schema, &row.properties)) {
-                check.foreign += 1; // left by a form that the entity is kept in no more: a switch on its way takes it
+            if schema.is_some_and(|schema| check.is_of_other(schema, &row)) {
+                check.foreign += 1;
                 continue;
             }
             let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(table));

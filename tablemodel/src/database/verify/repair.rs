@@ -381,8 +381,8 @@ impl Database {
     }
 }
 
-/// That an outbox row names indexes or copies that the program does not have.
+/// That an outbox row names indexes, forms or copies that the program does not have.
 fn left(schema: &'static EntitySchema, key: &RowKey) -> Error {
-    let detail = "this is left to a program whose model has the index: repair with that program";
+    let detail = "this is left to a program whose model has the index, or knows of the move: repair with that program";
     Error::new(ErrorKind::Unsupported, detail).of(schema.entity_type).at_key(key.clone())
 }

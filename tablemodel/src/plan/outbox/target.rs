@@ -33,7 +33,8 @@ pub(crate) struct Target {
 /// What the affected rows are to be, by the primary row as it is now.
 ///
 /// Where the entity is gone they become tombstones, at the intent's sequence or that of the entity's own tombstone. A row that
-/// the entity wants, of an index that is not written yet, is left to those who write it: a tombstone would outrank theirs.
+/// the entity wants, of an index that is not written yet, is left to those who write it: a tombstone would outrank theirs. So is a row of a
+/// form that the program does not have: whether the entity wants it is not known here.
 pub(crate) fn targets(
     schema: &'static EntitySchema,
     setting: &Setting,
@@ -49,6 +50,9 @@ pub(crate) fn targets(
     let sequence = if live.is_some() { now } else { now.max(intent.sequence) };
     let target = |entry: &AwayKey| {
         let index = entry.position(schema);
+        if index.is_none() && is_move(&entry.index) {
+            return Ok(None);
+        }
         let found = wanted.iter().find(|wanted| Some(wanted.index) == index && is_at(wanted, entry));
         if found.is_some_and(|wanted| setting.of(wanted.index) < IndexState::WriteOnly) {
             return Ok(None);

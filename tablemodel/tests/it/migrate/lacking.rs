@@ -8,7 +8,7 @@ use tablemodel::{
     testing::{Fault, Script, TestDatabase},
 };
 
-use super::{Club, MODES, assert_built, assert_clean, badged, first, next, program, states, unique};
+use super::{Club, MODES, all_rows, assert_built, assert_clean, badged, filled, first, next, program, states, unique};
 
 /// A store of 201 persons over which a migration that builds badges died when it had come to this state.
 async fn dead(mode: Consistency, at: IndexState) -> TestDatabase {
@@ -101,4 +101,37 @@ async fn who_does_not_have_the_index_does_not_help_with_it() {
     assert_refused(&helper.expect_err("it would pass over its rows"), "beside the one that leads");
     assert!(led.expect("applied").is_complete());
     assert_clean(&one, "led").await;
+}
+
+/// A program of another model: it has none of the persons.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Teams", partition = "{name}", row = "team")]
+struct Team {
+    name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableModel)]
+enum Teams {
+    Team(Team),
+}
+
+#[tokio::test]
+async fn who_does_not_have_the_entity_takes_its_indexes_back_with_their_rows() {
+    for mode in MODES {
+        let (store, told) = (filled(mode, 2, 120).await, format!("{mode:?}"));
+        let db = next::<Club>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<Teams>(&store).await;
+        let gone = db.migrations().rollback().await.expect("taken back");
+        assert!(gone.rows >= 240 * 3, "{told}: {gone:?}");
+        assert!(gone.steps.iter().all(|step| step.state == IndexState::Absent), "{told}: {gone:?}");
+        let left = all_rows(&db, "Club").await.into_iter().filter(|row| !row.key.row.starts_with("~~"));
+        assert_eq!(left.count(), 240, "{told}: beside outbox rows that wait for the fence");
+        assert!(all_rows(&db, "People").await.is_empty() && all_rows(&db, "Names").await.is_empty(), "{told}");
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        assert_clean(&next::<first::Club>(&store).await, &told).await;
+    }
 }

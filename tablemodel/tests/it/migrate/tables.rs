@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use tablemodel::{IndexState, prelude::*};
+use tablemodel::{Consistency, IndexState, Upgrade, UpgradeError, prelude::*, testing::TestDatabase};
 
 use super::{MODES, all_rows, assert_clean, filled, first, next, states};
 
-/// A release whose index has its rows in this table.
+/// A release of this version whose index, if it has it, has its rows in this table.
 macro_rules! release {
-    ($name:ident, $table:literal) => {
+    ($name:ident, ($($version:tt)*) $(, $table:literal)?) => {
         mod $name {
             use tablemodel::prelude::*;
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}")]
-            #[table(index(by_city, table = $table, partition = "{city}", row = "{club}_{id:04}", keys_only))]
+            #[table(name = "Club", entity_type = "Person", partition = "{club}", row = "p_{id:04}", $($version)*)]
+            $(#[table(index(by_city, table = $table, partition = "{city}", row = "{club}_{id:04}", keys_only))])?
             pub(super) struct Person {
-                club: String,
-                id: u32,
-                name: String,
-                city: String,
-                badge: Option<u32>,
-                visits: i64,
+                pub(super) club: String,
+                pub(super) id: u32,
+                pub(super) name: String,
+                pub(super) city: String,
+                pub(super) badge: Option<u32>,
+                pub(super) visits: i64,
             }
 
             #[derive(Debug, Clone, PartialEq, TableModel)]
@@ -32,8 +32,18 @@ macro_rules! release {
     };
 }
 
-release!(towns, "Towns");
-release!(cities, "Cities");
+release!(towns, (version = 1), "Towns");
+release!(cities, (version = 1), "Cities");
+release!(second, (version = 2, previous = super::towns::Person), "Cities");
+release!(settled, (version = 2), "Cities");
+release!(without, (version = 2));
+
+impl Upgrade<towns::Person> for second::Person {
+    fn upgrade(old: towns::Person) -> Result<Self, UpgradeError> {
+        let towns::Person { club, id, name, city, badge, visits } = old;
+        Ok(Self { club, id, name, city, badge, visits })
+    }
+}
 
 /// More than are migrated unasked.
 const PERSONS: u32 = 210;
@@ -115,5 +125,44 @@ async fn a_program_drops_the_tables_of_indexes_that_it_lacks() {
         let old = super::program::<first::Club>(&store).await;
         old.drop_tables().await.expect("dropped");
         assert_eq!(old.list_tables().await.expect("listed"), ["Others"], "{mode:?}");
+    }
+}
+
+/// A store all rows of which were rewritten as of a version that has the index in another table.
+async fn rewritten(mode: Consistency) -> TestDatabase {
+    let (store, told) = (filled(mode, 1, PERSONS).await, format!("{mode:?}"));
+    let db = next::<towns::Club>(&store).await;
+    build(&db, &told).await;
+    drop(db);
+    store.clock().advance(Duration::from_secs(130));
+    let db = next::<second::Club>(&store).await;
+    build(&db, &told).await;
+    assert_clean(&db, &told).await;
+    assert_eq!(all_rows(&db, "Cities").await.len(), PERSONS as usize, "{told}");
+    drop(db);
+    store.clock().advance(Duration::from_secs(130));
+    store
+}
+
+#[tokio::test]
+async fn an_index_that_a_version_has_in_another_table_is_exported_with_its_rows() {
+    for mode in MODES {
+        let db = next::<settled::Club>(&rewritten(mode).await).await;
+        let mut lines = Vec::new();
+        db.export(&mut lines).await.expect("exported");
+        let copy = Database::in_memory::<settled::Club>().await.expect("a database in memory");
+        copy.import(lines.as_slice()).await.expect("imported");
+        let found = settled::Person::by_city().city("Oslo").all(&copy).await.expect("readable");
+        assert_eq!(found.len(), PERSONS as usize / 3, "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_a_version_has_in_another_table_is_taken_away_with_its_rows() {
+    for mode in MODES {
+        let db = next::<without::Club>(&rewritten(mode).await).await;
+        let gone = db.migrations().contract().await.expect("taken away");
+        assert_eq!((gone.rows, all_rows(&db, "Cities").await.len()), (u64::from(PERSONS), 0), "{mode:?}");
+        assert_clean(&db, &format!("{mode:?}")).await;
     }
 }

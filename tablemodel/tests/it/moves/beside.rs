@@ -6,6 +6,8 @@ mod crashes;
 mod flights;
 #[path = "beside_late.rs"]
 mod late;
+#[path = "put_back.rs"]
+mod put_back;
 #[path = "random.rs"]
 mod random;
 #[path = "sabotage.rs"]

@@ -1,10 +1,12 @@
 //! A fault at every store call of a move, in both modes: whoever goes on ends with every entity under exactly one form.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 use tablemodel::{
-    Consistency, ErrorKind, IndexState,
+    Consistency, ErrorKind, IndexState, ValueRef,
+    migrations::Unfinished,
     prelude::*,
+    store::{KeyRange, Query},
     testing::{Fault, Script, TestDatabase},
 };
 
@@ -89,9 +91,36 @@ async fn an_application_that_died_anywhere_is_taken_up_by_either_release() {
     }
 }
 
+/// That a switch that died is not taken back by a program, if it was begun and the program has the form that is kept.
+async fn assert_no_way_back(db: &Database, told: &str) {
+    let unfinished = db.migrations().plan().await.map(|plan| plan.unfinished);
+    if matches!(unfinished, Ok(Some(Unfinished::Contract(_)))) {
+        let refused = db.migrations().rollback().await.expect_err("there is no way back").to_string();
+        assert!(refused.contains("there is no way back: call `contract`"), "{told}: {refused}");
+    }
+}
+
+/// What a program of the old form is told whose write a switch that died is in the way of. Whether it is.
+async fn assert_is_closed(store: &TestDatabase, told: &str) -> bool {
+    let early = program::<first::Model>(store).await;
+    assert_no_way_back(&early, told).await;
+    let states = store.store().query(&Query::new("tmschema", KeyRange::table())).await.expect("read").rows;
+    let is_closed = states.iter().any(|row| matches!(row.properties.get("Closed"), Some(ValueRef::Boolean(true))));
+    if !is_closed || early.migrations().plan().await.is_err() {
+        return false; // open still, or switched
+    }
+    let flight = first::Flight { carrier: "C0".into(), number: 900, origin: ORIGINS[0].into(), seats: 1 };
+    let refused = early.insert(&flight).await.expect_err("it is closed");
+    assert_eq!(refused.kind(), &ErrorKind::Moved { to: 2 }, "{told}");
+    let refused = refused.to_string();
+    assert!(refused.contains("`contract`") && !refused.contains("`rollback`"), "{told}: {refused}");
+    true
+}
+
 #[tokio::test]
 async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form() {
     for mode in MODES {
+        let closed = Cell::new(0);
         let calls = at_every_call(
             async || {
                 let store = filled(mode, 1, 4).await;
@@ -101,7 +130,9 @@ async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form()
             },
             async |db| db.migrations().contract().await.map(drop),
             async |store, told| {
+                closed.set(closed.get() + u32::from(assert_is_closed(store, told).await));
                 let db = program::<second::Model>(store).await;
+                assert_no_way_back(&db, told).await;
                 assert_eq!(new_flights(&db, 1).await.unwrap().len(), 4, "{told}");
                 assert_clean(&db, told).await;
                 db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
@@ -119,7 +150,7 @@ async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form()
             },
         )
         .await;
-        assert!(calls > 10, "{calls} calls");
+        assert!(calls > 10 && closed.get() > 0, "{calls} calls, {closed:?} closed");
     }
 }
 

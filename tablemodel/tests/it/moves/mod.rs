@@ -1,7 +1,7 @@
 //! An entity that moves to other keys in another table: beside writers, through any fault, and back.
 //!
-//! One store, and programs of up to three releases over it; time passes where somebody sleeps. `crashes`, `random`, `sabotage`,
-//! `switching` and `together` run once more in `beside`, with other forms.
+//! One store, and programs of up to three releases over it; time passes where somebody sleeps. `crashes`, `put_back`, `random`,
+//! `sabotage`, `switching` and `together` run once more in `beside`, with other forms.
 
 mod ahead;
 mod apart;
@@ -19,6 +19,7 @@ mod late;
 mod left_out;
 mod neighbours;
 mod oversized;
+mod put_back;
 mod random;
 mod sabotage;
 mod several;

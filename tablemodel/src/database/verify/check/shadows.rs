@@ -25,7 +25,24 @@ pub(super) fn may_have_parts(schema: &EntitySchema, table: &str) -> bool {
     moves_here || schema.table.eq_ignore_ascii_case(table)
 }
 
+/// The entities that are on their way to forms which this program does not have, each with the version from which on rows are of that.
+pub(super) fn coming(db: &Database) -> Vec<(&'static str, u32)> {
+    let coming = |schema: &'static EntitySchema| Some((schema.entity_type, db.registered(schema).ok()?.coming?));
+    db.model().iter().copied().filter_map(coming).collect()
+}
+
+fn is_coming(coming: &[(&'static str, u32)], schema: &'static EntitySchema, row: &Row) -> bool {
+    let of = coming.iter().find(|(entity, _)| *entity == schema.entity_type);
+    of.is_some_and(|(_, coming)| system::version(&row.properties) >= Some(*coming))
+}
+
 impl Check {
+    /// Whether the row is of a form that the entity is kept in no more, which a switch on its way takes; or of one that it moves to, for
+    /// programs that know of that.
+    pub(super) fn is_of_other(&self, schema: &'static EntitySchema, row: &Row) -> bool {
+        forms::is_of_other(schema, &row.properties) || is_coming(&self.coming, schema, row)
+    }
+
     /// A row of the form that an entity moves to; any other is given back.
     pub(super) fn shadow(&mut self, db: &Database, row: Row, parts: &mut Parts) -> Result<Option<Row>> {
         let Some((schema, index)) = shadow::kind(&db.model(), &row) else { return Ok(Some(row)) };
@@ -52,15 +69,18 @@ impl Check {
 
     /// The parts of entities: each is one that its head names, or one that its writer is about to publish.
     pub(super) fn parts(&mut self, db: &Database, parts: &Parts) {
-        let (now, model) = (db.environment().clock.now(), db.model());
+        let (now, model, coming) = (db.environment().clock.now(), db.model(), self.coming.clone());
         let is_left = |part: &Row| {
             let of = system::kind(&part.properties).entity();
-            let schema = model.iter().find(|schema| Some(schema.entity_type) == of);
-            schema.is_some_and(|schema| schema.moved_from.is_some() && forms::is_of_other(schema, &part.properties))
+            let schema = model.iter().copied().find(|schema| Some(schema.entity_type) == of);
+            let is_of_other = |schema: &'static EntitySchema| forms::is_of_other(schema, &part.properties);
+            schema.is_some_and(|schema| {
+                (schema.moved_from.is_some() && is_of_other(schema)) || is_coming(&coming, schema, part)
+            })
         };
         for part in parts.rows.values().flatten() {
             if is_left(part) {
-                self.foreign += 1; // as its head: a switch on its way takes it
+                self.foreign += 1; // as its head
                 continue;
             }
             self.derived += 1;

@@ -1,0 +1,69 @@
+//! A release that knows of no move is put back while one is under way: it takes nothing of the new form away.
+
+use std::{cell::Cell, time::Duration};
+
+use tablemodel::{ErrorKind, IndexState};
+
+use super::{
+    MODES, assert_clean, before, crashes::at_calls, filled, first, new_flights, new_rows, next, old_flights, program,
+    second, states,
+};
+
+#[tokio::test]
+async fn a_rollback_that_died_is_not_ended_by_a_program_that_knows_of_no_move() {
+    for mode in MODES {
+        let refused = Cell::new(0);
+        at_calls::<before::Model, _, _>(
+            (0, 3),
+            async || {
+                let store = filled(mode, 1, 4).await;
+                let db = next::<first::Model>(&store).await;
+                db.migrations().apply().await.expect("applied");
+                (store, db)
+            },
+            async |db| db.migrations().rollback().await.map(drop),
+            async |store, told| {
+                let late = program::<before::Model>(store).await;
+                let is_begun = late.migrations().plan().await.expect("planned").unfinished.is_some();
+                let contracted = late.migrations().contract().await;
+                drop(late);
+                if is_begun {
+                    let error = contracted.expect_err("it does not know what to take away");
+                    assert_eq!(*error.kind(), ErrorKind::Unsupported, "{told}: {error}");
+                    refused.set(refused.get() + 1);
+                }
+                store.clock().advance(Duration::from_secs(130));
+                let db = program::<first::Model>(store).await;
+                if is_begun || states(&db).await != [IndexState::Absent] {
+                    db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                }
+                assert_clean(&db, told).await;
+                assert_eq!(old_flights(&db, 1).await.len(), 4, "{told}");
+                assert!(new_rows(&db).await.is_empty(), "{told}");
+            },
+        )
+        .await;
+        assert!(refused.get() > 3, "{mode:?}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_repair_by_a_program_that_knows_of_no_move_takes_no_shadows_away() {
+    for mode in MODES {
+        let (store, told) = (filled(mode, 2, 4).await, format!("{mode:?}"));
+        let db = next::<first::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        let (flights, rows) = (old_flights(&db, 2).await, new_rows(&db).await);
+        drop(db);
+        store.clock().advance(Duration::from_secs(2_000)); // longer than two fences
+        let late = program::<before::Model>(&store).await;
+        let repaired = late.repair().await.expect("repaired");
+        assert!(repaired.found.is_clean(), "{told}: {:#?}", repaired.found.violations);
+        assert_eq!(new_rows(&late).await, rows, "{told}");
+        drop(late);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<second::Model>(&store).await;
+        assert_clean(&db, &told).await;
+        assert_eq!(new_flights(&db, 2).await.expect("readable"), flights, "{told}");
+    }
+}
