@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     database::Database,
-    error::Result,
+    error::{ErrorKind, Result},
     key::beginning_with,
     plan::{
         change::{check_told, is_primary},
@@ -134,7 +134,10 @@ impl Database {
         }
         let mut place = owner;
         for _ in 0..MOVES {
-            let moves = self.moves_of(wanted.schema, &place).await?;
+            let moves = match self.moves_of(wanted.schema, &place).await {
+                Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(true), // it may well be
+                moves => moves?,
+            };
             let Some(moving) = moves.into_iter().next() else { return Ok(false) };
             place = moving.to.key;
             if place == wanted.owner {

@@ -67,10 +67,14 @@ impl Database {
         Ok(is_there)
     }
 
-    /// Whether what the entity wants elsewhere is still on its way, or itself, from this key to another.
+    /// Whether what the entity wants elsewhere is still on its way, or itself, from this key to another. Where an intent of it cannot be
+    /// read, which is reported where that stands, nothing else is said.
     pub(super) async fn is_pending(&self, schema: &'static EntitySchema, owner: &RowKey) -> Result<bool> {
         let is_left = self.has_outbox_rows(schema, owner, |row| Progress::of(row).delivered.is_none()).await?;
-        Ok(is_left || !self.moves_of(schema, owner).await?.is_empty())
+        match self.moves_of(schema, owner).await {
+            Err(error) if *error.kind() == ErrorKind::Corrupt => Ok(true),
+            moves => Ok(is_left || !moves?.is_empty()),
+        }
     }
 
     /// Whether the entity has an outbox row that counts.
