@@ -153,7 +153,7 @@ impl Database {
     /// way. `false`: something changed, look again.
     async fn displace(&self, wish: &Wish<'_>, claim: &Row, owner: &RowKey, attempt: u32, since: Since) -> Result<bool> {
         let (schema, table) = (wish.schema, self.table_name(wish.schema.table));
-        let primary = self.read_entity(schema, &table, owner).await?;
+        let primary = self.read_owner(schema, &table, owner).await?;
         let Some(rows) = &primary else { return self.bury(wish, owner, None, attempt, since).await };
         let row = &rows.head;
         if is_primary(schema, row) {
@@ -247,7 +247,7 @@ impl Database {
         let table = self.table_name(&entry.table);
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&table, &entry.key).await?;
-            let primary = self.read_entity(schema, &self.table_name(schema.table), owner).await?;
+            let primary = self.read_owner(schema, &self.table_name(schema.table), owner).await?;
             let live = primary.as_ref().filter(|rows| is_primary(schema, &rows.head));
             let wanted = live.map(|rows| self.wanted_claim(schema, index, &entry.key, rows)).transpose()?.flatten();
             let action = match (&there, &wanted) {

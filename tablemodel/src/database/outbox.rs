@@ -264,7 +264,7 @@ impl Database {
     /// them is a tombstone.
     async fn bring(&self, outgoing: &Outgoing, states: &Generation) -> Result<(i64, bool)> {
         let registered = self.registered(outgoing.schema)?;
-        let primary = self.read_entity(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
+        let primary = self.read_owner(outgoing.schema, &outgoing.table, &outgoing.owner()).await?;
         let owner = outgoing.owner();
         let targets = targets(outgoing.schema, &registered.setting, &outgoing.intent, &owner, primary.as_ref())?;
         let is_dead = |target: &Target| !target.is_live && !target.is_claim(outgoing.schema);

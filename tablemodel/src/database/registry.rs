@@ -51,6 +51,11 @@ const FORMAT: i64 = 1;
 impl Database {
     /// Reads the states of the model's entities; those that the store does not know stay unregistered.
     pub(super) async fn load_registry(&self) -> Result<()> {
+        self.read_registry().await.map(drop)
+    }
+
+    /// The same; gives the rows by which it is known now.
+    pub(super) async fn read_registry(&self) -> Result<HashMap<String, Row>> {
         let looked = self.since();
         let look = self.0.registry.look();
         let rows = self.registry_rows().await?;
@@ -75,7 +80,7 @@ impl Database {
         if self.0.registry.is_empty() {
             self.0.lease.forget();
         }
-        Ok(())
+        Ok(rows)
     }
 
     /// Records the model's entities and indexes where the store does not know them, then loads.

@@ -3,6 +3,7 @@
 //!
 //! Any number of relays may run, and any may stall or die. How an intent is delivered is `outbox`'s.
 
+mod at_once;
 mod poison;
 mod report;
 mod sweep;
@@ -16,7 +17,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Query, Row,
 use crate::{
     database::{
         Database,
-        outbox::{MARKER_SHARDS, Met, Outgoing, later},
+        outbox::{MARKER_SHARDS, Outgoing, later},
         since::Since,
     },
     error::{Error, ErrorKind, Result},
@@ -338,19 +339,7 @@ impl Relay {
         };
         match (is_done, self.db.is_atomic()) {
             (false, false) => return self.db.deliver(&outgoing).await,
-            (false, true) => {
-                let mut met = Met::default();
-                for entry in &outgoing.intent.entries {
-                    met.note(self.db.settle_claim(schema, &outgoing.owner(), entry, outgoing.since).await)?;
-                }
-                // A claim that the entity gave up may be another's by now.
-                let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none());
-                met.note(self.db.touch(schema, &outgoing.owner(), strays.cloned().collect()).await.map(drop))?;
-                let registered = self.db.registered(schema)?;
-                met.note(self.db.deliver_copies(&registered, &outgoing).await)?;
-                met.first()?;
-                self.sweep(&outgoing, row).await?;
-            }
+            (false, true) => self.deliver_at_once(&outgoing, row).await?,
             (true, _) => self.sweep(&outgoing, row).await?,
         }
         Ok(true)

@@ -177,7 +177,7 @@ impl Database {
         if other == *owner || system::is_dead(&there.properties) {
             return Ok(());
         }
-        let wants = match self.read_entity(schema, &self.table_name(schema.table), &other).await {
+        let wants = match self.read_owner(schema, &self.table_name(schema.table), &other).await {
             Err(error) if *error.kind() == ErrorKind::Corrupt => true, // it may well
             rows => match rows?.filter(|rows| is_primary(schema, &rows.head)) {
                 None => false,

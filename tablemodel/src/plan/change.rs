@@ -345,6 +345,16 @@ pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
     }
 }
 
+/// That the row is not the head of an entity of this type that names a version which is none: what that says and wants cannot be told.
+pub(crate) fn check_told(schema: &EntitySchema, row: &Row) -> Result<()> {
+    if is_primary(schema, row) || !system::is_damaged_head(&row.properties, schema.entity_type) {
+        return Ok(());
+    }
+    let told = system::entity_type(&row.properties).unwrap_or_default();
+    let detail = format!("its entity type `{told}` names no version: mend the row by hand, or delete it");
+    Err(Error::corrupt(detail).of(schema.entity_type).at_key(row.key.clone()))
+}
+
 /// Whether a row that a walk over a table meets is the head of the entity. One of another program is that by its keys alone: what
 /// stands at others is nobody's.
 pub(crate) fn is_head(schema: &'static EntitySchema, row: &Row) -> bool {

@@ -100,10 +100,20 @@ fn parse(text: &str) -> Option<RowKind<'_>> {
 
 /// The entity type that the row names with a version that is none: only damage, or another program, writes that.
 pub(crate) fn damaged(properties: &Properties) -> Option<&str> {
+    damage(properties).map(|(entity, _)| entity)
+}
+
+/// Whether the row is the head of an entity of this type, and names a version that is none.
+pub(crate) fn is_damaged_head(properties: &Properties, of: &str) -> bool {
+    damage(properties) == Some((of, ""))
+}
+
+/// The entity type, and the kind of the derived row if it is one, of a row that names a version that is none.
+fn damage(properties: &Properties) -> Option<(&str, &str)> {
     let (name, version) = entity_type(properties)?.split_once('@')?;
     let (entity, derived) = name.split_once('.').unwrap_or((name, ""));
     let is_read = derived != "~dead"; // of a tombstone nobody asks the version
-    (is_read && version.parse::<u32>().is_err()).then_some(entity)
+    (is_read && version.parse::<u32>().is_err()).then_some((entity, derived))
 }
 
 /// The version that wrote the row, by its discriminator.

@@ -187,6 +187,19 @@ impl Database {
         Err(Error::new(ErrorKind::Conflict { current }, detail).of(schema.entity_type).at_key(key.clone()))
     }
 
+    /// As [`Database::read_entity`], for what follows the entity. `Corrupt` also where its head names a version that is none: it is there,
+    /// and what it wants cannot be told.
+    pub(crate) async fn read_owner(
+        &self,
+        schema: &'static EntitySchema,
+        table: &str,
+        key: &RowKey,
+    ) -> Result<Option<Group>> {
+        let rows = self.read_entity(schema, table, key).await?;
+        rows.iter().try_for_each(|rows| crate::plan::change::check_told(schema, &rows.head))?;
+        Ok(rows)
+    }
+
     /// The rows at the entity's key, page by page, as they are found: perhaps in the middle of a write.
     pub(crate) async fn read_rows(&self, table: &str, key: &RowKey) -> Result<Option<Group>> {
         let range = KeyRange::rows(key.partition.clone(), part::rows_of(&key.row));

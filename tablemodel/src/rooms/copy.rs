@@ -8,7 +8,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::{Part, Template},
     plan::{
-        change::is_primary,
+        change::{check_told, is_primary},
         entries::{Away, Entry},
         image::{Fields, Image, key_error},
         left_out::leaves_out,
@@ -225,6 +225,8 @@ pub(crate) fn taken(copy: &CopySchema, row: Option<&Row>) -> Result<Properties> 
         copied(copy, &Image::stored(schema, &row.clone().into())?, number, &mut taken);
     } else if is_tombstone(row) {
         taken.insert(copy.stored(COPIED_SEQUENCE), number.saturating_neg());
+    } else {
+        check_told(schema, row)?;
     }
     Ok(taken)
 }

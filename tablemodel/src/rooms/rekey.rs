@@ -104,7 +104,8 @@ impl Move {
         let unreadable =
             || Error::corrupt("the intent of a move cannot be read").of(schema.entity_type).at_key(row.key.clone());
         let (id, from) = (text(&row.properties, MOVE), text(&row.properties, FROM));
-        let (Some(id), Some(from), Some(key)) = (id, from, system::owner(row)) else { return Err(unreadable()) };
+        let key = system::owner(row).filter(|_| system::damaged(&row.properties).is_none());
+        let (Some(id), Some(from), Some(key)) = (id, from, key) else { return Err(unreadable()) };
         let mut head = Row { key, ..row.clone() };
         head.properties.retain(|name| ![MOVE, FROM, ATTEMPTS, DUE, POISON].contains(&name));
         let to = Image::stored(schema, &Group { head, parts: rows.parts.clone(), fetched: None })?;

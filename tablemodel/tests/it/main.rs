@@ -47,6 +47,7 @@ mod tools;
 mod transfer;
 mod ui;
 mod unreadable;
+mod untold;
 mod upgrade;
 mod wide;
 mod writes;

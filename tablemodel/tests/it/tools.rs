@@ -1,13 +1,16 @@
-//! What tests of several areas need: the rows of a store, a relay that has nothing left to do, a runtime.
+//! What tests of several areas need: the rows of a store, a relay that has nothing left to do, one that never came, a runtime.
 //!
 //! No test stands here.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use tablemodel::{
-    Properties, Row,
-    store::{KeyRange, Query, TableStore},
-    testing::TestDatabase,
+    Consistency, Properties, Row, TableModel,
+    store::{
+        KeyRange, Query, TableStore,
+        fault::{Call, Request},
+    },
+    testing::{Fault, FaultPlan, TestDatabase},
 };
 
 /// The physical rows of a table by partition and row key, as the port gives them.
@@ -43,6 +46,35 @@ pub(crate) async fn settle(db: &TestDatabase) {
         }
     }
     panic!("the relay does not settle: {:?}", db.relay().poisoned().await);
+}
+
+/// Crashes at the first read of an outbox row: delivery begins with it.
+pub(crate) struct DieInDelivery;
+
+impl FaultPlan for DieInDelivery {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        match call.request {
+            Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
+            _ => None,
+        }
+    }
+}
+
+/// The same rows in a store of their own, an hour later, as an export leaves them that came past the markers of partitions once relays
+/// had taken these away.
+pub(crate) async fn unmarked<M: TableModel>(db: &TestDatabase, mode: Consistency) -> TestDatabase {
+    let mut lines = Vec::new();
+    db.export(&mut lines).await.expect("exported");
+    let lines = String::from_utf8(lines).expect("text");
+    let is_marker = |line: &&str| line.contains("\"odata.table\":\"tmdirty\"");
+    let (markers, rows): (Vec<_>, Vec<_>) = lines.lines().partition(is_marker);
+    assert!(!markers.is_empty(), "no partition was marked");
+    let copy = crate::migrate::store_of::<M>(mode).await;
+    copy.drop_tables().await.expect("empty");
+    copy.import(rows.join("\n").as_bytes()).await.expect("imported");
+    copy.ensure_tables().await.expect("ensured");
+    copy.clock().advance(Duration::from_secs(3_600));
+    copy
 }
 
 /// For tests that are no futures, in which time does not pass by itself.

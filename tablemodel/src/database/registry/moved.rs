@@ -9,14 +9,14 @@ use std::{collections::HashMap, sync::Arc};
 use serde_json::Value as Json;
 use tablemodel_store::{Properties, Row, ValueRef};
 
-use super::{Closed, Other, Registered, entity_row, entity_row_of, followers, index_row};
+use super::{Closed, ENTITY, INDEX, Other, Registered, entity_row, entity_row_of, followers, index_row};
 #[cfg(feature = "blob")]
 use crate::database::Database;
 use crate::{
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     plan::states::{IndexState, IndexStates, Setting},
     read::columns::Columns,
-    schema::{EntitySchema, Moved, move_to, moved_to, taker},
+    schema::{EntitySchema, Moved, is_move, move_to, moved_to, taker},
 };
 
 /// On the state of a move: whether the old form is written no more.
@@ -137,6 +137,11 @@ pub(super) fn gone(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -
     is_kept_as(to, schema, rows).then_some(Closed::Moved { to: to.version })
 }
 
+/// The moves of which this program's model has an end.
+fn known_moves(schema: &'static EntitySchema) -> impl Iterator<Item = &'static Moved> {
+    [schema.moves_to.as_ref(), schema.moved_from.and_then(|old| old.moves_to.as_ref())].into_iter().flatten()
+}
+
 /// The versions of forms that the entity is on its way to, whether the program knows of it or not.
 fn open(entity: &str, rows: &HashMap<String, Row>) -> impl Iterator<Item = u32> {
     let (own, since) = (index_row(entity, ""), kept_since(entity, rows));
@@ -149,8 +154,7 @@ fn open(entity: &str, rows: &HashMap<String, Row>) -> impl Iterator<Item = u32> 
 
 /// The same, for other programs alone: this one's model has neither end of the move.
 fn unknown(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> impl Iterator<Item = u32> {
-    let known = [schema.moves_to.as_ref(), schema.moved_from.and_then(|old| old.moves_to.as_ref())];
-    let known: Vec<_> = known.into_iter().flatten().map(|moved| moved.form().version).collect();
+    let known: Vec<_> = known_moves(schema).map(|moved| moved.form().version).collect();
     open(schema.entity_type, rows).filter(move |to| !known.contains(to))
 }
 
@@ -221,6 +225,27 @@ pub(super) fn waiting(kept: &Registered, to: &'static EntitySchema, rows: &HashM
         copies: Arc::new(Columns::of_copies(to)),
         ..kept.clone()
     })))
+}
+
+/// That the record of an entity says where it stands as it did `before`: what was read since was looked for there.
+pub(in crate::database) fn check_stays(row: &Row, before: Option<&Row>) -> Result<()> {
+    let (Some(entity), Some(before)) = (row.key.row.strip_prefix(ENTITY), before) else { return Ok(()) };
+    let is_same = |property: &str| row.properties.get(property) == before.properties.get(property);
+    if ["Table", SINCE].into_iter().all(is_same) {
+        return Ok(());
+    }
+    let detail = format!("`{entity}` moved to other keys while it was exported; export again");
+    Err(Error::new(ErrorKind::Unavailable, detail).at_key(row.key.clone()))
+}
+
+/// Says of the row of a state that the move has not begun, if it is one to a form that these do not know: rows of that do not go along.
+pub(in crate::database) fn without_form(row: &mut Row, listed: &[&'static EntitySchema]) {
+    let place = row.key.row.strip_prefix(INDEX).and_then(|key| key.split_once('|'));
+    let Some((entity, name)) = place.filter(|(_, name)| is_move(name)) else { return };
+    let mut moves = listed.iter().filter(|schema| schema.entity_type == entity).flat_map(|&schema| known_moves(schema));
+    if !moves.any(|moved| moved.name() == name) {
+        row.properties.insert("State", IndexState::Absent.word());
+    }
 }
 
 /// What a program says that it knows, if the new form of the entity is its own.

@@ -114,6 +114,9 @@ impl Database {
     }
 }
 
+/// Whether the row is an intent of such an entity, be it one that cannot be read.
 fn is_intent_of(schema: &EntitySchema, row: &Row) -> bool {
-    matches!(system::kind(&row.properties), RowKind::Derived { entity, .. } if entity == schema.entity_type)
+    let is_damaged = system::damaged(&row.properties) == Some(schema.entity_type);
+    is_damaged
+        || matches!(system::kind(&row.properties), RowKind::Derived { entity, .. } if entity == schema.entity_type)
 }

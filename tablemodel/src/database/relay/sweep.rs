@@ -8,7 +8,7 @@ use crate::{
     error::Result,
     key::beginning_with,
     plan::{
-        change::is_primary,
+        change::{check_told, is_primary},
         outbox::{AwayKey, Intent, OUTBOX, Progress, is_tombstone},
         shadow::owner_as,
         system,
@@ -23,7 +23,7 @@ fn is_after(other: &Row, row: &Row, tombstone: &Row) -> bool {
 
 impl Relay {
     /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
-    pub(super) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
+    pub(in crate::database) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
         let others = self.others(outgoing, row).await?;
         if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
             return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
@@ -85,6 +85,7 @@ impl Relay {
 
     async fn is_gone(&self, outgoing: &Outgoing) -> Result<bool> {
         let primary = self.db.get_row(&outgoing.table, &outgoing.owner()).await?;
+        primary.iter().try_for_each(|row| check_told(outgoing.schema, row))?;
         Ok(!primary.is_some_and(|row| is_primary(outgoing.schema, &row)))
     }
 }

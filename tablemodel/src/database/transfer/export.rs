@@ -12,7 +12,7 @@ use crate::{
         Database,
         calls::ATTEMPTS,
         leases::INSTANCE,
-        registry::{SCHEMA_TABLE, lapsed},
+        registry::{SCHEMA_TABLE, lapsed, moved},
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -45,24 +45,29 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of the store, and `Denied` with the cause when `to` cannot be written.
+    /// Those of the store, and `Denied` with the cause when `to` cannot be written. Of an entity that the store keeps elsewhere than this
+    /// program: `Moved`, `NotSwitched`, or `Unsupported`; of one that others [move](crate::moves) while it is exported, `Unavailable`, once
+    /// its rows are written: what was exported is to be thrown away.
     pub async fn export(&self, to: &mut (impl Write + Send)) -> Result<Transferred> {
-        let mut moved = Transferred::default();
-        let before = self.registry_rows().await?;
+        let mut exported = Transferred::default();
+        let before = self.read_registry().await?;
+        for schema in self.model().iter().copied() {
+            self.0.registry.get(schema)?; // else its rows would be looked for where they are not
+        }
         let mut tables = self.table_names();
         if !tables.contains(&self.dirty_table()) {
             tables.push(self.dirty_table()); // moves under way are marked there, whatever the model
         }
         for table in tables {
             let rows = self.export_table(&table, &before, to).await?;
-            moved.rows += rows;
-            moved.tables += u64::from(rows > 0);
+            exported.rows += rows;
+            exported.tables += u64::from(rows > 0);
         }
         to.flush().map_err(unwritten)?;
-        Ok(moved)
+        Ok(exported)
     }
 
-    /// `before` are the states of indexes before any row was read.
+    /// `before` are the records of entities and the states of indexes before any row was read.
     async fn export_table(
         &self,
         table: &str,
@@ -83,7 +88,9 @@ impl Database {
             for mut row in page.rows {
                 if is_of_states {
                     lapsed::without_rows(&mut row, has);
+                    moved::without_form(&mut row, self.0.model);
                     let was = before.get(&row.key.row);
+                    moved::check_stays(&row, was)?;
                     lapsed::as_begun(&mut row, was)?;
                 }
                 lines.take(row).await?;

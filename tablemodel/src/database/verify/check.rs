@@ -80,7 +80,7 @@ pub(super) struct Check {
     untold: bool,
     /// Entities on their way to forms that this program does not have, each with the version from which on rows are of that.
     coming: Vec<(&'static str, u32)>,
-    /// Primary rows that cannot be read: what they want cannot be told.
+    /// Rows of entities that cannot be read, and intents: what they want, and which parts they have, cannot be told.
     unreadable: BTreeSet<String>,
     pub(super) violations: Vec<Violation>,
     #[cfg(feature = "blob")]
@@ -201,11 +201,11 @@ impl Check {
 
     /// A row without a known type: of an adopted entity if its keys are, else not ours; unless what it says is one of ours, damaged.
     fn foreign(&mut self, db: &Database, row: &Row) -> Result<()> {
-        let damaged = system::damaged(&row.properties);
         let is_here = |schema: &'static EntitySchema| schema.tables().any(|own| own.eq_ignore_ascii_case(self.table));
-        let is_ours =
-            |entity: &str| db.model().iter().copied().any(|schema| schema.entity_type == entity && is_here(schema));
-        if damaged.is_some_and(is_ours) {
+        let of =
+            |entity: &str| db.model().iter().copied().find(|&schema| schema.entity_type == entity && is_here(schema));
+        if let Some(schema) = system::damaged(&row.properties).and_then(of) {
+            self.leave(schema, &row.key.row);
             let told = system::entity_type(&row.properties).unwrap_or_default();
             let detail = format!("its entity type `{told}` names no version: whoever reads this range is told so");
             self.report(row.key.clone(), ViolationKind::Corrupt, detail, Mend::No);
@@ -240,20 +240,27 @@ impl Check {
                 self.want(image, setting, system::sequence(&rows.head.properties));
             }
             Err((key, Unreadable { kind, detail })) => {
-                self.untold |= !schema.aggregates.is_empty() || schema.holds_aggregates();
-                self.unreadable.insert(rows.head.key.row.clone());
+                self.leave(schema, &rows.head.key.row);
                 self.report(key, kind, detail, Mend::No);
             }
         }
         Ok(())
     }
 
+    /// Nothing of an entity that cannot be read is judged: neither its rows nor what it adds to or holds.
+    fn leave(&mut self, schema: &'static EntitySchema, head: &str) {
+        self.untold |= !schema.aggregates.is_empty() || schema.holds_aggregates();
+        self.unreadable.insert(head.to_owned());
+    }
+
     /// The intent of a move: until it is over, its entity stands there alone.
     fn intent(&mut self, schema: &'static EntitySchema, rows: Group) {
+        let head = rows.key().row.clone();
         match part::settled(rows) {
             Ok(rows) => self.outbox.push((schema, rows.head)),
             Err(torn) => {
                 self.pending += 1;
+                self.unreadable.insert(head);
                 self.report(torn.key, ViolationKind::Corrupt, torn.detail.into_owned(), Mend::No);
             }
         }
@@ -339,6 +346,7 @@ impl Check {
         }
         let is_anothers = system::owner(&row).as_ref() != Some(&wanted.owner);
         let mend = match is_anothers && !self.contested.contains(&row.key.row) {
+            true if system::owner_row(&row.properties).is_some_and(|owner| self.unreadable.contains(owner)) => Mend::No,
             // Another's unique value is not written over: here nobody has it but the one who wants it.
             true => Mend::Rewrite(row.etag.clone(), wanted.schema.entity_type, wanted.owner.clone()),
             false => wanted.touch(),

@@ -3,11 +3,15 @@
 //!
 //! What an outbox row still names is on its way, and not reported.
 
+mod outbox;
+mod owner;
+
 use std::borrow::Cow;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{KeyRange, Query, Row, RowKey};
 
+use self::owner::Standing;
 use super::{
     Violation, ViolationKind,
     check::Check,
@@ -17,14 +21,13 @@ use super::{
     wanted::{Guest, Wanted, WantedAway},
 };
 use crate::{
-    database::{Database, outbox},
+    database::Database,
     error::{ErrorKind, Result},
     key::beginning_with,
     plan::{
-        change::is_primary,
+        change::{check_told, is_primary},
         entries::{places, wants},
         image::Image,
-        outbox::{OUTBOX, Progress},
         part::Torn,
         shadow,
         states::IndexState,
@@ -76,35 +79,6 @@ impl Database {
     ) -> Result<()> {
         let found: Vec<_> = stream::iter(found).buffered(CONCURRENT_READS).try_collect().await?;
         check.violations.extend(found.into_iter().flatten());
-        Ok(())
-    }
-
-    /// Undelivered work: pending, unless it is overdue or no relay will find it.
-    async fn check_outbox(&self, check: &mut Check) -> Result<()> {
-        for (schema, row) in std::mem::take(&mut check.outbox) {
-            if Progress::of(&row).delivered.is_some() {
-                continue;
-            }
-            check.pending += 1;
-            let marker = outbox::marker(schema.table, &row.key.partition);
-            let is_marked = match self.get_row(&self.dirty_table(), &marker).await {
-                // A model without rows elsewhere has that table once an entity has moved.
-                Err(error) if *error.kind() == ErrorKind::NotFound => false,
-                marked => marked?.is_some(),
-            };
-            let detail = match (is_marked, self.is_older_than_fences(&row, 1)) {
-                (true, false) => continue,
-                (true, true) => "its work was not done for longer than the fence",
-                (false, _) => "its partition has no marker, so that no relay finds it",
-            };
-            check.violations.push(Violation {
-                table: schema.table.to_owned(),
-                kind: ViolationKind::Undelivered,
-                detail: detail.to_owned(),
-                mend: Mend::Deliver(schema.entity_type),
-                key: row.key,
-            });
-        }
         Ok(())
     }
 
@@ -160,7 +134,10 @@ impl Database {
         }
         let mut place = owner;
         for _ in 0..MOVES {
-            let moves = self.moves_of(wanted.schema, &place).await?;
+            let moves = match self.moves_of(wanted.schema, &place).await {
+                Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(true), // it may well be
+                moves => moves?,
+            };
             let Some(moving) = moves.into_iter().next() else { return Ok(false) };
             place = moving.to.key;
             if place == wanted.owner {
@@ -176,14 +153,10 @@ impl Database {
         let (Some(owner), Some(index)) = (owner, wanted.schema.derived_position(&wanted.kind.name)) else {
             return Ok(false);
         };
-        let there = match self.read_entity(wanted.schema, &self.table_name(wanted.schema.table), &owner).await {
-            Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(true), // it may well have
-            other => other?.filter(|rows| is_primary(wanted.schema, &rows.head)),
-        };
-        match there.map(|rows| readable(wanted.schema, &rows)) {
-            Some(Ok(image)) => wants(&image.written, index, &row.key.partition, &row.key.row),
-            Some(Err(_)) => Ok(true),
-            None => Ok(false),
+        match self.entity_at(wanted.schema, &owner).await? {
+            Standing::Read(old) => wants(&old.written, index, &row.key.partition, &row.key.row),
+            Standing::Untold => Ok(true), // it may well have
+            Standing::Gone => Ok(false),
         }
     }
 
@@ -226,7 +199,7 @@ impl Database {
         match (is_dead, is_wanted, expires) {
             // That it is missing is reported from the entity's side.
             (true, true, _) => Ok(None),
-            // A relay sweeps it with what was delivered.
+            // A relay sweeps it with what was delivered; that one finds this is looked at where it stands.
             (true, false, _) if self.has_outbox_rows(schema, &owner, |_| true).await? => Ok(None),
             (true, false, _) => report(
                 ViolationKind::Leftover,
@@ -264,23 +237,20 @@ impl Database {
         if let Some(places) = owners.places(schema, *index, owner) {
             return Ok(Some(places.contains(&place)));
         }
-        let primary = match self.read_entity(schema, &self.table_name(schema.table), owner).await {
-            Err(error) if *error.kind() == ErrorKind::Corrupt => return Ok(None),
-            other => other?.filter(|rows| is_primary(schema, &rows.head)),
+        let image = match self.entity_at(schema, owner).await? {
+            Standing::Read(old) => old.written,
+            Standing::Untold => return Ok(None),
+            Standing::Gone => return Ok(Some(false)),
         };
-        let Ok(image) = primary.map(|rows| readable(schema, &rows)).transpose() else { return Ok(None) };
-        Ok(Some(match image.as_ref().map(|old| &old.written) {
-            Some(image) if schema.copy(*index).is_some_and(|copy| image.is_untold(copy)) => return Ok(None),
-            Some(image) if schema.copy(*index).is_some() => copy::wants(image, *index, table, &row.key)?,
-            Some(image) => {
-                // One that cannot have a row of the index wants none.
-                let places = places(image, *index).unwrap_or_default();
-                let is_wanted = places.contains(&place);
-                owners.keep(schema, *index, owner, places);
-                is_wanted
-            }
-            None => false,
-        }))
+        if let Some(copy) = schema.copy(*index) {
+            let is_told = !image.is_untold(copy);
+            return is_told.then(|| copy::wants(&image, *index, table, &row.key)).transpose();
+        }
+        // One that cannot have a row of the index wants none.
+        let places = places(&image, *index).unwrap_or_default();
+        let is_wanted = places.contains(&place);
+        owners.keep(schema, *index, owner, places);
+        Ok(Some(is_wanted))
     }
 
     /// The copies that an entity has: that they say what their sources do. A source that is gone leaves a copy that is kept.
@@ -301,6 +271,9 @@ impl Database {
                 }
             };
             let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
+            if row.as_ref().is_some_and(|row| check_told(source.schema, row).is_err()) {
+                continue; // reported where it stands
+            }
             let of_source = row.clone().filter(|row| is_primary(source.schema, row));
             if is_unfilled && of_source.is_none() {
                 return Ok(Some(unfilled(holder, copy)));
@@ -352,34 +325,6 @@ impl Database {
         let range = KeyRange::rows(row.key.partition.clone(), references);
         let page = self.query_page(&Query::new(self.table_name(schema.table), range)).await?;
         Ok(page.continuation.is_some() || page.rows.iter().any(|row| !system::is_dead(&row.properties)))
-    }
-
-    /// Whether what the entity wants elsewhere is still on its way, or itself, from this key to another.
-    pub(super) async fn is_pending(&self, schema: &'static EntitySchema, owner: &RowKey) -> Result<bool> {
-        let is_left = self.has_outbox_rows(schema, owner, |row| Progress::of(row).delivered.is_none()).await?;
-        Ok(is_left || !self.moves_of(schema, owner).await?.is_empty())
-    }
-
-    async fn has_outbox_rows(
-        &self,
-        schema: &'static EntitySchema,
-        owner: &RowKey,
-        counts: impl Fn(&Row) -> bool + Send,
-    ) -> Result<bool> {
-        let rows = beginning_with(&format!("{OUTBOX}{}|", owner.row));
-        let mut query = Query::new(self.table_name(schema.table), KeyRange::rows(owner.partition.clone(), rows));
-        // The keys of others may begin so too.
-        let is_own = |row: &Row| system::owner_row(&row.properties) == Some(owner.row.as_str());
-        loop {
-            let page = self.query_page(&query).await?;
-            if page.rows.iter().any(|row| is_own(row) && counts(row)) {
-                return Ok(true);
-            }
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(false),
-            }
-        }
     }
 }
 

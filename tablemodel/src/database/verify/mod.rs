@@ -9,6 +9,7 @@ mod check;
 mod count;
 mod elsewhere;
 mod mend;
+mod overdue;
 mod owners;
 mod readable;
 mod relist;
@@ -117,7 +118,7 @@ pub enum ViolationKind {
     DamagedBlob,
     /// An outbox row was not delivered, or a move not finished, for longer than the fence; or no relay will find it.
     Undelivered,
-    /// A tombstone stands for longer than the fence, and nothing will sweep it.
+    /// A tombstone, or the outbox row by which it is swept, stands for longer than the fence, and nothing will sweep it.
     Leftover,
 }
 

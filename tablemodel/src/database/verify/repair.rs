@@ -14,22 +14,15 @@ use tablemodel_store::{Action, Batch, Condition, ETag, RowKey, StoreErrorKind};
 
 use super::{Checkpoint, Verified, Verify, Violation, among, mend::Mend, owners::Owners};
 use crate::{
-    database::{
-        Database,
-        outbox::{Outgoing, due},
-        relay::is_of_newer,
-    },
+    database::{Database, outbox::due},
     error::{Error, ErrorKind, Result},
     plan::{
-        change::{Change, is_primary},
+        change::{Change, check_told, is_primary},
         outbox::{AwayKey, Intent},
         part,
         shadow::{self, owner_as},
     },
-    rooms::{
-        aggregate::{self, Recount, kept_in},
-        rekey::INTENT,
-    },
+    rooms::aggregate::{self, Recount, kept_in},
     schema::EntitySchema,
 };
 
@@ -61,7 +54,7 @@ impl Database {
     ///
     /// An entity that lacks rows, or has stale ones, is written once more as it is (its sequence number goes up); rows that
     /// nobody wants are taken away; overdue outbox rows are delivered, and overdue moves finished. Rows that cannot be read are
-    /// left, and reported.
+    /// left, and reported, and with them all that belongs to their entities: parts, rows of indexes, unique values, what copies them.
     /// What cannot be put right at first is looked at again once all else is, up to three times.
     /// What is taken away for its age is so by the clock of the store, not by this machine's.
     /// Cost: that of the walk, up to three writes a violation, and a read of each partition that is looked at again. Can run while the store is in use.
@@ -262,7 +255,7 @@ impl Database {
     ) -> Result<()> {
         let registered = self.registered(schema)?;
         for _ in 0..crate::database::calls::ATTEMPTS {
-            let primary = self.read_entity(schema, &registered.table, owner).await?;
+            let primary = self.read_owner(schema, &registered.table, owner).await?;
             let Some(old) = primary.filter(|rows| is_primary(schema, &rows.head)) else { return Ok(()) };
             let change = Change::Touch { schema, old, strays: strays.clone() };
             match self.write_one(&registered, change).await {
@@ -308,8 +301,9 @@ impl Database {
             let since = self.since();
             return self.settle_claim(schema, owner, &entry, since).await;
         }
-        let primary = self.get_row(&registered.table, owner).await?.filter(|row| is_primary(schema, row));
-        if primary.is_some() {
+        let primary = self.get_row(&registered.table, owner).await?;
+        primary.iter().try_for_each(|row| check_told(schema, row))?;
+        if primary.is_some_and(|row| is_primary(schema, &row)) {
             return self.touch(schema, owner, vec![entry]).await;
         }
         if self.is_atomic() {
@@ -348,41 +342,4 @@ impl Database {
         }
         Err(Error::new(ErrorKind::Overflow, "there is no sequence number left").at_key(owner.clone()))
     }
-
-    /// Delivers an outbox row, or finishes the move of an intent, poisoned or not, and sees to it that relays find what is left.
-    async fn deliver_overdue(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
-        let table = self.table_name(schema.table);
-        let Some(row) = self.get_row(&table, key).await? else { return Ok(()) };
-        if is_of_newer(schema, &row) {
-            let detail = "a newer version of the entity left this to be done: repair with that program";
-            return Err(Error::new(ErrorKind::UnknownVersion, detail).of(schema.entity_type).at_key(key.clone()));
-        }
-        self.mark_moving(schema, &key.partition).await?;
-        if key.row.starts_with(INTENT) {
-            return match self.intent(schema, key).await? {
-                Some(moving) => self.finish_move(&moving).await.map(drop),
-                None => Ok(()),
-            };
-        }
-        let since = self.since();
-        let intent = Intent::read(&row)?;
-        let registered = self.registered(schema)?;
-        if self.is_atomic() && registered.leaves(&intent) {
-            return Err(left(schema, key));
-        }
-        let outgoing =
-            Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
-        if self.is_atomic() {
-            self.touch(schema, &outgoing.owner(), outgoing.intent.entries.clone()).await?;
-            self.deliver_copies(&registered, &outgoing).await?;
-            return self.remove_row(&table, &row).await;
-        }
-        if self.deliver(&outgoing).await? { Ok(()) } else { Err(left(schema, key)) }
-    }
-}
-
-/// That an outbox row names indexes, forms or copies that the program does not have.
-fn left(schema: &'static EntitySchema, key: &RowKey) -> Error {
-    let detail = "this is left to a program whose model has the index, or knows of the move: repair with that program";
-    Error::new(ErrorKind::Unsupported, detail).of(schema.entity_type).at_key(key.clone())
 }

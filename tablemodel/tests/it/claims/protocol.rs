@@ -12,7 +12,8 @@ use tablemodel::{
     testing::{Fault, FaultPlan, Script, TestDatabase},
 };
 
-use super::{Member, Model, all_rows, assert_exact, claims, database, find, member, settle, values::crash_at_delivery};
+use super::{Member, Model, all_rows, assert_exact, claims, database, find, member, settle};
+use crate::tools::DieInDelivery;
 
 const V: &str = "v@x";
 
@@ -95,7 +96,7 @@ async fn ones_own_pending_claim_is_no_obstacle() {
 
 #[tokio::test]
 async fn an_expired_claim_of_an_entity_that_has_the_value_is_confirmed_for_it() {
-    let db = after_a_crash(crash_at_delivery()).await;
+    let db = after_a_crash(DieInDelivery).await;
     assert_eq!(claim_row(&db).await.get("_claim"), Some(ValueRef::String("pending")));
     db.clock().advance(Duration::from_secs(61));
     let error = db.insert(&wants(2)).await.unwrap_err();
@@ -184,10 +185,10 @@ async fn a_planted_claim_without_its_entity_is_found() {
 
 #[tokio::test]
 async fn relays_settle_what_a_writer_left_however_often_they_run() {
-    let db = after_a_crash(crash_at_delivery()).await;
+    let db = after_a_crash(DieInDelivery).await;
     let mut other = db.insert(&Member { badge: None, ..member("B", 2) }).await.unwrap();
     other.email = Some("next@x".into());
-    db.fail(crash_at_delivery());
+    db.fail(DieInDelivery);
     let _ = db.save(&mut other).await;
     db.fail(Script::new());
     let db = db.reopen::<Model>().await.unwrap();

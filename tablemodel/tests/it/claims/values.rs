@@ -1,8 +1,9 @@
 //! Every operation over unique values, in both modes.
 
-use tablemodel::{Consistency, ErrorKind, RowKey, prelude::*};
+use tablemodel::{Consistency, ErrorKind, RowKey, ViolationKind, prelude::*};
 
 use super::{MODES, Member, Model, all_rows, assert_exact, claims, database, find, member, settle};
+use crate::tools::{DieInDelivery, unmarked};
 
 fn violated(error: &tablemodel::Error) -> (&'static str, RowKey) {
     match error.kind() {
@@ -194,7 +195,7 @@ async fn opening_in_the_atomic_mode_settles_the_claims_that_the_other_left() {
     db.insert(&member("A", 1)).await.unwrap();
     let mut second = db.insert(&member("A", 2)).await.unwrap();
     second.email = Some("moved@x".into());
-    db.fail(crash_at_delivery());
+    db.fail(DieInDelivery);
     let _ = db.save(&mut second).await; // written, its claims neither confirmed nor released
     let db = db.reopen::<Model>().await.unwrap();
     db.fail(|call: &Call<'_>| match call.request {
@@ -216,14 +217,26 @@ async fn opening_in_the_atomic_mode_settles_the_claims_that_the_other_left() {
     assert_exact(&db, "atomic").await;
 }
 
-/// Dies at the first read of an outbox row: delivery begins with it.
-pub(super) fn crash_at_delivery() -> impl tablemodel::testing::FaultPlan {
-    use tablemodel::{
-        store::fault::{Call, Request},
-        testing::Fault,
-    };
-    |call: &Call<'_>| match call.request {
-        Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
-        _ => None,
+/// The deletion was under way in the mode that writes one partition at a time, and nothing leads relays to it.
+#[tokio::test]
+async fn what_an_entity_had_that_is_deleted_is_free_after_a_repair_in_the_atomic_mode() {
+    let db = database(Consistency::Azure).await;
+    for (club, id) in [("A", 1), ("A", 2), ("B", 1)] {
+        db.insert(&member(club, id)).await.unwrap();
     }
+    settle(&db).await;
+    let gone = find(&db, "A", 2).await.unwrap();
+    db.fail(DieInDelivery);
+    let _unknown = db.delete(gone).await;
+    db.fail(tablemodel::testing::Script::new());
+    let db = unmarked::<Model>(&db.reopen::<Model>().await.unwrap(), Consistency::Atomic).await;
+    let found = db.verify().await.unwrap().violations;
+    assert!(matches!(&*found, [it] if it.kind == ViolationKind::Undelivered), "{found:?}");
+    let repaired = db.repair().await.unwrap();
+    assert_eq!((repaired.repaired, repaired.left), (1, vec![]));
+    assert_exact(&db, "repaired").await;
+    assert_eq!(db.verify().await.unwrap().violations, []);
+    let Member { email, badge, .. } = member("A", 2);
+    db.insert(&Member { email, badge, ..member("B", 3) }).await.expect("nobody has these values");
+    assert_exact(&db, "taken").await;
 }

@@ -10,6 +10,7 @@ use tablemodel::{
 };
 
 use super::{Model, assert_exact, at, rows_in, settle, worker, workers};
+use crate::tools::DieInDelivery;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -52,18 +53,6 @@ async fn undelivered(db: TestDatabase, step: &Step) -> TestDatabase {
     }
     db.fail(Script::new());
     db.reopen::<Model>().await.unwrap()
-}
-
-/// Crashes at the first read of an outbox row: delivery begins with it.
-pub(super) struct DieInDelivery;
-
-impl tablemodel::testing::FaultPlan for DieInDelivery {
-    fn fault(&mut self, call: &tablemodel::store::fault::Call<'_>) -> Option<Fault> {
-        match call.request {
-            tablemodel::store::fault::Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
-            _ => None,
-        }
-    }
 }
 
 async fn outbox(db: &TestDatabase) -> Vec<(String, Properties)> {

@@ -5,10 +5,11 @@ use tablemodel::{
     ErrorKind, RowKey, ViolationKind,
     prelude::*,
     store::{Action, Batch, Condition},
-    testing::{Fault, FaultPlan, Script, TestDatabase},
+    testing::{Script, TestDatabase},
 };
 
 use super::{rows_in, settle};
+use crate::tools::DieInDelivery;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Notes", entity_type = "Note", partition = "{book}", row = "n_{id:04}")]
@@ -118,18 +119,6 @@ async fn rows_that_an_entity_of_many_does_not_want_are_found() {
     assert_eq!(told, expected);
     db.repair().await.unwrap();
     assert!(db.verify().await.unwrap().is_clean());
-}
-
-/// Crashes at the first read of an outbox row.
-struct DieInDelivery;
-
-impl FaultPlan for DieInDelivery {
-    fn fault(&mut self, call: &tablemodel::store::fault::Call<'_>) -> Option<Fault> {
-        match call.request {
-            tablemodel::store::fault::Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
-            _ => None,
-        }
-    }
 }
 
 #[tokio::test]

@@ -13,8 +13,11 @@ use tablemodel::{
     testing::{Fault, FaultPlan, Script, TestDatabase},
 };
 
-use super::{Model, Worker, assert_exact, delivery::DieInDelivery, leftovers, rows_in, settle, worker, workers};
-use crate::stall::{NoSleep, Program, Suspended};
+use super::{Model, Worker, assert_exact, leftovers, rows_in, settle, worker, workers};
+use crate::{
+    stall::{NoSleep, Program, Suspended},
+    tools::DieInDelivery,
+};
 
 const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)

@@ -1,18 +1,25 @@
 //! Violations planted in a healthy store: all are found, none is invented, and repair leaves the store clean.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use tablemodel::{
-    Consistency, Properties, RowKey, Value, ViolationKind,
+    Consistency, DateTime, Properties, RowKey, Value, ViolationKind,
+    prelude::*,
     store::{Action, Batch, Condition},
-    testing::TestDatabase,
+    testing::{Script, TestDatabase},
 };
 
-use super::{Model, Rows, Worker, assert_exact, leftovers, rows_in, worker, workers};
+use super::{Model, Rows, Worker, assert_exact, at, leftovers, rows_in, settle, worker, workers};
+use crate::{
+    migrate::MODES,
+    tools::{DieInDelivery, unmarked},
+};
 
 const ENTITIES: u32 = 10_000;
 /// Of each kind.
 const PLANTED: usize = 20;
+/// Two fences, and more.
+const LONG: Duration = Duration::from_secs(1_201);
 
 async fn healthy(mode: Consistency, entities: u32) -> TestDatabase {
     let db = crate::migrate::store_of::<Model>(mode).await;
@@ -112,6 +119,34 @@ async fn each_of_many_outbox_rows_of_one_type_is_delivered_by_one_repair() {
     assert_eq!(db.verify().await.unwrap().violations, []);
 }
 
+/// The deletion was under way in the other mode, and nothing leads relays to it.
+#[tokio::test]
+async fn a_deletion_that_no_relay_finds_is_carried_out_whole_by_one_repair() {
+    for mode in MODES {
+        let db = healthy(Consistency::Azure, 0).await;
+        let all = [1, 2, 3].map(|id| worker("A", id));
+        for worker in &all {
+            db.insert(worker).await.unwrap();
+        }
+        settle(&db).await;
+        let gone = at!("A", 2).one(&db).await.unwrap().unwrap();
+        db.fail(DieInDelivery);
+        let _unknown = db.delete(gone).await;
+        db.fail(Script::new());
+        let db = unmarked::<Model>(&db.reopen::<Model>().await.unwrap(), mode).await;
+        let found = db.verify().await.unwrap().violations;
+        assert!(matches!(&*found, [it] if it.kind == ViolationKind::Undelivered), "{mode:?}: {found:?}");
+        let repaired = db.repair().await.unwrap();
+        assert_eq!((repaired.repaired, repaired.left), (1, vec![]), "{mode:?}");
+        assert_exact(&db, &[all[0].clone(), all[2].clone()], &format!("{mode:?}")).await;
+        if mode == Consistency::Azure {
+            db.clock().advance(LONG);
+            db.relay().run_once().await.unwrap();
+        }
+        assert_eq!(leftovers(&db).await, [], "{mode:?}");
+    }
+}
+
 #[tokio::test]
 async fn every_planted_violation_is_found_none_is_invented_and_repair_leaves_none() {
     for (mode, entities) in [(Consistency::Azure, ENTITIES / 10), (Consistency::Atomic, ENTITIES)] {
@@ -140,27 +175,62 @@ async fn every_planted_violation_is_found_none_is_invented_and_repair_leaves_non
     }
 }
 
-#[tokio::test]
-async fn tombstones_that_nothing_sweeps_are_found_and_taken_away() {
-    let db = healthy(Consistency::Azure, 10).await;
-    for (table, row) in [("Company", "w_0777"), ("Cities", "A_0777")] {
+/// The tombstones of a worker in this department, and of its row in a city.
+async fn bury(db: &TestDatabase, department: &str) {
+    for (table, row) in [("Company", "w_0777".to_owned()), ("Cities", format!("{department}_0777"))] {
         let mut dead = Properties::new();
         dead.insert("EntityType", if table == "Company" { "Worker.~dead@1" } else { "Worker.by_city@1" });
         dead.insert("_seq", 7_i64);
         if table == "Cities" {
             dead.insert("_dead", true);
-            dead.insert("_pk", "A");
+            dead.insert("_pk", department);
             dead.insert("_rk", "w_0777");
         }
-        write(&db, &(table.into(), "A".into(), row.into()), Action::Insert(dead)).await;
+        write(db, &(table.into(), department.into(), row), Action::Insert(dead)).await;
     }
+}
+
+#[tokio::test]
+async fn tombstones_that_nothing_sweeps_are_found_and_taken_away() {
+    let db = healthy(Consistency::Azure, 10).await;
+    bury(&db, "A").await;
     assert!(db.verify().await.unwrap().is_clean(), "they may still be needed");
-    db.clock().advance(std::time::Duration::from_secs(1_201));
+    db.clock().advance(LONG);
     let kinds: Vec<_> = db.verify().await.unwrap().violations.into_iter().map(|violation| violation.kind).collect();
     assert_eq!(kinds, [ViolationKind::Leftover; 2]);
     assert_eq!(db.repair().await.unwrap().left, []);
     assert!(db.verify().await.unwrap().is_clean());
     assert_eq!(leftovers(&db).await, Vec::<(String, String, String)>::new());
+}
+
+/// As an export leaves it that came past the tombstones before a relay had swept them, and past the marker when that was gone.
+#[tokio::test]
+async fn tombstones_that_no_relay_finds_any_more_are_found_and_swept() {
+    for mode in MODES {
+        let db = healthy(mode, 10).await;
+        bury(&db, "Lost").await;
+        let mut outbox = Properties::new();
+        outbox.insert("EntityType", "Worker.~outbox@1");
+        outbox.insert("_seq", 7_i64);
+        outbox.insert("_rk", "w_0777");
+        outbox.insert("_entries", r#"[["by_city","Cities","Lost","Lost_0777"]]"#);
+        outbox.insert("_delivered", DateTime::from_unix_seconds(1_577_836_800).unwrap());
+        let row = format!("~~out|w_0777|{:020}", 7);
+        write(&db, &("Company".into(), "Lost".into(), row), Action::Insert(outbox)).await;
+        assert!(db.verify().await.unwrap().is_clean(), "{mode:?}: a marker may be there soon");
+        db.clock().advance(LONG);
+        let verified = db.verify().await.unwrap();
+        let kinds: Vec<_> = verified.violations.iter().map(|of| (of.kind, of.key.row.as_str())).collect();
+        assert_eq!(kinds, [(ViolationKind::Leftover, "~~out|w_0777|00000000000000000007")], "{mode:?}");
+        assert_eq!(verified.pending, 0, "{mode:?}: it was delivered");
+        let repaired = db.repair().await.unwrap();
+        assert_eq!((repaired.repaired, repaired.left), (1, vec![]), "{mode:?}");
+        assert!(db.verify().await.unwrap().is_clean(), "{mode:?}");
+        db.clock().advance(Duration::from_secs(601));
+        db.relay().run_once().await.unwrap();
+        assert_eq!(leftovers(&db).await, [], "{mode:?}");
+        assert!(db.verify().await.unwrap().is_clean(), "{mode:?}");
+    }
 }
 
 #[tokio::test]
@@ -194,7 +264,7 @@ async fn rows_that_are_ahead_of_their_entity_are_brought_to_what_it_is() {
         db.save(&mut there).await.unwrap();
     }
     write(&db, &key, Action::Replace(was, Condition::Exists)).await;
-    db.clock().advance(std::time::Duration::from_secs(1));
+    db.clock().advance(Duration::from_secs(1));
     let repaired = db.repair().await.unwrap();
     assert_eq!(repaired.left, []);
     assert_exact(&db, &[worker("A", 1)], "repaired").await;

@@ -5,7 +5,7 @@ use tablemodel::{ErrorKind, prelude::*};
 use super::{MODES, ORIGINS, filled, next, program, second};
 
 /// The release after the one that takes the new form: it knows nothing of the old one.
-mod third {
+pub(super) mod third {
     use tablemodel::prelude::*;
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]

@@ -10,6 +10,7 @@ mod blobs;
 mod chain;
 mod colliding;
 mod crashes;
+mod exports;
 mod faulted;
 mod flights;
 mod gained;

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use tablemodel::{
-    Consistency, ErrorKind, RowKey, ValueRef, ViolationKind,
+    Consistency, ErrorKind, Properties, RowKey, Value, ValueRef, ViolationKind,
     prelude::*,
     store::{Action, Batch, Condition, KeyRange, Query},
     testing::{Fault, FaultPlan, Script, TestDatabase},
 };
 
 use super::{
-    Guest, Member, Model, all_rows, assert_exact, crashes::left, database, find, guests, member, members, settle,
+    Guest, Member, Model, Rows, all_rows, assert_exact, crashes::left, database, find, guests, member, members, settle,
 };
 
 pub(super) async fn moving(plan: impl FaultPlan) -> TestDatabase {
@@ -213,6 +213,34 @@ async fn a_lost_move_of_an_entity_with_rows_elsewhere_is_finished_by_a_repair() 
     assert_eq!(members(&db).await, [member("B", 1)]);
     settle(&db).await;
     assert_exact(&db, "repaired").await;
+}
+
+/// By its type, or by where it left: who moves is between two keys, and has its unique values until somebody has mended that.
+#[tokio::test]
+async fn a_move_that_cannot_be_read_is_told_and_what_its_entity_has_is_kept() {
+    for (name, value) in [("EntityType", Value::from("Member.~move@x")), ("_from", Value::from(7))] {
+        let db = moving(left()).await;
+        let rows = all_rows(&db).await;
+        let (intent, whole) = rows.iter().find(|((_, _, row), _)| row.starts_with("~~move|")).expect("an intent");
+        let put = async |row: Properties| {
+            let batch = Batch::new("Club", "A").with(intent.2.clone(), Action::Replace(row, Condition::Exists));
+            db.store().commit(&[batch]).await.unwrap();
+        };
+        let mut damaged = whole.clone();
+        damaged.insert(name, value);
+        put(damaged).await;
+        db.clock().advance(Duration::from_secs(3_600));
+        let repaired = db.repair().await.unwrap();
+        let left: Vec<_> = repaired.left.iter().map(|(of, _)| of.key.row.as_str()).collect();
+        assert!(left.contains(&intent.2.as_str()), "{name}: {left:?}");
+        let claims = |rows: Rows| rows.into_iter().filter(|((table, ..), _)| table == "Emails").collect::<Rows>();
+        assert_eq!(claims(all_rows(&db).await), claims(rows.clone()), "{name}");
+        put(whole.clone()).await;
+        db.repair().await.unwrap();
+        settle(&db).await;
+        assert_eq!(members(&db).await, [member("B", 1)], "{name}");
+        assert_exact(&db, name).await;
+    }
 }
 
 /// The checker of these tests is one that can fail.

@@ -95,7 +95,7 @@ const OF_HOLDERS: [(&str, &str, Damage); 5] = [
 ];
 
 /// Rows that cannot be read, or are not all there; what is told of them is of their entity.
-const OF_PRIMARIES: [(&str, Damage); 9] = [
+const OF_PRIMARIES: [(&str, Damage); 14] = [
     ("Person@2", ("of a wrong type", |row| with(row, "City", 7))),
     ("Person@2", ("absent", |row| without(row, "Name"))),
     ("Person@2", ("of an unknown version", |row| with(row, "EntityType", "Person@77"))),
@@ -105,6 +105,11 @@ const OF_PRIMARIES: [(&str, Damage); 9] = [
     ("Doc.~part@1", ("part lost", |_| Action::Delete(Condition::Exists))),
     ("Doc.~part@1", ("part altered", |row| with(row, "Reads", -1_i64))),
     ("Doc@1", ("half a link", |row| without(row, "Scan_length"))),
+    ("Doc@1", ("of a wrong type", |row| with(row, "_parts", "2"))),
+    ("Doc@1", ("of another generation", |row| with(row, "_gen", "00000000000000cd"))),
+    ("Doc@1", ("of no type", |row| with(row, "EntityType", "Doc@x"))),
+    ("Person@2", ("of no type", |row| with(row, "EntityType", "Person@"))),
+    ("Sponsor@1", ("of no type", |row| with(row, "EntityType", "Sponsor@4294967296"))),
 ];
 
 fn with(row: &Properties, name: &'static str, value: impl Into<Value>) -> Action {
@@ -373,6 +378,7 @@ impl<'a> Saboteur<'a> {
                 let told = match name {
                     "part lost" => place.2,
                     "of fewer parts" => format!("{head} ~~02"),
+                    "of another generation" => format!("{head} ~~00000000000000cd~01"),
                     _ => head,
                 };
                 self.planted.insert((place.0, place.1, told), name);

@@ -85,7 +85,8 @@ fn may_be(name: &str, kind: ViolationKind) -> bool {
     }
 }
 
-const CORRUPT: [&str; 5] = ["of a wrong type", "absent", "of fewer parts", "part lost", "part altered"];
+const CORRUPT: [&str; 7] =
+    ["of a wrong type", "absent", "of fewer parts", "part lost", "part altered", "of another generation", "of no type"];
 
 async fn plant_and_repair(mode: Consistency, entities: u32, times: usize) {
     let (db, rows) = prepared(mode, entities).await;

@@ -84,7 +84,11 @@ impl Check {
                 continue;
             }
             self.derived += 1;
-            let head = parts.heads.get(part::entity_row(&part.key.row));
+            let entity = part::entity_row(&part.key.row);
+            if self.unreadable.contains(entity) {
+                continue; // which of its parts it has cannot be told
+            }
+            let head = parts.heads.get(entity);
             if part::standing(head, part, now) == Standing::Orphan {
                 let detail = "no head names this part; an interrupted write left it, and it can be deleted";
                 let mend = Mend::RemoveAfter(part.etag.clone(), part::young_until(part));

@@ -17,18 +17,7 @@ use super::{
     super::{rows_in, settle},
     Club, Model, Order, Shop, assert_exact, club, database, order, orders, shop,
 };
-
-/// Crashes at the first read of an outbox row: delivery begins with it.
-struct DieInDelivery;
-
-impl FaultPlan for DieInDelivery {
-    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
-        match call.request {
-            Request::Get(_, key) if key.row.starts_with("~~out|") => Some(Fault::CrashBefore),
-            _ => None,
-        }
-    }
-}
+use crate::tools::DieInDelivery;
 
 #[derive(Debug, Clone)]
 enum Step {

@@ -4,10 +4,11 @@ use tablemodel::{
     ErrorKind, Properties, RowKey,
     prelude::*,
     store::{Action, Batch, Condition},
-    testing::TestDatabase,
+    testing::{Script, TestDatabase},
 };
 
-use super::{super::settle, Consistency, MODES, Order, assert_exact, club, database, order, rows_in, shop};
+use super::{super::settle, Consistency, MODES, Model, Order, assert_exact, club, database, order, rows_in, shop};
+use crate::tools::{DieInDelivery, unmarked};
 
 async fn prepared(mode: Consistency) -> TestDatabase {
     let db = database(mode).await;
@@ -106,4 +107,18 @@ async fn a_contribution_that_cannot_be_read_is_never_counted_on() {
     let error = atomic.save(&mut changed).await.unwrap_err();
     assert_eq!((error.kind(), error.key()), (&ErrorKind::Corrupt, Some(&RowKey::new("X", at))), "{error}");
     assert_eq!(rows_in(&atomic, "Orders").await, before);
+}
+
+/// The deletion was under way in the mode that writes one partition at a time, and nothing leads relays to it.
+#[tokio::test]
+async fn what_a_source_added_that_is_deleted_goes_with_a_repair_in_the_atomic_mode() {
+    let db = prepared(Consistency::Azure).await;
+    let gone = Order::find().customer("B").id(1).one(&db).await.unwrap().unwrap();
+    db.fail(DieInDelivery);
+    let _unknown = db.delete(gone).await;
+    db.fail(Script::new());
+    let db = unmarked::<Model>(&db.reopen::<Model>().await.unwrap(), Consistency::Atomic).await;
+    let repaired = db.repair().await.unwrap();
+    assert_eq!((repaired.repaired, repaired.left), (1, vec![]));
+    assert_exact(&db, "repaired").await;
 }
