@@ -12,6 +12,7 @@ mod crashes;
 mod followers;
 mod held;
 mod joining;
+mod kept;
 mod lacking;
 mod lapsed;
 mod layouts;
